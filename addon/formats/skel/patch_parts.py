@@ -7,6 +7,7 @@ from typing import Any
 
 from ...model.rotations import inverse
 from .changes import Changes
+from .joints import coordinate_name
 from .markup import AXIS_PATH, BLOCKS, DOF_PATH, INITIAL, Node, initial_row, shape_node, spelt, written
 from .plan import PlannedJoint
 from .read import Placed
@@ -50,7 +51,8 @@ def markers_patched(changes: Changes, body: Placed, old: Sequence[Row], new: Seq
 
 def coordinates_patched(changes: Changes, item: Placed, old: PlannedJoint, new: PlannedJoint) -> bool:
     """Write the numbers of a joint's coordinates that differ, each where the document has it: in its <dof>, under its
-    axis, or with where the joint begins. Whether there were any."""
+    axis, or with where the joint begins; and the names of those that are others in this order. Whether there were
+    any."""
     block = new.row["@type"] in BLOCKS
     dofs = _dof_elements(item)
     made: dict[int, Node] = {}
@@ -80,6 +82,12 @@ def coordinates_patched(changes: Changes, item: Placed, old: PlannedJoint, new: 
                 changes.set(dofs[i], path, text)
             elif text is not None:
                 made.setdefault(i, Node("dof", {"local_index": str(i)})).put(path, text)
+    for i, name in _names_changed(old, new):
+        if i not in dofs:
+            made.setdefault(i, Node("dof", {"local_index": str(i)})).attributes["name"] = name
+        elif dofs[i].row["@name"] != name:
+            changes.set(dofs[i], "@name", name)
+        altered = True
     whole = initial_row(new)
     for field in initial:
         values_now = whole[field] or (0.0,) * len(new.coordinates)
@@ -87,6 +95,18 @@ def coordinates_patched(changes: Changes, item: Placed, old: PlannedJoint, new: 
     for node in made.values():
         changes.add(item.element, node)
     return altered
+
+
+def _names_changed(old: PlannedJoint, new: PlannedJoint) -> list[tuple[int, str]]:
+    """Coordinates that are not called as at this place before, though the joint is called the same: index and name."""
+    row = new.row | {"@name": old.row["@name"]}
+    out = []
+    for i, (before, after) in enumerate(zip(old.coordinates, new.coordinates, strict=True)):
+        was, now = (coordinate_name(each, each["@type"], i) for each in (old.row, row))
+        kept = before["name"] == after["name"]
+        if after["name"] and not (kept and was == now) and (after["name"] != now or before["name"] != was):
+            out.append((i, after["name"]))
+    return out
 
 
 def _dof_elements(item: Placed) -> dict[int, Placed]:

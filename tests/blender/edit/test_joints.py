@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import bpy
 import numpy as np
@@ -24,6 +25,7 @@ from addon.blender.posing import write_pose
 from addon.model.joint_types import JOINT_TYPES, dofs_of_type
 from addon.model.kinematics import design_openings, joint_frame_world
 from tests.blender.edit.test_twins import made, now, pick
+from tests.blender.emptied import empty_file
 from tests.blender.scenes import found, the_rig
 
 
@@ -320,3 +322,59 @@ def test_a_joint_moved_to_where_it_is_changes_nothing_also_while_bodies_have_key
     assert bpy.ops.knuckle.move_joint() == {"FINISHED"}
     assert bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "same.jm")) == {"FINISHED"}
     assert (tmp_path / "same.jm").read_bytes() == source.read_bytes()
+
+
+def test_coordinates_of_a_skel_file_keep_their_names_where_their_order_turns_round(blank: Any, tmp_path: Path) -> None:
+    """An Euler joint's are named after its axes in order: those of a swapped joint are named in the file, so that its
+    motion, which goes by names, plays as before."""
+    path = tmp_path / "two.skel"
+    body = '<body name="{0}"><transformation>{1} 0 0 0 0 0</transformation><inertia><mass>1</mass></inertia></body>'
+    joint = (
+        '<joint type="{type}" name="{name}"><parent>{parent}</parent><child>{child}</child>{more}'
+        "<transformation>-0.5 0 0 0 0 0</transformation></joint>"
+    )
+    joints = (
+        joint.format(type="free", name="root", parent="world", child="one", more=""),
+        joint.format(type="euler", name="neck", parent="one", child="two", more="<axis_order>zyx</axis_order>"),
+    )
+    path.write_text(
+        f'<skel version="1.0"><world name="w"><skeleton name="s">{body.format("one", 0)}{body.format("two", 1)}'
+        f"{''.join(joints)}</skeleton></world></skel>",
+        encoding="utf-8",
+    )
+    bpy.ops.import_scene.mechanism(filepath=str(path))
+    rig = the_rig()
+    empty = next(obj for obj in parts(rig, "JOINT") if record_of(obj).source_name == "neck")
+    pose = np.array([0.3, -0.5, 0.2])
+    for frame, share in ((1, 0.0), (31, 1.0)):
+        write_pose(rig, channels_of(rig, empty), share * pose)
+        for channel in channels_of(rig, empty):
+            for prop, index in channel.numbers():
+                rig.pose.bones[channel.bone].keyframe_insert(prop, index=index, frame=frame)
+    bpy.context.scene.frame_set(31)
+    before = between_bodies(rig)
+    bpy.ops.object.select_all(action="DESELECT")
+    empty.select_set(True)
+    bpy.context.view_layer.objects.active = empty
+    assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.export_scene.mechanism(filepath=str(tmp_path / "out.skel"), format="skel")
+    bpy.ops.export_anim.servo_motion(filepath=str(tmp_path / "out.csv"))
+    told = ElementTree.parse(tmp_path / "out.skel").getroot().find(".//joint[@name='neck']")
+    assert told is not None
+    order = told.findtext("axis_order", "")
+    named = {int(each.get("local_index", "")): each.get("name") for each in told.findall("dof") if each.get("name")}
+    names = [named.get(i, f"neck_{order[i]}") for i in range(3)]
+    assert names in (["neck_z", "neck_y", "neck_x"], ["neck_x", "neck_y", "neck_z"])
+    assert any(name != f"neck_{axis}" for name, axis in zip(names, order, strict=True))
+    empty_file()
+    bpy.ops.import_scene.mechanism(filepath=str(tmp_path / "out.skel"))
+    bpy.ops.import_anim.servo_motion(filepath=str(tmp_path / "out.csv"))
+    bpy.context.scene.frame_set(31)
+    assert between_bodies(the_rig()) == pytest.approx(before, abs=2e-3)
+
+
+def between_bodies(rig: Any) -> np.ndarray:
+    """The pose of the body 'two' as its mate 'one' sees it."""
+    bodies = {record_of(obj).source_name: np.array(obj.matrix_world) for obj in parts(rig, "BODY")}
+    return np.linalg.inv(bodies["one"]) @ bodies["two"]
