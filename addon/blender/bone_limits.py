@@ -13,6 +13,7 @@ import numpy as np
 from ..model.records import Dof
 from ..model.stops import Limits
 from .access import record_of
+from .dials import update_dial
 from .joint_properties import KnuckleDof
 from .model_parts import bones_of, joint_bones, parts
 from .records import stops
@@ -70,11 +71,13 @@ def stop_of(dof: Dof | KnuckleDof, prop: str, index: int) -> Stop | None:
 
 
 def limit_bone_of(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> None:
-    """Derive the limits of the bones that a joint's empty belongs to, if it has any; ``bones`` are their names where
-    those are known."""
+    """Derive the limits of the bones that a joint's empty belongs to, if it has any, and their dials; ``bones`` are
+    their names where those are known."""
     rig = record_of(empty).model
-    for bone, here in stops_of_bones(empty, bones).items():
+    found = stops_of_bones(empty, bones)
+    for bone, here in found.items():
         limit_bone(rig.pose.bones[bone], here)
+    update_dial(empty, list(found))
 
 
 def stops_of_bones(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> dict[str, list[Stop]]:

@@ -112,6 +112,38 @@ def sides_of(mechanism: Mechanism, normal: Array | None = None) -> Sides:
     return Sides(bodies, joints, frozenset(named), plane)
 
 
+def side_signs(plane: Plane, points: Array, names: Sequence[str]) -> list[int]:
+    """Sides of a plane on which parts are: 1 left, -1 right, 0 between.
+
+    The names decide which side is the left one, the side of the normal where they do not tell.
+
+    Args:
+        plane: The mirror plane.
+        points: Positions of the parts, (n, 3).
+        names: Names of the parts, n.
+
+    >>> side_signs(Plane(np.eye(3)[0]), np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0]]), ["R hip", "L hip", "head"])
+    [-1, 1, 0]
+    """
+    distances = points @ plane.normal - plane.offset
+    distances[np.abs(distances) < _AS_GOOD * np.abs(distances).max(initial=0.0)] = 0.0
+    signs = np.sign(distances).astype(int)
+    if sum(sign * _said_side(name) for sign, name in zip(signs, names, strict=True)) < 0:
+        signs = -signs
+    found: list[int] = signs.tolist()
+    return found
+
+
+def _said_side(name: str) -> int:
+    """The side that a name tells: 1 left, -1 right, 0 none or both."""
+    sides = {match["word"][0].lower() for match in _WORDS.finditer(name)}
+    if not sides:
+        for match in _LETTERS.finditer(name):
+            text = match.group().lower()
+            sides.add(text[-1] if text[-1] in _OTHER else text[0])
+    return {"l": 1, "r": -1}[sides.pop()] if len(sides) == 1 else 0
+
+
 def found_plane(mechanism: Mechanism) -> Plane | None:
     """The plane that mirrors the pairs of a mechanism best where they are designed: one of the file's own axes stands
     square to it if that fits. None where there are no pairs, or all of them lie within one plane."""

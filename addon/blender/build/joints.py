@@ -6,10 +6,12 @@ from collections.abc import Container, Mapping
 from typing import Any
 
 import bpy
+import numpy as np
 
 from ...model.kinematics import design_openings
 from ...model.records import Array, Joint
 from ...model.rotations import inverse
+from ..dials import EMPTY_SHARE, joint_radius
 from ..glimpses import foresee
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleDof, KnuckleJoint
@@ -47,7 +49,8 @@ def make_joints(
     into = [folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)) for joint in new.values()]
     with many(made, into) as empties:
         empties.put("empty_display_type", "ARROWS")
-        empties.put("empty_display_size", 0.02 * plan.size)
+        ends = ((bodies.get(joint.parent or ""), bodies.get(joint.child or "")) for joint in new.values())
+        empties.put("empty_display_size", EMPTY_SHARE * np.array([joint_radius(each, plan.size) for each in ends]))
         built = hook.hang_all(empties, carriers, poses)
     for joint, empty, at_home in zip(new.values(), made, built, strict=True):
         turn = turns[joint.id]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any, cast
 
 import bpy
@@ -12,13 +12,14 @@ from mathutils import Matrix
 from ...model.records import DOF_SIZE, Array, Dof
 from ...model.report import Report
 from ...model.rotations import affine_inverse
-from ..access import armature_of, bone_record
+from ..access import armature_of, bone_record, record_of
 from ..blocks import block_pose
 from ..bone_limits import Limiter, stop_of
 from ..channels import bone_path
+from ..dials import EMPTY_SHARE, bone_collection, color_bones, show_dials
 from ..follower_marks import lock_follower
 from ..many import Many
-from ..model_parts import own_bones
+from ..model_parts import own_bones, parts
 from ..new_records import new_group, put_new
 from ..properties import KnuckleBone
 from ..workshop import at_work, shown, workshop
@@ -33,7 +34,6 @@ def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     data = bpy.data.armatures.new(plan.mechanism.name)
     rig = bpy.data.objects.new(plan.mechanism.name, data)
     rig.matrix_world = Matrix(plan.upright.tolist())
-    rig.show_in_front = True
     data.display_type = "STICK"
     names = edit_bones(rig, plan.bones)
     made = {bone.name: bone for bone in data.bones}
@@ -74,7 +74,7 @@ def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequen
     own = own_bones(rig)
     with workshop([rig]) as scene, shown(rig), at_work(scene, [rig]):
         bpy.ops.object.mode_set(mode="EDIT")
-        every = armature_of(rig).edit_bones
+        every, ours = armature_of(rig).edit_bones, bone_collection(armature_of(rig))
         above = {edit.name: [bone.name for bone in edit.parent_recursive] for edit in every if edit.name not in own}
         for name in own.difference(known):
             every.remove(every[name])
@@ -86,6 +86,7 @@ def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequen
             edit.head, edit.tail = (0.0, 0.0, 0.0), (0.0, bone.length, 0.0)
             edit.matrix = columns(bone.matrix)
             edit.use_deform = False
+            ours.assign(edit)
             made.append(edit)
         for edit, bone in zip(made, bones, strict=True):
             if bone.parent is not None:
@@ -117,8 +118,8 @@ def _fit_name(name: str, limit: int = 63) -> str:
 
 
 def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, report: Report) -> None:
-    """Leave each bone the channels of its joint, with the stops as constraints, and pose it as the file begins.
-    Needs the rig in a scene, and that all its bones are the plan's."""
+    """Leave each bone the channels of its joint, with the stops as constraints and on a dial, and pose it as the file
+    begins. Needs the rig in a scene, and that all its bones are the plan's."""
     limit = Limiter()
     poses = {pose.name: pose for pose in rig.pose.bones}
     every = [_places(bone) for bone in plan.bones]
@@ -143,6 +144,7 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, report: 
         for number, place in places.items():
             begin(pose, bone, place, dofs[number], starts[number])
     limit.put_every_ik(rig)
+    dial_bones(rig, names, plan)
     if limit.inexact:
         few = ", ".join(map(repr, limit.inexact[:3])) + (", …" if len(limit.inexact) > 3 else "")
         report.info(
@@ -152,6 +154,21 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, report: 
             where=limit.inexact[0],
         )
     drive_screws(rig, names, plan)
+
+
+def dial_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, only: Container[str] | None = None) -> None:
+    """Show the bones of a plan, or ``only`` some of them by name, as dials as large as their joints."""
+    sizes = {record_of(empty).source_id: empty.empty_display_size for empty in parts(rig, "JOINT")}
+    dofs, radii = {}, {}
+    for name, bone in zip(names, plan.bones, strict=True):
+        if only is not None and name not in only:
+            continue
+        joint = bone.link.joint if bone.link is not None else None
+        own = [] if joint is None else joint.dofs
+        dofs[name] = [(own[number], place.prop, place.index) for number, place in _places(bone).items()]
+        radii[name] = 0.6 * bone.length if joint is None else sizes.get(joint.id, 0.02 * plan.size) / EMPTY_SHARE
+    show_dials(rig, dofs, radii)
+    color_bones(rig, names, np.array([bone.matrix[:3, 3] for bone in plan.bones]).reshape(-1, 3))
 
 
 def _places(bone: BonePlan) -> Mapping[int, Place]:

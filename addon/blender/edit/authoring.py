@@ -21,6 +21,7 @@ from ...model.rotations import inverse
 from ..access import record_of
 from ..build import BuildOptions, build
 from ..datablocks import latest, remove_since
+from ..dials import EMPTY_SHARE, joint_radius
 from ..joint_axes import constraint_turn
 from ..model_parts import child_collection, parts, require_rig, rig_of
 from ..records import flat, write_dofs, write_shape
@@ -231,6 +232,7 @@ def add_joint(
     name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
     dofs = dofs_of_type(type_)
     empty = _make_empty(rig, name, to_design(rig, parent, place), type_, dofs)
+    empty.empty_display_size = EMPTY_SHARE * joint_radius((parent, child), _extent(rig))
     joint = record_of(empty).joint
     joint.parent, joint.child, joint.at_world = parent, child, parent is None
     start = np.zeros(sum(DOF_SIZE[dof.kind] for dof in dofs))
@@ -239,9 +241,7 @@ def add_joint(
 
 def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs: list[Dof]) -> bpy.types.Object:
     empty = bpy.data.objects.new(name, None)
-    like = next(iter(parts(rig, "JOINT")), None)
     empty.empty_display_type = "ARROWS"
-    empty.empty_display_size = like.empty_display_size if like is not None else 0.02 * _extent(rig)
     empty.rotation_mode = "QUATERNION"
     empty.parent = rig
     child_collection(rig, "Joints").objects.link(empty)

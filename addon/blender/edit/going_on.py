@@ -74,7 +74,7 @@ def make_fresh(pose: bpy.types.PoseBone) -> None:
     pose.scale = (1.0, 1.0, 1.0)
     pose.lock_location = pose.lock_rotation = (False, False, False)
     pose.lock_rotation_w = pose.lock_ik_x = pose.lock_ik_y = pose.lock_ik_z = False
-    pose.custom_shape = None
+    pose.custom_shape = pose.custom_shape_transform = None
     pose.color.palette = "DEFAULT"
 
 

@@ -58,7 +58,6 @@ def adopt(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> bpy
     name = top.name if top is not None else "Mechanism"
     data = next((data for data in bpy.data.armatures if not data.users and _was_of(data, top)), None)
     rig = bpy.data.objects.new(name, data or bpy.data.armatures.new(name))
-    rig.show_in_front = True
     armature_of(rig).display_type = "STICK"
     settings(rig).collection = top
     if data is not None:

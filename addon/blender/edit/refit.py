@@ -28,6 +28,7 @@ from ..build.plan import Plan, plan
 from ..build.rig import (
     Hook,
     begin,
+    dial_bones,
     drive_screws,
     edit_bones,
     free_channels,
@@ -36,6 +37,7 @@ from ..build.rig import (
     split_coordinates,
 )
 from ..build.starts import followers
+from ..dials import EMPTY_SHARE, has_dial, joint_radius
 from ..extract import extract_design, own_ids
 from ..extract.designs import Designs, is_rounding
 from ..extract.standing import tree_of
@@ -308,6 +310,7 @@ def _set_bones(
     where the file has them."""
     empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
     limited = set()
+    shaped = {name for name, old in zip(names, present, strict=True) if old is not None and _has_users_shape(rig, name)}
     release_screws(rig, names)
     for name, bone, old in zip(names, decided.bones, present, strict=True):
         pose = rig.pose.bones[name]
@@ -333,7 +336,24 @@ def _set_bones(
     chains = joint_bones(rig)  # of all at once: bodies do not hang on their bones yet, which would tell of each
     for joint_id in limited & empties.keys():
         limit_bone_of(empties[joint_id], chains.get(joint_id, ()))
+    _size_joints(rig, [empties[joint] for joint in limited & empties.keys()], decided)
+    dial_bones(rig, names, decided, set(names) - shaped)
     drive_screws(rig, names, decided)
+
+
+def _has_users_shape(rig: bpy.types.Object, name: str) -> bool:
+    pose = rig.pose.bones[name]
+    return pose.custom_shape is not None and not has_dial(pose)
+
+
+def _size_joints(rig: bpy.types.Object, empties: Collection[bpy.types.Object], decided: Plan) -> None:
+    """Have joints whose bones show no dial yet, as those of older files, be as large as what they join."""
+    chains = joint_bones(rig)
+    for empty in empties:
+        record = record_of(empty)
+        if not any(has_dial(rig.pose.bones[name]) for name in chains.get(record.source_id, ())):
+            radius = joint_radius((record.joint.parent, record.joint.child), decided.size)
+            empty.empty_display_size = EMPTY_SHARE * radius
 
 
 def _closed(decided: Plan, held: Held) -> dict[str, Array]:
