@@ -22,6 +22,7 @@ from . import (
     export_motion,
     film,
     film_panel,
+    ground_display,
     import_model,
     import_motion,
     input_presets,
@@ -40,6 +41,7 @@ from . import (
     overlay_picture,
     panels,
     physics_panel,
+    physics_view,
     poses,
     preferences,
     rebuilding,
@@ -74,6 +76,7 @@ _CLASSES: tuple[Any, ...] = (
     *panels.CLASSES,
     *film_panel.CLASSES,
     *physics_panel.CLASSES,
+    *physics_view.CLASSES,
     *motion_tools.CLASSES,
     *motion_rows.CLASSES,
     *motion_panel.CLASSES,
@@ -115,6 +118,8 @@ def register() -> None:
     film.register()
     live_properties.register()
     live_input.register()
+    physics_view.register()
+    ground_display.register()
     overlay.register()
     motion_panel.register()
     joint_list.register()
@@ -148,6 +153,8 @@ def unregister() -> None:
     sliders.unregister()
     motion_panel.unregister()
     overlay.unregister()
+    ground_display.unregister()
+    physics_view.unregister()
     live_input.unregister()
     live_properties.unregister()
     film.unregister()

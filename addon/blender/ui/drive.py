@@ -19,6 +19,7 @@ from ..physics.world import fit_world
 from ..properties import DRIVE_ITEMS
 from ..translations import told
 from .common import NeedsModel, Result, counted, say, tell
+from .physics_view import follow_drive
 from .selection import active_joint, select_part
 
 
@@ -33,6 +34,11 @@ class KNUCKLE_OT_set_drive(NeedsModel):
         description="Source of the bodies' motion",
         items=DRIVE_ITEMS,
     )
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        done = self.execute(context)
+        follow_drive(context)
+        return done
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         settings(rig).drive = self.drive

@@ -15,7 +15,7 @@ from ..access import record_of, settings
 from ..animation.input_presets import input_names, presets_of
 from ..channels import Channel, servo_channels
 from ..hooks import Handlers, hang, take_down
-from ..model_parts import parts, root_bones
+from ..model_parts import parts
 from ..physics.homes import why_elsewhere, why_stopped
 from ..physics.live_input import EndReason, LiveSession, Written, session_of
 from ..properties import control_property
@@ -27,7 +27,7 @@ from .long_work import is_watched
 from .selection import active_joint
 from .sidebar import ModelPanel, fact, split
 from .under_way import UnderWay
-from .view_following import ViewFollower
+from .view_following import ViewFollower, root_body
 
 _TICK = 0.05
 #: What begins like one of these is no key of the keyboard, or moves the view: it is passed on.
@@ -203,9 +203,7 @@ _WHILE_ON: Handlers = (("frame_change_post", _after_frame),)
 
 def _follower(rig: bpy.types.Object) -> ViewFollower | None:
     """Return what follows the root body of a mechanism."""
-    roots = root_bones(rig)
-    bodies = parts(rig, "BODY")
-    root = next((obj for obj in bodies if record_of(obj).source_id in roots), bodies[0] if bodies else None)
+    root = root_body(rig)
     return None if root is None else ViewFollower(root, max(root.dimensions[:]) or 1.0)
 
 

@@ -43,6 +43,7 @@ SUBJECTS = (
         (
             Entry("knuckle.set_drive", "Drive", "drive"),
             Entry("knuckle.set_inputs", "Set Inputs", "preset"),
+            Entry("knuckle.follow_in_view"),
             Entry("knuckle.live_input"),
             Entry("knuckle.map_live_servo"),
             _LINE,

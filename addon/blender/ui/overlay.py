@@ -49,6 +49,7 @@ class KnuckleOverlay(bpy.types.PropertyGroup):
     in_front: BoolProperty(
         name="In Front", description="Draw through bodies, not behind them", default=True, update=_switched
     )
+    ground: BoolProperty(name="Ground", description="Draw the ground that a simulation has", default=True)
     handles: BoolProperty(
         name="Stop Handles", description="Drag the stops of the active joint in the view", default=True
     )
@@ -220,6 +221,7 @@ class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
         options.active = bool(kinds_of(context.scene))
         options.prop(wish, "in_front")
         options.prop(wish, "size")
+        layout.prop(wish, "ground")
         layout.prop(wish, "handles")
         layout.operator("knuckle.overlay_picture", icon="RENDER_STILL")
 

@@ -18,6 +18,7 @@ from ..translations import told
 from .common import model_in
 from .input_presets import draw_presets
 from .live_input import VIEW3D_PT_knuckle_live, draw_live_input
+from .physics_view import draw_physics_view
 from .sidebar import ORDER, ModelPanel, fact, labelled, paragraph, split
 
 #: Icons of figures that are good, that need attention, and that no threshold is for.
@@ -52,6 +53,8 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
             column = split(layout.column())
             column.prop(model, "target")
             fact(column, "Tracks", told(tracked(rig)))
+        if model.drive != "KEYS":
+            draw_physics_view(context, split(layout.column()))
         if not is_simulated(rig):
             layout.operator("knuckle.build_physics", icon="PHYSICS")
         column = layout.column(align=True)

@@ -5,8 +5,17 @@ from __future__ import annotations
 import bpy
 from mathutils import Vector
 
+from ..access import record_of
+from ..model_parts import parts, root_bones
+
 #: Share of the way to the object that views go at each frame: steps of a walker do not shake them.
 _NEAR = 0.15
+
+
+def root_body(rig: bpy.types.Object) -> bpy.types.Object | None:
+    """Return the body of a mechanism that views follow: its root body, or its first body. None where it has none."""
+    roots, bodies = root_bones(rig), parts(rig, "BODY")
+    return next((obj for obj in bodies if record_of(obj).source_id in roots), bodies[0] if bodies else None)
 
 
 class ViewFollower:

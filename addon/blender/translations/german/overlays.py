@@ -25,6 +25,7 @@ WORDS: dict[str, str] = {
     "How large dials and arrows are": "Wie groß Skalen und Pfeile sind",
     "In Front": "Im Vordergrund",
     "Draw through bodies, not behind them": "Durch Körper hindurch zeichnen, nicht hinter ihnen",
+    "Draw the ground that a simulation has": "Den Boden zeichnen, den eine Simulation hat",
     "Stop Handles": "Anschlaggriffe",
     "Drag the stops of the active joint in the view": "Die Anschläge des aktiven Gelenks in der Ansicht ziehen",
     "Save Picture…": "Bild speichern…",

@@ -7,6 +7,21 @@ WORDS: dict[str, str] = {
     "Choose the source of the bodies' motion: keyframes, servos, or gravity alone": (
         "Wählen, woher die Bewegung der Körper kommt: Keyframes, Servos oder allein die Schwerkraft"
     ),
+    "Display of the bones while physics moves the bodies": (
+        "Anzeige der Knochen, während die Physik die Körper bewegt"
+    ),
+    "Hidden": "Ausgeblendet",
+    "Bones are hidden while physics moves the bodies": (
+        "Knochen sind ausgeblendet, während die Physik die Körper bewegt"
+    ),
+    "Target Pose": "Zielpose",
+    "Bones show the pose that the servos track, faintly": "Knochen zeigen blass die Pose, der die Servos folgen",
+    "Shown": "Eingeblendet",
+    "Bones are shown as in Keyframes": "Knochen sind wie bei Keyframes eingeblendet",
+    "Lock the 3D views to the root body of the mechanism, or unlock them": (
+        "Die 3D-Ansichten an den Wurzelkörper des Mechanismus binden oder von ihm lösen"
+    ),
+    "Bones": "Knochen",
     "Velocity": "Geschwindigkeit",
     "Add Rigid Bodies": "Starrkörper hinzufügen",
     "Add the rigid bodies and constraints of the mechanism, and those that an edit left missing": (

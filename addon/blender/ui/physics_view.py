@@ -1,0 +1,203 @@
+"""What 3D views show while physics moves bodies: no bones where they would stay behind, no relationship lines, and the
+root body in the middle where that is wanted. Only the interface changes views; back in Keyframes they are as before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty
+
+from ..access import armature_of, settings
+from ..dials import BONES
+from ..hooks import Handlers, Listeners, hang, take_down
+from ..listeners import on_drive_change
+from ..model_parts import is_foreign
+from ..physics.homes import simulated_in
+from .common import NeedsModel, Result, model_in
+from .view_following import root_body
+
+#: Opacity of bones that show the target pose.
+_FAINT = 0.15
+#: Marks a bone collection that was hidden here, and not by the user.
+_HIDDEN = "knuckle_hidden"
+
+
+def _bones_changed(wish: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    screen: Any = wish.id_data
+    update_views(screen)
+
+
+class KnuckleKeptView(bpy.types.PropertyGroup):
+    """What the user had a 3D view show."""
+
+    area: IntProperty(description="Index of its area in the screen")
+    lines: BoolProperty(description="Whether it showed relationship lines")
+    opacity: FloatProperty(description="Opacity of bones in wireframe")
+    lock: PointerProperty(type=bpy.types.Object, description="The object that it was locked to")
+
+
+class KnucklePhysicsView(bpy.types.PropertyGroup):
+    """What the 3D views of a screen show while physics moves bodies: ``Screen.knuckle_view``."""
+
+    bones: EnumProperty(
+        name="Bones",
+        description="Display of the bones while physics moves the bodies",
+        items=[
+            ("HIDE", "Hidden", "Bones are hidden while physics moves the bodies"),
+            ("FAINT", "Target Pose", "Bones show the pose that the servos track, faintly"),
+            ("SHOW", "Shown", "Bones are shown as in Keyframes"),
+        ],
+        update=_bones_changed,
+    )
+    follows_drive: BoolProperty(description="Whether the drive was changed in the interface")
+    kept: CollectionProperty(type=KnuckleKeptView)
+
+
+def view_settings(screen: bpy.types.Screen) -> Any:
+    """The settings of a screen."""
+    return screen.knuckle_view  # type: ignore[attr-defined]
+
+
+def _moved(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The mechanisms of a scene that physics moves."""
+    return [rig for rig in simulated_in(scene) if settings(rig).drive != "KEYS"]
+
+
+def _views(screen: bpy.types.Screen) -> Iterator[tuple[int, Any]]:
+    """Yield the 3D views of a screen with the indices of their areas."""
+    for index, area in enumerate(screen.areas):
+        if area.type == "VIEW_3D":
+            yield index, area.spaces.active
+
+
+def update_views(screen: bpy.types.Screen) -> None:
+    """Have the views of a screen that is shown agree with the drives of its scene."""
+    scene = next((each.scene for each in _windows() if each.screen == screen), None)
+    if scene is None:
+        return
+    wish, moved = view_settings(screen), _moved(scene)
+    for rig in simulated_in(scene):
+        _hide_bones(rig, rig in moved and wish.bones == "HIDE")
+    if not moved:
+        _restore(screen)
+        return
+    if not wish.kept:
+        _keep(screen)
+    before = {each.area: each.opacity for each in wish.kept}
+    for index, space in _views(screen):
+        space.overlay.show_relationship_lines = False
+        usual = before.get(index, 1.0)
+        space.overlay.bone_wire_alpha = min(_FAINT, usual) if wish.bones == "FAINT" else usual
+
+
+def _keep(screen: bpy.types.Screen) -> None:
+    for index, space in _views(screen):
+        kept = view_settings(screen).kept.add()
+        kept.area, kept.lines = index, space.overlay.show_relationship_lines
+        kept.opacity, kept.lock = space.overlay.bone_wire_alpha, space.lock_object
+
+
+def _restore(screen: bpy.types.Screen) -> None:
+    """Give the views of a screen back what they showed; one that was split off shows what the first did."""
+    kept = view_settings(screen).kept
+    for index, space in _views(screen) if kept else ():
+        before = next((each for each in kept if each.area == index), kept[0])
+        space.overlay.show_relationship_lines = before.lines
+        space.overlay.bone_wire_alpha = before.opacity
+        if space.lock_object != before.lock:
+            space.lock_object = before.lock
+    kept.clear()
+
+
+def _hide_bones(rig: bpy.types.Object, hide: bool) -> None:
+    """Hide the bones of a mechanism, or show those that were hidden here."""
+    bones = None if is_foreign(rig) else armature_of(rig).collections.get(BONES)
+    if bones is None:
+        return
+    if hide and bones.is_visible:
+        bones.is_visible, bones[_HIDDEN] = False, True
+    elif not hide and _HIDDEN in bones:
+        del bones[_HIDDEN]
+        bones.is_visible = True
+
+
+def _windows() -> list[bpy.types.Window]:
+    manager = bpy.context.window_manager
+    return [] if manager is None else [*manager.windows]
+
+
+def is_from_panel(context: bpy.types.Context) -> bool:
+    """Whether a property was changed in a panel or header, and not by a script."""
+    area, region = context.area, context.region
+    return area is not None and region is not None and (area.type == "PROPERTIES" or region.type != "WINDOW")
+
+
+def follow_drive(context: bpy.types.Context) -> None:
+    """Have the views of the context's screen follow the drive, which was changed in the interface."""
+    if context.screen is not None and context.window is not None:
+        view_settings(context.screen).follows_drive = True
+        update_views(context.screen)
+
+
+def _drive_changed(_armature: bpy.types.Armature) -> None:
+    context = bpy.context
+    if is_from_panel(context):
+        follow_drive(context)
+        return
+    for window in _windows():  # a script or the end of a bake: views that were changed here are given back
+        if view_settings(window.screen).kept and not _moved(window.scene):
+            update_views(window.screen)
+
+
+@persistent
+def _undone(*_args: Any) -> None:
+    for window in _windows():
+        if view_settings(window.screen).follows_drive:
+            update_views(window.screen)
+
+
+class KNUCKLE_OT_follow_in_view(NeedsModel):
+    bl_idname = "knuckle.follow_in_view"
+    bl_label = "Follow in View"
+    bl_description = "Lock the 3D views to the root body of the mechanism, or unlock them"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        root = None if is_followed(context, rig) else root_body(rig)
+        for _, space in _views(context.screen) if context.screen is not None else ():
+            space.lock_object = root
+        return {"FINISHED"}
+
+
+def is_followed(context: bpy.types.Context, rig: bpy.types.Object) -> bool:
+    """Whether the views of the context's screen are locked to the root body of a mechanism."""
+    root = root_body(rig)
+    views = [] if context.screen is None or root is None else [*_views(context.screen)]
+    return bool(views) and all(space.lock_object == root for _, space in views)
+
+
+def draw_physics_view(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
+    """What the view shows while physics moves the mechanism."""
+    rig = model_in(context)
+    if context.screen is not None:
+        layout.prop(view_settings(context.screen), "bones")
+        layout.operator("knuckle.follow_in_view", icon="VIEW_PAN", depress=is_followed(context, rig))
+
+
+CLASSES = (KnuckleKeptView, KnucklePhysicsView, KNUCKLE_OT_follow_in_view)
+_ALWAYS: Handlers = (("undo_post", _undone), ("redo_post", _undone))
+_TOLD: Listeners = ((on_drive_change, _drive_changed),)
+
+
+def register() -> None:
+    """Add the settings to screens, and have their views follow the drive."""
+    bpy.types.Screen.knuckle_view = PointerProperty(type=KnucklePhysicsView)  # type: ignore[attr-defined]
+    hang(_ALWAYS, _TOLD)
+
+
+def unregister() -> None:
+    """Remove them."""
+    take_down(_ALWAYS, _TOLD)
+    del bpy.types.Screen.knuckle_view  # type: ignore[attr-defined]

@@ -1,0 +1,60 @@
+"""What views show under physics: without a window, that scripts change none and that bones come back."""
+
+import bpy
+import pytest
+
+from addon.blender.access import settings
+from addon.blender.dials import BONES
+from addon.blender.ui import physics_view
+
+
+@pytest.fixture
+def screen():
+    return next(each for each in bpy.data.screens if any(area.type == "VIEW_3D" for area in each.areas))
+
+
+def test_script_changes_no_view(rig, screen):
+    space = next(area for area in screen.areas if area.type == "VIEW_3D").spaces.active
+    settings(rig).drive = "SERVO"
+    assert space.overlay.show_relationship_lines and rig.data.collections[BONES].is_visible
+    assert not physics_view.view_settings(screen).kept
+
+
+def test_bones_hidden_here_come_back_and_those_of_the_user_stay_hidden(rig):
+    bones = rig.data.collections[BONES]
+    physics_view._hide_bones(rig, True)
+    assert not bones.is_visible
+    physics_view._hide_bones(rig, False)
+    assert bones.is_visible
+    bones.is_visible = False
+    physics_view._hide_bones(rig, True)
+    physics_view._hide_bones(rig, False)
+    assert not bones.is_visible
+
+
+def test_views_are_given_back(rig, screen, monkeypatch):
+    scene = bpy.context.scene
+    window = type("Window", (), {"screen": screen, "scene": scene})()
+    monkeypatch.setattr(physics_view, "_windows", lambda: [window])
+    space = next(area for area in screen.areas if area.type == "VIEW_3D").spaces.active
+    space.overlay.bone_wire_alpha = 0.5
+    settings(rig).drive = "SERVO"
+    physics_view.update_views(screen)
+    assert not space.overlay.show_relationship_lines and not rig.data.collections[BONES].is_visible
+    physics_view.view_settings(screen).bones = "FAINT"
+    assert space.overlay.bone_wire_alpha < 0.5 and rig.data.collections[BONES].is_visible
+    space.lock_object = rig
+    settings(rig).drive = "KEYS"  # also a script gives back what the interface changed
+    assert space.overlay.show_relationship_lines and space.overlay.bone_wire_alpha == 0.5
+    assert space.lock_object is None and not physics_view.view_settings(screen).kept
+
+
+def test_following_locks_views_and_unlocks_them(rig, screen):
+    space = next(area for area in screen.areas if area.type == "VIEW_3D").spaces.active
+    bpy.context.view_layer.objects.active = rig
+    with bpy.context.temp_override(screen=screen):
+        assert bpy.ops.knuckle.follow_in_view() == {"FINISHED"}
+        root = space.lock_object
+        assert root.knuckle.role == "BODY"
+        assert bpy.ops.knuckle.follow_in_view() == {"FINISHED"}
+    assert space.lock_object is None
