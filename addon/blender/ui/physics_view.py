@@ -47,7 +47,7 @@ class KnucklePhysicsView(bpy.types.PropertyGroup):
         description="Display of the bones while physics moves the bodies",
         items=[
             ("HIDE", "Hidden", "Bones are hidden while physics moves the bodies"),
-            ("FAINT", "Target Pose", "Bones show the pose that the servos track, faintly"),
+            ("FAINT", "Target Pose", "Bones show the pose that the servos track"),
             ("SHOW", "Shown", "Bones are shown as in Keyframes"),
         ],
         update=_bones_changed,

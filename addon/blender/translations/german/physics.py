@@ -15,7 +15,7 @@ WORDS: dict[str, str] = {
         "Knochen sind ausgeblendet, während die Physik die Körper bewegt"
     ),
     "Target Pose": "Zielpose",
-    "Bones show the pose that the servos track, faintly": "Knochen zeigen blass die Pose, der die Servos folgen",
+    "Bones show the pose that the servos track": "Knochen zeigen die Pose, der die Servos folgen",
     "Shown": "Eingeblendet",
     "Bones are shown as in Keyframes": "Knochen sind wie bei Keyframes eingeblendet",
     "Lock the 3D views to the root body of the mechanism, or unlock them": (
