@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .follower_stops import FollowerStops
 from .kinematics import CLOSES_LOOP, Tree, joint_coordinates, spanning_tree
 from .loop_newton import CLOSED, REDUNDANT, ROUNDS, STEP, Newton
-from .loops import LoopSystem, Positions, least_change
+from .loops import LoopSystem, Positions, independent_loops, least_change
 from .records import DOF_SIZE, Array, Body, Mechanism
 
 #: Loops in which every combination of coordinates is answered by more than this share of the liveliest are rigid.
@@ -29,22 +29,14 @@ _KEPT, _APART = 512, 0.15
 _MOST_STEPS = 4000
 #: Positions that differ by less are one.
 _SAME = 1e-5
+#: Loops that are open by less, where several joints' 32-bit frames are not quite those of one pose, are told closed.
+_ALL_BUT_CLOSED = 1e-4
 
 
 def linkages(mechanism: Mechanism, tree: Tree | None = None) -> list[Linkage]:
     """The linkages of a mechanism, in the order of their chords."""
-    tree = tree or spanning_tree(mechanism)
-    system = LoopSystem(mechanism, tree)
-    moving = {joint.id for joint in system.moving}
-    groups: list[tuple[set[str], set[str], set[str]]] = []
-    for chord, sides in zip(system.chords, system.sides, strict=True):
-        chords, names = {chord.id}, {chord.id, *sides}
-        shared = names & moving
-        for group in [group for group in groups if group[2] & shared]:
-            groups.remove(group)
-            chords, names, shared = chords | group[0], names | group[1], shared | group[2]
-        groups.append((chords, names, shared))
-    return [Linkage(_cut_out(mechanism, chords, names)) for chords, names, _shared in groups]
+    system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
+    return [Linkage(_cut_out(mechanism, chords, names)) for chords, names in independent_loops(system)]
 
 
 def _cut_out(mechanism: Mechanism, chords: Collection[str], names: Collection[str]) -> Mechanism:
@@ -163,16 +155,21 @@ class Follower:
         self._held_at, self._held_way = self._last, np.zeros_like(self._last)
 
     def adopt(self, positions: Mapping[str, Array]) -> bool:
-        """Go on from another closed position, told for all moving joints but the chords; nothing is done, and False
-        given back, where it is not closed."""
+        """Go on from another closed position, told for all moving joints but the chords, or from the nearest to one
+        that is all but closed. Nothing is done, and False given back, where it is not."""
         system, chords = self._system, self.linkage.system.chords
         guess = {joint.id: np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)) for joint in chords}
         guess.update(positions)
         frames = system.chord_motions(system.vector(guess))
         guess.update((joint.id, joint_coordinates(joint, frame[None])[0]) for joint, frame in frames)
         at = system.vector(guess)
-        if np.abs(system.residual(at)).max(initial=0.0) > 2.0 * CLOSED:
-            return False
+        opening = np.abs(system.residual(at)).max(initial=0.0)
+        if opening > 2.0 * CLOSED:
+            closed, residual = _corrected(system, at, np.ones(len(at), dtype=bool))
+            is_near = opening < _ALL_BUT_CLOSED and np.abs(closed - at).max(initial=0.0) < _ALL_BUT_CLOSED
+            if not is_near or np.abs(residual).max(initial=0.0) > 2.0 * CLOSED:
+                return False
+            at = closed
         if self.stops.are_passed(self._kept[0], at):
             self._last = at  # it may stay there, and is not come back to
         else:

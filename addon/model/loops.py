@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -66,9 +67,14 @@ def assemble(
     before = system.openings(start)
     if all(max(opening) < tolerance for opening in before.values()):
         return system.positions(start), before, dict(before)
-    inner = tolerance / max(system.length, 1.0)
-    nearest = _drawn_back(system, _closed(system, start, inner), start, inner)
-    return system.positions(nearest), before, system.openings(nearest)
+    positions = system.positions(start)
+    for chords, joints in independent_loops(system):  # what loops come to does not depend on others
+        own = [joint for joint in mechanism.joints if joint.id in joints]
+        part = LoopSystem(replace(mechanism, joints=own), replace(system.tree, loop_joints=chords))
+        begin, inner = part.vector(positions), tolerance / max(part.length, 1.0)
+        found = part.positions(_drawn_back(part, _closed(part, begin, inner), begin, inner))
+        positions |= {joint: found[joint] for joint in part.columns}
+    return positions, before, system.openings(system.vector(positions))
 
 
 def _closed(system: LoopSystem, at: Array, tolerance: float) -> Array:
@@ -125,6 +131,22 @@ def least_change(slope: Array, wanted: Array, damping: float = 0.0, redundant: f
 
 def _limited(step: Array) -> Array:
     return step * min(1.0, LONGEST_TURN / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+
+
+def independent_loops(system: LoopSystem) -> list[tuple[set[str], set[str]]]:
+    """Group the loops of a system that share joints with coordinates, in the order of their chords.
+
+    Returns:
+        Ids of the chords of each group, and of all its joints."""
+    groups: list[tuple[set[str], set[str], set[str]]] = []
+    for chord, sides in zip(system.chords, system.sides, strict=True):
+        chords, names = {chord.id}, {chord.id, *sides}
+        shared = names & system.columns.keys()
+        for group in [group for group in groups if group[2] & shared]:
+            groups.remove(group)
+            chords, names, shared = chords | group[0], names | group[1], shared | group[2]
+        groups.append((chords, names, shared))
+    return [(chords, names) for chords, names, _shared in groups]
 
 
 class LoopSystem:

@@ -3,8 +3,9 @@
 An edit of a posed mechanism may change what a joint can do, where it is, or which joints place the bodies. A body is
 seen at ``X = M D``: its design pose ``D``, moved by its posed joints (``M``). The two sides of a joint meet at its
 coordinates ``q``: ``X_child F_child = X_parent F_parent J(q)``. Where a joint was edited, ``F_child`` is what makes
-that true; the design of the body that it carries follows from it, and all that hangs on the body goes along. What no
-edit concerns keeps its frames, and its numbers, exactly.
+that true; the design of the body that it carries follows from it, and all that hangs on the body goes along. A loop
+that closed where it was designed, and no longer does so, has another design (see ``loop_designs``). What no edit
+concerns keeps its frames, and its numbers, exactly.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .kinematics import Tree, coordinates, joint_coordinates, joint_motion
+from .loop_designs import closed_designs, counted_from, design_errors, dof_counted_from
 from .loops import joint_initial
 from .records import Array, Body, Joint, Mechanism
 from .rotations import inverse
@@ -36,6 +38,8 @@ class Placement:
         joining: ids of joints that are new: one that closes a loop meets where its bodies are seen.
         values: the coordinates (size,) at which new joints begin, by their ids, of those that do not where the file
             has them.
+        following: ids of the joints that follow the input joints of their loops; None: loops that open where they are
+            designed stay so.
     """
 
     moves: Mapping[str, Array]
@@ -45,6 +49,7 @@ class Placement:
     made: Collection[str] = ()
     joining: Collection[str] = ()
     values: Mapping[str, Array] = field(default_factory=dict)
+    following: Collection[str] | None = None
 
 
 @dataclass
@@ -56,11 +61,14 @@ class Held:
             move.
         values: the coordinates (size,) at which joints stand that were edited or begin to place bodies, by their ids.
         seen: where bodies are seen, (4, 4), by their ids.
+        zeros: the coordinates (size,) from which joints count now, as they counted before, by their ids: of those that
+            do so from elsewhere.
     """
 
     shifts: dict[str, Array] = field(default_factory=dict)
     values: dict[str, Array] = field(default_factory=dict)
     seen: dict[str, Array] = field(default_factory=dict)
+    zeros: dict[str, Array] = field(default_factory=dict)
 
     def coordinates(self, mechanism: Mechanism) -> dict[str, Array]:
         """The coordinates (size,) at which the joints of the mechanism are seen, by their ids."""
@@ -88,6 +96,8 @@ class _Holding:
         self.values: dict[str, Array] = {}
 
     def hold(self) -> Held:
+        closes = self.placement.following is not None
+        before = design_errors(self.tree.mechanism, self.tree) if closes else {}
         for root in self.tree.roots:
             self._stand(root)
         for link in self.tree.links:
@@ -100,7 +110,34 @@ class _Holding:
         shifts = {own: shift for own, shift in self.shifts.items() if own is not None}
         for own, shift in shifts.items():
             self.bodies[own].pose = shift @ self.bodies[own].pose
-        return Held(shifts, self.values, {own: pose for own, pose in self.seen.items() if own is not None})
+        seen = {own: pose for own, pose in self.seen.items() if own is not None}
+        held = Held(shifts, self.values, seen)
+        if before and (shifts or self.values):
+            self._close(held, before)
+        return held
+
+    def _close(self, held: Held, before: Mapping[str, float]) -> None:
+        """Have loops that the edit opened where they are designed be designed where they are closed."""
+        mechanism, joints = self.tree.mechanism, {joint.id: joint for joint in self.tree.mechanism.joints}
+        seen = held.coordinates(mechanism)
+        placement = self.placement
+        zeros = closed_designs(mechanism, self.tree, before, seen, placement.following or (), placement.joining)
+        poses = self.tree.forward({own: zero[None] for own, zero in zeros.items()})[0] if zeros else np.zeros(0)
+        moved: set[str | None] = set()
+        for link in self.tree.links:
+            if zeros.get(link.joint.id, np.zeros(0)).any() or link.carrier in moved:
+                moved.add(link.body)
+                pose = poses[self.tree.index[link.body]]
+                held.shifts[link.body] = pose @ inverse(self.design[link.body])
+                self.bodies[link.body].pose = pose
+        for own, zero in zeros.items():
+            joint = joints[own]
+            if zero.any():
+                held.values[own] = counted_from(joint, seen[own], zero)
+                held.zeros[own] = zero
+                joint.dofs = [dof_counted_from(joint, zero)]
+            parent, child = (np.eye(4) if end is None else self.bodies[end].pose for end in (joint.parent, joint.child))
+            joint.frame_child = inverse(child) @ parent @ joint.frame_parent
 
     def _stand(self, root: Body) -> None:
         """Place a root: one that is free already goes on so; another is designed where it is seen."""

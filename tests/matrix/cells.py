@@ -11,7 +11,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -75,8 +75,13 @@ class Expected:
     #: Whether names are others in the file alone: of bones. And whether those of servos are what they were.
     keeps_object_names: bool = False
     keeps_servo_names: bool = False
-    #: Whether the mechanism has any servo that moves.
+    #: Whether the mechanism has any servo that moves. And servos that move as before though others do not.
     has_motion: bool = True
+    goes_on: tuple[str, ...] = ()
+    #: Whether joints may count from elsewhere, their stops with them, and which may not: the design of a loop that was
+    #: edited as it is posed closes elsewhere.
+    is_counted_anew: bool = False
+    counts_on: tuple[str, ...] = ()
     #: Bodies that may have a joint of six degrees of freedom to the world now, as formats want it.
     free: set[str] = field(default_factory=set)
     #: Objects (role, name) that have to stand where they stood at the frame of the edit alone.
@@ -230,6 +235,10 @@ class Cell:
 
     def _compare(self, expected: Expected, after: Observation) -> list[str]:
         before = renamed(self.before.document, expected.renamed)
+        zeros = self._zeros(after, expected) if expected.is_counted_anew else {}
+        stops = {f"dof/{joint}/0/{end}": zero for joint, zero in zeros.items() for end in ("lower", "upper")}
+        stops = {fact: before.facts[fact] + zero for fact, zero in stops.items() if before.facts.get(fact) is not None}
+        expected = replace(expected, facts={**expected.facts, **stops})
         found = [
             *_facts(before, after.document, expected),
             *_paths(before, after.document, expected),
@@ -241,10 +250,24 @@ class Cell:
         if expected.told and expected.told not in {code for code, _message in after.told}:
             found.append(f"report: no entry {expected.told!r}, but {[code for code, _message in after.told]}")
         if expected.is_shown and not self.scene.has_gait:
-            found += self._is_as_shown(after, expected)
+            found += self._is_as_shown(after, expected, zeros)
         return found
 
-    def _is_as_shown(self, after: Observation, expected: Expected) -> Iterator[str]:
+    def _zeros(self, after: Observation, expected: Expected) -> dict[str, float]:
+        """By how much more the values of joints are, at the frame of the edit, than before it: their bodies stand where
+        they stood. Of those of which that is more than nothing."""
+        facts, number = after.document.facts, min(1, len(self.frames) - 1)
+        out = {}
+        for joint in after.document.names("joint"):
+            if joint in expected.freed or joint in expected.counts_on or _is_made(joint, expected):
+                continue
+            ends = facts[f"joint/{joint}/parent"], facts[f"joint/{joint}/child"]
+            now, was = (self._values_seen(each, number, *ends)[0].get(joint, []) for each in (after, self.before))
+            if len(now) == len(was) == 1 and abs(now[0] - was[0]) > PLACE:
+                out[joint] = now[0] - was[0]
+        return out
+
+    def _is_as_shown(self, after: Observation, expected: Expected, zeros: dict[str, float]) -> Iterator[str]:
         """Whether what Blender shows is what the file says."""
         facts, back = after.document.facts, {new: old for old, new in expected.renamed.items()}
         shown_at = {obj.name: names.body_record(obj).source_name for obj in names.parts("BODY")}
@@ -253,7 +276,7 @@ class Cell:
             if frame != here and not expected.is_carried:
                 continue
             if self.scene.chord:
-                yield from self._is_joined(after, expected, number)
+                yield from self._is_joined(after, expected, zeros, number)
                 continue
             values = {expected.renamed.get(joint, joint): each for joint, each in self.values_at(frame).items()}
             for name, freed in expected.freed.items():
@@ -290,11 +313,12 @@ class Cell:
         local = placed(facts[f"body/{body}/com"]) @ self._axes.get(body, np.eye(4))
         return rigid(observed.seen["BODY", body][number]) @ np.linalg.inv(facts[f"body/{body}/pose"] @ local)
 
-    def _is_joined(self, after: Observation, expected: Expected, number: int) -> Iterator[str]:
+    def _is_joined(self, after: Observation, expected: Expected, zeros: dict[str, float], number: int) -> Iterator[str]:
         """Whether every joint of a mechanism with closed loops lets its bodies stand as they are seen, and those that
-        were posed stand there."""
+        were posed stand there, as they count now."""
         facts, frame = after.document.facts, self.frames[number]
         posed = {expected.renamed.get(joint, joint): each for joint, (each, *_) in self.values_at(frame).items()}
+        posed = {joint: value + zeros.get(joint, 0.0) for joint, value in posed.items()}
         ends = {
             joint: (facts[f"joint/{joint}/parent"], facts[f"joint/{joint}/child"])
             for joint in after.document.names("joint")
@@ -309,6 +333,10 @@ class Cell:
             values, off = self._values_seen(after, number, parent, child)
             if off > JOINED:
                 yield f"joint {joint!r} is apart by {off:.2g} (frame {frame})"
+            fact = f"dof/{joint}/0/position"
+            begins = facts.get(fact) if joint not in expected.freed and self.state == "initial" else None
+            if begins not in {None, self.before.document.facts.get(fact)} and abs(values[joint][0] - begins) > JOINED:
+                yield f"joint {joint!r} is to begin at {begins:.6g} and stands at {values[joint][0]:.6g}"
             if joint in posed and joint not in expected.freed and abs(values[joint][0] - posed[joint]) > JOINED:
                 yield f"joint {joint!r} stands at {values[joint][0]:.6g} instead of {posed[joint]:.6g} (frame {frame})"
 
@@ -381,7 +409,8 @@ def _facts(before: Document, after: Document, expected: Expected) -> Iterator[st
             continue
         if wanted is GONE and any(path.startswith(after.origin[fact]) for path in before.raw if after.origin.get(fact)):
             continue  # a frame of a joint that is no joint's any more
-        tolerance = PLACE if fact.endswith(("/pose", "/frame")) else TOLERANCE  # paths are compared to the last digit
+        is_placed = fact.endswith(("/pose", "/frame")) or (expected.is_counted_anew and fact in expected.facts)
+        tolerance = PLACE if is_placed else TOLERANCE  # paths are compared to the last digit
         if (
             fact.endswith("/frame")
             and _spins(before, fact)
@@ -484,7 +513,7 @@ def _moves(before: Observation, after: Observation, expected: Expected) -> Itera
         name = column
         for old, new in expected.renamed.items() if not expected.keeps_servo_names else ():
             name = new + name[len(old) :] if name.startswith(old) else name
-        if column.startswith(tuple(gone) or ("\0",)) or not expected.has_motion:
+        if column.startswith(tuple(gone) or ("\0",)) or not (expected.has_motion or column in expected.goes_on):
             continue
         if not same(after.motion.get(name), values, TOLERANCE):
             yield f"the exported motion of {name!r} has become {after.motion.get(name)} instead of {values}"

@@ -13,14 +13,6 @@ EXPECTED: dict[str, str] = {
     r"slider_keyframes-free-\w+-animated-\w+": (
         "*Set Joint Type* holds the present frame: keyframes of a slider are not converted to those of a free joint"
     ),
-    r"loop_joint_place-(move_\w+|redo)-juice_loop-(posed|animated)-\w+": (
-        "*Move Joint* in a posed closed loop keeps the bodies and not the loop: the design that Juice gets, "
-        "where all joints are at 0, does not close"
-    ),
-    r"loop_joint_type-\w+_weld-juice_loop-(posed|animated)-\w+": (
-        "a weld in a posed closed loop holds that where it is seen, and Juice's file has the other bodies as they were "
-        "designed: the loop does not close"
-    ),
 }
 
 

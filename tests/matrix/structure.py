@@ -204,8 +204,8 @@ class Retype(Edit):
                 facts[key] = ANY  # it is shown where it was: that is looked at
             elif name == joint and kind in {"joint", "dof"}:
                 facts[key] = ANY
-        if cell.scene.chord:  # bodies of a loop hang otherwise now
-            facts |= placed_anyhow(before)
+        if cell.scene.chord:  # bodies of a loop hang otherwise now, and begin where it closes, as is looked at
+            facts |= placed_anyhow(before) | {key: ANY for key in before if key.endswith("/position")}
         if cell.format == "x_xy":  # its element may stand in others
             facts[f"body/{bodies[0]}/is"] = True
         return facts
@@ -235,6 +235,7 @@ class Retype(Edit):
         expected.is_shown = self.type != "screw"
         expected.has_motion = not cell.scene.chord and {*cell.scene.posed} != {self.part(cell)}
         expected.is_carried = not (cell.scene.chord and self.type == "weld")  # it moves no more
+        expected.is_counted_anew = bool(cell.scene.chord) and self.type == "weld" and cell.state != "initial"
         return expected
 
 
@@ -335,9 +336,14 @@ class MoveJoint(Edit):
 
     def held(self, cell: Cell, side: int = 0) -> set[tuple[str, str]]:
         limb_of = {(obj.knuckle.role, obj.name) for obj in self.limb[1]}
-        return {*cell.before.seen} if cell.scene.chord else limb_of
+        if not cell.scene.chord:
+            return limb_of
+        led = cell.before.document.facts[f"joint/{cell.scene.hip[0]}/child"]  # as before at every frame
+        return {*cell.before.seen} - ({("BODY", led)} if self.which != "hip" else set())
 
     def expected(self, cell: Cell) -> Expected:
         expected = super().expected(cell)
-        expected.has_motion = not cell.scene.chord  # what follows does so otherwise
+        if cell.scene.chord:  # what follows does so otherwise
+            expected.has_motion, expected.goes_on = False, tuple(cell.scene.posed)
+            expected.is_counted_anew, expected.counts_on = cell.state != "initial", tuple(cell.scene.posed)
         return expected

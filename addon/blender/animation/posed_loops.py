@@ -52,7 +52,7 @@ class LiveLoop:
         drivers: list[str],
         every: Mapping[str, list[Channel]],
     ) -> None:
-        self.rig, self.drivers = rig, drivers
+        self.rig, self.linkage, self.drivers = rig, linkage, drivers
         self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
         blocks = {joint: [each for each in own if not each.is_single] for joint, own in self.channels.items()}
         self._turns = {joint: block_turn(rig, own[0].bone) for joint, own in blocks.items() if own}
@@ -219,9 +219,10 @@ class RigidLoop:
     def __init__(
         self, rig: bpy.types.Object, linkage: Linkage, start: Positions, every: Mapping[str, list[Channel]]
     ) -> None:
-        self.rig = rig
+        self.rig, self.linkage = rig, linkage
         self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
-        self._start = {joint: start[joint] for joint in self.channels}
+        #: Where they stand, (size,) by joint.
+        self.stands = {joint: start[joint] for joint in self.channels}
         #: What was posed and put back last: what something poses again at once, a driver, is left alone.
         self._refused: dict[str, Array] | None = None
 
@@ -241,7 +242,7 @@ class RigidLoop:
     def _moved(self, rig: bpy.types.Object) -> dict[str, Array]:
         """Return where a rig, which may be an evaluated one, has joints that are elsewhere than they should be."""
         now = {joint: read_pose(rig, channels) for joint, channels in self.channels.items()}
-        return {joint: value for joint, value in now.items() if not _near(value, self._start[joint])}
+        return {joint: value for joint, value in now.items() if not _near(value, self.stands[joint])}
 
     def after_change(self, evaluated: bpy.types.Object) -> None:
         """Put joints back that an evaluated rig has elsewhere."""
@@ -251,7 +252,7 @@ class RigidLoop:
             return
         self._refused = moved
         for joint in moved:
-            write_pose(self.rig, self.channels[joint], self._start[joint])
+            write_pose(self.rig, self.channels[joint], self.stands[joint])
 
 
 def _near(one: Array, other: Array) -> bool:

@@ -3,27 +3,40 @@ joint no longer has is reset, and its curves and drivers go."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import bpy
 import numpy as np
 
+from ...model.loop_designs import counted_from
+from ...model.records import Array, Dof, DofKind, Joint, Mechanism
+from ..access import record_of
 from ..animation.keys import NEAREST
 from ..animation.renamed import bone_in
+from ..blocks import block_pose
 from ..build.rig import is_screw
 from ..channels import Channel, block_turn, bone_path, servo_channels
 from ..compat import action_curves, new_curve
-from ..model_parts import joint_bones
+from ..listeners import quiet
+from ..model_parts import joint_bones, parts
 from ..posing import write_pose
+from ..records import start_of, stops
 from .present import JointEdit, Present
 
 Curve = tuple[str, int]
+_AS_THEY_COUNTED: Mapping[str, Array] = {}
 #: What poses a bone, and how many numbers each is.
 _PROPERTIES = {"location": 3, "rotation_euler": 3, "rotation_quaternion": 4}
 
 
-def go_on(rig: bpy.types.Object, present: Present, edits: Mapping[str, JointEdit], renewed: Collection[str]) -> None:
+def go_on(
+    rig: bpy.types.Object,
+    present: Present,
+    edits: Mapping[str, JointEdit],
+    renewed: Collection[str],
+    zeros: Mapping[str, Array] = _AS_THEY_COUNTED,
+) -> None:
     """Pose and key the joints of a model as they were.
 
     Args:
@@ -31,6 +44,7 @@ def go_on(rig: bpy.types.Object, present: Present, edits: Mapping[str, JointEdit
         present: how it stood before.
         edits: what was done to joints, by their ids.
         renewed: names of new bones that others had, which are gone.
+        zeros: the coordinates (size,) from which joints count now, by their ids, of those that do so from elsewhere.
     """
     _put_back(rig, present, renewed)
     after = servo_channels(rig)
@@ -43,6 +57,9 @@ def go_on(rig: bpy.types.Object, present: Present, edits: Mapping[str, JointEdit
         values = edit.values
         if values is None and len(old) == len(own) and not _is_same(rig, present, old, own):
             values = present.pose[joint]
+        if joint in zeros:
+            values = present.pose.get(joint) if values is None else values
+            values = None if values is None else _counted_from(own[0].kind, values, zeros[joint])
         if values is not None and len(values) == len(own):
             write_pose(rig, own, values)
     if gone or any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
@@ -51,9 +68,38 @@ def go_on(rig: bpy.types.Object, present: Present, edits: Mapping[str, JointEdit
         for channel in own:
             if not channel.is_single and channel.index == 0 and not present.is_turned_alike(rig, channel):
                 _turn_curves(rig, present, channel)
+    for joint, zero in zeros.items():
+        _count_curves(rig, present, after.get(joint, []), zero)
+
+
+def count_anew(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str, Array]) -> None:
+    """Have the records of joints that count from elsewhere (``zeros``, as for ``go_on``) say so: their stops stay where
+    they are."""
+    joints = {joint.id: joint for joint in mechanism.joints}
+    for empty in parts(rig, "JOINT") if zeros else ():
+        own = record_of(empty).source_id
+        if own not in zeros:
+            continue
+        (kept,), (dof,) = record_of(empty).joint.dofs, joints[own].dofs
+        with quiet():
+            if kept.assembled:
+                begins = counted_from(joints[own], np.array(start_of(kept)), zeros[own])
+                kept.begins = [*begins, *list(kept.begins)[len(begins) :]]
+            for name in ("position", "rest"):
+                setattr(kept, name, getattr(dof, name))
+            for name, value in zip(("lower", "upper"), stops(dof), strict=True):
+                if value is not None:
+                    setattr(kept, name, value)
+            if dof.start:
+                kept.start = [*dof.start, *list(kept.start)[len(dof.start) :]]
 
 
 _AS_IT_WAS = JointEdit()
+
+
+def _counted_from(kind: DofKind, values: Array, zero: Array) -> Array:
+    """Coordinates (size,) of a joint of one degree of freedom that counts from ``zero`` on."""
+    return counted_from(Joint("", "", "", None, None, dofs=[Dof(kind)]), values, zero)
 
 
 def _put_back(rig: bpy.types.Object, present: Present, renewed: Collection[str]) -> None:
@@ -139,9 +185,7 @@ def _move_curves(
 ) -> None:
     """Have the curves and drivers of a model pose the channels that their coordinates have now; of those that no
     coordinate has they go."""
-    data = rig.animation_data
-    owners = [curves for action in present.actions if (curves := action_curves(rig, action, create=False)) is not None]
-    for curves in (*owners, *(() if data is None else (data.drivers,))):
+    for curves in _curve_owners(rig, present):
         found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw(curve.driver)]
         going = [(curve, *moved[place]) for curve, place in found if place in moved]
         for curve in [curve for curve, place in found if place in gone]:
@@ -157,31 +201,65 @@ def _turn_curves(rig: bpy.types.Object, present: Present, first: Channel) -> Non
     """Have the keys of a ball's or free block's bone, which has other axes in its joint's frame now, say what they
     said. What turns its axes turns the three numbers of its places, and of its quaternions beside the real one."""
     turn = block_turn(rig, first.bone).T @ present.turns[first.bone]
+    _mix_curves(rig, present, first.bone, "rotation_quaternion", {1: 0.0, 2: 0.0, 3: 0.0}, turn)
+    if first.kind == "free":
+        _mix_curves(rig, present, first.bone, "location", {0: 0.0, 1: 0.0, 2: 0.0}, turn)
+
+
+def _count_curves(rig: bpy.types.Object, present: Present, own: Sequence[Channel], zero: Array) -> None:
+    """Have the curves and drivers of a joint that counts from ``zero`` (size,) on pose it where they did."""
+    if not own:
+        return
+    first = own[0]
+    if first.is_single:
+        for curves in _curve_owners(rig, present):
+            curve = curves.find(first.path, index=first.index)
+            if curve is not None:
+                _raise(curve, -float(zero[0]))
+        return
+    # the bone's motion is that of before after the inverse of zero's, or before zero's where the joint is against it
+    _places, turns = block_pose(zero[None, :3], block_turn(rig, first.bone), first.against)
+    w, x, y, z = turns[0] * (1.0, -1.0, -1.0, -1.0)
+    side = -1.0 if first.against else 1.0
+    product = np.array(
+        [[w, -x, -y, -z], [x, w, side * z, -side * y], [y, -side * z, w, side * x], [z, side * y, -side * x, w]]
+    )
+    _mix_curves(rig, present, first.bone, "rotation_quaternion", {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0}, product)
+
+
+def _curve_owners(rig: bpy.types.Object, present: Present) -> list[Any]:
+    """The curves of each motion and stored pose, and the drivers."""
+    owners = [curves for action in present.actions if (curves := action_curves(rig, action, create=False)) is not None]
+    return owners if rig.animation_data is None else [*owners, rig.animation_data.drivers]
+
+
+def _mix_curves(
+    rig: bpy.types.Object, present: Present, bone: str, prop: str, usual: Mapping[int, float], mix: Array
+) -> None:
+    """Have the keys of several numbers of a bone, by their indices, say what ``mix`` (n, n) makes of them. ``usual``
+    is what those are that have no keys."""
+    path = bone_path(bone, prop)
     for action in present.actions:
         curves = action_curves(rig, action, create=False)
-        for prop, indices in (("rotation_quaternion", (1, 2, 3)), ("location", (0, 1, 2))):
-            path = bone_path(first.bone, prop)
-            found = [curves.find(path, index=index) for index in indices] if curves is not None else []
-            if prop == "location" and first.kind != "free" or not any(found):
-                continue
-            frames = sorted({point.co[0] for curve in found if curve is not None for point in curve.keyframe_points})
-            three = [
-                curve or new_curve(curves, path, index, first.bone) for curve, index in zip(found, indices, strict=True)
-            ]
-            for curve in three:
-                values = {frame: curve.evaluate(frame) for frame in frames}
-                for frame in frames:
-                    if not any(abs(point.co[0] - frame) < NEAREST for point in curve.keyframe_points):
-                        curve.keyframe_points.insert(frame, values[frame])
-            for name in ("co", "handle_left", "handle_right"):
-                numbers = np.empty((3, 2 * len(frames)), dtype=np.float32)
-                for row, curve in zip(numbers, three, strict=True):
-                    curve.keyframe_points.foreach_get(name, row)
-                numbers[:, 1::2] = turn @ numbers[:, 1::2]
-                for row, curve in zip(numbers, three, strict=True):
-                    curve.keyframe_points.foreach_set(name, row)
-            for curve in three:
-                curve.update()
+        found = [curves.find(path, index=index) for index in usual] if curves is not None else []
+        if not any(found):
+            continue
+        frames = sorted({point.co[0] for curve in found if curve is not None for point in curve.keyframe_points})
+        every = [curve or new_curve(curves, path, index, bone) for curve, index in zip(found, usual, strict=True)]
+        for curve, index in zip(every, usual, strict=True):
+            values = {frame: curve.evaluate(frame) if len(curve.keyframe_points) else usual[index] for frame in frames}
+            for frame in frames:
+                if not any(abs(point.co[0] - frame) < NEAREST for point in curve.keyframe_points):
+                    curve.keyframe_points.insert(frame, values[frame])
+        for name in ("co", "handle_left", "handle_right"):
+            numbers = np.empty((len(every), 2 * len(frames)), dtype=np.float32)
+            for row, curve in zip(numbers, every, strict=True):
+                curve.keyframe_points.foreach_get(name, row)
+            numbers[:, 1::2] = mix @ numbers[:, 1::2]
+            for row, curve in zip(numbers, every, strict=True):
+                curve.keyframe_points.foreach_set(name, row)
+        for curve in every:
+            curve.update()
 
 
 def _negate(curve: bpy.types.FCurve) -> None:
@@ -199,6 +277,37 @@ def _negate(curve: bpy.types.FCurve) -> None:
     for modifier in curve.modifiers:
         _negate_modifier(modifier)
     curve.update()
+
+
+def _raise(curve: bpy.types.FCurve, by: float) -> None:
+    """Have a curve, or the driver whose value it maps, say as much more."""
+    points = curve.keyframe_points
+    if curve.driver is not None and not len(points):  # it says the driver's value itself
+        curve.extrapolation = "LINEAR"
+        for at in (0.0, 1.0):
+            points.insert(at, at).interpolation = "LINEAR"
+    for name in ("co", "handle_left", "handle_right"):
+        numbers = np.empty(2 * len(points), dtype=np.float32)
+        points.foreach_get(name, numbers)
+        numbers[1::2] += by
+        points.foreach_set(name, numbers)
+    for modifier in curve.modifiers:
+        _raise_modifier(modifier, by)
+    curve.update()
+
+
+def _raise_modifier(modifier: Any, by: float) -> None:
+    """Have a curve modifier of a curve that says as much more do what it did. What replaces the curve says more itself;
+    factors of several terms and noise that multiplies cannot."""
+    if modifier.type == "GENERATOR" and not modifier.use_additive and modifier.mode == "POLYNOMIAL":
+        first, *others = modifier.coefficients
+        modifier.coefficients = [first + by, *others]
+    elif modifier.type == "FNGENERATOR" and not modifier.use_additive:
+        modifier.value_offset += by
+    elif modifier.type == "LIMITS":
+        modifier.min_y, modifier.max_y = modifier.min_y + by, modifier.max_y + by
+    elif modifier.type == "ENVELOPE":
+        modifier.reference_value += by
 
 
 def _negate_modifier(modifier: Any) -> None:

@@ -8,22 +8,24 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...model.followers import linkages
 from ...model.joint_types import retyped
 from ...model.records import DOF_SIZE, Array, Dof
 from ...model.report import Report
 from ...model.rotations import inverse
 from ...model.twins import mirrored_stops
 from ..access import record_of
+from ..animation.live_loops import loops_mechanism
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleJoint
 from ..listeners import quiet
 from ..model_parts import parts
-from ..records import flat, read_dofs, unflat, write_dofs
+from ..records import flat, read_dofs, start_of, unflat, write_dofs
 from .missing import let_go
-from .motion_change import KeyedMotion
+from .motion_change import KeyedMotion, key_where_held, loop_mates
 from .places import joint_in_design, put_design, rigid
 from .present import JointEdit
-from .refit import begin_edit, refit, without_physics
+from .refit import begin_edit, give_ids, refit, without_physics
 from .retyping import retyping
 from .reversing import reversing
 from .strangers import hanging_on, in_place
@@ -85,9 +87,17 @@ def take_type(
     """Give a joint a type and degrees of freedom; its bodies stay where they are seen. Those that are among the ones
     that it had ``before``, as they were read, go on; ``then`` is called when the record has the others."""
     rig, record = record_of(empty).model, record_of(empty).joint
-    present, own = begin_edit(rig), record_of(empty).source_id
+    give_ids(rig)
+    own = record_of(empty).source_id
+    key_where_held(rig, {own})
+    present = begin_edit(rig)
     seen = present.coordinates(empty, joint_frame(empty), opening_of(record))
-    edit, motion = retyping(read_dofs(record), seen, dofs, before), KeyedMotion(rig, present, own)
+    with quiet():
+        _begin_closed(rig, own)
+    edit, motion = (
+        retyping(read_dofs(record), seen, dofs, before),
+        KeyedMotion(rig, present, {own, *loop_mates(rig, {own})}),
+    )
     with quiet():
         put_dofs(empty, dofs, before)
         record.type = type_
@@ -96,6 +106,22 @@ def take_type(
     report = refit(rig, present, {own: edit})
     report.extend(motion.change())
     return report
+
+
+def _begin_closed(rig: bpy.types.Object, joint: str) -> None:
+    """Have the joints of a joint's loops begin where these close, in the file too: with other degrees of freedom they
+    would close elsewhere from where the file has them."""
+    empties = {record_of(each).source_id: each for each in parts(rig, "JOINT")}
+    assembled = {own for own, each in empties.items() if any(dof.assembled for dof in record_of(each).joint.dofs)}
+    for linkage in linkages(loops_mechanism(rig)) if assembled else ():
+        for own in assembled.intersection(linkage.joints) if joint in linkage.joints else ():
+            for dof in record_of(empties[own]).joint.dofs:
+                begins = start_of(dof)
+                if len(begins) == 1:
+                    (dof.position,) = begins
+                else:
+                    dof.start = [*begins, *[0.0] * (6 - len(begins))]
+                dof.assembled = False
 
 
 def see_swappable(empty: bpy.types.Object) -> None:
@@ -189,7 +215,11 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
         joint = record_of(empty).joint
         if joint.parent in bodies or joint.child in bodies:
             joints.add(empty)
+    give_ids(rig)
+    gone = {record_of(empty).source_id for empty in joints}
+    key_where_held(rig, gone)
     report, present = Report(), begin_edit(rig)
+    motion = KeyedMotion(rig, present, loop_mates(rig, gone))
     with without_physics(rig, report):
         hung, strangers = hanging_on([*bodies, *joints], rig)
         shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]
@@ -200,6 +230,7 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
             let_go(rig, [record_of(obj).source_id for obj in (*bodies, *joints)])
             bpy.data.batch_remove([*joints, *shapes, *bodies])
             report.extend(refit(rig, present))
+    report.extend(motion.change(remedy="Key its joints there"))
     return len(bodies), len(joints), report
 
 

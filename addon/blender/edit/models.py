@@ -28,10 +28,11 @@ from .copies import ids_in, numbered
 from .facing import part_those_beside
 from .joints import joint_frame, opening_of, put_frame
 from .missing import let_go, own_part_ids
+from .motion_change import KeyedMotion, key_where_held, loop_mates
 from .motions_along import curves_of_both, hand_over_motions, own_motions
 from .moving import belongings, hand_over, hand_over_strangers, new_folders, part_folders
 from .present import JointEdit, Present
-from .refit import begin_edit, keep_fitted, refit, without_physics
+from .refit import begin_edit, give_ids, keep_fitted, refit, without_physics
 from .strangers import (
     Spot,
     bones_along,
@@ -59,10 +60,14 @@ def split_model(
         raise ValueError("Select bodies of the mechanism to split them off")
     if chosen >= {*parts(rig, "BODY")}:
         raise ValueError("All bodies are selected: leave at least one to the mechanism that there is")
+    give_ids(rig)
+    inside, across = _joints_of(rig, chosen)
+    cut = {record_of(empty).source_id for empty in across}
+    key_where_held(rig, cut)
     report, present = Report(), begin_edit(rig)
+    motion = KeyedMotion(rig, present, loop_mates(rig, cut))
     with without_physics(rig, report), quiet():
         every = own_part_ids(rig)
-        inside, across = _joints_of(rig, chosen)
         names = [file_name(empty) for empty in across]
         edits: dict[str, JointEdit] = {}
         if to_world:
@@ -86,6 +91,7 @@ def split_model(
                 _forget_lost(each)
                 report.extend(refit(each, present.of_copy(each), edits if each == made else {}))
                 drop_lost_drivers(each)
+    report.extend(motion.change(made, "Key its joints there"))
     return made, names, report
 
 

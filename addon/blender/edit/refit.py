@@ -50,7 +50,7 @@ from ..physics.simulation import build_physics, clear_physics, put_typed_frictio
 from ..records import flat, kinds_of
 from ..workshop import shown
 from .applying import put_applied_back
-from .going_on import go_on, make_fresh
+from .going_on import count_anew, go_on, make_fresh
 from .places import put_design
 from .present import JointEdit, Present, kept_bones
 from .strangers import in_place, strangers_on
@@ -91,8 +91,10 @@ def refit(
             made={record_of(obj).source_id for obj in made if record_of(obj).role == "BODY"},
             joining={record_of(obj).source_id for obj in made if record_of(obj).role == "JOINT"},
             values={joint: edit.values for joint, edit in edits.items() if edit.values is not None},
+            following={record_of(obj).source_id for obj in parts(rig, "JOINT") if record_of(obj).joint.follows},
         )
         held = hold_seen(tree, placement)
+        count_anew(rig, tree.mechanism, held.zeros)
         is_new = not own_bones(rig)
         decided = plan(tree.mechanism, closed=is_new, tree=tree, kept=kept_bones(rig, present.channels, edits))
         _shift(rig, held.shifts, designs)
@@ -110,7 +112,7 @@ def refit(
             _set_bones(rig, decided, names, bones, {**decided.starts, **seen})
             _hang(rig, Hook(decided, rig, names), decided, designs)
         live_loops.forget(rig)
-        go_on(rig, present, edits, gone.intersection(names))
+        go_on(rig, present, edits, gone.intersection(names), held.zeros)
         if is_new:
             _put_followers(rig, decided.followers)
         elif loops != decided.tree.loop_joints:

@@ -29,7 +29,7 @@ def retyping(old: Sequence[Dof], seen: Array, new: Sequence[Dof], kept: Sequence
     """
     start = _together(dof.initial for dof in old)
     now = _as_new(old, kept, new, seen)
-    if start.any():
+    if start.any() or any(dof.initial.any() for dof in new):
         for dof, begins in zip(new, _apart(new, _as_new(old, kept, new, start)), strict=True):
             if DOF_SIZE[dof.kind] == 1:
                 dof.position = float(begins[0])

@@ -1,0 +1,120 @@
+"""Joints of loops that get another type, and loops that are cut: bodies stay where they are seen at the present frame,
+the file closes where it did, and what the motion loses is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from addon import formats
+from addon.blender.access import record_of, settings
+from addon.blender.build import BuildOptions, build
+from addon.blender.edit.joints import delete_parts, set_type
+from addon.blender.edit.models import split_model
+from addon.blender.extract import extract
+from addon.blender.model_parts import parts, rig_in
+from tests.blender.edit import holding
+from tests.blender.edit.holding import SAME, Seen
+from tests.blender.emptied import empty_file
+from tests.blender.scenes import body, made
+
+HELD = "slider_crank_2substructures_2.json"
+KEYS = (1, 21)
+
+
+def the_joint(rig: Any, name: str) -> Any:
+    return next(each for each in parts(rig, "JOINT") if record_of(each).source_name == name)
+
+
+def by_name(rig: Any) -> dict[str, np.ndarray]:
+    bpy.context.view_layer.update()
+    return {record_of(obj).source_name: np.array(obj.matrix_world.normalized()) for obj in parts(rig, "BODY")}
+
+
+@pytest.mark.parametrize("type_", ["translational", "free", "planar", "ball"])
+def test_a_file_whose_loops_are_assembled_has_them_there_when_a_joint_moves_otherwise(blank: Any, type_: str) -> None:
+    """Loops with more freedom than before would close elsewhere from where the file has them."""
+    rig = made("excavator_no_base.json")
+    before, size = by_name(rig), Seen.of(rig).size
+    set_type(the_joint(rig, "J_boom_to_stick_cylinder"), type_)
+    text, _report = formats.dumps(extract(rig), "shift")
+    path = settings(rig).path
+    empty_file()
+    again = by_name(rig_in(build(formats.loads(text.encode(), path), options=BuildOptions(gait=False, physics=False))))
+    assert max(holding.off(again[name], pose, size) for name, pose in before.items()) < SAME
+
+
+def test_a_loop_that_tells_less_of_its_joints_stays_where_it_is_keyed(blank: Any) -> None:
+    rig = made("excavator_no_base.json")
+    holding.keyed(rig)
+    before = Seen.of(rig)
+    set_type(the_joint(rig, "J_boom_to_stick_cylinder"), "translational")
+    assert before.apart(Seen.of(rig))[0] < SAME
+
+
+def _split(rig: Any, name: str) -> Any:
+    made_, _names, report = split_model(rig, [body(rig, name)])
+    return made_, report
+
+
+def _split_to_world(rig: Any, name: str) -> Any:
+    made_, _names, report = split_model(rig, [body(rig, name)], to_world=True)
+    return made_, report
+
+
+def _delete(rig: Any, name: str) -> Any:
+    return rig, delete_parts(rig, [the_joint(rig, name)])[2]
+
+
+def _free(rig: Any, name: str) -> Any:
+    return rig, set_type(the_joint(rig, name), "free")
+
+
+@pytest.mark.parametrize(
+    ("cut", "name"),
+    [
+        (_split, "crank"), (_split, "piston"), (_split_to_world, "piston"), (_delete, "A_fixed_crank"),
+        (_free, "C_connecting_rod_piston"),
+    ],
+)  # fmt: skip
+def test_a_loop_held_short_of_its_keys_stays_there_when_it_is_cut(
+    blank: Any, cut: Callable[[Any, str], Any], name: str
+) -> None:
+    """Its keys say where they led it to: without the loop nothing holds its joints short of them."""
+    rig = made(HELD)
+    holding.keyed(rig)
+    bpy.context.view_layer.update()
+    assert "loop-held" in {line.code for line in settings(rig).report}
+    before = Seen.of(rig)
+    other, _report = cut(rig, name)
+    for _again in range(2):
+        after = Seen.of(rig)
+        after.bodies |= Seen.of(other).bodies
+        assert before.apart(after)[0] < SAME
+        bpy.context.scene.frame_set(holding.FRAME)
+
+
+def test_how_far_a_split_takes_the_motion_is_what_blender_shows(blank: Any) -> None:
+    rig = made("pumpjack.json")
+    holding.keyed(rig)
+    then = {}
+    for frame in KEYS:
+        bpy.context.scene.frame_set(frame)
+        then[frame] = Seen.of(rig)
+    bpy.context.scene.frame_set(holding.FRAME)
+    other, _names, report = split_model(rig, [body(rig, "beam")])
+    worst = 0.0
+    for frame, seen in then.items():
+        bpy.context.scene.frame_set(frame)
+        now = Seen.of(rig)
+        now.bodies |= Seen.of(other).bodies
+        off = (np.linalg.norm(pose[:3, 3] - now.bodies[own][:3, 3]) for own, pose in seen.bodies.items())
+        worst = max(worst, *map(float, off))
+    (entry,) = [each for each in report.entries if each.code == "motion-changed"]
+    told = re.search(r"is ([\d.e-]+) \(length\)", entry.message)
+    assert told is not None and float(told[1]) == pytest.approx(worst, rel=0.01) and worst > 0.01
