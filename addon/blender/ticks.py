@@ -42,12 +42,6 @@ def state_of(rig: bpy.types.Object) -> tuple[int, ...]:
     return data.session_uid, len(data.bones), *_changes(), len(every.collections), len(every.texts), len(every.scenes)
 
 
-def pose_state_of(rig: bpy.types.Object) -> tuple[int, ...]:
-    """What is another after every change of what poses a model: a part of ``state_of`` for what is done at every frame
-    (2 µs in place of 6)."""
-    return armature_of(rig).session_uid, *_changes()
-
-
 def _changes() -> tuple[int, ...]:
     """The number of changes. Counts tell of what a script added or deleted, of which Blender tells no sooner than it
     works out the scene."""
@@ -62,6 +56,9 @@ class SceneModels:
         self._scene, self._state = scene, state
         self._found: dict[Callable[..., Any], list[bpy.types.Object]] = {}
         self._every = list(rigs_in(scene, linked=True))
+        self._data = self._data_now()
+        self._kept: dict[int, Any] = {}
+        self._kept_at = _now["number"]
 
     def of(self, ask: Callable[[bpy.types.Scene], Iterable[bpy.types.Object]] = rigs_in) -> list[bpy.types.Object]:
         """Those of the models that ``ask`` says, asked for once."""
@@ -74,12 +71,22 @@ class SceneModels:
         """All of them, with those of other files."""
         return self._every
 
+    @property
+    def kept(self) -> dict[int, Any]:
+        """What is kept of each of them, by its ``session_uid``, until something changes, here and now too."""
+        if self._kept_at != _now["number"]:
+            self._kept, self._kept_at = {}, _now["number"]
+        return self._kept
+
     def holds(self, state: tuple[int, ...]) -> bool:
         """Return whether nothing changed since."""
         try:
-            return self._state == state and all(rig.session_uid for rig in self._every)
+            return self._state == state and self._data_now() == self._data
         except ReferenceError:  # one is gone, and another came
             return False
+
+    def _data_now(self) -> list[int]:
+        return [rig.data.session_uid for rig in self._every if rig.data is not None]
 
 
 def models_at_frames(scene: bpy.types.Scene) -> SceneModels:

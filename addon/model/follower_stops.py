@@ -41,6 +41,7 @@ class FollowerStops:
         self._middle = np.zeros(len(start))
         self._middle[self._turns_back] = 0.5 * (self._low[self._turns_back] + self._high[self._turns_back])
         self._counts = np.ones(len(start), dtype=bool)
+        self._any = bool(np.isfinite([self._low, self._high]).any())
 
     def leave_out(self, joints: Collection[str]) -> None:
         """From now on these joints have no stops, and all others theirs."""
@@ -52,10 +53,16 @@ class FollowerStops:
         at = np.where(self._turns_back, at - 2.0 * np.pi * turns, at)
         return np.where(self._counts, self._low - at, -np.inf), np.where(self._counts, at - self._high, -np.inf)
 
-    def are_passed(self, at: Array, there: Array) -> bool:
-        """Whether a step takes a joint beyond a stop, or farther beyond it."""
-        pairs = zip(self._beyond(there), self._beyond(at), strict=True)
-        return any(bool((after > np.maximum(before, _AT)).any()) for after, before in pairs)
+    def are_passed(self, at: Array, there: Array) -> NDArray[np.bool_]:
+        """Whether steps (..., unknowns) take a joint beyond a stop, or farther beyond it, (...,)."""
+        if not self._any:
+            return np.zeros(at.shape[:-1], dtype=bool)
+        low, high = (
+            (after > np.maximum(before, _AT)).any(axis=-1)
+            for after, before in zip(self._beyond(there), self._beyond(at), strict=True)
+        )
+        passed: NDArray[np.bool_] = low | high
+        return passed
 
     def met(self, at: Array, there: Array) -> float:
         """At which share of a step, were it straight, the first stop is met that it passes."""

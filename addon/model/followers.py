@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,15 +123,22 @@ def _rank(slope: Array, redundant: float = REDUNDANT) -> int:
 
 @dataclass(frozen=True)
 class Followed:
-    """Where a linkage is: the positions of all its moving joints, by how much its loops stay open (characteristic
-    lengths or radians; below ``CLOSED`` they are closed), whether the given joints were held short of where they were
-    told to be, and the joint whose stop is in the way and whether that is its upper one; None: the loops would open."""
+    """Where a linkage is: the coordinates of all its moving joints (n,) and which are a joint's, by how much its loops
+    stay open (characteristic lengths or radians; below ``CLOSED`` they are closed), whether the given joints were held
+    short of where they were told to be, and the joint whose stop is in the way and whether that is its upper one; None:
+    the loops would open."""
 
-    positions: Positions
+    values: Array
+    columns: Mapping[str, slice]
     opening: float
     held: bool = False
     stop: tuple[str, bool] | None = None
     mark: Mark | None = None
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Coordinates by joint."""
+        return {name: self.values[columns] for name, columns in self.columns.items()}
 
 
 @dataclass(frozen=True)
@@ -148,7 +156,8 @@ class Follower:
     def __init__(self, linkage: Linkage, start: Mapping[str, Array]) -> None:
         self.linkage, self._system = linkage, linkage.system
         self._last = self._system.vector(start)
-        self._kept = [self._last]
+        #: Closed positions that it was at, (kept, unknowns); where it all began is the first.
+        self._kept = self._last[None]
         self._newton = Newton(self._system)
         self.stops = FollowerStops(self._system, self._last)
         #: Where a way was held last, and which way that was.
@@ -223,27 +232,37 @@ class Follower:
         self._held_at, self._held_way = at, np.where(free | (not held), 0.0, wanted - at)
         return self._found(at, opening, held, self.stops.touched(at, wanted, free) if held else None)
 
+    def present(self) -> Followed:
+        """Return where the linkage is, at a closed position."""
+        return self._found(self._last, 0.0)
+
     def _found(self, at: Array, opening: float, held: bool = False, stop: tuple[str, bool] | None = None) -> Followed:
-        values = at * self._system.scales
-        positions = {name: values[columns] for name, columns in self._system.columns.items()}
-        return Followed(positions, opening, held, stop, self.mark())
+        return Followed(at * self._system.scales, self._system.columns, opening, held, stop, self.mark())
 
     def _together(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> list[Followed]:
         """The first of some wanted positions (n, unknowns), as many as are within a step of the last closed one, and
         are come to so and within stops."""
-        near = np.abs(wanted - self._last)[:, ~free].max(axis=1, initial=0.0) <= STEP
-        count = len(near) if near.all() else int(np.argmin(near))
+        count = _first(np.abs(wanted - self._last)[:, ~free].max(axis=1, initial=0.0) > STEP)
         if not count:
             return []
         at, opening = self._newton.step(self._last, wanted[:count], free)
-        out: list[Followed] = []
-        for row, open_by in zip(at, opening.tolist(), strict=True):
-            if open_by >= CLOSED or (hold and self.stops.are_passed(self._last, row)):
-                break
-            self._come_to(row, free)
-            self._held_at, self._held_way = self._last, np.zeros_like(row)
-            out.append(self._found(self._last, open_by))
-        return out
+        failed = opening >= CLOSED
+        if hold:
+            failed |= self.stops.are_passed(np.concatenate([self._last[None], at[:-1]]), at)
+        at = at[: _first(failed)]
+        if not len(at):
+            return []
+        away = np.abs(at[:, None] - self._kept).max(axis=2, initial=0.0)
+        for row in at[away.min(axis=1) > _APART]:
+            self._keep(row)
+        for number in np.flatnonzero(away[:, 0] < _SAME).tolist():
+            at[number] = self._come_to(at[number], free)
+        self._last = at[-1]
+        self._held_at, self._held_way = self._last, np.zeros_like(self._last)
+        values, system = at * self._system.scales, self._system
+        marks = (Mark(row, row, self._held_way) for row in at)
+        told = zip(values, opening.tolist(), marks, strict=False)
+        return [Followed(own, system.columns, open_by, mark=mark) for own, open_by, mark in told]
 
     def mark(self) -> Mark:
         """Return where it would go on from now."""
@@ -263,10 +282,11 @@ class Follower:
     def _nearest(self, wanted: Array, free: NDArray[np.bool_]) -> Array:
         """The closed position to set out from: the last, if it is near, else the nearest that there was."""
 
-        def away(at: Array) -> float:
-            return float(np.abs((at - wanted)[~free]).max(initial=0.0))
+        def away(at: Array) -> Array:
+            farthest: Array = np.abs(at - wanted)[..., ~free].max(axis=-1, initial=0.0)
+            return farthest
 
-        return self._last if away(self._last) <= STEP else min(self._kept, key=away)
+        return self._last if away(self._last) <= STEP else self._kept[int(np.argmin(away(self._kept)))]
 
     def _walk(self, at: Array, wanted: Array, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
         """From a closed position to the wanted values of what is not free, through closed positions."""
@@ -317,8 +337,8 @@ class Follower:
 
     def _keep(self, at: Array) -> None:
         self._last = at
-        if all(np.abs(at - kept).max(initial=0.0) > _APART for kept in self._kept):
-            self._kept = [self._kept[0], *self._kept[1:][-_KEPT:], at]
+        if np.abs(at - self._kept).max(axis=1, initial=0.0).min() > _APART:
+            self._kept = np.concatenate([self._kept[:1], self._kept[1:][-_KEPT:], at[None]])
 
     def _as_near_as_can_be(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Damped Gauss-Newton in what is free, all else as wanted."""
@@ -356,6 +376,11 @@ def _corrected(system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> tuple[
             break
         at, residual = better, there
     return at, residual
+
+
+def _first(which: NDArray[np.bool_]) -> int:
+    """The number of the first of some; of all where there is none."""
+    return int(np.argmax(which)) if which.any() else len(which)
 
 
 def driver_order(mechanism: Mechanism, tree: Tree) -> list[str]:

@@ -20,6 +20,8 @@ from .rotations import frame_with_z, inverse, rotation_matrix, rotation_vector
 
 _ONE = np.eye(4)
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
+#: Of both the one after the other: slices of it are views.
+_ROUND = np.array([0, 1, 2, 0, 1])
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,9 @@ class LoopChains:
         self._chain_of = every // max(self._length, 1)
         self._column_of = np.concatenate([self._columns, self._ball_columns.ravel()])
         self._frame_of = every + self._chain_of
+        #: Which unknowns move each chain, (chains, n).
+        self.touched = np.zeros((self.count, unknowns), dtype=bool)
+        self.touched[self._chain_of, self._column_of] = True
         self._turns_of = np.concatenate([self._turns, np.ones(3 * len(balls))])[:, None]
         self._shifts_of = np.concatenate([self._shifts, np.zeros(3 * len(balls))])[:, None]
         self._slides = bool(self._shifts.any())
@@ -76,11 +81,13 @@ class LoopChains:
         return self._frames(values)[0][:, :, -1]
 
     def linearized(self, values: Array) -> tuple[Array, Array]:
-        """``G`` (positions, chains, 4, 4), and the rates of its rotation vector and of its offset for unit rates of the
-        unknowns (positions, chains, 6, n)."""
+        """Rotation vector and offset of ``G`` (positions, chains, 6), and their rates for unit rates of the unknowns
+        (positions, chains, 6, n)."""
         frames, spins = self._frames(values)
         positions, gaps = len(values), frames[:, :, -1]
         flat = frames.reshape(positions, -1, 4, 4)[:, self._frame_of]
+        told = openings_of_gaps(gaps)
+        there = told[:, self._chain_of]
         axes, places = flat[..., :3, 2], flat[..., :3, 3]
         if spins is not None:
             singles = len(self._places)
@@ -88,13 +95,12 @@ class LoopChains:
             balls = flat[:, singles::3, :3, :3] @ spins
             axes[:, singles:] = np.swapaxes(balls, -1, -2).reshape(positions, -1, 3)
         turn = axes * self._turns_of
-        shift = crossed(places - gaps[:, self._chain_of][..., :3, 3], turn)
+        shift = crossed(places - there[..., 3:], turn)
         if self._slides:
             shift += axes * self._shifts_of
-        vectors = vectors_of_gaps(gaps)[:, self._chain_of]
         out = np.zeros((positions, self.count, self._unknowns, 6))
-        out[:, self._chain_of, self._column_of] = np.concatenate([_vector_rates(vectors, turn), shift], axis=-1)
-        return gaps, np.swapaxes(out, -1, -2)
+        out[:, self._chain_of, self._column_of] = np.concatenate([_vector_rates(there[..., :3], turn), shift], axis=-1)
+        return told, np.swapaxes(out, -1, -2)
 
     def _frames(self, values: Array) -> tuple[Array, Array | None]:
         """The frame before each motion, and ``G``: (positions, chains, length + 1, 4, 4); and what unit rates of balls'
@@ -206,7 +212,13 @@ class _Chain:
 
 def crossed(one: Array, other: Array) -> Array:
     """Cross products (..., 3)."""
-    return one[..., _NEXT] * other[..., _AFTER] - one[..., _AFTER] * other[..., _NEXT]
+    one, other = one[..., _ROUND], other[..., _ROUND]
+    return one[..., 1:4] * other[..., 2:] - one[..., 2:] * other[..., 1:4]
+
+
+def openings_of_gaps(gaps: Array) -> Array:
+    """Rotation vectors and offsets (..., 6) of poses (..., 4, 4), most of which hardly turn."""
+    return np.concatenate((vectors_of_gaps(gaps), gaps[..., :3, 3]), axis=-1)
 
 
 def vectors_of_gaps(gaps: Array) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,10 +18,41 @@ REDUNDANT = 3e-6
 STEP = 0.2
 #: After so many Newton's steps the loops do not close.
 ROUNDS = 12
-#: A Newton's step that is shorter is the last: behind it the loops are open by about its square.
-_LAST_STEP = 3e-7
+#: A step is the last where its length times the way from where the slopes are taken is less: by about so much the loops
+#: are open behind it.
+_LAST_STEP = 1e-13
+#: Slopes serve for further steps from where they are taken up to here.
+_SAME_SLOPES = 1e-3
 #: How far the independent equations of a position are taken to be those of others.
 _REDUCED = 0.3
+
+
+@dataclass(frozen=True)
+class _Basis:
+    """The independent combinations ``left`` (equations, rank) of equations and ``right`` (free, rank) of the unknowns
+    that are ``free``, found at a position ``at``. ``parts`` of them have nothing to do with each other."""
+
+    at: Array
+    free: NDArray[np.bool_]
+    left: Array
+    right: Array
+    parts: list[slice]
+
+    def reduced(self, slopes: Array) -> Array:
+        """What the combinations make of slopes (n, equations, unknowns): (n, rank, rank)."""
+        out: Array = self.left.T @ slopes[:, :, self.free] @ self.right
+        return out
+
+    def solved(self, reduced: Array, wanted: Array) -> Array:
+        """Changes (n, free) by which the combined equations change as ``wanted`` (n, rank).
+
+        Note:
+            OpenBLAS, as numpy 1.26 has it, wakes its threads for several right-hand sides however small they are, and
+            for one of more than 32; they then spin for 60 ms. Hence one right-hand side per matrix, part by part."""
+        out = np.empty_like(wanted)
+        for part in self.parts:
+            out[:, part] = np.linalg.solve(reduced[:, part, part], wanted[:, part, None])[..., 0]
+        return out @ self.right.T
 
 
 class Newton:
@@ -31,9 +64,9 @@ class Newton:
 
     def __init__(self, system: LoopSystem) -> None:
         self._system = system
-        #: Where the equations were reduced, which unknowns were free, and what of both is independent.
-        self._reduced: tuple[Array, NDArray[np.bool_], Array, Array] | None = None
-        #: The last position with its slope: the next step begins there.
+        #: What was independent where equations were reduced last.
+        self._basis: _Basis | None = None
+        #: The last position with a slope from there or very near: the next step begins there.
         self._sloped: tuple[Array, Array] | None = None
 
     def step(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -45,37 +78,48 @@ class Newton:
             not near enough to be in the same assembly."""
         slope = self._slope(at)
         try:
-            left, right = self._independent(at, slope, free)
+            basis = self._independent(at, slope, free)
             there = wanted.copy()
             away = (wanted - at)[:, ~free] @ slope[:, ~free].T
-            there[:, free] = at[free] + np.linalg.solve(left.T @ slope[:, free] @ right, -(away @ left).T).T @ right.T
-            return self._corrected(at, there, free, left, right)
+            there[:, free] = at[free] + basis.solved(basis.reduced(slope[None]), -(away @ basis.left))
+            return self._corrected(at, there, basis)
         except np.linalg.LinAlgError:
-            self._reduced = None
+            self._basis = None
             return wanted, np.full(len(wanted), np.inf)
 
-    def _corrected(
-        self, at: Array, there: Array, free: NDArray[np.bool_], left: Array, right: Array
-    ) -> tuple[Array, Array]:
+    def _corrected(self, at: Array, there: Array, basis: _Basis) -> tuple[Array, Array]:
+        free = basis.free
         left_open = opening = np.full(len(there), np.inf)
         failed = np.abs(there - at)[:, free].max(axis=1, initial=0.0) >= 4.0 * STEP
+        slopes = reduced = np.empty(0)
+        far = np.inf  # from where the slopes are taken
         for _ in range(ROUNDS):
             there[failed] = at
-            residual, slopes = self._system.linearized(there)
+            if far > _SAME_SLOPES:
+                residual, slopes = self._system.linearized(there)
+                reduced, far = basis.reduced(slopes), 0.0
+            else:
+                residual = self._system.residuals(there)
             opening = np.abs(residual).max(axis=1, initial=0.0)
             # loops of 32-bit frames stay open a little where their equations are redundant
-            wanted = residual @ left
+            wanted = residual @ basis.left
             before, left_open = left_open, np.abs(wanted).max(axis=1, initial=0.0)
-            failed |= (left_open > 0.5 * before) & (left_open > 1e-12)
+            slow = (left_open > 0.5 * before) & (left_open > 1e-12) & ~failed
+            if far > 0.0 and slow.any():
+                far = np.inf
+                continue
+            failed |= slow
             if (failed | (left_open < 1e-12)).all():
                 break
-            change = np.linalg.solve(left.T @ slopes[:, :, free] @ right, -wanted[..., None])[..., 0]
-            there[:, free] += change @ right.T
+            change = basis.solved(reduced, -wanted)
+            there[:, free] += change
             failed |= np.abs(there - at)[:, free].max(axis=1, initial=0.0) >= 4.0 * STEP
-            if (failed | ((np.abs(change).max(axis=1, initial=0.0) < _LAST_STEP) & (opening < CLOSED))).all():
+            lengths = np.where(failed, 0.0, np.abs(change).max(axis=1, initial=0.0))
+            far += float(lengths.max(initial=0.0))
+            if (failed | ((lengths * far < _LAST_STEP) & (opening < CLOSED))).all():
                 break
         if failed.any():
-            self._reduced = None
+            self._basis = None
         else:
             self._sloped = there[-1], slopes[-1]
         return there, np.where(failed, np.inf, opening)
@@ -85,15 +129,22 @@ class Newton:
             self._sloped = at, self._system.slope(at)
         return self._sloped[1]
 
-    def _independent(self, at: Array, slope: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Of equations (6 per chord, rank) and of free unknowns (free, rank) the combinations that are independent."""
-        known = self._reduced
-        if known is not None and np.array_equal(free, known[1]):
+    def _independent(self, at: Array, slope: Array, free: NDArray[np.bool_]) -> _Basis:
+        """What is independent of the equations and of the free unknowns at a position."""
+        known = self._basis
+        if known is not None and np.array_equal(free, known.free):
             # where the loops do not tell all, those that stay nearest do, and they are others everywhere
-            near = _REDUCED if known[3].shape[0] == known[3].shape[1] else 0.0
-            if np.abs(at - known[0]).max(initial=0.0) <= near:
-                return known[2], known[3]
-        left, strengths, right = np.linalg.svd(slope[:, free], full_matrices=False)
-        live = strengths > REDUNDANT * strengths.max(initial=0.0)
-        self._reduced = at, free, left[:, live], right[live].T
-        return self._reduced[2], self._reduced[3]
+            near = _REDUCED if known.right.shape[0] == known.right.shape[1] else 0.0
+            if np.abs(at - known.at).max(initial=0.0) <= near:
+                return known
+        left, right, parts = np.zeros((slope.shape[0], 0)), np.zeros((int(free.sum()), 0)), []
+        for equations, unknowns in self._system.parts(free):
+            own = np.linalg.svd(slope[np.ix_(equations, unknowns)], full_matrices=False)
+            live = own[1] > REDUNDANT * own[1].max(initial=0.0)
+            rank = int(live.sum())
+            parts.append(slice(left.shape[1], left.shape[1] + rank))
+            left, right = (np.pad(each, ((0, 0), (0, rank))) for each in (left, right))
+            left[equations, parts[-1]] = own[0][:, live]
+            right[np.searchsorted(np.flatnonzero(free), unknowns), parts[-1]] = own[2][live].T
+        self._basis = _Basis(at, free, left, right, parts)
+        return self._basis

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .kinematics import Tree, spanning_tree
-from .loop_chains import LoopChains, vectors_of_gaps, way_of
+from .loop_chains import LoopChains, openings_of_gaps, way_of
 from .one_pose import motion_of_one
 from .records import DOF_SIZE, Array, Dof, Joint, Mechanism
 from .rotations import inverse, rotation_vector
@@ -174,6 +175,8 @@ class LoopSystem:
             self.columns[joint.id] = slice(at, len(scales))
         self.scales = np.array(scales)
         self._chains = LoopChains(tree, self.chords, self.columns, len(scales))
+        #: What the rates of rotation vectors and offsets (6, unknowns) are multiplied by to be those of the residual.
+        self._units = self.scales / np.array([[1.0]] * 3 + [[self.length]] * 3)
 
     def vector(self, positions: Mapping[str, Array]) -> Array:
         """The unknowns of a set of positions."""
@@ -201,7 +204,11 @@ class LoopSystem:
 
     def residual(self, at: Array) -> Array:
         """Rotation vector and offset of every chord's child as the tree has it, seen from where the chord has it."""
-        return self._residuals(self._gaps(at)[None])[0]
+        return self.residuals(at[None])[0]
+
+    def residuals(self, at: Array) -> Array:
+        """The residuals (n, 6 per chord) of several vectors (n, unknowns) at once."""
+        return self._residuals(openings_of_gaps(self._chains.gaps(at * self.scales)))
 
     def slope(self, at: Array) -> Array:
         """The derivative of the residual, (6 per chord, unknowns)."""
@@ -210,9 +217,24 @@ class LoopSystem:
     def linearized(self, at: Array) -> tuple[Array, Array]:
         """Residuals (n, 6 per chord) and their derivatives (n, 6 per chord, unknowns) of several vectors (n, unknowns)
         at once."""
-        gaps, rates = self._chains.linearized(at * self.scales)
-        rates[:, :, 3:] /= self.length
-        return self._residuals(gaps), rates.reshape(len(at), 6 * len(self.chords), len(self.scales)) * self.scales
+        openings, rates = self._chains.linearized(at * self.scales)
+        slopes = (rates * self._units).reshape(len(at), 6 * len(self.chords), len(self.scales))
+        return self._residuals(openings), slopes
+
+    def parts(self, free: NDArray[np.bool_]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Equations and ``free`` unknowns by parts that share none of these, those of loops that only what is not free
+        connects."""
+        touched, left, out = self._chains.touched & free, set(range(len(self.chords))), []
+        while left:
+            chords = np.zeros(len(self.chords), dtype=bool)
+            chords[min(left)] = True
+            grown = 0
+            while chords.sum() > grown:
+                grown = int(chords.sum())
+                chords |= touched[:, touched[chords].any(axis=0)].any(axis=1)
+            left -= set(np.flatnonzero(chords).tolist())
+            out.append((np.flatnonzero(np.repeat(chords, 6)), np.flatnonzero(touched[chords].any(axis=0))))
+        return out
 
     def chord_motions(self, at: Array) -> list[tuple[Joint, Array]]:
         """Each chord with what the tree makes of its motion: its child's frame seen from its parent's, (4, 4)."""
@@ -224,9 +246,9 @@ class LoopSystem:
         """Each chord's child as the tree has it, seen from where the chord has it, (chords, 4, 4)."""
         return self._chains.gaps((at * self.scales)[None])[0]
 
-    def _residuals(self, gaps: Array) -> Array:
-        parts = vectors_of_gaps(gaps), gaps[..., :3, 3] / self.length
-        return np.concatenate(parts, axis=-1).reshape(len(gaps), 6 * len(self.chords))
+    def _residuals(self, openings: Array) -> Array:
+        openings[..., 3:] /= self.length
+        return openings.reshape(len(openings), 6 * len(self.chords))
 
     def _paths(self) -> dict[str, set[str]]:
         """For each chord, the tree joints whose coordinates move its child against its parent."""

@@ -306,10 +306,10 @@ def _posed(models: SceneModels) -> Iterator[bpy.types.Object]:
 def _is_near(rig: bpy.types.Object) -> bool:
     """Whether no bone is turned so far that its limit may not tell."""
     bones = rig.pose.bones
-    values = np.empty(3 * len(bones), dtype=np.float32)
-    bones.foreach_get("rotation_euler", values)  # type: ignore[arg-type]
     # numpy's largest takes four times as long at a frame, of some ten bones: its code is not at hand then
-    return max(map(abs, values.tolist()), default=0.0) <= _SURE_OF_SEVERAL
+    values = [0.0] * (3 * len(bones))
+    bones.foreach_get("rotation_euler", values)
+    return max(values, default=0.0) <= _SURE_OF_SEVERAL and min(values, default=0.0) >= -_SURE_OF_SEVERAL
 
 
 @persistent

@@ -29,14 +29,12 @@ from ..joint_sides import read_joint
 from ..model_parts import is_foreign, parts
 from ..posing import read_pose
 from ..records import start_of
-from ..ticks import SceneModels, models_at_frames, pose_state_of
+from ..ticks import SceneModels, models_at_frames
 from .loop_frames import KnownFrame, KnownFrames, PoseNumbers
 from .posed_loops import LiveLoop, RigidLoop
 
 #: Loops of rigs by the ``session_uid`` that they keep until another file is opened.
 _loops: dict[int, list[LiveLoop | RigidLoop]] = {}
-#: What is known of rigs at frames, likewise, and of which state of the file that is.
-_known: dict[int, tuple[tuple[int, ...], KnownFrames]] = {}
 #: The frame at which a rig was last, and how far that was from the one before.
 _ways: dict[int, tuple[float, float]] = {}
 #: What was known of a rig before the present frame, with the scene's ``session_uid``: for after it.
@@ -135,9 +133,8 @@ def is_resting() -> bool:
 def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     """Pose the followers for the frame that is about to be evaluated."""
     for rig in _with_loops(models):
-        known, at = _at_frame(scene, rig)
-        loops = live_loops(rig)
-        for number, loop in enumerate(loops):
+        known, at = _at_frame(scene, rig, models)
+        for number, loop in enumerate(known.loops):
             loop.take(None if at is None else at.states[number])
         if at is not None:
             known.put(scene, rig, at)
@@ -148,11 +145,11 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph, models: 
     """Follow what the curves alone did not tell. Blender then evaluates the frame once more."""
     for rig in _with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
-        uid, known, at = _present.get(rig.session_uid) or (0, _known_frames(rig), None)
+        uid, known, at = _present.get(rig.session_uid) or (0, _known_frames(rig, models), None)
         if uid != scene.session_uid:
-            known, at = _known_frames(rig), None
+            known, at = _known_frames(rig, models), None
         if at is None or not _is_as_known(evaluated, known, at):
-            _follow_anew(scene, rig, evaluated, known)
+            _follow_anew(scene, rig, evaluated, known, models)
         elif at.is_held:
             for loop in live_loops(rig):
                 if isinstance(loop, LiveLoop):
@@ -164,22 +161,25 @@ def _is_as_known(evaluated: bpy.types.Object, known: KnownFrames, at: KnownFrame
     whole = known.numbers.read_whole(evaluated)
     if whole and whole == at.whole:
         return True
-    now = known.numbers.read(evaluated)
-    if now is None or not (now == at.numbers).all():
+    if not whole or not (known.numbers.last_read() == at.numbers).all():
         return False
     at.whole = whole
     return True
 
 
 def _follow_anew(
-    scene: bpy.types.Scene, rig: bpy.types.Object, evaluated: bpy.types.Object, known: KnownFrames
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    evaluated: bpy.types.Object,
+    known: KnownFrames,
+    models: SceneModels,
 ) -> None:
     """Follow where drivers were evaluated to be at a frame, and know that from now on."""
     loops = _whole(rig)
     for loop in loops:
-        loop.after_change(evaluated)
+        loop.follow(evaluated)
     now, told = known.numbers.read(evaluated), known.numbers.read(rig)
-    if known is not _known_frames(rig) or now is None or told is None:
+    if known is not _known_frames(rig, models) or now is None or told is None:
         return
     posed = np.zeros(known.numbers.size, dtype=bool)
     for loop in loops:
@@ -192,55 +192,64 @@ def _follow_anew(
     if (now[posed] != told[posed]).any():
         rig.update_tag()  # a render's graph, or an exporter's, which was not come to before the frame
     states = tuple(loop.state if isinstance(loop, LiveLoop) else None for loop in loops)
-    known.keep(
-        scene,
-        scene.frame_current_final,
-        KnownFrame(np.where(posed, told, now), known.numbers.chosen(told, posed), states),
-    )
+    (given,) = known.numbers.chosen(told[None], posed)
+    known.keep(scene.frame_current_final, KnownFrame(np.where(posed, told, now), given, states))
 
 
-def _at_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> tuple[KnownFrames, KnownFrame | None]:
+def _at_frame(
+    scene: bpy.types.Scene, rig: bpy.types.Object, models: SceneModels
+) -> tuple[KnownFrames, KnownFrame | None]:
     """What is known of a rig's loops at the present frame. Where nothing is, and curves tell, they are worked out: for
     the frames to come too where these are come to one after another."""
     frame = scene.frame_current_final
     last, step = _ways.get(rig.session_uid, (frame, 0.0))
     steady = frame != last and frame - last == step
     _ways[rig.session_uid] = frame, frame - last
-    known = _known_frames(rig)
+    known = _known_frames(rig, models)
     if is_foreign(rig):
         return known, None  # ``foreach_set`` passes over what other files have: they are followed after the frame
-    at = known.get(scene, frame)
+    at = known.get(frame)
     if at is None:
         _whole(rig)
-        known = _known_frames(rig)
+        known = _known_frames(rig, models)
         frames = [frame + number * step for number in range(_AHEAD if steady else 1)]
         for each, found in zip(frames, _told_by_curves(rig, known, frames), strict=False):
-            known.keep(scene, each, found)
-        at = known.get(scene, frame)
+            known.keep(each, found)
+        at = known.get(frame)
     return known, at
 
 
 def _told_by_curves(rig: bpy.types.Object, known: KnownFrames, frames: Sequence[float]) -> list[KnownFrame]:
     """Return what a rig's loops will be at frames; nothing where curves do not tell."""
-    loops, base = live_loops(rig), known.numbers.read(rig)
+    loops, base = known.loops, known.numbers.read(rig)
     told = [loop.states_at(frames) for loop in loops]
     if base is None or any(states is None for states in told):
         return []
-    numbers = np.tile(base, (len(frames), 1))
-    posed = np.zeros(numbers.shape, dtype=bool)
+    numbers, posed = np.tile(base, (len(frames), 1)), np.zeros(known.numbers.size, dtype=bool)
     for loop, states in zip(loops, told, strict=True):
         if not isinstance(loop, LiveLoop) or states is None:
             continue
         for joint in states[0].given:
             numbers[:, known.numbers.rows[joint]] = [state.given[joint] for state in states]
-        found = [(row, state.found.positions) for row, state in enumerate(states) if state.found is not None]
-        rows = [row for row, _ in found]
-        for joint in loop.channels.keys() - states[0].given.keys() if found else ():
+        found = [state.found for state in states if state.found is not None]
+        if not found:
+            continue
+        if len(found) < len(states):
+            return []  # keys say all at some frames, which is not for curves to tell
+        values = np.array([each.values for each in found])
+        for joint in loop.channels.keys() - states[0].given.keys():
             place = known.numbers.rows[joint]
-            numbers[rows, place] = loop.numbers(joint, np.array([positions[joint] for _, positions in found]))
-            posed[rows, place] = True
-    every = zip(numbers, posed, zip(*told, strict=True), strict=True)
-    return [KnownFrame(own, known.numbers.chosen(own, some), states) for own, some, states in every]
+            numbers[:, place] = loop.numbers(joint, values[:, found[0].columns[joint]])
+            posed[place] = True
+    every = zip(numbers, known.numbers.chosen(numbers, posed), zip(*told, strict=True), strict=True)
+    return [KnownFrame(*each) for each in every]
+
+
+def before_update(models: SceneModels) -> None:
+    """Follow drivers that are posed by hand, before Blender evaluates that: it need not do so twice then."""
+    for rig in _with_loops(models):
+        for loop in _whole(rig):
+            loop.follow(rig)
 
 
 def after_update(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
@@ -249,7 +258,7 @@ def after_update(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
     for rig in _with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
         for loop in _whole(rig):
-            loop.after_change(evaluated)
+            loop.follow(evaluated)
 
 
 @persistent
@@ -287,13 +296,14 @@ def _with_loops(models: SceneModels) -> Iterator[bpy.types.Object]:
             yield rig
 
 
-def _known_frames(rig: bpy.types.Object) -> KnownFrames:
+def _known_frames(rig: bpy.types.Object, models: SceneModels) -> KnownFrames:
     """Return what is known of a rig's loops at frames since the last change."""
-    state, kept = pose_state_of(rig), _known.get(rig.session_uid)
-    if kept is None or kept[0] != state:
-        joints = [each for loop in live_loops(rig) for each in loop.channels.items()]
-        kept = _known[rig.session_uid] = state, KnownFrames(PoseNumbers(rig, joints))
-    return kept[1]
+    loops, every = live_loops(rig), models.kept
+    known: KnownFrames | None = every.get(rig.session_uid)
+    if known is None or known.loops is not loops:
+        joints = [each for loop in loops for each in loop.channels.items()]
+        known = every[rig.session_uid] = KnownFrames(loops, PoseNumbers(rig, joints))
+    return known
 
 
 def _whole(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
@@ -310,10 +320,8 @@ def forget(rig: bpy.types.Object | None = None) -> None:
     """What was gathered, of a rig or of all, is gathered anew when it is needed."""
     if rig is None:
         _loops.clear()
-        _known.clear()
         _ways.clear()
         _present.clear()
     else:
         _loops.pop(rig.session_uid, None)
-        for kept in (_known, _present):
-            kept.pop(rig.session_uid, None)
+        _present.pop(rig.session_uid, None)

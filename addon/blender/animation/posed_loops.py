@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import bpy
 import numpy as np
@@ -64,7 +65,7 @@ class LiveLoop:
         self.state: LoopState | None = None
         now = {joint: self._read(rig, joint) for joint in self.channels}
         if self.follower.adopt(now):
-            self.state = LoopState(self._given(now), Followed(now, 0.0, mark=self.follower.mark()))
+            self.state = LoopState(self._given(now), self.follower.present())
             self._seen = self.state.given
         self._told = ""
 
@@ -76,42 +77,36 @@ class LiveLoop:
         every = [{joint: values[row] for joint, values in told.items()} for row in range(len(frames))]
         if len(told) == len(self.channels):
             return [LoopState(given) for given in every]  # keys say it all
-        states: list[LoopState] = []
-        new: list[dict[str, Array]] = []
-        kept = self.state
-        for given in every:
-            before = new[-1] if new else None if kept is None else kept.given
-            if not is_same(given, before):
-                new.append(given)
-        if new:
+        rows = np.concatenate(list(told.values()), axis=1)
+        is_new = np.ones(len(rows), dtype=bool)
+        is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        is_new[0] = self.state is None or not is_same(every[0], self.state.given)
+        states = [self.state]
+        if is_new.any():
             self.follower.stops.leave_out(set(self._unstopped()))
-            rows = {joint: np.array([given[joint] for given in new]) for joint in told}
-            found = self.follower.follow_many(rows, hold=len(told) == len(self.drivers))
-            states = [LoopState(given, each) for given, each in zip(new, found, strict=True)]
-        out, left = [], iter(states)
-        for given in every:
-            if kept is None or not is_same(given, kept.given):
-                kept = next(left)
-            out.append(kept)
-        return out
+            new = {joint: values[is_new] for joint, values in told.items()}
+            found = self.follower.follow_many(new, hold=len(told) == len(self.drivers))
+            states += map(LoopState, (every[row] for row in np.flatnonzero(is_new).tolist()), found)
+        return [state for number in np.cumsum(is_new).tolist() if (state := states[number]) is not None]
 
     def _told_by_curves(self, frames: Sequence[float]) -> dict[str, Array] | None:
         """Return where the given joints will be at frames, (frames, size), by joint."""
         out = {}
+        curves = self._curves()
         for joint in self._given_joints():
             values = np.tile(self._read(self.rig, joint), (len(frames), 1))
             for number, channel in enumerate(self.channels[joint]):
                 if not channel.is_single:
                     return None
-                curve = self._curve(channel)
+                curve = _curve(curves, channel)
                 if curve is not None:
                     values[:, number] = [curve.evaluate(frame) for frame in frames]
             out[joint] = values.astype(np.float32).astype(np.float64)
         return out
 
-    def after_change(self, evaluated: bpy.types.Object) -> None:
-        """Follow where the drivers of an evaluated rig are."""
-        given = {joint: self._read(evaluated, joint) for joint in self._given_joints()}
+    def follow(self, rig: bpy.types.Object) -> None:
+        """Follow where the drivers are, of the rig itself or of what was evaluated of it."""
+        given = {joint: self._read(rig, joint) for joint in self._given_joints()}
         if is_same(given, self._seen):
             return
         state = LoopState(given)
@@ -155,18 +150,18 @@ class LiveLoop:
 
     def _given_joints(self) -> list[str]:
         """Return the joints to keep: keyed ones, and drivers unless the keyed ones are as many as drive the loops."""
-        keyed = [joint for joint, channels in self.channels.items() if any(map(self._curve, channels))]
+        curves = self._curves()
+        if curves is None:
+            return self.drivers
+        keyed = [j for j, channels in self.channels.items() if any(_curve(curves, each) for each in channels)]
         if len(keyed) >= len(self.drivers):
             return keyed
         return list(dict.fromkeys([*self.drivers, *keyed]))
 
-    def _curve(self, channel: Channel) -> bpy.types.FCurve | None:
+    def _curves(self) -> Any:
+        """The curves of the rig's Action; None where it has none."""
         data = self.rig.animation_data
-        if data is None or data.action is None:
-            return None
-        curves = action_curves(self.rig, data.action, create=False)
-        found = (curves.find(path, index=index) for path, index in channel.curves()) if curves is not None else ()
-        return next((curve for curve in found if curve is not None and not curve.mute), None)
+        return None if data is None or data.action is None else action_curves(self.rig, data.action, create=False)
 
     def _unstopped(self) -> Iterator[str]:
         """The joints whose stops the user has switched off on their bones."""
@@ -244,15 +239,21 @@ class RigidLoop:
         now = {joint: read_pose(rig, channels) for joint, channels in self.channels.items()}
         return {joint: value for joint, value in now.items() if not _near(value, self.stands[joint])}
 
-    def after_change(self, evaluated: bpy.types.Object) -> None:
-        """Put joints back that an evaluated rig has elsewhere."""
-        moved = self._moved(evaluated)
+    def follow(self, rig: bpy.types.Object) -> None:
+        """Put joints back that the rig itself or what was evaluated of it has elsewhere."""
+        moved = self._moved(rig)
         if not moved or is_same(moved, self._refused):
             self._refused = self._refused if moved else None
             return
         self._refused = moved
         for joint in moved:
             write_pose(self.rig, self.channels[joint], self.stands[joint])
+
+
+def _curve(curves: Any, channel: Channel) -> bpy.types.FCurve | None:
+    """The curve among some that poses a channel."""
+    found = (curves.find(path, index=index) for path, index in channel.curves()) if curves is not None else ()
+    return next((curve for curve in found if curve is not None and not curve.mute), None)
 
 
 def _near(one: Array, other: Array) -> bool:

@@ -41,6 +41,12 @@ def _after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
 
 
 @persistent
+def _before_update(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    """Do what spares a change a second evaluation."""
+    live_loops.before_update(models_at_frames(scene))
+
+
+@persistent
 def _after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Do what every change needs after it."""
     if depsgraph.id_type_updated("OBJECT"):
@@ -53,6 +59,7 @@ def _after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
 _HANDLERS: Handlers = (
     ("frame_change_pre", _before_frame),
     ("frame_change_post", _after_frame),
+    ("depsgraph_update_pre", _before_update),
     ("depsgraph_update_post", _after_update),
     ("save_pre", live_input.before_save),
     ("undo_pre", live_input.end_all),
