@@ -4,6 +4,7 @@ until there is another. Panels are drawn far more often than anything changes.""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, TypeVar
 
 import bpy
@@ -11,7 +12,7 @@ from bpy.app.handlers import persistent
 
 from .access import armature_of, record_of
 from .hooks import Handlers, hang, take_down
-from .model_parts import parts, rigs_in
+from .model_parts import is_foreign, parts, rigs_in
 
 #: Of each joint its name and whether it follows its loop; and the names of the bones.
 Names = tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]
@@ -60,11 +61,16 @@ class SceneModels:
         self._kept: dict[int, Any] = {}
         self._kept_at = _now["number"]
 
-    def of(self, ask: Callable[[bpy.types.Scene], Iterable[bpy.types.Object]] = rigs_in) -> list[bpy.types.Object]:
+    def of(self, ask: Callable[[bpy.types.Scene], Iterable[bpy.types.Object]]) -> list[bpy.types.Object]:
         """Those of the models that ``ask`` says, asked for once."""
         if ask not in self._found:
             self._found[ask] = list(ask(self._scene))
         return self._found[ask]
+
+    @cached_property
+    def own(self) -> list[bpy.types.Object]:
+        """Those of this file, which can be worked on."""
+        return [rig for rig in self._every if not is_foreign(rig)]
 
     @property
     def every(self) -> list[bpy.types.Object]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,11 +39,14 @@ class FollowerStops:
         self._middle = np.zeros(len(start))
         self._middle[self._turns_back] = 0.5 * (self._low[self._turns_back] + self._high[self._turns_back])
         self._counts = np.ones(len(start), dtype=bool)
+        self._left_out: set[str] = set()
         self._any = bool(np.isfinite([self._low, self._high]).any())
 
-    def leave_out(self, joints: Collection[str]) -> None:
+    def leave_out(self, joints: set[str]) -> None:
         """From now on these joints have no stops, and all others theirs."""
-        self._counts = np.array([name not in joints for name in self._names], dtype=bool)
+        if joints != self._left_out:
+            self._left_out = set(joints)
+            self._counts = np.array([name not in joints for name in self._names], dtype=bool)
 
     def _beyond(self, at: Array) -> tuple[Array, Array]:
         """By how much each unknown is beyond its lower and its upper stop; below zero: it is short of it."""

@@ -228,8 +228,9 @@ class Follower:
         else:
             at, residual = self._walk(start, wanted, free, hold)
         opening = float(np.abs(residual).max(initial=0.0))
-        held = bool((at != wanted)[~free].any())
-        self._held_at, self._held_way = at, np.where(free | (not held), 0.0, wanted - at)
+        way = np.where(free, 0.0, wanted - at)
+        held = bool(way.any())
+        self._held_at, self._held_way = at, way
         return self._found(at, opening, held, self.stops.touched(at, wanted, free) if held else None)
 
     def present(self) -> Followed:
@@ -274,6 +275,8 @@ class Follower:
 
     def _is_held(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> bool:
         """Whether a way is known to be held where it sets out."""
+        if not self._held_way.any():
+            return False
         way = np.where(free, 0.0, wanted - at)
         along = float(way @ self._held_way)
         same = along > (1.0 - 1e-12) * float(np.linalg.norm(way) * np.linalg.norm(self._held_way))
@@ -316,7 +319,8 @@ class Follower:
         """Be at a closed position, which is where it all began, to the last digit, if it is that but for the last."""
         if keep:
             self._keep(at)
-        if np.abs(at - self._kept[0]).max(initial=0.0) < _SAME and not (at - self._kept[0])[~free].any():
+        away = at - self._kept[0]
+        if np.abs(away).max(initial=0.0) < _SAME and not away[~free].any():
             at = self._last = self._kept[0]
         return at
 

@@ -22,6 +22,18 @@ _ONE = np.eye(4)
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 #: Of both the one after the other: slices of it are views.
 _ROUND = np.array([0, 1, 2, 0, 1])
+#: Where a pose (16,) has the z axis of its frame and its place, each in that order.
+_AXIS_AND_PLACE = 4 * np.tile(_ROUND, 2) + np.repeat([2, 3], 5)
+#: Where it has what its rotation vector is half of, what of that is taken off, and its place.
+_SKEW, _OTHER_SKEW, _PLACE = 4 * _AFTER + _NEXT, 4 * _NEXT + _AFTER, np.array([3, 7, 11])
+#: Motions about z are cosine, sine and shift times these, and the last.
+_COSINE, _SINE, _SHIFT, _REST = (
+    np.diag([1.0, 1.0, 0.0, 0.0]),
+    np.zeros((4, 4)),
+    np.zeros((4, 4)),
+    np.diag([0.0, 0, 1, 1]),
+)
+_SINE[1, 0], _SINE[0, 1], _SHIFT[2, 3] = 1.0, -1.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -47,34 +59,41 @@ class LoopChains:
         chains = [_chain(tree, link_of, chord, columns) for chord in chords]
         self._length = max((len(chain[1]) for chain in chains), default=0)
         self._first = np.array([first for first, _ in chains]).reshape(-1, 4, 4)
-        self._behind = np.tile(_ONE, (self.count, self._length, 1, 1))
-        singles: list[tuple[int, int, float, float]] = []
+        self._behind = np.tile(_ONE, (self.count * self._length, 1, 1))
+        # of every motion, and of the padding, which does not move
+        columns = np.zeros(len(self._behind), dtype=np.intp)
+        turns, shifts = np.zeros(len(columns)), np.zeros(len(columns))
         balls: list[tuple[int, int, float]] = []
+        singles: list[int] = []
         for row, (_, elements) in enumerate(chains):
             for number, element in enumerate(elements):
-                self._behind[row, number] = element.behind
                 place = row * self._length + number
+                self._behind[place] = element.behind
                 if element.is_ball:
                     balls.append((place, element.column, element.turn))
                 else:
-                    singles.append((place, element.column, element.turn, element.shift))
-        ones = np.array(singles, dtype=np.float64).reshape(-1, 4)
-        self._places, self._columns = ones[:, 0].astype(np.intp), ones[:, 1].astype(np.intp)
-        self._turns, self._shifts = ones[:, 2], ones[:, 3]
+                    singles.append(place)
+                    columns[place], turns[place], shifts[place] = element.column, element.turn, element.shift
+        self._columns, self._turns, self._shifts = columns, turns, shifts
+        self._slides = bool(shifts.any())
+        parts = (_COSINE, _SINE, _SHIFT, _REST)
+        self._cosine, self._sine, self._shift, self._rest = (part @ self._behind for part in parts)
         threes = np.array(balls, dtype=np.float64).reshape(-1, 3)
         self._ball_places, self._senses = threes[:, 0].astype(np.intp), threes[:, 2]
         self._ball_columns = threes[:, 1].astype(np.intp)[:, None] + np.arange(3)
-        every = np.concatenate([self._places, np.repeat(self._ball_places, 3)])
+        places = np.array(singles, dtype=np.intp)
+        self._singles = len(places)
+        every = np.concatenate([places, np.repeat(self._ball_places, 3)])
         #: For each screw: its chain, its column, and the frame that it stands in (a chain has one more than motions).
-        self._chain_of = every // max(self._length, 1)
-        self._column_of = np.concatenate([self._columns, self._ball_columns.ravel()])
-        self._frame_of = every + self._chain_of
+        self.chain_of = every // max(self._length, 1)
+        self.column_of = np.concatenate([columns[places], self._ball_columns.ravel()])
+        self._frame_of = every + self.chain_of
+        ones = np.ones(3 * len(balls))
+        self._turns_of = np.concatenate([turns[places], ones])[:, None]
+        self._shifts_of = np.concatenate([shifts[places], 0.0 * ones])[:, None]
         #: Which unknowns move each chain, (chains, n).
         self.touched = np.zeros((self.count, unknowns), dtype=bool)
-        self.touched[self._chain_of, self._column_of] = True
-        self._turns_of = np.concatenate([self._turns, np.ones(3 * len(balls))])[:, None]
-        self._shifts_of = np.concatenate([self._shifts, np.zeros(3 * len(balls))])[:, None]
-        self._slides = bool(self._shifts.any())
+        self.touched[self.chain_of, self.column_of] = True
 
     def gaps(self, values: Array) -> Array:
         """``G`` of every chain, (positions, chains, 4, 4), for unknowns (positions, n)."""
@@ -83,44 +102,51 @@ class LoopChains:
     def linearized(self, values: Array) -> tuple[Array, Array]:
         """Rotation vector and offset of ``G`` (positions, chains, 6), and their rates for unit rates of the unknowns
         (positions, chains, 6, n)."""
+        openings, screws = self.screws(values)
+        screws[..., :3] = _vector_rates(openings[:, self.chain_of, :3], screws[..., :3])
+        out = np.zeros((len(values), self.count, self._unknowns, 6))
+        out[:, self.chain_of, self.column_of] = screws
+        return openings, np.swapaxes(out, -1, -2)
+
+    def screws(self, values: Array) -> tuple[Array, Array]:
+        """Rotation vector and offset of ``G`` (positions, chains, 6), and of each elementary motion, those of a ball
+        being three, what a unit rate of it turns and moves the end of its chain by (positions, screws, 6)."""
         frames, spins = self._frames(values)
-        positions, gaps = len(values), frames[:, :, -1]
-        flat = frames.reshape(positions, -1, 4, 4)[:, self._frame_of]
-        told = openings_of_gaps(gaps)
-        there = told[:, self._chain_of]
-        axes, places = flat[..., :3, 2], flat[..., :3, 3]
+        positions, openings = len(values), openings_of_gaps(frames[:, :, -1])
+        flat = frames.reshape(positions, -1, 16)
+        told = flat[:, self._frame_of[:, None], _AXIS_AND_PLACE]
+        axes, arms = told[..., :5], told[..., 5:]
         if spins is not None:
-            singles = len(self._places)
-            axes = axes.copy()
-            balls = flat[:, singles::3, :3, :3] @ spins
-            axes[:, singles:] = np.swapaxes(balls, -1, -2).reshape(positions, -1, 3)
-        turn = axes * self._turns_of
-        shift = crossed(places - there[..., 3:], turn)
+            balls = flat[:, self._frame_of[self._singles :: 3]].reshape(positions, -1, 4, 4)[..., :3, :3] @ spins
+            turned = np.swapaxes(balls, -1, -2).reshape(positions, -1, 3)
+            axes[:, self._singles :] = turned[..., _ROUND]
+        arms -= openings[:, self.chain_of[:, None], 3 + _ROUND]
+        out = np.empty((positions, len(self.chain_of), 6))
+        out[..., :3] = axes[..., :3]
+        out[..., 3:] = arms[..., 1:4] * axes[..., 2:] - arms[..., 2:] * axes[..., 1:4]
+        out *= self._turns_of
         if self._slides:
-            shift += axes * self._shifts_of
-        out = np.zeros((positions, self.count, self._unknowns, 6))
-        out[:, self._chain_of, self._column_of] = np.concatenate([_vector_rates(there[..., :3], turn), shift], axis=-1)
-        return told, np.swapaxes(out, -1, -2)
+            out[..., 3:] += axes[..., :3] * self._shifts_of
+        return openings, out
 
     def _frames(self, values: Array) -> tuple[Array, Array | None]:
         """The frame before each motion, and ``G``: (positions, chains, length + 1, 4, 4); and what unit rates of balls'
         rotation vectors turn them by, seen from before them, (positions, balls, 3, 3)."""
         positions, spins = len(values), None
-        motions = np.empty((positions, self.count * self._length, 4, 4))
-        motions[:] = _ONE
         told = values[:, self._columns]
-        angles = told * self._turns
-        sines = np.sin(angles)
-        motions[:, self._places, 0, 0] = motions[:, self._places, 1, 1] = np.cos(angles)
-        motions[:, self._places, 1, 0] = sines
-        motions[:, self._places, 0, 1] = -sines
+        angles = (told * self._turns)[..., None, None]
+        steps = np.cos(angles) * self._cosine
+        steps += np.sin(angles) * self._sine
+        steps += self._rest
         if self._slides:
-            motions[:, self._places, 2, 3] = told * self._shifts
+            steps += (told * self._shifts)[..., None, None] * self._shift
         if len(self._ball_places):
             vectors = values[:, self._ball_columns] * self._senses[:, None]
-            motions[:, self._ball_places, :3, :3] = rotation_matrix(vectors)
+            balls = self._behind[self._ball_places]
+            steps[:, self._ball_places] = balls
+            steps[:, self._ball_places, :3] = rotation_matrix(vectors) @ balls[:, :3]
             spins = spin_rates(vectors) * self._senses[:, None, None]
-        steps = motions.reshape(positions, self.count, self._length, 4, 4) @ self._behind
+        steps = steps.reshape(positions, self.count, self._length, 4, 4)
         frames = np.empty((positions, self.count, self._length + 1, 4, 4))
         frames[:, :, 0] = self._first
         for number in range(self._length):
@@ -218,14 +244,14 @@ def crossed(one: Array, other: Array) -> Array:
 
 def openings_of_gaps(gaps: Array) -> Array:
     """Rotation vectors and offsets (..., 6) of poses (..., 4, 4), most of which hardly turn."""
-    return np.concatenate((vectors_of_gaps(gaps), gaps[..., :3, 3]), axis=-1)
+    flat = gaps.reshape(*gaps.shape[:-2], 16)
+    sines = 0.5 * (flat[..., _SKEW] - flat[..., _OTHER_SKEW])
+    return np.concatenate((_vectors(gaps, flat, sines), flat[..., _PLACE]), axis=-1)
 
 
-def vectors_of_gaps(gaps: Array) -> Array:
-    """Rotation vectors (..., 3) of poses (..., 4, 4), most of which hardly turn."""
-    sines = 0.5 * (gaps[..., _AFTER, _NEXT] - gaps[..., _NEXT, _AFTER])
+def _vectors(gaps: Array, flat: Array, sines: Array) -> Array:
     squares = (sines * sines).sum(axis=-1)
-    cosines = gaps[..., 0, 0] + gaps[..., 1, 1] + gaps[..., 2, 2]
+    cosines = flat[..., 0] + flat[..., 5] + flat[..., 10]
     if squares.size and cosines.min() > 1.0:
         if squares.max() < 1e-12:
             return sines

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,32 +25,47 @@ _SAME_SLOPES = 1e-3
 _REDUCED = 0.3
 
 
-@dataclass(frozen=True)
 class _Basis:
     """The independent combinations ``left`` (equations, rank) of equations and ``right`` (free, rank) of the unknowns
     that are ``free``, found at a position ``at``. ``parts`` of them have nothing to do with each other."""
 
-    at: Array
-    free: NDArray[np.bool_]
-    left: Array
-    right: Array
-    parts: list[slice]
+    def __init__(self, system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> None:
+        self.at, self.free, self.columns = at, free, np.flatnonzero(free)
+        slope, kept, self.parts = system.slope(at), 0, list[slice]()
+        found = []
+        for equations, unknowns in system.parts(free):
+            left, strengths, right = np.linalg.svd(slope[np.ix_(equations, unknowns)], full_matrices=False)
+            live = strengths > REDUNDANT * strengths.max(initial=0.0)
+            self.parts.append(slice(kept, kept + int(live.sum())))
+            kept = self.parts[-1].stop
+            found.append((equations, unknowns, left[:, live], right[live].T))
+        self.left, every = np.zeros((slope.shape[0], kept)), np.zeros((len(at), kept))
+        for part, (equations, unknowns, left, right) in zip(self.parts, found, strict=True):
+            self.left[equations, part], every[unknowns, part] = left, right
+        self.right = every[self.columns]
+        self.is_full = self.right.shape[0] == kept
+        # the same for each screw: of the equations of its chain, and of its unknown
+        chains = system.chains
+        units = system.units.T[chains.column_of][:, :, None]
+        self._lefts = self.left.reshape(-1, 6, kept)[chains.chain_of] * units
+        self._rights = every[chains.column_of]
 
-    def reduced(self, slopes: Array) -> Array:
-        """What the combinations make of slopes (n, equations, unknowns): (n, rank, rank)."""
-        out: Array = self.left.T @ slopes[:, :, self.free] @ self.right
-        return out
+    def projected(self, screws: Array) -> tuple[Array, Array]:
+        """What the combined equations change by for unit rates of the motions with these ``screws`` (n, screws, 6), and
+        for those of the combined unknowns: (n, screws, rank) and (n, rank, rank)."""
+        of_screws = (screws[:, :, None] @ self._lefts)[:, :, 0]
+        return of_screws, np.swapaxes(of_screws, 1, 2) @ self._rights
 
-    def solved(self, reduced: Array, wanted: Array) -> Array:
-        """Changes (n, free) by which the combined equations change as ``wanted`` (n, rank).
+    def solved(self, slopes: Array, wanted: Array) -> Array:
+        """Changes (n, rank) of the combined unknowns by which the combined equations change as ``wanted`` (n, rank).
 
         Note:
             OpenBLAS, as numpy 1.26 has it, wakes its threads for several right-hand sides however small they are, and
             for one of more than 32; they then spin for 60 ms. Hence one right-hand side per matrix, part by part."""
         out = np.empty_like(wanted)
         for part in self.parts:
-            out[:, part] = np.linalg.solve(reduced[:, part, part], wanted[:, part, None])[..., 0]
-        return out @ self.right.T
+            out[:, part] = np.linalg.solve(slopes[:, part, part], wanted[:, part, None])[..., 0]
+        return out
 
 
 class Newton:
@@ -66,8 +79,8 @@ class Newton:
         self._system = system
         #: What was independent where equations were reduced last.
         self._basis: _Basis | None = None
-        #: The last position with a slope from there or very near: the next step begins there.
-        self._sloped: tuple[Array, Array] | None = None
+        #: The last position, and what is projected there or very near: the next step begins with it.
+        self._sloped: tuple[Array, Array, Array] | None = None
 
     def step(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Go from a closed position to several (n, unknowns), of whose unknowns some are ``free`` and all others as
@@ -76,75 +89,73 @@ class Newton:
         Returns:
             The positions (n, unknowns), and by how much the loops are open there at most (n,): infinitely where that is
             not near enough to be in the same assembly."""
-        slope = self._slope(at)
         try:
-            basis = self._independent(at, slope, free)
-            there = wanted.copy()
-            away = (wanted - at)[:, ~free] @ slope[:, ~free].T
-            there[:, free] = at[free] + basis.solved(basis.reduced(slope[None]), -(away @ basis.left))
+            basis = self._independent(at, free)
+            of_screws, slopes = self._slopes(at, basis)
+            there, ways = wanted.copy(), wanted - at
+            ways[:, basis.columns] = 0.0
+            pushes = -(ways[:, self._system.chains.column_of] @ of_screws[0])
+            there[:, basis.columns] = at[basis.columns] + basis.solved(slopes, pushes) @ basis.right.T
             return self._corrected(at, there, basis)
         except np.linalg.LinAlgError:
             self._basis = None
             return wanted, np.full(len(wanted), np.inf)
 
     def _corrected(self, at: Array, there: Array, basis: _Basis) -> tuple[Array, Array]:
-        free = basis.free
         left_open = opening = np.full(len(there), np.inf)
-        failed = np.abs(there - at)[:, free].max(axis=1, initial=0.0) >= 4.0 * STEP
-        slopes = reduced = np.empty(0)
+        failed = self._is_far(at, there, basis)
+        of_screws = slopes = np.empty(0)
         far = np.inf  # from where the slopes are taken
         for _ in range(ROUNDS):
-            there[failed] = at
+            if failed.any():
+                there[failed] = at
             if far > _SAME_SLOPES:
-                residual, slopes = self._system.linearized(there)
-                reduced, far = basis.reduced(slopes), 0.0
+                residual, screws = self._system.screws(there)
+                (of_screws, slopes), far = basis.projected(screws), 0.0
             else:
                 residual = self._system.residuals(there)
             opening = np.abs(residual).max(axis=1, initial=0.0)
             # loops of 32-bit frames stay open a little where their equations are redundant
             wanted = residual @ basis.left
             before, left_open = left_open, np.abs(wanted).max(axis=1, initial=0.0)
-            slow = (left_open > 0.5 * before) & (left_open > 1e-12) & ~failed
+            slow = (left_open > np.maximum(0.5 * before, 1e-12)) & ~failed
             if far > 0.0 and slow.any():
                 far = np.inf
                 continue
             failed |= slow
             if (failed | (left_open < 1e-12)).all():
                 break
-            change = basis.solved(reduced, -wanted)
-            there[:, free] += change
-            failed |= np.abs(there - at)[:, free].max(axis=1, initial=0.0) >= 4.0 * STEP
+            change = basis.solved(slopes, -wanted)
+            there[:, basis.columns] += change @ basis.right.T
             lengths = np.where(failed, 0.0, np.abs(change).max(axis=1, initial=0.0))
             far += float(lengths.max(initial=0.0))
             if (failed | ((lengths * far < _LAST_STEP) & (opening < CLOSED))).all():
                 break
+        failed |= self._is_far(at, there, basis)
         if failed.any():
             self._basis = None
         else:
-            self._sloped = there[-1], slopes[-1]
+            self._sloped = there[-1], of_screws[-1:], slopes[-1:]
         return there, np.where(failed, np.inf, opening)
 
-    def _slope(self, at: Array) -> Array:
-        if self._sloped is None or not np.array_equal(at, self._sloped[0]):
-            self._sloped = at, self._system.slope(at)
-        return self._sloped[1]
+    @staticmethod
+    def _is_far(at: Array, there: Array, basis: _Basis) -> NDArray[np.bool_]:
+        """Which positions (n,) are so far that they may be in another assembly."""
+        far: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) >= 4.0 * STEP
+        return far
 
-    def _independent(self, at: Array, slope: Array, free: NDArray[np.bool_]) -> _Basis:
+    def _slopes(self, at: Array, basis: _Basis) -> tuple[Array, Array]:
+        if self._sloped is None or not np.array_equal(at, self._sloped[0]):
+            self._sloped = at, *basis.projected(self._system.screws(at[None])[1])
+        return self._sloped[1:]
+
+    def _independent(self, at: Array, free: NDArray[np.bool_]) -> _Basis:
         """What is independent of the equations and of the free unknowns at a position."""
         known = self._basis
         if known is not None and np.array_equal(free, known.free):
             # where the loops do not tell all, those that stay nearest do, and they are others everywhere
-            near = _REDUCED if known.right.shape[0] == known.right.shape[1] else 0.0
+            near = _REDUCED if known.is_full else 0.0
             if np.abs(at - known.at).max(initial=0.0) <= near:
                 return known
-        left, right, parts = np.zeros((slope.shape[0], 0)), np.zeros((int(free.sum()), 0)), []
-        for equations, unknowns in self._system.parts(free):
-            own = np.linalg.svd(slope[np.ix_(equations, unknowns)], full_matrices=False)
-            live = own[1] > REDUNDANT * own[1].max(initial=0.0)
-            rank = int(live.sum())
-            parts.append(slice(left.shape[1], left.shape[1] + rank))
-            left, right = (np.pad(each, ((0, 0), (0, rank))) for each in (left, right))
-            left[equations, parts[-1]] = own[0][:, live]
-            right[np.searchsorted(np.flatnonzero(free), unknowns), parts[-1]] = own[2][live].T
-        self._basis = _Basis(at, free, left, right, parts)
+        self._basis, self._sloped = _Basis(self._system, at, free), None
         return self._basis

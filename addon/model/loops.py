@@ -174,9 +174,9 @@ class LoopSystem:
                 scales += _scales(dof, self.length)
             self.columns[joint.id] = slice(at, len(scales))
         self.scales = np.array(scales)
-        self._chains = LoopChains(tree, self.chords, self.columns, len(scales))
+        self.chains = LoopChains(tree, self.chords, self.columns, len(scales))
         #: What the rates of rotation vectors and offsets (6, unknowns) are multiplied by to be those of the residual.
-        self._units = self.scales / np.array([[1.0]] * 3 + [[self.length]] * 3)
+        self.units = self.scales / np.array([[1.0]] * 3 + [[self.length]] * 3)
 
     def vector(self, positions: Mapping[str, Array]) -> Array:
         """The unknowns of a set of positions."""
@@ -208,7 +208,13 @@ class LoopSystem:
 
     def residuals(self, at: Array) -> Array:
         """The residuals (n, 6 per chord) of several vectors (n, unknowns) at once."""
-        return self._residuals(openings_of_gaps(self._chains.gaps(at * self.scales)))
+        return self._residuals(openings_of_gaps(self.chains.gaps(at * self.scales)))
+
+    def screws(self, at: Array) -> tuple[Array, Array]:
+        """Residuals (n, 6 per chord) of several vectors (n, unknowns), and the screws (n, screws, 6) of the chains'
+        motions: their derivatives where the loops are closed, in length units, see ``units``."""
+        openings, screws = self.chains.screws(at * self.scales)
+        return self._residuals(openings), screws
 
     def slope(self, at: Array) -> Array:
         """The derivative of the residual, (6 per chord, unknowns)."""
@@ -217,14 +223,14 @@ class LoopSystem:
     def linearized(self, at: Array) -> tuple[Array, Array]:
         """Residuals (n, 6 per chord) and their derivatives (n, 6 per chord, unknowns) of several vectors (n, unknowns)
         at once."""
-        openings, rates = self._chains.linearized(at * self.scales)
-        slopes = (rates * self._units).reshape(len(at), 6 * len(self.chords), len(self.scales))
+        openings, rates = self.chains.linearized(at * self.scales)
+        slopes = (rates * self.units).reshape(len(at), 6 * len(self.chords), len(self.scales))
         return self._residuals(openings), slopes
 
     def parts(self, free: NDArray[np.bool_]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Equations and ``free`` unknowns by parts that share none of these, those of loops that only what is not free
         connects."""
-        touched, left, out = self._chains.touched & free, set(range(len(self.chords))), []
+        touched, left, out = self.chains.touched & free, set(range(len(self.chords))), []
         while left:
             chords = np.zeros(len(self.chords), dtype=bool)
             chords[min(left)] = True
@@ -244,7 +250,7 @@ class LoopSystem:
 
     def _gaps(self, at: Array) -> Array:
         """Each chord's child as the tree has it, seen from where the chord has it, (chords, 4, 4)."""
-        return self._chains.gaps((at * self.scales)[None])[0]
+        return self.chains.gaps((at * self.scales)[None])[0]
 
     def _residuals(self, openings: Array) -> Array:
         openings[..., 3:] /= self.length

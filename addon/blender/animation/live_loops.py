@@ -257,7 +257,7 @@ def after_update(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
     is everything that a pose carries, one by one."""
     for rig in _with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
-        for loop in _whole(rig):
+        for loop in live_loops(rig):  # they are whole, see above
             loop.follow(evaluated)
 
 

@@ -264,5 +264,5 @@ def is_same(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
     return (
         other is not None
         and one.keys() == other.keys()
-        and all(np.array_equal(value, other[joint]) for joint, value in one.items())
+        and all((value == other[joint]).all() for joint, value in one.items())
     )
