@@ -61,8 +61,8 @@ class LoopChains:
         self._first = np.array([first for first, _ in chains]).reshape(-1, 4, 4)
         self._behind = np.tile(_ONE, (self.count * self._length, 1, 1))
         # of every motion, and of the padding, which does not move
-        columns = np.zeros(len(self._behind), dtype=np.intp)
-        turns, shifts = np.zeros(len(columns)), np.zeros(len(columns))
+        numbers = np.zeros(len(self._behind), dtype=np.intp)
+        turns, shifts = np.zeros(len(numbers)), np.zeros(len(numbers))
         balls: list[tuple[int, int, float]] = []
         singles: list[int] = []
         for row, (_, elements) in enumerate(chains):
@@ -73,8 +73,8 @@ class LoopChains:
                     balls.append((place, element.column, element.turn))
                 else:
                     singles.append(place)
-                    columns[place], turns[place], shifts[place] = element.column, element.turn, element.shift
-        self._columns, self._turns, self._shifts = columns, turns, shifts
+                    numbers[place], turns[place], shifts[place] = element.column, element.turn, element.shift
+        self._columns, self._turns, self._shifts = numbers, turns, shifts
         self._slides = bool(shifts.any())
         parts = (_COSINE, _SINE, _SHIFT, _REST)
         self._cosine, self._sine, self._shift, self._rest = (part @ self._behind for part in parts)
@@ -86,7 +86,7 @@ class LoopChains:
         every = np.concatenate([places, np.repeat(self._ball_places, 3)])
         #: For each screw: its chain, its column, and the frame that it stands in (a chain has one more than motions).
         self.chain_of = every // max(self._length, 1)
-        self.column_of = np.concatenate([columns[places], self._ball_columns.ravel()])
+        self.column_of = np.concatenate([numbers[places], self._ball_columns.ravel()])
         self._frame_of = every + self.chain_of
         ones = np.ones(3 * len(balls))
         self._turns_of = np.concatenate([turns[places], ones])[:, None]
