@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from .followers import Follower, driver_order, linkages
+from .followers import Follower, linkages
 from .kinematics import Tree, joint_coordinates, joint_motion
-from .loops import LoopSystem
+from .loops import LoopSystem, driver_order
 from .records import DOF_SIZE, Array, Dof, Joint, Mechanism
 from .rotations import inverse
 

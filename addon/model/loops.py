@@ -274,3 +274,24 @@ def _scales(dof: Dof, length: float) -> list[float]:
     if dof.kind == "translation":
         return [length]
     return [1.0] * 3 + [length] * 3 if dof.kind == "free" else [1.0] * DOF_SIZE[dof.kind]
+
+
+def driver_order(mechanism: Mechanism, tree: Tree) -> list[str]:
+    """The joints of a mechanism, those first that a user is likeliest to drive it by: what the file moves from the
+    start, then joints of one degree before those of several, nearer the root before farther out, turns before slides.
+    Joints without a place in the tree, which close loops, come last."""
+    depth: dict[str | None, int] = {None: 0, **{root.id: 0 for root in tree.roots}}
+    far: dict[str, int] = {}
+    for link in tree.links:
+        far[link.joint.id] = depth.get(link.carrier, 0)
+        depth[link.body] = far[link.joint.id] + 1
+
+    def rank(joint_id: str) -> tuple[bool, bool, bool, int, bool]:
+        joint = joints[joint_id]
+        moves = any(dof.velocity for dof in joint.dofs)
+        several = sum(DOF_SIZE[dof.kind] for dof in joint.dofs) > 1
+        slides = bool(joint.dofs) and joint.dofs[0].kind != "rotation"
+        return joint_id not in far, not moves, several, far.get(joint_id, 0), slides
+
+    joints = {joint.id: joint for joint in mechanism.joints if joint.active and joint.dofs}
+    return sorted(joints, key=rank)

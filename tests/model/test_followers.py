@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.followers import Follower, driver_order, linkages
+from addon.model.followers import Follower, linkages
 from addon.model.kinematics import spanning_tree
-from addon.model.loops import LoopSystem, joint_initial
+from addon.model.loops import LoopSystem, driver_order, joint_initial
 from addon.model.records import Body, Joint, Mechanism
 from tests.blender.loops import crank_rocker
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from addon.model.followers import Follower, driver_order, linkages
+from addon.model.followers import Follower, linkages
 from addon.model.kinematics import joint_motion, spanning_tree
-from addon.model.loops import LoopSystem, joint_initial
+from addon.model.loops import LoopSystem, driver_order, joint_initial
 from addon.model.records import Array
 from addon.model.rotations import inverse
 from tests.blender import loops

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import bpy
 
-from ...model.followers import Linkage, driver_order, linkages
+from ...model.followers import Linkage, linkages
 from ...model.kinematics import spanning_tree
-from ...model.loops import joint_initial
+from ...model.loops import driver_order, joint_initial
 from ...model.records import Array
 from ..access import record_of
 from ..follower_marks import set_follows

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...model.followers import Linkage, driver_order, linkages
+from ...model.followers import Linkage, linkages
 from ...model.kinematics import Tree
 from ...model.loop_newton import CLOSED
-from ...model.loops import assemble, chord_errors, initial_positions, joint_initial
+from ...model.loops import assemble, chord_errors, driver_order, initial_positions, joint_initial
 from ...model.records import Array, Mechanism
 from ...model.report import Report
 
