@@ -241,3 +241,7 @@ def nodes_in_use(material: bpy.types.Material) -> list[Any]:
     they are used.)"""
     tree: Any = material.node_tree
     return list(tree.nodes) if tree is not None and (VERSION >= (5, 0) or material.use_nodes) else []
+
+
+#: Whether Blender evaluates anew what ``foreach_set`` sets in the pose of an armature: from 4.5 on.
+POSE_SETTING_TAGS = VERSION >= (4, 5)

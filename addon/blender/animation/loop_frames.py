@@ -25,13 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Channel
+from ..compat import POSE_SETTING_TAGS
 
 Numbers = NDArray[np.float32]
 #: Properties of bones with the places of some numbers among those of all bones, and the numbers.
 Chosen = tuple[tuple[str, NDArray[np.intp], Numbers], ...]
 _SIZES = {"rotation_euler": 3, "location": 3, "rotation_quaternion": 4}
-#: Whether what is evaluated follows what ``foreach_set`` sets, see above.
-_SETTING_TAGS = bpy.app.version >= (4, 5, 0)
 #: Frames that are kept of a rig at most.
 MOST = 10_000
 
@@ -151,7 +150,7 @@ class KnownFrames:
     def put(self, scene: bpy.types.Scene, rig: bpy.types.Object, known: KnownFrame) -> None:
         """Have a rig and what is evaluated of it in a scene say what the loops give at a frame."""
         evaluated: list[bpy.types.Object] = []
-        if not _SETTING_TAGS and not bpy.app.is_job_running("RENDER"):  # else what is shown is drawn meanwhile
+        if not POSE_SETTING_TAGS and not bpy.app.is_job_running("RENDER"):  # else what is shown is drawn meanwhile
             graphs = (layer.depsgraph for layer in scene.view_layers)
             evaluated = [rig.evaluated_get(graph) for graph in graphs if graph is not None]
         self.numbers.write(rig, evaluated, known.given)
