@@ -317,6 +317,7 @@ class Cell:
         """Whether every joint of a mechanism with closed loops lets its bodies stand as they are seen, and those that
         were posed stand there, as they count now."""
         facts, frame = after.document.facts, self.frames[number]
+        back = {new: old for old, new in expected.renamed.items()}
         posed = {expected.renamed.get(joint, joint): each for joint, (each, *_) in self.values_at(frame).items()}
         posed = {joint: value + zeros.get(joint, 0.0) for joint, value in posed.items()}
         ends = {
@@ -333,9 +334,9 @@ class Cell:
             values, off = self._values_seen(after, number, parent, child)
             if off > JOINED:
                 yield f"joint {joint!r} is apart by {off:.2g} (frame {frame})"
-            fact = f"dof/{joint}/0/position"
-            begins = facts.get(fact) if joint not in expected.freed and self.state == "initial" else None
-            if begins not in {None, self.before.document.facts.get(fact)} and abs(values[joint][0] - begins) > JOINED:
+            began = self.before.document.facts.get(f"dof/{back.get(joint, joint)}/0/position")
+            begins = facts.get(f"dof/{joint}/0/position") if joint not in expected.freed else began
+            if self.state == "initial" and begins != began and abs(values[joint][0] - begins) > JOINED:
                 yield f"joint {joint!r} is to begin at {begins:.6g} and stands at {values[joint][0]:.6g}"
             if joint in posed and joint not in expected.freed and abs(values[joint][0] - posed[joint]) > JOINED:
                 yield f"joint {joint!r} stands at {values[joint][0]:.6g} instead of {posed[joint]:.6g} (frame {frame})"
