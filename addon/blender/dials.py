@@ -12,16 +12,18 @@ from mathutils import Matrix
 
 from ..model.records import Array, Dof
 from ..model.sides import side_signs
-from .access import armature_of, record_of
+from .access import armature_of, bone_record, record_of
 from .joint_properties import KnuckleDof
 from .mirror_plane import kept_plane
-from .model_parts import bones_of, root_bones
+from .model_parts import bones_of
 from .records import stops
 
 #: The bone collection of the bones that turn joints or carry roots.
 BONES = "Mechanism"
 #: What the objects of shapes are called, like those of Blender's own rigs, before what they show.
 _PREFIX = "WGT-Knuckle "
+#: Characters of the longest name of an object.
+_LONGEST = 63
 #: Themes of bones by their side of the mirror plane: blue on the left, red on the right, yellow between.
 _THEMES = {1: "THEME04", -1: "THEME01", 0: "THEME09"}
 #: Width (pixels) of the lines.
@@ -93,16 +95,15 @@ def show_dials(
         dofs: Degrees of freedom of bones by name, each with the property and index that poses it.
         radii: Radii of the dials by the names of the bones, of all in ``dofs``.
     """
-    shapes = _Shapes()
     order = {name: index for index, name in enumerate(rig.pose.bones.keys())}
-    roots = set(root_bones(rig).values())
     rows = [order[name] for name in dofs]
     turns, moves, sizes = [], [], []
     for name, own in dofs.items():
         pose = rig.pose.bones[name]
         carrier = pose.parent if _is_carried(own) else None
-        shown = [_ROOT] if name in roots else _parts(own, radii[name], carrier is not None)
-        shape = shapes.shape(shown)
+        record = bone_record(pose.bone)
+        is_root = bool(record.root) and not record.joint
+        shape = _shape([_ROOT] if is_root else _parts(own, radii[name], carrier is not None))
         if pose.custom_shape != shape:
             pose.custom_shape = shape
         if pose.custom_shape_transform != carrier:
@@ -163,24 +164,14 @@ def dofs_of_bones(empty: bpy.types.Object, bones: Sequence[str]) -> dict[str, li
     }
 
 
-class _Shapes:
-    """The objects that show bones, one for all bones that look alike."""
-
-    def __init__(self) -> None:
-        every: Any = bpy.data.objects
-        self._known = {
-            name: obj
-            for name, obj in every.items()
-            if name.startswith(_PREFIX) and obj.library is None and obj.type == "MESH"
-        }
-
-    def shape(self, parts: Sequence[_Part]) -> bpy.types.Object:
-        """Return the object that shows degrees of freedom; a weld where there are none."""
-        name = _PREFIX + (" ".join(map(_word, parts)) or "weld")
-        found = self._known.get(name)
-        if found is None:
-            found = self._known[name] = bpy.data.objects.new(name, _mesh(name, parts))
-        return found
+def _shape(parts: Sequence[_Part]) -> bpy.types.Object:
+    """Return the object that shows degrees of freedom, one for all bones that look alike; of none that of a weld."""
+    name = _PREFIX + (" ".join(map(_word, parts)) or "weld")
+    if len(name) > _LONGEST:
+        name = _PREFIX + " ".join(_word(part)[0] + _word(part).partition(" ")[2] for part in parts)
+    every: Any = bpy.data.objects
+    found = every.get((name, None))
+    return found if found is not None and found.type == "MESH" else every.new(name, _mesh(name, parts))
 
 
 def _parts(dofs: _Dofs, radius: float, carried: bool) -> list[_Part]:

@@ -108,3 +108,12 @@ def test_names_decide_which_side_is_left():
     plane = Plane(np.eye(3)[0])
     assert side_signs(plane, points, ["a", "b"]) == [1, -1]
     assert side_signs(plane, points, ["FR knee", "FL knee"]) == [-1, 1]
+
+
+def test_dials_of_three_hinges_that_look_alike_are_one_object(blank):
+    """Though all that they show is longer than the name of an object may be."""
+    before = len(bpy.data.objects)
+    parts_ = [("hinge", axis, -170 + axis, 175 - axis) for axis in range(3)]
+    assert dials._shape(parts_) == dials._shape(parts_)
+    other = dials._shape([*parts_[:2], ("hinge", 2, -100, 100)])
+    assert other != dials._shape(parts_) and len(bpy.data.objects) == before + 2
