@@ -230,7 +230,7 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
             let_go(rig, [record_of(obj).source_id for obj in (*bodies, *joints)])
             bpy.data.batch_remove([*joints, *shapes, *bodies])
             report.extend(refit(rig, present))
-    report.extend(motion.change(remedy="Key its joints there"))
+    report.extend(motion.change())
     return len(bodies), len(joints), report
 
 

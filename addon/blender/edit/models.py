@@ -91,7 +91,7 @@ def split_model(
                 _forget_lost(each)
                 report.extend(refit(each, present.of_copy(each), edits if each == made else {}))
                 drop_lost_drivers(each)
-    report.extend(motion.change(made, "Key its joints there"))
+    report.extend(motion.change(made))
     return made, names, report
 
 

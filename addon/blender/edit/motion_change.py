@@ -55,12 +55,11 @@ class KeyedMotion:
         self.names = dict[str, str]()
         self.before = self._bodies(rig) if self.frames else {}
 
-    def change(self, made: bpy.types.Object | None = None, remedy: str = "Key the joint anew there") -> Report:
+    def change(self, made: bpy.types.Object | None = None) -> Report:
         """What is to be said of the keyframes once the joints were edited.
 
         Args:
             made: the armature of the model that bodies went to, if any did.
-            remedy: what to do.
         """
         report = Report()
         if not self.frames:
@@ -70,10 +69,13 @@ class KeyedMotion:
             if own in self.before:  # its roots are where they are seen, of which this one's know nothing
                 after[own] = self.before[own][-1] @ inverse(poses[-1]) @ poses
         both = [own for own in self.before if own in after]
+        if not both:
+            return report
         was, now = (np.array([every[own][:-1] for own in both]).swapaxes(0, 1) for every in (self.before, after))
         apart = np.linalg.norm(now[:, :, :3, 3] - was[:, :, :3, 3], axis=2)
         turned = np.abs(now[:, :, :3, :3] - was[:, :, :3, :3]).max(axis=(2, 3))
-        size = float(np.ptp(was[:, :, :3, 3].reshape(-1, 3), axis=0).max())
+        places = np.array([poses[:-1, :3, 3] for poses in self.before.values()])
+        size = float(np.ptp(places.reshape(-1, 3), axis=0).max())
         off = apart if apart.max() > _SAME * size else turned  # a body that turns in place is off as well
         frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
         if apart[frame, body] > _SAME * size or turned[frame, body] > _SAME:
@@ -82,8 +84,8 @@ class KeyedMotion:
             report.warn(
                 "motion-changed",
                 f"Keyframes: body {name!r} is {apart[frame, body]:.3g} (length) and {angle:.3g}° off at "
-                f"frame {self.frames[frame]:g}, the most of {len(self.frames)}. {remedy}; the present "
-                "frame is held",
+                f"frame {self.frames[frame]:g}, the most of {len(self.frames)}. Key the joints anew there; "
+                "the present frame is held",
                 where=name,
             )
         return report

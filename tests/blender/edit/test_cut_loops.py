@@ -118,3 +118,9 @@ def test_how_far_a_split_takes_the_motion_is_what_blender_shows(blank: Any) -> N
     (entry,) = [each for each in report.entries if each.code == "motion-changed"]
     told = re.search(r"is ([\d.e-]+) \(length\)", entry.message)
     assert told is not None and float(told[1]) == pytest.approx(worst, rel=0.01) and worst > 0.01
+
+
+def test_all_bodies_of_a_keyed_loop_are_deleted(blank: Any) -> None:
+    rig = made("pumpjack.json")
+    holding.keyed(rig)
+    assert delete_parts(rig, parts(rig, "BODY"))[0] == 4

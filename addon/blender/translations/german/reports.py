@@ -323,7 +323,7 @@ WORDS: dict[str, str] = {
     ),
     "Bones {}: channels that are no degree of freedom of their joints were reset": "Knochen {}: Kanäle, die kein "
     "Freiheitsgrad ihrer Gelenke sind, sind zurückgesetzt",
-    "Keyframes: body {} is {} (length) and {}° off at frame {}, the most of {}. Key the joint anew there; the present "
+    "Keyframes: body {} is {} (length) and {}° off at frame {}, the most of {}. Key the joints anew there; the present "
     "frame is held": "Keyframes: Körper {} steht um {} (Länge) und {}° anders in Frame {}, am weitesten von {}. Das "
     "Gelenk dort neu keyen; der jetzige Frame ist gehalten",
     "Select bodies or joints of the mechanism to delete them": "Körper oder Gelenke des Mechanismus zum Löschen auswählen",
