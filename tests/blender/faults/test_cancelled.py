@@ -56,6 +56,7 @@ HANGING = {
     "ui/live_input.py": "unregister",
     "ui/live_overlay.py": "unregister",
     "ui/stop_handles.py": "unregister",
+    "ui/ground_display.py": "unregister",
     "opening.py": "unregister",
 }
 
