@@ -310,6 +310,7 @@ NOT_EDITED: dict[str, str] = {
     ),
     "what lists of panels show": "KnuckleJointList.* KnuckleSeverities.*",
     "settings of Live Input": "KnuckleLiveInput.* KnuckleLiveServo.*",
+    "what views show under physics": "KnucklePhysicsView.* KnuckleKeptView.*",
     "what reports and checks said": (
         "KnuckleReportLine.* KnuckleFinding.* KnuckleTwinPair.* KnuckleModel.finding_index KnuckleModel.checked "
         "KnuckleModel.found_twins KnuckleModel.differences KnuckleModel.difference_index KnuckleModel.symmetry_checked "
