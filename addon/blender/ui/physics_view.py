@@ -1,4 +1,4 @@
-"""What 3D views show while physics moves bodies: no bones where they would stay behind, no relationship lines, and the
+"""Display of 3D views while physics moves bodies: no bones where they would stay behind, no relationship lines, and the
 root body in the middle where that is wanted. Only the interface changes views; back in Keyframes they are as before."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 from bpy.app.handlers import persistent
-from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty
 
 from ..access import armature_of, settings
 from ..dials import BONES
@@ -19,8 +19,6 @@ from ..physics.homes import simulated_in
 from .common import NeedsModel, Result, model_in
 from .view_following import root_body
 
-#: Opacity of bones that show the target pose.
-_FAINT = 0.15
 #: Marks a bone collection that was hidden here, and not by the user.
 _HIDDEN = "knuckle_hidden"
 
@@ -31,24 +29,22 @@ def _bones_changed(wish: bpy.types.PropertyGroup, _context: bpy.types.Context) -
 
 
 class KnuckleKeptView(bpy.types.PropertyGroup):
-    """What the user had a 3D view show."""
+    """Display of a 3D view as the user had it."""
 
     area: IntProperty(description="Index of its area in the screen")
     lines: BoolProperty(description="Whether it showed relationship lines")
-    opacity: FloatProperty(description="Opacity of bones in wireframe")
     lock: PointerProperty(type=bpy.types.Object, description="The object that it was locked to")
 
 
 class KnucklePhysicsView(bpy.types.PropertyGroup):
-    """What the 3D views of a screen show while physics moves bodies: ``Screen.knuckle_view``."""
+    """Display of the 3D views of a screen while physics moves bodies: ``Screen.knuckle_view``."""
 
     bones: EnumProperty(
         name="Bones",
         description="Display of the bones while physics moves the bodies",
         items=[
             ("HIDE", "Hidden", "Bones are hidden while physics moves the bodies"),
-            ("FAINT", "Target Pose", "Bones show the pose that the servos track"),
-            ("SHOW", "Shown", "Bones are shown as in Keyframes"),
+            ("SHOW", "Target Pose", "Bones show the pose that the servos track"),
         ],
         update=_bones_changed,
     )
@@ -86,18 +82,14 @@ def update_views(screen: bpy.types.Screen) -> None:
         return
     if not wish.kept:
         _keep(screen)
-    before = {each.area: each.opacity for each in wish.kept}
-    for index, space in _views(screen):
+    for _, space in _views(screen):
         space.overlay.show_relationship_lines = False
-        usual = before.get(index, 1.0)
-        space.overlay.bone_wire_alpha = min(_FAINT, usual) if wish.bones == "FAINT" else usual
 
 
 def _keep(screen: bpy.types.Screen) -> None:
     for index, space in _views(screen):
         kept = view_settings(screen).kept.add()
-        kept.area, kept.lines = index, space.overlay.show_relationship_lines
-        kept.opacity, kept.lock = space.overlay.bone_wire_alpha, space.lock_object
+        kept.area, kept.lines, kept.lock = index, space.overlay.show_relationship_lines, space.lock_object
 
 
 def _restore(screen: bpy.types.Screen) -> None:
@@ -106,7 +98,6 @@ def _restore(screen: bpy.types.Screen) -> None:
     for index, space in _views(screen) if kept else ():
         before = next((each for each in kept if each.area == index), kept[0])
         space.overlay.show_relationship_lines = before.lines
-        space.overlay.bone_wire_alpha = before.opacity
         if space.lock_object != before.lock:
             space.lock_object = before.lock
     kept.clear()
@@ -130,7 +121,7 @@ def _windows() -> list[bpy.types.Window]:
 
 
 def is_from_panel(context: bpy.types.Context) -> bool:
-    """Whether a property was changed in a panel or header, and not by a script."""
+    """Return whether a property was changed in a panel or header, and not by a script."""
     area, region = context.area, context.region
     return area is not None and region is not None and (area.type == "PROPERTIES" or region.type != "WINDOW")
 
@@ -172,14 +163,14 @@ class KNUCKLE_OT_follow_in_view(NeedsModel):
 
 
 def is_followed(context: bpy.types.Context, rig: bpy.types.Object) -> bool:
-    """Whether the views of the context's screen are locked to the root body of a mechanism."""
+    """Return whether the views of the context's screen are locked to the root body of a mechanism."""
     root = root_body(rig)
     views = [] if context.screen is None or root is None else [*_views(context.screen)]
     return bool(views) and all(space.lock_object == root for _, space in views)
 
 
 def draw_physics_view(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
-    """What the view shows while physics moves the mechanism."""
+    """Draw the settings of the views while physics moves the mechanism."""
     rig = model_in(context)
     if context.screen is not None:
         layout.prop(view_settings(context.screen), "bones")

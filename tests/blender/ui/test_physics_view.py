@@ -37,15 +37,14 @@ def test_views_are_given_back(rig, screen, monkeypatch):
     window = type("Window", (), {"screen": screen, "scene": scene})()
     monkeypatch.setattr(physics_view, "_windows", lambda: [window])
     space = next(area for area in screen.areas if area.type == "VIEW_3D").spaces.active
-    space.overlay.bone_wire_alpha = 0.5
     settings(rig).drive = "SERVO"
     physics_view.update_views(screen)
     assert not space.overlay.show_relationship_lines and not rig.data.collections[BONES].is_visible
-    physics_view.view_settings(screen).bones = "FAINT"
-    assert space.overlay.bone_wire_alpha < 0.5 and rig.data.collections[BONES].is_visible
+    physics_view.view_settings(screen).bones = "SHOW"
+    assert rig.data.collections[BONES].is_visible
     space.lock_object = rig
     settings(rig).drive = "KEYS"  # also a script gives back what the interface changed
-    assert space.overlay.show_relationship_lines and space.overlay.bone_wire_alpha == 0.5
+    assert space.overlay.show_relationship_lines
     assert space.lock_object is None and not physics_view.view_settings(screen).kept
 
 

@@ -16,8 +16,6 @@ WORDS: dict[str, str] = {
     ),
     "Target Pose": "Zielpose",
     "Bones show the pose that the servos track": "Knochen zeigen die Pose, der die Servos folgen",
-    "Shown": "Eingeblendet",
-    "Bones are shown as in Keyframes": "Knochen sind wie bei Keyframes eingeblendet",
     "Lock the 3D views to the root body of the mechanism, or unlock them": (
         "Die 3D-Ansichten an den Wurzelkörper des Mechanismus binden oder von ihm lösen"
     ),
