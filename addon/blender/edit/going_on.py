@@ -264,16 +264,7 @@ def _mix_curves(
 
 def _negate(curve: bpy.types.FCurve) -> None:
     """Have a curve, or the driver whose value it maps, say the opposite."""
-    points = curve.keyframe_points
-    if curve.driver is not None and not len(points):  # it says the driver's value itself
-        curve.extrapolation = "LINEAR"
-        for at in (0.0, 1.0):
-            points.insert(at, at).interpolation = "LINEAR"
-    for name in ("co", "handle_left", "handle_right"):
-        numbers = np.empty(2 * len(points), dtype=np.float32)
-        points.foreach_get(name, numbers)
-        numbers[1::2] *= -1.0
-        points.foreach_set(name, numbers)
+    _map_values(curve, -1.0, 0.0)
     for modifier in curve.modifiers:
         _negate_modifier(modifier)
     curve.update()
@@ -281,6 +272,14 @@ def _negate(curve: bpy.types.FCurve) -> None:
 
 def _raise(curve: bpy.types.FCurve, by: float) -> None:
     """Have a curve, or the driver whose value it maps, say as much more."""
+    _map_values(curve, 1.0, by)
+    for modifier in curve.modifiers:
+        _raise_modifier(modifier, by)
+    curve.update()
+
+
+def _map_values(curve: bpy.types.FCurve, factor: float, offset: float) -> None:
+    """Make each value of a curve, or of the driver that it maps, ``factor * value + offset``, but not its modifiers."""
     points = curve.keyframe_points
     if curve.driver is not None and not len(points):  # it says the driver's value itself
         curve.extrapolation = "LINEAR"
@@ -289,11 +288,8 @@ def _raise(curve: bpy.types.FCurve, by: float) -> None:
     for name in ("co", "handle_left", "handle_right"):
         numbers = np.empty(2 * len(points), dtype=np.float32)
         points.foreach_get(name, numbers)
-        numbers[1::2] += by
+        numbers[1::2] = factor * numbers[1::2] + offset
         points.foreach_set(name, numbers)
-    for modifier in curve.modifiers:
-        _raise_modifier(modifier, by)
-    curve.update()
 
 
 def _raise_modifier(modifier: Any, by: float) -> None:
