@@ -4,7 +4,6 @@ until there is another. Panels are drawn far more often than anything changes.""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
 from typing import Any, TypeVar
 
 import bpy
@@ -12,7 +11,7 @@ from bpy.app.handlers import persistent
 
 from .access import armature_of, record_of
 from .hooks import Handlers, hang, take_down
-from .model_parts import is_foreign, parts, rigs_in
+from .model_parts import parts, rigs_in
 
 #: Of each joint its name and whether it follows its loop; and the names of the bones.
 Names = tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]
@@ -56,7 +55,8 @@ class SceneModels:
     def __init__(self, scene: bpy.types.Scene, state: tuple[int, ...]) -> None:
         self._scene, self._state = scene, state
         self._found: dict[Callable[..., Any], list[bpy.types.Object]] = {}
-        self._every = list(rigs_in(scene, linked=True))
+        #: All of them, with those of other files.
+        self.every = list(rigs_in(scene, linked=True))
         self._data = self._data_now()
         self._kept: dict[int, Any] = {}
         self._kept_at = _now["number"]
@@ -67,19 +67,9 @@ class SceneModels:
             self._found[ask] = list(ask(self._scene))
         return self._found[ask]
 
-    @cached_property
-    def own(self) -> list[bpy.types.Object]:
-        """Those of this file, which can be worked on."""
-        return [rig for rig in self._every if not is_foreign(rig)]
-
-    @property
-    def every(self) -> list[bpy.types.Object]:
-        """All of them, with those of other files."""
-        return self._every
-
     @property
     def kept(self) -> dict[int, Any]:
-        """What is kept of each of them, by its ``session_uid``, until something changes, here and now too."""
+        """Values kept for each of them, by its ``session_uid``, until something changes, here and now too."""
         if self._kept_at != _now["number"]:
             self._kept, self._kept_at = {}, _now["number"]
         return self._kept
@@ -92,7 +82,7 @@ class SceneModels:
             return False
 
     def _data_now(self) -> list[int]:
-        return [rig.data.session_uid for rig in self._every if rig.data is not None]
+        return [rig.data.session_uid for rig in self.every if rig.data is not None]
 
 
 def models_at_frames(scene: bpy.types.Scene) -> SceneModels:
