@@ -135,12 +135,12 @@ def _put(rig: bpy.types.Object, prop: str, width: int, rows: Sequence[int], valu
 
 
 def _is_carried(dofs: _Dofs) -> bool:
-    """Whether a dial stays with what carries the joint, so that its stops stand still."""
+    """Return whether a dial stays with what carries the joint, so that its stops stand still."""
     return bool(dofs) and all(dof.kind not in {"ball", "free"} for dof, _, _ in dofs)
 
 
 def has_dial(pose: bpy.types.PoseBone) -> bool:
-    """Whether a bone shows a shape of ours, and not one of the user's or none."""
+    """Return whether a bone shows a shape of ours, and not one of the user's or none."""
     return pose.custom_shape is not None and pose.custom_shape.name.startswith(_PREFIX)
 
 
@@ -175,7 +175,8 @@ def _shape(parts: Sequence[_Part]) -> bpy.types.Object:
 
 
 def _parts(dofs: _Dofs, radius: float, carried: bool) -> list[_Part]:
-    """What a dial of a radius shows. Stops are left out where nothing carries the dial: it would turn with the bone."""
+    """List the degrees of freedom that a dial of a radius shows. Stops are left out where nothing carries the dial: it
+    would turn with the bone."""
     out: list[_Part] = []
     for dof, prop, index in dofs:
         if dof.kind in {"ball", "free"}:

@@ -55,7 +55,7 @@ class FollowerStops:
         return np.where(self._counts, self._low - at, -np.inf), np.where(self._counts, at - self._high, -np.inf)
 
     def are_passed(self, at: Array, there: Array) -> NDArray[np.bool_]:
-        """Whether steps (..., unknowns) take a joint beyond a stop, or farther beyond it, (...,)."""
+        """Return whether steps (..., unknowns) take a joint beyond a stop, or farther beyond it, (...,)."""
         if not self._any:
             return np.zeros(at.shape[:-1], dtype=bool)
         low, high = (

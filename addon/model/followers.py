@@ -123,10 +123,16 @@ def _rank(slope: Array, redundant: float = REDUNDANT) -> int:
 
 @dataclass(frozen=True)
 class Followed:
-    """Where a linkage is: the coordinates of all its moving joints (n,) and which are a joint's, by how much its loops
-    stay open (characteristic lengths or radians; below ``CLOSED`` they are closed), whether the given joints were held
-    short of where they were told to be, and the joint whose stop is in the way and whether that is its upper one; None:
-    the loops would open."""
+    """Position of a linkage.
+
+    Attributes:
+        values: coordinates of all its moving joints (n,).
+        columns: which of them are a joint's, by its id.
+        opening: by how much its loops stay open (characteristic lengths or radians); below ``CLOSED`` they are closed.
+        held: whether the given joints were held short of where they were told to be.
+        stop: joint whose stop is in the way, and whether that is its upper one; None: the loops would open.
+        mark: state of the follower there, where several positions were followed to at once.
+    """
 
     values: Array
     columns: Mapping[str, slice]

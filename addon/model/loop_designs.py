@@ -86,7 +86,7 @@ def closed_designs(
 
 
 def _can_count(joint: Joint) -> bool:
-    """Whether a joint's values can be counted from elsewhere: of one degree of freedom, as many numbers as it is."""
+    """Return whether a joint's values can be counted from elsewhere: it has one degree of freedom, in one piece."""
     return len(joint.dofs) == 1 and not joint.dofs[0].parts
 
 

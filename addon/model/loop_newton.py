@@ -51,8 +51,8 @@ class _Basis:
         self._rights = every[chains.column_of]
 
     def projected(self, screws: Array) -> tuple[Array, Array]:
-        """What the combined equations change by for unit rates of the motions with these ``screws`` (n, screws, 6), and
-        for those of the combined unknowns: (n, screws, rank) and (n, rank, rank)."""
+        """Return the change of the combined equations for unit rates of the motions with these ``screws``
+        (n, screws, 6), and for those of the combined unknowns: (n, screws, rank) and (n, rank, rank)."""
         of_screws = (screws[:, :, None] @ self._lefts)[:, :, 0]
         return of_screws, np.swapaxes(of_screws, 1, 2) @ self._rights
 
@@ -140,7 +140,7 @@ class Newton:
 
     @staticmethod
     def _is_far(at: Array, there: Array, basis: _Basis) -> NDArray[np.bool_]:
-        """Which positions (n,) are so far that they may be in another assembly."""
+        """Return which positions (n,) are so far that they may be in another assembly."""
         far: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) >= 4.0 * STEP
         return far
 
@@ -150,7 +150,7 @@ class Newton:
         return self._sloped[1:]
 
     def _independent(self, at: Array, free: NDArray[np.bool_]) -> _Basis:
-        """What is independent of the equations and of the free unknowns at a position."""
+        """Return what is independent of the equations and of the free unknowns at a position."""
         known = self._basis
         if known is not None and np.array_equal(free, known.free):
             # where the loops do not tell all, those that stay nearest do, and they are others everywhere

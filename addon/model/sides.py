@@ -43,8 +43,8 @@ def counterpart_names(name: str) -> list[str]:
 
 
 def twin_name(name: str, taken: Collection[str]) -> str:
-    """What a twin is called: ``Left Hip`` -> ``Right Hip``, ``FL`` -> ``FR``; where the name has no side, with a number
-    behind it."""
+    """Return the name of a twin: ``Left Hip`` -> ``Right Hip``, ``FL`` -> ``FR``; where the name has no side, with a
+    number behind it."""
     for other in counterpart_names(name):
         if other not in taken:
             return other

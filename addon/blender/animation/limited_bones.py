@@ -255,7 +255,7 @@ def _state_of(rig: bpy.types.Object) -> _State:
 
 
 def _modes_of(rig: bpy.types.Object) -> bytes:
-    """How each bone of a rig is turned."""
+    """Return the rotation mode of each bone of a rig."""
     bones = rig.pose.bones
     modes = np.empty(len(bones), dtype=np.int32)
     bones.foreach_get("rotation_mode", modes)  # type: ignore[arg-type]

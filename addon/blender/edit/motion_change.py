@@ -1,4 +1,4 @@
-"""How far an edit of joints takes the motion of a model from what it was, and keyframes of loops that it cuts."""
+"""Change of a model's motion by an edit of joints, and keyframes of loops that it cuts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def loop_mates(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
 
 
 class KeyedMotion:
-    """Where bodies are at the keyframes of joints that are to be edited. Costs nothing where they have none."""
+    """Poses of bodies at the keyframes of joints that are to be edited. Costs nothing where they have none."""
 
     def __init__(self, rig: bpy.types.Object, present: Present, joints: Collection[str]) -> None:
         self.rig = rig
@@ -56,7 +56,7 @@ class KeyedMotion:
         self.before = self._bodies(rig) if self.frames else {}
 
     def change(self, made: bpy.types.Object | None = None) -> Report:
-        """What is to be said of the keyframes once the joints were edited.
+        """Report how far bodies are off at the keyframes once the joints were edited.
 
         Args:
             made: the armature of the model that bodies went to, if any did.
@@ -91,8 +91,8 @@ class KeyedMotion:
         return report
 
     def _bodies(self, rig: bpy.types.Object) -> dict[str, Array]:
-        """Where bodies are at the frames and at the present one (frames + 1, 4, 4), by their ids, their origins at
-        their centers of mass and the roots where they are designed."""
+        """Return poses of bodies at the frames and the present one (frames + 1, 4, 4), by their ids. Their origins are
+        their centers of mass; roots are where they are designed."""
         mechanism, frames = extract(rig), [*self.frames, self._now]
         self.names |= {body.id: body.name for body in mechanism.bodies}
         values = {**initial_coordinates(mechanism), **_coordinates(rig, frames)}
@@ -139,7 +139,7 @@ def _coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Ar
 
 
 def _states(loop: LiveLoop, frames: Sequence[float]) -> list[dict[str, Array]]:
-    """Where the joints of a loop are led at frames, by their ids; nothing where curves do not tell."""
+    """Return the coordinates of a loop's joints at frames, by their ids; nothing where curves do not tell."""
     mark = loop.follower.mark()
     try:
         states = loop.states_at(frames) or []
