@@ -411,7 +411,7 @@ CASES: dict[str, Case] = {
         ((picked("Left Leg"), "Select two bodies, or two joints"),),
     ),
     "knuckle.list_left_over": Case(misnamed, ((duo, "The Action that plays was not imported from a motion file"),)),
-    "knuckle.follow_in_view": Case(duo, no_step="what a view shows is no part of a step", window="live_input.py"),
+    "knuckle.follow_in_view": Case(duo, no_step="what a view shows is no part of a step", window="physics_view.py"),
     "knuckle.live_input": Case(
         with_options(hexapod),
         ((duo, "The mechanism has no gait with inputs: map servos to keys first"),),
