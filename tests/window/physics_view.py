@@ -1,4 +1,4 @@
-"""3D views under physics: bones and relationship lines go, the view follows, the ground is drawn, and all comes back."""
+"""3D views under physics: bones and relationship lines go, the view follows, and all comes back."""
 
 import bpy
 from driving import area, done, drop, expect, key, move, play, point, region, shot, step, view3d
