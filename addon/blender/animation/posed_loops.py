@@ -69,6 +69,11 @@ class LiveLoop:
             self._seen = self.state.given
         self._told = ""
 
+    @property
+    def is_keyed(self) -> bool:
+        """Return whether keyframes say of each joint where it is: nothing follows."""
+        return len(self._given_joints()) == len(self.channels)
+
     def states_at(self, frames: Sequence[float]) -> list[LoopState] | None:
         """The states at frames in a row, as far as curves tell where the drivers will be; None where they do not."""
         told = self._told_by_curves(frames)

@@ -12,6 +12,7 @@ import numpy as np
 from ...model.loop_designs import counted_from
 from ...model.records import Array, Dof, DofKind, Joint, Mechanism
 from ..access import record_of
+from ..animation.actions import active_action
 from ..animation.keys import NEAREST
 from ..animation.renamed import bone_in
 from ..blocks import block_pose
@@ -70,6 +71,8 @@ def go_on(
                 _turn_curves(rig, present, channel)
     for joint, zero in zeros.items():
         _count_curves(rig, present, after.get(joint, []), zero)
+    for joint in present.keyed.intersection(edits):
+        _stay_keyed(rig, after.get(joint, []))
 
 
 def count_anew(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str, Array]) -> None:
@@ -95,6 +98,19 @@ def count_anew(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str, 
 
 
 _AS_IT_WAS = JointEdit()
+
+
+def _stay_keyed(rig: bpy.types.Object, own: Sequence[Channel]) -> None:
+    """Key a joint where it stands that lost its keyframes: the rest of its loop, posed by keyframes as well, would
+    follow it otherwise."""
+    action = active_action(rig)
+    curves = action_curves(rig, action, create=False) if action is not None else None
+    places = dict.fromkeys((channel.bone, place) for channel in own for place in channel.curves())
+    if curves is None or any(curves.find(path, index=index) for _bone, (path, index) in places):
+        return
+    for bone, (path, index) in places:
+        value = getattr(rig.pose.bones[bone], path.rpartition(".")[2])[index]
+        new_curve(curves, path, index, bone).keyframe_points.insert(bpy.context.scene.frame_current_final, value)
 
 
 def _counted_from(kind: DofKind, values: Array, zero: Array) -> Array:

@@ -15,8 +15,10 @@ from ...model.records import DOF_SIZE, Array, Joint, Mechanism
 from ...model.rotations import inverse
 from ..access import armature_of, record_of
 from ..animation.actions import bone_numbers, motions_of
+from ..animation.live_loops import live_loops
 from ..animation.pose import PoseReader
 from ..animation.posed import poses_of
+from ..animation.posed_loops import LiveLoop
 from ..build.plan import Kept, Plan, plan
 from ..channels import Channel, block_turn, servo_channels
 from ..extract.designs import Designs
@@ -57,6 +59,7 @@ class Present:
         placing: ids of the joints that place bodies.
         roots: rank among roots, by the id of each body that is placed freely: the keyed first, then the largest.
         actions: motions and stored poses that key it.
+        keyed: ids of the joints of loops in which keyframes pose every joint.
     """
 
     def __init__(self, rig: bpy.types.Object) -> None:
@@ -71,6 +74,8 @@ class Present:
         self.roots = roots_of(rig, self.placing)
         self.turns = {c.bone: block_turn(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single}
         self.actions = _actions(rig)
+        loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop) and loop.is_keyed]
+        self.keyed = {joint for loop in loops for joint in loop.channels}
 
     def of_copy(self, rig: bpy.types.Object) -> Present:
         """Return how a copy of this armature stands, which gets some of its parts."""

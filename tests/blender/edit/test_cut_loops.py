@@ -14,10 +14,12 @@ import pytest
 from addon import formats
 from addon.blender.access import record_of, settings
 from addon.blender.build import BuildOptions, build
+from addon.blender.channels import servo_channels
 from addon.blender.edit.joints import delete_parts, set_type
 from addon.blender.edit.models import split_model
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
+from addon.blender.posing import write_pose
 from tests.blender.edit import holding
 from tests.blender.edit.holding import SAME, Seen
 from tests.blender.emptied import empty_file
@@ -124,3 +126,25 @@ def test_all_bodies_of_a_keyed_loop_are_deleted(blank: Any) -> None:
     rig = made("pumpjack.json")
     holding.keyed(rig)
     assert delete_parts(rig, parts(rig, "BODY"))[0] == 4
+
+
+@pytest.mark.parametrize("type_", ["ball", "prismatic", "weld"])
+@pytest.mark.parametrize("name", ["saddle_bearing", "crank_pin"])
+def test_a_loop_that_keyframes_hold_open_stays_so_when_a_joint_gets_another_type(
+    blank: Any, name: str, type_: str
+) -> None:
+    """With a keyframe less it would follow the others, and close."""
+    rig = made("pumpjack.json")
+    random = np.random.default_rng(5)
+    for frame in KEYS:
+        for own in servo_channels(rig).values():
+            for channel in own:
+                write_pose(rig, [channel], random.uniform(-0.3, 0.3, 1))
+                for path, index in channel.curves():
+                    rig.keyframe_insert(path, index=index, frame=frame)
+    bpy.context.scene.frame_set(holding.FRAME)
+    before = Seen.of(rig)
+    set_type(the_joint(rig, name), type_)
+    for frame in (*KEYS, holding.FRAME):
+        bpy.context.scene.frame_set(frame)
+    assert before.apart(Seen.of(rig))[0] < SAME
