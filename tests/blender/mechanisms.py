@@ -264,8 +264,10 @@ def put(document: str | Path, name: str = "small.jm", **options: Any) -> Any:
 
 def objects_of(rig: Any, role: str) -> dict[str, Any]:
     """The model's objects of a role by source id."""
-    found = (obj for obj in rig.data.knuckle.collection.all_objects if obj.knuckle.role == role)
-    return {obj.knuckle.source_id: obj for obj in found}
+    collection = rig.data.knuckle.collection
+    if rig.override_library is not None:  # its data, which are linked, know the linked collection
+        collection = next(each for each in rig.users_collection if each.override_library.reference == collection)
+    return {obj.knuckle.source_id: obj for obj in collection.all_objects if obj.knuckle.role == role}
 
 
 def world_of(obj: Any) -> np.ndarray:

@@ -112,8 +112,8 @@ def test_a_real_slider_crank_opens_with_the_pose_that_was_shown(
     )
 
 
-@pytest.mark.parametrize("link", [False, True], ids=["appended", "linked"])
-def test_loops_of_other_files_are_held_as_they_are_there(blank: Any, tmp_path: Path, link: bool) -> None:
+@pytest.mark.parametrize("way", ["appended", "linked", "overridden"])
+def test_loops_of_other_files_are_held_as_they_are_there(blank: Any, tmp_path: Path, way: str) -> None:
     """When they come, at other frames, and in a file that has them and is opened."""
     import bpy
 
@@ -122,12 +122,16 @@ def test_loops_of_other_files_are_held_as_they_are_there(blank: Any, tmp_path: P
     before = save(tmp_path / "theirs.blend")
     empty_file()
     bpy.context.scene.frame_set(FRAME)
-    with bpy.data.libraries.load(str(tmp_path / "theirs.blend"), link=link) as (_there, here):
+    with bpy.data.libraries.load(str(tmp_path / "theirs.blend"), link=way != "appended") as (_there, here):
         here.collections = [name]
     (collection,) = here.collections
-    bpy.context.scene.collection.children.link(collection)
+    if way == "overridden":
+        collection.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer)
+    else:
+        bpy.context.scene.collection.children.link(collection)
     bpy.context.view_layer.update()
-    assert (the_rig().library is not None) == link
+    rig = the_rig()
+    assert (rig.library is not None, rig.override_library is not None) == (way == "linked", way == "overridden")
     assert_shown(before, mechanism)
     for frame in (1, 11, 20):
         bpy.context.scene.frame_set(frame)
