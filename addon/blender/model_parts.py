@@ -258,6 +258,14 @@ def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
     return made
 
 
+def helper_collection(rig: bpy.types.Object) -> bpy.types.Collection:
+    """The model's child collection ``Helpers``; in a file of 1.0, which has none, that of the joints."""
+    children = settings(rig).collection.children
+    return next((child for child in children if child.name.split(".")[0] == "Helpers"), None) or child_collection(
+        rig, "Joints"
+    )
+
+
 def servo_bones(rig: bpy.types.Object) -> dict[str, str]:
     """Bone names by the id of the joint that they move; of a joint's chain the last, which carries the body."""
     return {joint: chain[-1] for joint, chain in joint_bones(rig).items()}

@@ -1,4 +1,5 @@
-"""The collections of a model: Bodies, Joints, Collision and Frames, and in the first two a tree of its assemblies."""
+"""The collections of a model: Helpers, Joints, Bodies, Collision and Frames, and in Joints and Bodies a tree of its
+assemblies."""
 
 from __future__ import annotations
 
@@ -10,6 +11,12 @@ from ...model.records import Assembly
 from ..datablocks import NUMBER
 
 SEPARATOR = ":"
+#: What holds motors and other objects that the simulation needs.
+HELPERS = "Helpers"
+#: What holds the parts of a model.
+KINDS = ("Joints", "Bodies", "Collision", "Frames")
+#: All of them. Blender deletes in this order, and crashes where simulated bodies go before what holds them.
+ALL_KINDS = (HELPERS, *KINDS)
 #: What holds the parts that are switched off by themselves.
 OFF = "Off"
 
@@ -26,8 +33,7 @@ class Folders:
         self._assemblies = {assembly.path: assembly for assembly in assemblies}
         self._made: dict[tuple[str, ...], bpy.types.Collection] = {}
         self._off: list[bpy.types.Collection] = []
-        # joints first: Blender deletes in this order, and crashes where simulated bodies go before what holds them
-        for kind in ("Joints", "Bodies", "Collision", "Frames"):
+        for kind in ALL_KINDS:
             self._under(self.top, kind, (kind,))
         self["Collision"].hide_render = True
 

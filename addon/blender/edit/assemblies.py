@@ -10,11 +10,10 @@ import bpy
 from ...model.records import Assembly, Joint, Mechanism
 from ...model.report import Report
 from ..access import record_of, settings
-from ..build.folders import OFF, SEPARATOR, outer_path
+from ..build.folders import KINDS, OFF, SEPARATOR, outer_path
 from ..extract import extract
 from ..listeners import quiet
 from ..model_parts import child_collection, parts
-from .moving import KINDS
 from .refit import begin_edit, refit, without_physics
 
 

@@ -8,18 +8,16 @@ import bpy
 from mathutils import Matrix
 
 from ..access import armature_settings, record_of, settings
+from ..build.folders import ALL_KINDS
 from ..model_parts import strays
 from .needed import FOLDERS
 from .strangers import hanging_on, is_own
-
-#: The collections of a model, in the order in which Blender may delete what is in them.
-KINDS = ("Joints", "Bodies", "Collision", "Frames")
 
 
 def new_folders(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) -> None:
     """Give a model collections of its own, in the scenes and collections that another model's is in."""
     top = bpy.data.collections.new(name)
-    for kind in KINDS:
+    for kind in ALL_KINDS:
         top.children.link(bpy.data.collections.new(kind))
     holders = [scene.collection for scene in bpy.data.scenes] + [*bpy.data.collections]
     for holder in holders:
@@ -73,7 +71,7 @@ def hand_over_strangers(old: bpy.types.Object, new: bpy.types.Object) -> None:
     user put there as a whole."""
     top = settings(old).collection
     for child in list(top.children):
-        if child.name.split(".")[0] not in KINDS:
+        if child.name.split(".")[0] not in ALL_KINDS:
             top.children.unlink(child)
             settings(new).collection.children.link(child)
     for obj in list(top.all_objects):

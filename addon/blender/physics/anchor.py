@@ -12,7 +12,7 @@ import bpy
 
 from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint
-from ..model_parts import child_collection
+from ..model_parts import helper_collection
 from .generic import is_springy
 
 _SUFFIX = " World"
@@ -89,7 +89,7 @@ def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy
         record_of(anchor).model = rig
         anchor.display_type = "WIRE"
         anchor.hide_render = anchor.hide_select = True
-    folder = child_collection(rig, "Collision")
+    folder = helper_collection(rig)
     if anchor.name not in folder.objects:
         folder.objects.link(anchor)
     anchor.hide_viewport = True

@@ -19,7 +19,7 @@ import bpy
 from ...model.report import Report
 from ..access import record_of, settings
 from ..glimpses import joint_of
-from ..model_parts import child_collection, parts
+from ..model_parts import helper_collection, parts
 from .anchor import ends_of, is_held
 
 #: Formats whose programs do not test the bodies of one assembly against each other.
@@ -119,7 +119,7 @@ def _hold_nothing(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, pair: 
     record_of(empty).model, record_of(empty).is_apart = rig, True
     empty.empty_display_size = 0.0
     # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
-    child_collection(rig, "Joints").objects.link(empty)
+    helper_collection(rig).objects.link(empty)
     world.constraints.objects.link(empty)
     constraint = empty.rigid_body_constraint
     constraint.type = "GENERIC"

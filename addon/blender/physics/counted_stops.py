@@ -91,7 +91,7 @@ def _ensure(scene: bpy.types.Scene, plant: Plant, empty: bpy.types.Object) -> No
             joint.far_stops.add().number = number
     for kept in joint.far_stops:
         if is_lost(scene, kept.empty):
-            kept.empty = new_motor(plant.rig, empty.name + _SUFFIX, 0.5 * empty.empty_display_size, empty)
+            kept.empty = new_motor(plant.rig, empty.name + _SUFFIX, empty)
         join_world(scene, kept.empty)
         constraint = kept.empty.rigid_body_constraint
         constraint.type, constraint.spring_type = "GENERIC_SPRING", "SPRING2"

@@ -23,7 +23,7 @@ from ...model.sides import name_list
 from ..access import record_of, settings
 from ..boxes import box
 from ..listeners import quiet
-from ..model_parts import child_collection, parts
+from ..model_parts import helper_collection, parts
 from .inertia import every_moments
 
 #: Blender refuses less.
@@ -237,7 +237,7 @@ def _ensure(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
         wheel.matrix_parent_inverse = obj.matrix_parent_inverse
         wheel.display_type = "WIRE"
         wheel.hide_render = wheel.hide_select = True
-        child_collection(record.model, "Collision").objects.link(wheel)
+        helper_collection(record.model).objects.link(wheel)
         wheel.hide_viewport = True
     if wheel not in there.held:
         there.world.collection.objects.link(wheel)
@@ -255,7 +255,7 @@ def _ensure_weld(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
         weld.parent, weld.parent_type, weld.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
         weld.matrix_parent_inverse, weld.matrix_basis = obj.matrix_parent_inverse, obj.matrix_basis.normalized()
         # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
-        child_collection(record.model, "Joints").objects.link(weld)
+        helper_collection(record.model).objects.link(weld)
     if weld not in there.held:
         there.world.constraints.objects.link(weld)
     return weld

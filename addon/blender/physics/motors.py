@@ -14,23 +14,23 @@ import bpy
 
 from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint, KnuckleMotor
-from ..model_parts import child_collection, parts
+from ..model_parts import helper_collection, parts
 from .flywheel import welds
 
 
-def new_motor(rig: bpy.types.Object, name: str, size: float, like: bpy.types.Object | None = None) -> bpy.types.Object:
-    """An empty for a motor, an arrow of a size; it goes with the rig, or with what another empty (``like``) goes with,
-    and is where that is."""
+def new_motor(rig: bpy.types.Object, name: str, like: bpy.types.Object | None = None) -> bpy.types.Object:
+    """Make an empty for a motor, which nothing is drawn of. It goes with the rig, or with what another empty (``like``)
+    goes with, and is where that is."""
     motor = bpy.data.objects.new(name, None)
     record_of(motor).model = rig
-    motor.empty_display_type, motor.empty_display_size = "SINGLE_ARROW", size
+    motor.empty_display_size = 0.0
     motor.rotation_mode = "QUATERNION"
     motor.parent = rig if like is None else like.parent
     if like is not None:
         motor.parent_type, motor.parent_bone = like.parent_type, like.parent_bone
         motor.matrix_parent_inverse, motor.matrix_basis = like.matrix_parent_inverse, like.matrix_basis
-    # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
-    child_collection(rig, "Joints").objects.link(motor)
+    # not hidden, and selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
+    helper_collection(rig).objects.link(motor)
     return motor
 
 

@@ -34,8 +34,6 @@ from .restraints import axis_of, law_of, pairs
 from .size import size_of
 
 _SUFFIX = " Push"
-#: How long a motor's arrow is, as a share of its body.
-_ARROW = 0.5
 #: By how many radians in a frame a spring may swing what it moves. Measured on the ends of chains of one to three
 #: links: at 2 their swing was 7 % too wide after five seconds, and at 2.5 it grew without end.
 _STIFF = 1.5
@@ -205,7 +203,7 @@ def ensure_thruster(
 ) -> None:
     """Make the motor that pushes a body against the anchor, and ``turns`` it about the same axis, if it is missing."""
     if is_lost(scene, motor.empty):
-        motor.empty = new_motor(rig, name, _ARROW * (max(body.dimensions[:]) or 1.0))
+        motor.empty = new_motor(rig, name)
     join_world(scene, motor.empty)
     constraint = motor.empty.rigid_body_constraint
     constraint.type, constraint.disable_collisions = "MOTOR", False

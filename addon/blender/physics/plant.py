@@ -301,7 +301,7 @@ def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
 
 def motor_beside(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
     """An empty for a motor of a joint, X on its axis where it has one."""
-    motor = new_motor(rig, empty.name + suffix, 0.5 * empty.empty_display_size, empty)
+    motor = new_motor(rig, empty.name + suffix, empty)
     motor.matrix_basis = _motor_matrix(empty)
     return motor
 

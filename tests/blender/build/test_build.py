@@ -68,13 +68,15 @@ def a_users_scene() -> dict[str, Any]:
 # ---------------------------------------------------------------- what is there
 
 
-def test_one_collection_with_four_in_it(blank: Any) -> None:
+def test_one_collection_with_five_in_it(blank: Any) -> None:
     rig = put(ARM, "walker.jm")
     collection = rig.data.knuckle.collection
     assert collection.name == "walker"
     assert [child.name for child in blank.scene.collection.children] == ["walker"]
-    assert [child.name.split(".")[0] for child in collection.children] == ["Joints", "Bodies", "Collision", "Frames"]
-    joints, bodies, *_ = collection.children
+    kinds = ["Helpers", "Joints", "Bodies", "Collision", "Frames"]
+    assert [child.name.split(".")[0] for child in collection.children] == kinds
+    helpers, joints, bodies, *_ = collection.children
+    assert not helpers.objects[:]
     assert sorted(obj.name for obj in bodies.objects) == ["Arm", "Base"]
     assert [obj.name for obj in joints.objects] == ["Shoulder"]
     assert list(collection.objects) == [rig]

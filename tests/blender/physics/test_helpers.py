@@ -1,0 +1,53 @@
+"""Objects that the simulation needs and users do not: they lie in a collection of their own, which the eye may
+hide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from addon.blender.access import record_of, settings
+from addon.blender.build import BuildOptions, build
+from addon.blender.model_parts import parts, rig_in
+from addon.blender.physics.motors import listed
+from tests.blender.emptied import empty_file
+from tests.blender.mechanisms import play, put, world_of
+from tests.blender.physics.test_clear import ARM, FORCES
+
+FRAMES = 12
+
+
+def helpers_layer(scene: Any, rig: Any) -> Any:
+    top = scene.view_layers[0].layer_collection.children[settings(rig).collection.name]
+    return next(child for child in top.children if child.name.startswith("Helpers"))
+
+
+def run(scene: Any, name: str, drive: str, hidden: bool) -> tuple[np.ndarray, int]:
+    """The poses of all bodies frame by frame, and how many motors pushed them."""
+    rig = put(ARM) if name == "arm" else rig_in(build(FORCES[name](), options=BuildOptions(gait=False)))
+    layer = helpers_layer(scene, rig)
+    assert not layer.hide_viewport, "what is hidden is not deleted with the model, which crashes Blender"
+    layer.hide_viewport = hidden
+    rig.data.knuckle.drive = drive
+    bodies = parts(rig, "BODY")
+    poses = play(scene, FRAMES, lambda: np.array([world_of(body) for body in bodies]))
+    motors = listed(rig)
+    held = set(layer.collection.objects)
+    assert set(motors) <= held
+    assert all(motor.empty_display_size < 1e-3 for motor in motors), "as small as Blender can have it"
+    assert not [obj for obj in held if record_of(obj).role in {"BODY", "JOINT", "FRAME", "LIGHT"}]
+    return np.array(poses), len(motors)
+
+
+@pytest.mark.parametrize("drive", ["SERVO", "LIMP"])
+@pytest.mark.parametrize("name", ["arm", *FORCES])
+def test_motors_push_while_the_eye_hides_them(blank: Any, name: str, drive: str) -> None:
+    hidden, motors = run(blank.scene, name, drive, True)
+    empty_file()
+    shown, _ = run(blank.scene, name, drive, False)
+    assert np.array_equal(hidden, shown)
+    assert motors > 0 or (name, drive) == ("arm", "LIMP")
+    if drive == "LIMP" and name != "ball":  # servos hold still, and the ball hangs where it stays
+        assert np.ptp(hidden, axis=0).max() > 1e-4
