@@ -1,4 +1,4 @@
-"""The collections of a model: Helpers, Joints, Bodies, Collision and Frames, and in Joints and Bodies a tree of its
+"""The collections of a model: Joints, Helpers, Bodies, Collision and Frames, and in Joints and Bodies a tree of its
 assemblies."""
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ SEPARATOR = ":"
 HELPERS = "Helpers"
 #: What holds the parts of a model.
 KINDS = ("Joints", "Bodies", "Collision", "Frames")
-#: All of them. Blender deletes in this order, and crashes where simulated bodies go before what holds them.
-ALL_KINDS = (HELPERS, *KINDS)
+#: All of them. Blender deletes in this order: simulated bodies after what holds them, or it crashes; and helpers after
+#: the joints that know them, or they remain in the file.
+ALL_KINDS = ("Joints", HELPERS, "Bodies", "Collision", "Frames")
 #: What holds the parts that are switched off by themselves.
 OFF = "Off"
 

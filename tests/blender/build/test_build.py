@@ -73,9 +73,9 @@ def test_one_collection_with_five_in_it(blank: Any) -> None:
     collection = rig.data.knuckle.collection
     assert collection.name == "walker"
     assert [child.name for child in blank.scene.collection.children] == ["walker"]
-    kinds = ["Helpers", "Joints", "Bodies", "Collision", "Frames"]
+    kinds = ["Joints", "Helpers", "Bodies", "Collision", "Frames"]
     assert [child.name.split(".")[0] for child in collection.children] == kinds
-    helpers, joints, bodies, *_ = collection.children
+    joints, helpers, bodies, *_ = collection.children
     assert not helpers.objects[:]
     assert sorted(obj.name for obj in bodies.objects) == ["Arm", "Base"]
     assert [obj.name for obj in joints.objects] == ["Shoulder"]
