@@ -37,7 +37,6 @@ from .deleted import Before
 from .designs import Designs
 from .masses import com_now, derived_masses, inertia_now, same_frame, shape_masses, weigh, with_masses
 from .merging import Ids, merge, own_ids
-from .mesh_edits import mesh_was_edited
 from .numbers import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import Children, body_shapes, is_uneven, scaled, shape_children
 from .standing import stand_as_seen
@@ -227,7 +226,7 @@ class _Reading:
                 "the origin for the center of mass: Update Armature puts it back",
                 where=obj.name,
             )
-        elif obj.type == "MESH" and mesh_was_edited(obj, self.designs.judged):
+        elif obj.type == "MESH" and self.designs.has_other_mesh(obj):
             self.report.warn(
                 "mesh-edited",
                 f"The mesh of {file_name(obj)!r} was edited by hand: files keep the shape that it was",

@@ -40,7 +40,8 @@ class Designs:
         frame = rig.matrix_world.inverted_safe()
         self._frame = frame if self._back is None else self._back @ frame
         self._applied: dict[bpy.types.Object, Matrix | None] = {}
-        self.judged: Judged = {}
+        self._edited: dict[bpy.types.Object, bool] = {}
+        self._judged: Judged = {}
 
     @cached_property
     def _carriers(self) -> dict[bpy.types.Object, str]:
@@ -92,10 +93,16 @@ class Designs:
         if obj not in self._applied:
             here = self._of(obj) if design is None else design
             is_other = flat(here) != list(record_of(obj).built) or not may_be_judged(obj)
-            is_other = is_other or mesh_was_edited(obj, self.judged)
+            is_other = is_other or self.has_other_mesh(obj)
             is_other = is_other and bool(np.isfinite(flat(here)).all())
             self._applied[obj] = applied_to_mesh(obj, here) if is_other else None
         return self._applied[obj]
+
+    def has_other_mesh(self, obj: bpy.types.Object) -> bool:
+        """Return whether a body's mesh is no longer the surface of its shapes (``mesh_was_edited``)."""
+        if obj not in self._edited:
+            self._edited[obj] = mesh_was_edited(obj, self._judged)
+        return self._edited[obj]
 
     def _of(self, obj: bpy.types.Object) -> Matrix:
         basis = obj.matrix_basis
