@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import bpy
 
@@ -33,13 +33,21 @@ def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types
     return [choice.empties[joint] for joint in drivers]
 
 
-def choose_again(rig: bpy.types.Object, positions: Mapping[str, Array]) -> None:
-    """Have loops whose joints have other degrees of freedom now be driven by as many joints as they need: by those that
-    drive them already, as far as they can. In a loop without a degree of freedom all are dependent. What lies on no
-    loop follows nothing. ``positions`` by joint are those at which the loops are closed."""
+def choose_again(rig: bpy.types.Object, positions: Mapping[str, Array], within: Collection[str] | None = None) -> None:
+    """Choose the input joints of loops anew whose joints have other degrees of freedom now, or some of whose joints are
+    gone: as many as they need, and those that they have already as far as they can be. In a loop without a degree of
+    freedom all joints are dependent. What lies on no loop follows nothing.
+
+    Args:
+        rig: the armature.
+        positions: the coordinates (size,) of joints, by their ids, at which the loops are closed.
+        within: ids of joints: only loops of some of these have their joints chosen anew; None: all loops.
+    """
     choice = _Choice(rig, positions)
     idle = choice.empties.keys() - {joint for linkage in choice.linkages for joint in linkage.joints}
     for linkage in choice.linkages:
+        if within is not None and not set(within).intersection(linkage.joints):
+            continue
         drivers = choice.drivers(linkage)
         choice.put(linkage, drivers if drivers or choice.is_rigid(linkage) else linkage.joints)
     for joint in idle:

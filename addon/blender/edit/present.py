@@ -59,7 +59,8 @@ class Present:
         placing: ids of the joints that place bodies.
         roots: rank among roots, by the id of each body that is placed freely: the keyed first, then the largest.
         actions: motions and stored poses that key it.
-        keyed: ids of the joints of loops in which keyframes pose every joint.
+        looped: ids of the joints of loops of which some follow others.
+        keyed: of these loops, ids of the joints of those in which keyframes pose every joint.
     """
 
     def __init__(self, rig: bpy.types.Object) -> None:
@@ -74,8 +75,10 @@ class Present:
         self.roots = roots_of(rig, self.placing)
         self.turns = {c.bone: block_turn(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single}
         self.actions = _actions(rig)
-        loops = [loop for loop in live_loops(rig) if isinstance(loop, LiveLoop) and loop.is_keyed]
-        self.keyed = {joint for loop in loops for joint in loop.channels}
+        loops = live_loops(rig)
+        self.looped = {joint for loop in loops for joint in (*loop.linkage.joints, *loop.linkage.chords)}
+        told = [loop for loop in loops if isinstance(loop, LiveLoop) and loop.is_keyed]
+        self.keyed = {joint for loop in told for joint in loop.channels}
 
     def of_copy(self, rig: bpy.types.Object) -> Present:
         """Return how a copy of this armature stands, which gets some of its parts."""

@@ -148,3 +148,25 @@ def test_a_loop_that_keyframes_hold_open_stays_so_when_a_joint_gets_another_type
     for frame in (*KEYS, holding.FRAME):
         bpy.context.scene.frame_set(frame)
     assert before.apart(Seen.of(rig))[0] < SAME
+
+
+def inputs(rig: Any) -> set[str]:
+    return {
+        each.name for each in parts(rig, "JOINT") if not (record_of(each).joint.follows or record_of(each).joint.loop)
+    }
+
+
+@pytest.mark.parametrize("name", ["pumpjack.json", "excavator_no_base.json", "slider_crank_2substructures_2.json"])
+def test_what_is_left_of_loops_has_as_many_inputs_as_its_file(blank: Any, name: str) -> None:
+    """Without a joint a loop may have more degrees of freedom, or a joint lie on no loop any more."""
+    joints = [record_of(each).source_name for each in parts(made(name), "JOINT")]
+    for joint in joints:
+        empty_file()
+        rig = made(name)
+        if not delete_parts(rig, [the_joint(rig, joint)])[1]:
+            continue
+        left, path = inputs(rig), settings(rig).path
+        text, _report = formats.dumps(extract(rig), "shift")
+        empty_file()
+        again = rig_in(build(formats.loads(text.encode(), path), options=BuildOptions(gait=False, physics=False)))
+        assert len(left) == len(inputs(again)), joint
