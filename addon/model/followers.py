@@ -171,7 +171,8 @@ class Follower:
 
     def adopt(self, positions: Mapping[str, Array]) -> bool:
         """Go on from another closed position, told for all moving joints but the chords, or from the nearest to one
-        that is all but closed. Nothing is done, and False given back, where it is not."""
+        that is all but closed; from this itself where none is near, as of loops that close there alone. Nothing is
+        done, and False given back, where it is not."""
         system, chords = self._system, self.linkage.system.chords
         guess = {joint.id: np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)) for joint in chords}
         guess.update(positions)
@@ -180,11 +181,11 @@ class Follower:
         at = system.vector(guess)
         opening = np.abs(system.residual(at)).max(initial=0.0)
         if opening > 2.0 * CLOSED:
-            closed, residual = _corrected(system, at, np.ones(len(at), dtype=bool))
-            is_near = opening < _ALL_BUT_CLOSED and np.abs(closed - at).max(initial=0.0) < _ALL_BUT_CLOSED
-            if not is_near or np.abs(residual).max(initial=0.0) > 2.0 * CLOSED:
+            if opening >= _ALL_BUT_CLOSED:
                 return False
-            at = closed
+            closed, residual = _corrected(system, at, np.ones(len(at), dtype=bool))
+            if max(np.abs(residual).max() / (2.0 * CLOSED), np.abs(closed - at).max() / _ALL_BUT_CLOSED) <= 1.0:
+                at = closed  # else it cannot be closed any better, and is taken as it stands
         if self.stops.are_passed(self._kept[0], at):
             self._last = at  # it may stay there, and is not come back to
         else:
