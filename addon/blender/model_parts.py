@@ -15,6 +15,8 @@ from .properties import VERSION
 
 #: What objects of a model's file are.
 _ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
+#: What holds motors and other objects that only the simulation needs.
+HELPERS = "Helpers"
 #: Bytes of the shortest name that Blender may have cut to make room for its number.
 _CUT = 55
 #: Those of which none comes or goes while a model is looked at (``glimpsing``).
@@ -259,11 +261,10 @@ def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
 
 
 def helper_collection(rig: bpy.types.Object) -> bpy.types.Collection:
-    """The model's child collection ``Helpers``; in a file of 1.0, which has none, that of the joints."""
+    """Return the model's child collection of helpers; where there is none, as in a file of 1.0, that of the joints."""
     children = settings(rig).collection.children
-    return next((child for child in children if child.name.split(".")[0] == "Helpers"), None) or child_collection(
-        rig, "Joints"
-    )
+    found = next((child for child in children if child.name.split(".")[0] == HELPERS), None)
+    return found or child_collection(rig, "Joints")
 
 
 def servo_bones(rig: bpy.types.Object) -> dict[str, str]:

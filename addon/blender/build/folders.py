@@ -9,15 +9,14 @@ import bpy
 
 from ...model.records import Assembly
 from ..datablocks import NUMBER
+from ..model_parts import HELPERS
 
 SEPARATOR = ":"
-#: What holds motors and other objects that the simulation needs.
-HELPERS = "Helpers"
-#: What holds the parts of a model.
-KINDS = ("Joints", "Bodies", "Collision", "Frames")
-#: All of them. Blender deletes in this order: simulated bodies after what holds them, or it crashes; and helpers after
-#: the joints that know them, or they remain in the file.
+#: The collections. Blender deletes in this order: simulated bodies after what holds them, or it crashes; and helpers
+#: after the joints that know them, or they remain in the file.
 ALL_KINDS = ("Joints", HELPERS, "Bodies", "Collision", "Frames")
+#: Those that hold parts of the model.
+KINDS = tuple(kind for kind in ALL_KINDS if kind != HELPERS)
 #: What holds the parts that are switched off by themselves.
 OFF = "Off"
 

@@ -89,9 +89,8 @@ def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy
         record_of(anchor).model = rig
         anchor.display_type = "WIRE"
         anchor.hide_render = anchor.hide_select = True
-    folder = helper_collection(rig)
-    if anchor.name not in folder.objects:
-        folder.objects.link(anchor)
+    if anchor.name not in settings(rig).collection.all_objects:
+        helper_collection(rig).objects.link(anchor)
     anchor.hide_viewport = True
     if anchor.name not in world.collection.objects:
         world.collection.objects.link(anchor)

@@ -3,8 +3,10 @@ hide."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import bpy
 import numpy as np
 import pytest
 
@@ -12,9 +14,11 @@ from addon.blender.access import record_of, settings
 from addon.blender.build import BuildOptions, build
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.physics.motors import listed
+from addon.blender.physics.simulation import build_physics
 from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import play, put, world_of
 from tests.blender.physics.test_clear import ARM, FORCES
+from tests.blender.test_release_1_0 import BLENDS, why_unreadable
 
 FRAMES = 12
 
@@ -51,3 +55,18 @@ def test_motors_push_while_the_eye_hides_them(blank: Any, name: str, drive: str)
     assert motors > 0 or (name, drive) == ("arm", "LIMP")
     if drive == "LIMP" and name != "ball":  # servos hold still, and the ball hangs where it stays
         assert np.ptp(hidden, axis=0).max() > 1e-4
+
+
+@pytest.mark.parametrize("path", sorted(BLENDS.glob("*.blend")), ids=lambda path: path.stem)
+def test_in_files_of_release_1_0_helpers_stay_in_one_collection(blank: Any, path: Path) -> None:
+    if why := why_unreadable(path, path.stem.rpartition("-")[2]):
+        pytest.skip(why)
+    scene = bpy.context.scene
+    for rig in [obj for obj in scene.objects if record_of(obj).role == "MODEL"]:
+        build_physics(scene, rig)
+        rig.data.knuckle.drive = "SERVO"
+        play(scene, 3, lambda: None)
+        top = settings(rig).collection
+        folders = {top, *top.children_recursive}
+        placed = [folders.intersection(obj.users_collection) for obj in [*listed(rig), settings(rig).anchor] if obj]
+        assert all(len(each) == 1 for each in placed)
