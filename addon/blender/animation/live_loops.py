@@ -75,6 +75,11 @@ def live_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
     return _loops[rig.session_uid]
 
 
+def joints_of(loop: LiveLoop | RigidLoop) -> set[str]:
+    """Return the ids of all joints of a loop."""
+    return {*loop.linkage.joints, *loop.linkage.chords}
+
+
 def rigid_joints(rig: bpy.types.Object) -> set[str]:
     """The ids of the joints of loops without a degree of freedom."""
     return {joint for loop in live_loops(rig) if not loop.drivers for joint in loop.channels}

@@ -46,7 +46,7 @@ def choose_again(rig: bpy.types.Object, positions: Mapping[str, Array], within: 
     choice = _Choice(rig, positions)
     idle = choice.empties.keys() - {joint for linkage in choice.linkages for joint in linkage.joints}
     for linkage in choice.linkages:
-        if within is not None and not set(within).intersection(linkage.joints):
+        if within is not None and not any(joint in within for joint in linkage.joints):
             continue
         drivers = choice.drivers(linkage)
         choice.put(linkage, drivers if drivers or choice.is_rigid(linkage) else linkage.joints)

@@ -14,7 +14,7 @@ from ...model.rotations import inverse
 from ...model.stops import put_within
 from ..animation.actions import active_action
 from ..animation.keys import NEAREST
-from ..animation.live_loops import live_loops
+from ..animation.live_loops import joints_of, live_loops
 from ..animation.posed_loops import LiveLoop, RigidLoop
 from ..animation.stops import stops_of
 from ..blocks import coordinates_of
@@ -37,7 +37,7 @@ def loop_mates(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
     """Return the ids of all joints of the loops that move on which some joints (ids) lie."""
     found = set[str]()
     for loop in live_loops(rig):
-        names = _joints_of(loop)
+        names = joints_of(loop)
         found |= names if names.intersection(joints) else set()
     return found
 
@@ -161,7 +161,7 @@ def key_where_held(rig: bpy.types.Object, joints: Collection[str]) -> None:
     curves, now = _curves(rig), float(bpy.context.scene.frame_current_final)
     evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
     for loop in live_loops(rig):
-        if isinstance(loop, RigidLoop) or not _joints_of(loop).intersection(joints):
+        if isinstance(loop, RigidLoop) or not joints_of(loop).intersection(joints):
             continue
         keyed = {
             (joint, channel.number): curve
@@ -188,11 +188,6 @@ def key_where_held(rig: bpy.types.Object, joints: Collection[str]) -> None:
                 for name in ("handle_left", "handle_right", "co"):
                     getattr(point, name)[1] += more
             curve.update()
-
-
-def _joints_of(loop: LiveLoop | RigidLoop) -> set[str]:
-    """The ids of all joints of a loop."""
-    return {*loop.linkage.joints, *loop.linkage.chords}
 
 
 def _curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:

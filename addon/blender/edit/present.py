@@ -15,7 +15,7 @@ from ...model.records import DOF_SIZE, Array, Joint, Mechanism
 from ...model.rotations import inverse
 from ..access import armature_of, record_of
 from ..animation.actions import bone_numbers, motions_of
-from ..animation.live_loops import live_loops
+from ..animation.live_loops import joints_of, live_loops
 from ..animation.pose import PoseReader
 from ..animation.posed import poses_of
 from ..animation.posed_loops import LiveLoop
@@ -76,7 +76,7 @@ class Present:
         self.turns = {c.bone: block_turn(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single}
         self.actions = _actions(rig)
         loops = live_loops(rig)
-        self.looped = {joint for loop in loops for joint in (*loop.linkage.joints, *loop.linkage.chords)}
+        self.looped = {joint for loop in loops for joint in joints_of(loop)}
         told = [loop for loop in loops if isinstance(loop, LiveLoop) and loop.is_keyed]
         self.keyed = {joint for loop in told for joint in loop.channels}
 

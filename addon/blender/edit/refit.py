@@ -117,7 +117,7 @@ def refit(
             _put_followers(rig, decided.followers)
         elif loops != decided.tree.loop_joints:
             _put_followers(rig, followers(decided.mechanism, tree, _closed(decided, held), report))
-        elif retyped or not present.looped <= {record.source_id for record in records}:
+        elif (loops and retyped) or not present.looped <= {record.source_id for record in records}:
             choose_again(rig, _closed(decided, held), within=None if retyped else present.looped)
         live_loops.live_loops(rig)  # gathered where they are seen, they are followed from there
     for act in on_refit:
