@@ -16,7 +16,7 @@ def space():
 
 
 def bones_are_shown():
-    return the_rig().data.collections["Mechanism"].is_visible
+    return space().overlay.show_bones
 
 
 def choose(drive):

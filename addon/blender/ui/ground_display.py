@@ -12,9 +12,9 @@ import gpu_extras.batch
 from ..physics.ground import heir_of_ground
 from .overlay import overlay_of
 
-_COLOR = (0.42, 0.44, 0.46)
+_COLOR = (0.5, 0.53, 0.56)
 #: Opacity of the ground by its distance from the middle, in distances of the view.
-_RINGS = ((0.0, 0.45), (0.7, 0.4), (2.5, 0.0))
+_RINGS = ((0.0, 0.55), (0.7, 0.5), (2.5, 0.0))
 _CORNERS = 48
 
 _state: dict[str, Any] = {"handle": None, "batch": None}

@@ -1,5 +1,7 @@
 """Display of 3D views while physics moves bodies: no bones where they would stay behind, no relationship lines, and the
-root body in the middle where that is wanted. Only the interface changes views; back in Keyframes they are as before."""
+root body in the middle where that is wanted. Only the interface changes views; back in Keyframes they are as before.
+
+Bones are hidden by the view and not by their bone collection: the Timeline and the Dope Sheet leave out hidden bones."""
 
 from __future__ import annotations
 
@@ -10,18 +12,14 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty
 
-from ..access import armature_of, settings
-from ..dials import BONES
+from ..access import settings
 from ..hooks import Handlers, Listeners, hang, take_down
 from ..listeners import on_drive_change
-from ..model_parts import is_foreign
+from ..model_parts import parts
 from ..physics.homes import simulated_in
 from .common import NeedsModel, Result, model_in
 from .view_following import root_body
-
-#: Marks a bone collection that was hidden here, and not by the user.
-_HIDDEN = "knuckle_hidden"
-
+from .view_framing import frame_around
 
 def _bones_changed(wish: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     screen: Any = wish.id_data
@@ -33,6 +31,7 @@ class KnuckleKeptView(bpy.types.PropertyGroup):
 
     area: IntProperty(description="Index of its area in the screen")
     lines: BoolProperty(description="Whether it showed relationship lines")
+    bones: BoolProperty(description="Whether it showed bones")
     lock: PointerProperty(type=bpy.types.Object, description="The object that it was locked to")
 
 
@@ -74,45 +73,39 @@ def update_views(screen: bpy.types.Screen) -> None:
     scene = next((each.scene for each in _windows() if each.screen == screen), None)
     if scene is None:
         return
-    wish, moved = view_settings(screen), _moved(scene)
-    for rig in simulated_in(scene):
-        _hide_bones(rig, rig in moved and wish.bones == "HIDE")
-    if not moved:
+    if not _moved(scene):
         _restore(screen)
         return
+    wish = view_settings(screen)
     if not wish.kept:
         _keep(screen)
-    for _, space in _views(screen):
+    for index, space in _views(screen):
         space.overlay.show_relationship_lines = False
+        space.overlay.show_bones = wish.bones == "SHOW" and _kept(screen, index).bones
 
 
 def _keep(screen: bpy.types.Screen) -> None:
     for index, space in _views(screen):
         kept = view_settings(screen).kept.add()
-        kept.area, kept.lines, kept.lock = index, space.overlay.show_relationship_lines, space.lock_object
+        kept.area, kept.lock = index, space.lock_object
+        kept.lines, kept.bones = space.overlay.show_relationship_lines, space.overlay.show_bones
+
+
+def _kept(screen: bpy.types.Screen, index: int) -> KnuckleKeptView:
+    """Return what a view of a screen showed; one that was split off showed what the first did."""
+    kept = view_settings(screen).kept
+    return next((each for each in kept if each.area == index), kept[0])
 
 
 def _restore(screen: bpy.types.Screen) -> None:
-    """Give the views of a screen back what they showed; one that was split off shows what the first did."""
+    """Give the views of a screen back what they showed."""
     kept = view_settings(screen).kept
     for index, space in _views(screen) if kept else ():
-        before = next((each for each in kept if each.area == index), kept[0])
-        space.overlay.show_relationship_lines = before.lines
+        before = _kept(screen, index)
+        space.overlay.show_relationship_lines, space.overlay.show_bones = before.lines, before.bones
         if space.lock_object != before.lock:
             space.lock_object = before.lock
     kept.clear()
-
-
-def _hide_bones(rig: bpy.types.Object, hide: bool) -> None:
-    """Hide the bones of a mechanism, or show those that were hidden here."""
-    bones = None if is_foreign(rig) else armature_of(rig).collections.get(BONES)
-    if bones is None:
-        return
-    if hide and bones.is_visible:
-        bones.is_visible, bones[_HIDDEN] = False, True
-    elif not hide and _HIDDEN in bones:
-        del bones[_HIDDEN]
-        bones.is_visible = True
 
 
 def _windows() -> list[bpy.types.Window]:
@@ -159,6 +152,8 @@ class KNUCKLE_OT_follow_in_view(NeedsModel):
         root = None if is_followed(context, rig) else root_body(rig)
         for _, space in _views(context.screen) if context.screen is not None else ():
             space.lock_object = root
+        if root is not None:
+            frame_around(context, root, parts(rig, "BODY"))
         return {"FINISHED"}
 
 

@@ -13,6 +13,8 @@ from ...model.records import Array
 
 #: Share of the free part of a view that the objects fill in the direction in which they are larger.
 _FILLED = 0.8
+#: Share of the way from the middle of a view to its edge that is taken for free beside any panel.
+_LEAST = 0.1
 #: Half the width (mm) of what Blender takes for the sensor of a 3D View: its matrix for perspective has lens / this.
 _SENSOR = 36.0
 #: Sizes of objects below it (length units) are taken for this one: a view has no place for a point.
@@ -25,8 +27,33 @@ def frame_objects(context: bpy.types.Context, objects: Iterable[bpy.types.Object
     The direction of each view stays. Views through a camera are left alone, and without a screen nothing happens.
     """
     points = _corners(context, objects)
-    if not len(points):
-        return
+    if len(points):
+        for view, free, projection in _views(context):
+            _fit(view, points, free, projection)
+
+
+def frame_around(context: bpy.types.Context, middle: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> None:
+    """Move the 3D views of the context's screen, locked to an object, so far away that they show others too.
+
+    None comes nearer. Views through a camera are left alone.
+    """
+    points = _corners(context, objects) - np.array(middle.matrix_world.translation)
+    if len(points):
+        for view, free, projection in _views(context):
+            seen = points @ np.array(view.view_rotation.to_matrix(), dtype=np.float64)
+            # With the object in the middle a point must lie within the limits on its own side.
+            limits = np.where(seen[:, :2] < 0.0, np.minimum(free[0], -_LEAST), np.maximum(free[1], _LEAST))
+            depth = 0.0 if view.view_perspective == "ORTHO" else seen[:, 2:]
+            view.view_distance = max(view.view_distance, float((projection * seen[:, :2] / limits + depth).max()))
+
+
+def _views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.RegionView3D, Array, Array]]:
+    """Yield the 3D views of the context's screen that look through no camera.
+
+    With each come the part that no panel covers, of which the objects fill ``_FILLED``: its lower and upper ends in
+    normalized device coordinates, [(x, y), (x, y)]; and the diagonal of its projection matrix (2,), of an orthographic
+    view at the distance 1.
+    """
     for area in context.screen.areas if context.screen is not None else ():
         window = next((region for region in area.regions if region.type == "WINDOW"), None)
         if area.type != "VIEW_3D" or window is None or min(window.width, window.height) <= 1:
@@ -34,7 +61,9 @@ def frame_objects(context: bpy.types.Context, objects: Iterable[bpy.types.Object
         space: Any = area.spaces.active
         if space.region_3d is not None and space.region_3d.view_perspective != "CAMERA":
             size = np.array([window.width, window.height], dtype=np.float64)
-            _fit(space.region_3d, points, _free_part(area, window), space.lens / _SENSOR * size.max() / size)
+            free = _free_part(area, window)
+            middle, half = free.mean(axis=0), 0.5 * _FILLED * (free[1] - free[0])
+            yield space.region_3d, np.array([middle - half, middle + half]), space.lens / _SENSOR * size.max() / size
             area.tag_redraw()
 
 
@@ -78,12 +107,11 @@ def _free_part(area: bpy.types.Area, window: bpy.types.Region) -> Array:
 def _fit(view: bpy.types.RegionView3D, points: Array, free: Array, projection: Array) -> None:
     """Place a view so that points (n, 3) fill the free part, without turning it.
 
-    ``projection`` (2,) is the diagonal of the view's projection matrix; of an orthographic view at the distance 1.
     In the view's axes a camera at ``c`` sees the point ``q`` at ``projection (q - c) / (c_z - q_z)``. That this lies
     between two limits is linear in ``c``: the extreme points of each direction give the nearest camera at which all do.
     """
-    middle, half = free.mean(axis=0), 0.5 * _FILLED * (free[1] - free[0])
-    low, high = middle - half, middle + half
+    low, high = free
+    middle = free.mean(axis=0)
     turn = np.array(view.view_rotation.to_matrix(), dtype=np.float64)
     seen = points @ turn
     center = 0.5 * (seen.min(axis=0) + seen.max(axis=0))

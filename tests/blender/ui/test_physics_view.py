@@ -4,7 +4,6 @@ import bpy
 import pytest
 
 from addon.blender.access import settings
-from addon.blender.dials import BONES
 from addon.blender.ui import physics_view
 
 
@@ -16,35 +15,26 @@ def screen():
 def test_script_changes_no_view(rig, screen):
     space = next(area for area in screen.areas if area.type == "VIEW_3D").spaces.active
     settings(rig).drive = "SERVO"
-    assert space.overlay.show_relationship_lines and rig.data.collections[BONES].is_visible
+    assert space.overlay.show_relationship_lines and space.overlay.show_bones
     assert not physics_view.view_settings(screen).kept
 
 
-def test_bones_hidden_here_come_back_and_those_of_the_user_stay_hidden(rig):
-    bones = rig.data.collections[BONES]
-    physics_view._hide_bones(rig, True)
-    assert not bones.is_visible
-    physics_view._hide_bones(rig, False)
-    assert bones.is_visible
-    bones.is_visible = False
-    physics_view._hide_bones(rig, True)
-    physics_view._hide_bones(rig, False)
-    assert not bones.is_visible
-
-
-def test_views_are_given_back(rig, screen, monkeypatch):
+@pytest.mark.parametrize("bones", [True, False])
+def test_views_are_given_back(rig, screen, monkeypatch, bones):
     scene = bpy.context.scene
     window = type("Window", (), {"screen": screen, "scene": scene})()
     monkeypatch.setattr(physics_view, "_windows", lambda: [window])
     space = next(area for area in screen.areas if area.type == "VIEW_3D").spaces.active
+    space.overlay.show_bones = bones
     settings(rig).drive = "SERVO"
     physics_view.update_views(screen)
-    assert not space.overlay.show_relationship_lines and not rig.data.collections[BONES].is_visible
+    assert not space.overlay.show_relationship_lines and not space.overlay.show_bones
     physics_view.view_settings(screen).bones = "SHOW"
-    assert rig.data.collections[BONES].is_visible
+    assert space.overlay.show_bones == bones, "bones that the user hides stay hidden"
+    physics_view.view_settings(screen).bones = "HIDE"
     space.lock_object = rig
     settings(rig).drive = "KEYS"  # also a script gives back what the interface changed
-    assert space.overlay.show_relationship_lines
+    assert space.overlay.show_relationship_lines and space.overlay.show_bones == bones
     assert space.lock_object is None and not physics_view.view_settings(screen).kept
 
 

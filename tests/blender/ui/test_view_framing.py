@@ -71,6 +71,27 @@ def test_imported_mechanism_fills_the_free_part_of_the_view(startup: Any, model:
     assert 0.5 <= size.max() <= 0.9
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("perspective", ["PERSP", "ORTHO"])
+def test_followed_mechanism_stays_whole(startup: Any, model: str, perspective: str) -> None:
+    import bpy
+
+    area, region, look = view()
+    look.view_perspective = perspective
+    assert bpy.ops.import_scene.mechanism(filepath=str(OWN / model), frame_view=True) == {"FINISHED"}
+    near = look.view_distance
+    assert bpy.ops.knuckle.follow_in_view() == {"FINISHED"}
+    look.view_location = area.spaces.active.lock_object.matrix_world.translation  # where Blender then looks
+    pixels = seen(vertices(), look, region)
+    assert (pixels >= 0.0).all()
+    assert (pixels <= [region.width, region.height]).all()
+    assert look.view_distance >= near
+    look.view_distance = 1000.0 * near
+    for _ in range(2):
+        assert bpy.ops.knuckle.follow_in_view() == {"FINISHED"}
+    assert look.view_distance == pytest.approx(1000.0 * near), "none comes nearer"
+
+
 def test_script_leaves_the_view(startup: Any) -> None:
     import bpy
 
