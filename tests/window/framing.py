@@ -75,10 +75,13 @@ def measured():
         space.overlay.show_overlays = space.show_gizmo = False
         shot(f"{name}_with")
         yield
-        space.show_object_viewport_mesh = False
+        for obj in bpy.context.scene.objects:
+            if obj.type == "MESH":
+                obj.hide_set(True)
         shot(f"{name}_without")
         yield
         left, bottom, right, top = (int(end) for end in free_part())
+        log(f"{name}: free from {left}, {bottom} to {right}, {top}")
         differs = np.abs(pixels(f"{name}_with") - pixels(f"{name}_without")).max(axis=2) > 0.02
         inside = differs[bottom:top, left:right]
         rows, columns = (np.flatnonzero(inside.any(axis=axis)) for axis in (1, 0))

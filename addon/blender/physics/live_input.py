@@ -42,13 +42,15 @@ class EndReason(Enum):
 
 class Written(NamedTuple):
     """Outcome of a recording: its first and last frame, whether the gait still has to be baked for its Action to
-    play it, whether the target was set to the gait, and the name of the Action of servo values, empty for none."""
+    play it, whether the target was set to the gait, the name of the Action of servo values, empty for none, and
+    whether the mechanism plays that."""
 
     first: int
     last: int
     is_unbaked: bool
     is_target_changed: bool
     action: str
+    is_played: bool
 
 
 @dataclass
@@ -215,20 +217,22 @@ class LiveSession:
         if rig is None or not self.recording.frames:
             return None
         frames = np.array(self.recording.frames, dtype=np.float64)
+        # The Action of a gait has nothing of servos that keys moved.
+        is_played = bool(self.live.servos) and settings(rig).drive == "KEYS"
         names = list(self.recording.inputs[0])
         is_unbaked = is_changed = False
         if names:
             key_inputs(rig, frames, {name: np.array([row[name] for row in self.recording.inputs]) for name in names})
             if settings(rig).drive == "KEYS":
-                is_unbaked = not bake_own_gait(self.scene, rig, self.recording.frames[-1])
+                is_unbaked = not is_played and not bake_own_gait(self.scene, rig, self.recording.frames[-1])
             elif not wants_gait(rig):
                 settings(rig).target = "GAIT"
                 is_changed = True
         action = ""
         if self.recording.joints:
             tracks = self._tracks(rig, frames)
-            action = key_servos(rig, f"{record_of(rig).source_name} Live", tracks, use=False).name
-        return Written(self.recording.frames[0], self.recording.frames[-1], is_unbaked, is_changed, action)
+            action = key_servos(rig, f"{record_of(rig).source_name} Live", tracks, is_played).name
+        return Written(self.recording.frames[0], self.recording.frames[-1], is_unbaked, is_changed, action, is_played)
 
     def _tracks(self, rig: bpy.types.Object, frames: Array) -> dict[str, tuple[Array, Array, Any]]:
         """The recorded values of servos, without jumps by whole turns."""

@@ -150,7 +150,9 @@ def _sentences(written: Written) -> list[str]:
         out.append(told("Bake Gait writes the motion"))
     if written.is_target_changed:
         out.append(told("The target is the gait now"))
-    if written.action:
+    if written.is_played:
+        out.append(told(f"Action {written.action!r} plays the servo values"))
+    elif written.action:
         out.append(told(f"Servo values are in Action {written.action!r}"))
     return out
 

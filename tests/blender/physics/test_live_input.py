@@ -77,7 +77,7 @@ def test_recorded_inputs_replay_the_same_path_after_saving_and_opening(blank: An
     path = played(rig, live)
     assert live.is_over, "the scene's last frame ends a recording"
     live.end()
-    assert live.write() == (1, LAST, False, False, "")
+    assert live.write() == (1, LAST, False, False, "", False)
     assert np.linalg.norm(path[-1] - path[0]) > 1.0, "it walked"
     curves = input_curves(rig)
     assert {name: len(curve.keyframe_points) for name, curve in curves.items()} == dict.fromkeys(
@@ -129,7 +129,7 @@ def test_recording_goes_to_the_gait_also_where_another_motion_played(blank: Any)
     live = session(rig)
     path = played(rig, live)
     live.end()
-    assert live.write() == (1, LAST, False, True, "")
+    assert live.write() == (1, LAST, False, True, "", False)
     assert rig.data.knuckle.target == "GAIT"
     assert np.abs(played(rig) - path).max() == 0.0
 
@@ -170,7 +170,7 @@ def test_recording_of_keyframes_drive_bakes_the_gait_that_plays(blank: Any, path
         bpy.context.scene.frame_set(frame)
         poses.append(pose(rig))
     live.end()
-    assert live.write() == (1, LAST, False, False, "")
+    assert live.write() == (1, LAST, False, False, "", False)
     for frame in (1, 20, 45, LAST):
         bpy.context.scene.frame_set(frame)
         assert np.abs(pose(rig) - poses[frame - 1]).max() < 1e-4
@@ -218,7 +218,12 @@ def test_what_keys_do_to_a_mapped_servo_is_recorded_without_asking(blank: Any, d
     played(rig, live, last=50)
     wanted = live.live.servo_values[joint]
     live.end()
-    action = bpy.data.actions[live.write().action]
+    written = live.write()
+    action = bpy.data.actions[written.action]
+    assert written.is_played == (drive == "KEYS")
+    if drive == "KEYS":
+        bpy.context.scene.frame_set(50)
+        assert getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index] == pytest.approx(wanted, abs=1e-6)
     (path, index), *_ = channel.curves()
     curve = action_curves(rig, action, create=False).find(path, index=index)
     assert curve.evaluate(50) == pytest.approx(wanted, abs=0.08 if drive == "SERVO" else 1e-6)
@@ -316,7 +321,7 @@ def test_what_was_recorded_outlives_an_undo(blank: Any) -> None:
     played(rig, live, last=20)
     bpy.ops.ed.undo()
     assert live.end_reason.name == "UNDONE"
-    assert live.write() == (1, 20, False, False, "")
+    assert live.write() == (1, 20, False, False, "", False)
     rig = next(obj for obj in bpy.data.objects if obj.session_uid == uid)
     assert len(input_curves(rig)["joystick_1_y"].keyframe_points) == 20
 

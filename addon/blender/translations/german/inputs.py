@@ -94,6 +94,7 @@ WORDS: dict[str, str] = {
     "Bake Gait writes the motion": "Gang backen schreibt die Bewegung",
     "The target is the gait now": "Das Ziel ist jetzt der Gang",
     "Servo values are in Action {}": "Die Servowerte stehen in der Action {}",
+    "Action {} plays the servo values": "Die Action {} spielt die Servowerte",
     "Undo ended Live Input": "Rückgängig hat die Live-Eingabe beendet",
     "The mechanism was deleted, which ended Live Input": (
         "Der Mechanismus wurde gelöscht: das hat die Live-Eingabe beendet"
