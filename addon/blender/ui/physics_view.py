@@ -1,7 +1,8 @@
 """Display of 3D views while physics moves bodies: no bones where they would stay behind, no relationship lines, and the
 root body in the middle where that is wanted. Only the interface changes views; back in Keyframes they are as before.
 
-Bones are hidden by the view and not by their bone collection: the Timeline and the Dope Sheet leave out hidden bones."""
+The view hides bones, and not their bone collection: Timeline and Dope Sheet leave out hidden bones.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from ..physics.homes import simulated_in
 from .common import NeedsModel, Result, model_in
 from .view_following import root_body
 from .view_framing import frame_around
+
 
 def _bones_changed(wish: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     screen: Any = wish.id_data
