@@ -157,14 +157,20 @@ class Mark:
 
 
 class Follower:
-    """Keeps a linkage closed from a closed position (joint id -> coordinates) on, and its joints within ``stops``."""
+    """Keeps a linkage closed from a closed position on, and its joints within ``stops``.
 
-    def __init__(self, linkage: Linkage, start: Mapping[str, Array]) -> None:
+    Args:
+        linkage: The linkage.
+        start: A closed position: coordinates by joint.
+        tolerance: By how much (radians or characteristic lengths) positions that are followed to may be off, about.
+    """
+
+    def __init__(self, linkage: Linkage, start: Mapping[str, Array], tolerance: float = 1e-13) -> None:
         self.linkage, self._system = linkage, linkage.system
         self._last = self._system.vector(start)
         #: Closed positions that it was at, (kept, unknowns); where it all began is the first.
         self._kept = self._last[None]
-        self._newton = Newton(self._system)
+        self._newton = Newton(self._system, tolerance)
         self.stops = FollowerStops(self._system, self._last)
         #: Where a way was held last, and which way that was.
         self._held_at, self._held_way = self._last, np.zeros_like(self._last)

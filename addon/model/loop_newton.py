@@ -16,9 +16,8 @@ REDUNDANT = 3e-6
 STEP = 0.2
 #: After so many Newton's steps the loops do not close.
 ROUNDS = 12
-#: A step is the last where its length times the way from where the slopes are taken is less: by about so much the loops
-#: are open behind it.
-_LAST_STEP = 1e-13
+#: So many of the last positions are known with what changes there.
+_SUPPORTS = 8
 #: Slopes serve for further steps from where they are taken up to here.
 _SAME_SLOPES = 1e-3
 #: How far the independent equations of a position are taken to be those of others.
@@ -27,10 +26,11 @@ _REDUCED = 0.3
 
 class _Basis:
     """The independent combinations ``left`` (equations, rank) of equations and ``right`` (free, rank) of the unknowns
-    that are ``free``, found at a position ``at``. ``parts`` of them have nothing to do with each other."""
+    that are ``free``, found at a position ``at``. ``parts`` of them have nothing to do with each other. All other
+    unknowns are given."""
 
     def __init__(self, system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> None:
-        self.at, self.free, self.columns = at, free, np.flatnonzero(free)
+        self.at, self.free, self.columns, self.given = at, free, np.flatnonzero(free), np.flatnonzero(~free)
         slope, kept, self.parts = system.slope(at), 0, list[slice]()
         found = []
         for equations, unknowns in system.parts(free):
@@ -43,29 +43,47 @@ class _Basis:
         for part, (equations, unknowns, left, right) in zip(self.parts, found, strict=True):
             self.left[equations, part], every[unknowns, part] = left, right
         self.right = every[self.columns]
+        #: Whether given unknowns tell all free ones: else those that stay nearest do, and they are others everywhere.
         self.is_full = self.right.shape[0] == kept
-        # the same for each screw: of the equations of its chain, and of its unknown
+        # the same for each screw: of the equations of its chain, and of its unknown, combined or given
         chains = system.chains
         units = system.units.T[chains.column_of][:, :, None]
         self._lefts = self.left.reshape(-1, 6, kept)[chains.chain_of] * units
-        self._rights = every[chains.column_of]
+        self._rights = np.concatenate((every, np.eye(len(at))[:, self.given]), axis=1)[chains.column_of]
 
-    def projected(self, screws: Array) -> tuple[Array, Array]:
-        """Return the change of the combined equations for unit rates of the motions with these ``screws``
-        (n, screws, 6), and for those of the combined unknowns: (n, screws, rank) and (n, rank, rank)."""
+    def projected(self, screws: Array) -> Array:
+        """Return the change of the combined equations for unit rates of the combined unknowns and of the given ones,
+        (n, rank, rank + given), where motions have these ``screws`` (n, screws, 6)."""
         of_screws = (screws[:, :, None] @ self._lefts)[:, :, 0]
-        return of_screws, np.swapaxes(of_screws, 1, 2) @ self._rights
+        slopes: Array = np.swapaxes(of_screws, 1, 2) @ self._rights
+        return slopes
 
-    def solved(self, slopes: Array, wanted: Array) -> Array:
-        """Changes (n, rank) of the combined unknowns by which the combined equations change as ``wanted`` (n, rank).
+    def solved(self, slopes: Array, wanted: Array) -> tuple[Array, Array]:
+        """Return the changes (n, free) by which the combined equations change as ``wanted`` (n, rank), and those for
+        unit changes of the given unknowns by which they do not (n, given, free)."""
+        sides = np.concatenate((-slopes[:, :, wanted.shape[1] :], wanted[:, :, None]), axis=2)
+        own = [_solved(slopes[:, part, part], sides[:, part]) for part in self.parts]
+        changes = np.swapaxes(np.concatenate(own, axis=1), 1, 2) @ self.right.T
+        return changes[:, -1], changes[:, :-1]
 
-        Note:
-            OpenBLAS, as numpy 1.26 has it, wakes its threads for several right-hand sides however small they are, and
-            for one of more than 32; they then spin for 60 ms. Hence one right-hand side per matrix, part by part."""
-        out = np.empty_like(wanted)
-        for part in self.parts:
-            out[:, part] = np.linalg.solve(slopes[:, part, part], wanted[:, part, None])[..., 0]
-        return out
+
+def _solved(matrices: Array, sides: Array) -> Array:
+    """Solve systems of linear equations (n, rank, rank) for right-hand sides (n, rank, k), by Gauss and Jordan's
+    elimination.
+
+    Combined as in ``_Basis``, slopes are diagonal where they were found and nearly so around there: no pivots are
+    looked for. Not finite where that does not do.
+
+    Note:
+        OpenBLAS, as numpy 1.26 has it, wakes all its threads for 6 equations and more, and they spin for 60 ms: in the
+        Klann leg ``numpy.linalg.solve`` took 0.9 ms of processor time on two cores, and 0.08 ms in one thread."""
+    rank = matrices.shape[1]
+    system = np.concatenate((matrices, sides), axis=2)
+    for row in range(rank):
+        pivot = system[:, row] / system[:, row, row, None]
+        system -= system[:, :, row, None] * pivot[:, None]
+        system[:, row] = pivot
+    return system[:, :, rank:]
 
 
 class Newton:
@@ -73,14 +91,19 @@ class Newton:
 
     The loops' equations and unknowns are reduced to those combinations that are independent, once for a neighborhood,
     by a singular value decomposition: then plain Newton's steps converge to the same positions as those of least
-    change (``least_change``). Where they do not converge, as at dead centers, it says so."""
+    change (``least_change``). Where they do not converge, as at dead centers, it says so.
 
-    def __init__(self, system: LoopSystem) -> None:
-        self._system = system
+    Args:
+        system: The linkage's equations.
+        tolerance: By how much (radians or characteristic lengths) positions may be off, about.
+    """
+
+    def __init__(self, system: LoopSystem, tolerance: float) -> None:
+        self._system, self._tolerance = system, tolerance
         #: What was independent where equations were reduced last.
         self._basis: _Basis | None = None
-        #: The last position, and what is projected there or very near: the next step begins with it.
-        self._sloped: tuple[Array, Array, Array] | None = None
+        #: Positions where it was found how free unknowns change with given ones (given, free), the last one at the end.
+        self._known: list[tuple[Array, Array]] = []
 
     def step(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Go from a closed position to several (n, unknowns), of whose unknowns some are ``free`` and all others as
@@ -90,72 +113,115 @@ class Newton:
             The positions (n, unknowns), and by how much the loops are open there at most (n,): infinitely where that is
             not near enough to be in the same assembly."""
         try:
-            basis = self._independent(at, free)
-            of_screws, slopes = self._slopes(at, basis)
-            there, ways = wanted.copy(), wanted - at
-            ways[:, basis.columns] = 0.0
-            pushes = -(ways[:, self._system.chains.column_of] @ of_screws[0])
-            there[:, basis.columns] = at[basis.columns] + basis.solved(slopes, pushes) @ basis.right.T
-            return self._corrected(at, there, basis)
+            with np.errstate(all="ignore"):
+                basis = self._independent(at, free)
+                if len(wanted) == 1 and basis.is_full:
+                    guess = self._guess(wanted[0], basis)
+                    if guess is not None:
+                        return self._verified(at, guess[None], basis)
+                there = wanted.copy()
+                there[:, basis.columns] = at[basis.columns] + (wanted - at)[:, basis.given] @ self._rates(at, basis)
+                return self._corrected(at, there, basis)
         except np.linalg.LinAlgError:
             self._basis = None
             return wanted, np.full(len(wanted), np.inf)
 
     def _corrected(self, at: Array, there: Array, basis: _Basis) -> tuple[Array, Array]:
         left_open = opening = np.full(len(there), np.inf)
-        failed = self._is_far(at, there, basis)
-        of_screws = slopes = np.empty(0)
+        failed = np.zeros(len(there), dtype=bool)
+        slopes = rates = np.empty(0)
         far = np.inf  # from where the slopes are taken
         for _ in range(ROUNDS):
-            if failed.any():
-                there[failed] = at
             if far > _SAME_SLOPES:
                 residual, screws = self._system.screws(there)
-                (of_screws, slopes), far = basis.projected(screws), 0.0
+                slopes, far = basis.projected(screws), 0.0
             else:
                 residual = self._system.residuals(there)
-            opening = np.abs(residual).max(axis=1, initial=0.0)
-            # loops of 32-bit frames stay open a little where their equations are redundant
             wanted = residual @ basis.left
             before, left_open = left_open, np.abs(wanted).max(axis=1, initial=0.0)
-            slow = (left_open > np.maximum(0.5 * before, 1e-12)) & ~failed
-            if far > 0.0 and slow.any():
-                far = np.inf
-                continue
-            failed |= slow
-            if (failed | (left_open < 1e-12)).all():
-                break
-            change = basis.solved(slopes, -wanted)
-            there[:, basis.columns] += change @ basis.right.T
-            lengths = np.where(failed, 0.0, np.abs(change).max(axis=1, initial=0.0))
+            slow = ~(left_open <= np.maximum(0.5 * before, 1e-12)) & ~failed
+            if slow.any():
+                if far > 0.0:
+                    far = np.inf
+                    continue
+                failed |= slow
+                there[failed] = at
+            # loops of 32-bit frames stay open a little where their equations are redundant
+            stays = np.abs(residual - wanted @ basis.left.T).max(axis=1, initial=0.0)
+            change, rates = basis.solved(slopes, -wanted)
+            change[failed] = 0.0
+            there[:, basis.columns] += change
+            lengths = np.abs(change).max(axis=1, initial=0.0)
             far += float(lengths.max(initial=0.0))
-            if (failed | ((lengths * far < _LAST_STEP) & (opening < CLOSED))).all():
+            opening = stays + lengths * far
+            if (lengths * far).max(initial=0.0) < self._tolerance:
                 break
         failed |= self._is_far(at, there, basis)
         if failed.any():
             self._basis = None
         else:
-            self._sloped = there[-1], of_screws[-1:], slopes[-1:]
+            self._known = [*self._known[1 - _SUPPORTS :], (there[-1], rates[-1])]
         return there, np.where(failed, np.inf, opening)
+
+    def _verified(self, at: Array, there: Array, basis: _Basis) -> tuple[Array, Array]:
+        """Return a guess as it is, if it is good enough, else corrected."""
+        residual = self._system.residuals(there)
+        if np.abs(residual @ basis.left).max() < self._tolerance and not self._is_far(at, there, basis).any():
+            return there, np.abs(residual).max(axis=1)
+        return self._corrected(at, there, basis)
 
     @staticmethod
     def _is_far(at: Array, there: Array, basis: _Basis) -> NDArray[np.bool_]:
         """Return which positions (n,) are so far that they may be in another assembly."""
-        far: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) >= 4.0 * STEP
-        return far
+        near: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) < 4.0 * STEP
+        return ~near
 
-    def _slopes(self, at: Array, basis: _Basis) -> tuple[Array, Array]:
-        if self._sloped is None or not np.array_equal(at, self._sloped[0]):
-            self._sloped = at, *basis.projected(self._system.screws(at[None])[1])
-        return self._sloped[1:]
+    def _guess(self, wanted: Array, basis: _Basis) -> Array | None:
+        """Return the position on the cubic through the two nearest known ones that differ from the wanted one in the
+        same given unknown alone; None where there are not two.
+
+        While a joint is posed by hand, or goes to and fro, nothing needs to be solved for most of its positions.
+        """
+        told = wanted[basis.given].tolist()
+        near = []
+        for place, rates in self._known:
+            differs = [number for number, column in enumerate(basis.given.tolist()) if place[column] != told[number]]
+            if len(differs) == 1:
+                number = differs[0]
+                near.append((abs(told[number] - place[basis.given[number]]), number, place, rates[number]))
+        if not near:
+            return None
+        near.sort(key=lambda each: each[0])
+        along = [each for each in near if each[1] == near[0][1]][:2]
+        if len(along) < 2:
+            return None
+        (_, number, one, slope), (_, _, other, other_slope) = along
+        column = basis.given[number]
+        way = float(other[column] - one[column])
+        if abs(way) < _SAME_SLOPES * STEP:
+            return None
+        share = float(wanted[column] - one[column]) / way
+        back = share - 1.0
+        there = wanted.copy()
+        there[basis.columns] = (
+            back * back * ((1.0 + 2.0 * share) * one[basis.columns] + share * way * slope)
+            + share * share * ((1.0 - 2.0 * back) * other[basis.columns] + back * way * other_slope)
+        )
+        return there
+
+    def _rates(self, at: Array, basis: _Basis) -> Array:
+        """Return how free unknowns change with given ones at a position, (given, free)."""
+        if not self._known or not np.array_equal(at, self._known[-1][0]):
+            slopes = basis.projected(self._system.screws(at[None])[1])
+            self._known.append((at, basis.solved(slopes, np.zeros((1, slopes.shape[1])))[1][0]))
+        return self._known[-1][1]
 
     def _independent(self, at: Array, free: NDArray[np.bool_]) -> _Basis:
         """Return what is independent of the equations and of the free unknowns at a position."""
         known = self._basis
         if known is not None and np.array_equal(free, known.free):
-            # where the loops do not tell all, those that stay nearest do, and they are others everywhere
             near = _REDUCED if known.is_full else 0.0
-            if np.abs(at - known.at).max(initial=0.0) <= near:
+            if np.abs(at - known.at).max() <= near:
                 return known
-        self._basis, self._sloped = _Basis(self._system, at, free), None
+        self._basis, self._known = _Basis(self._system, at, free), []
         return self._basis

@@ -140,8 +140,8 @@ def image_ends(
     """Find the bodies that the mirror image of a joint joins, and whether the twin has them the other way round.
 
     A body with a twin has that for its image. One without has the body in its place at the joint's twin, if that has no
-    twin either, else itself. ``mates`` are the twins of bodies, by id; ``bodies`` those that the two joints
-    join.
+    twin either and is nearer to its image than it is itself, else itself. ``mates`` are the twins of bodies, by id;
+    ``bodies`` those that the two joints join.
 
     Returns:
         The images of the joint's parent and child, and whether the twin's parent is the image of the child.
@@ -152,9 +152,22 @@ def image_ends(
     def image(end: str | None, there: str | None) -> str | None:
         if end is None or end in mates:
             return mates[end] if end is not None else None
-        return end if there is None or there in mates else there
+        return end if there is None or there in mates or not is_nearer(there, end) else there
+
+    def is_nearer(there: str, end: str) -> bool:
+        if there not in bodies or end not in bodies:
+            return True
+        (where, its), flip = (_center(bodies[each]) for each in (end, there)), plane.reflection
+        at = flip[:3, :3] @ where + flip[:3, 3]
+        return bool(np.linalg.norm(at - its) < np.linalg.norm(at - where))
 
     return (image(joint.parent, its[0]), image(joint.child, its[1])), swapped
+
+
+def _center(body: Body) -> Array:
+    """The center of mass of a body in the world, (3,)."""
+    center: Array = body.pose[:3, :3] @ body.com + body.pose[:3, 3]
+    return center
 
 
 def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane) -> bool:
@@ -170,7 +183,7 @@ def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Ma
     if child == other.parent or parent == other.child:
         return True
     found = [bodies.get(end or "") for end in (joint.parent, joint.child, other.parent, other.child)]
-    at = [body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in found if body is not None]
+    at = [_center(body) for body in found if body is not None]
     if len(at) < len(found):
         return False
     flip = plane.reflection

@@ -27,6 +27,8 @@ _CODE = "loop-open"
 _HELD = "loop-held"
 #: What a joint of a rigid loop may be off by (rad or length units): bones have 32-bit numbers.
 _STANDS = 1e-5
+#: By how much (rad or characteristic lengths) followers may be off: a sixth of what the 32 bits of bones make of 1.
+_TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class LiveLoop:
         self._turns = {joint: block_turn(rig, own[0].bone) for joint, own in blocks.items() if own}
         self.size = linkage.system.length
         self.chord = linkage.chords[0]
-        self.follower = Follower(linkage, start)
+        self.follower = Follower(linkage, start, _TOLERANCE)
         #: Where the drivers are, as they were found or, where they are held, put.
         self._seen: dict[str, Array] | None = None
         self.state: LoopState | None = None
@@ -269,5 +271,5 @@ def is_same(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
     return (
         other is not None
         and one.keys() == other.keys()
-        and all((value == other[joint]).all() for joint, value in one.items())
+        and all(value.tobytes() == other[joint].tobytes() for joint, value in one.items())
     )
