@@ -68,14 +68,18 @@ def _views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.RegionView3D,
 
 
 def _corners(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> Array:
-    """Corners of the bounding boxes of evaluated objects in the world, (8 per object, 3)."""
+    """Corners of the bounding boxes of evaluated objects in the world, (8 per object, 3).
+
+    Objects without a size, which show nothing, count only where all are such.
+    """
     depsgraph = context.evaluated_depsgraph_get()
-    found = [np.zeros((0, 3))]
+    found, places = [np.zeros((0, 3))], [np.zeros((0, 3))]
     for obj in objects:
         evaluated = obj.evaluated_get(depsgraph)
         matrix = np.array(evaluated.matrix_world, dtype=np.float64)
-        found.append(np.array(evaluated.bound_box, dtype=np.float64) @ matrix[:3, :3].T + matrix[:3, 3])
-    return np.concatenate(found)
+        corners = np.array(evaluated.bound_box, dtype=np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+        (found if any(evaluated.dimensions) else places).append(corners)
+    return np.concatenate(found if len(found) > 1 else places)
 
 
 def _covers(area: bpy.types.Area) -> Iterator[bpy.types.Region]:

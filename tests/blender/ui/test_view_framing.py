@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,20 @@ def test_followed_mechanism_stays_whole(startup: Any, model: str, perspective: s
     for _ in range(2):
         assert bpy.ops.knuckle.follow_in_view() == {"FINISHED"}
     assert look.view_distance == pytest.approx(1000.0 * near), "none comes nearer"
+
+
+def test_bodies_that_show_nothing_do_not_count(startup: Any, tmp_path: Path) -> None:
+    import bpy
+
+    _area, region, look = view()
+    path = tmp_path / "far.xml"
+    path.write_text(
+        '<x_xy model="far"><worldbody><body name="arm" joint="ry"><geom type="box" mass="1" dim="0.5 0.2 0.2"/>'
+        '<body name="imu" pos="9 0 0" joint="frozen"/></body></worldbody></x_xy>'
+    )
+    assert bpy.ops.import_scene.mechanism(filepath=str(path), frame_view=True) == {"FINISHED"}
+    size = np.ptp(seen(vertices(), look, region), axis=0) / [region.width, region.height]
+    assert size.max() > 0.4
 
 
 def test_script_leaves_the_view(startup: Any) -> None:
