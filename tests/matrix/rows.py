@@ -380,6 +380,10 @@ ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 
 
+#: Shares of all cells, by the 256ths that are of them.
+SHARES = {"tenth": 26, "third": 86, "all": 256}
+
+
 @dataclass(frozen=True)
 class Case:
     """A cell of the matrix."""
@@ -401,10 +405,9 @@ class Case:
         found = cell.check(self.do(self.edit, cell))
         assert not found, "\n".join([str(self), *found])
 
-    @property
-    def is_of_tenth(self) -> bool:
-        """Whether it is of the fixed tenth of all."""
-        return sha256(str(self).encode()).digest()[0] < 26
+    def is_of(self, share: str) -> bool:
+        """Return whether it is of a fixed share of all."""
+        return sha256(str(self).encode()).digest()[0] < SHARES[share]
 
 
 def cases(rows: tuple[Row, ...] = ROWS) -> Iterator[Case]:
@@ -419,8 +422,8 @@ def cases(rows: tuple[Row, ...] = ROWS) -> Iterator[Case]:
 
 def chosen_cells(format_: str) -> list[str]:
     """The names of the cells of a format that ``KNUCKLE_MATRIX`` chooses."""
-    tenth = os.environ.get("KNUCKLE_MATRIX") == "tenth"
-    return [str(case) for case in cases() if SCENES[case.format].format == format_ and (case.is_of_tenth or not tenth)]
+    share = os.environ.get("KNUCKLE_MATRIX") or "all"
+    return [str(case) for case in cases() if SCENES[case.format].format == format_ and case.is_of(share)]
 
 
 def check_cell(name: str, folder: Path) -> None:

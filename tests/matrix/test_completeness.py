@@ -8,6 +8,8 @@ from dataclasses import fields
 from fnmatch import fnmatch
 from typing import Any
 
+import pytest
+
 from . import names
 from .rows import ROWS, cases
 
@@ -50,7 +52,8 @@ def test_the_rows_that_are_named_are_there() -> None:
     assert len({str(case) for case in cases()}) == sum(1 for _case in cases()), "two cells of one name"
 
 
-def test_a_tenth_is_about_a_tenth_of_every_format() -> None:
+@pytest.mark.parametrize(("share", "about"), [("tenth", 0.1), ("third", 1 / 3), ("all", 1.0)])
+def test_a_share_is_about_that_of_every_format(share: str, about: float) -> None:
     for format_ in ("juice", "skel", "x_xy", "shift"):
         of_format = [case for case in cases() if case.format == format_]
-        assert 0.06 < sum(case.is_of_tenth for case in of_format) / len(of_format) < 0.15
+        assert sum(case.is_of(share) for case in of_format) / len(of_format) == pytest.approx(about, rel=0.45)
