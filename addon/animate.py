@@ -8,15 +8,14 @@ from pathlib import Path
 from types import ModuleType
 
 from . import formats, plot
+from .core.gait.engine import gait_of
+from .core.gait.sampling import gait_motion, tell_controls
+from .core.model import Mechanism, Motion
+from .core.motion.fitting import Fitting, fitted
+from .core.motion.servo_matching import match_servos, servos_of
+from .core.report import FormatError, Report
 from .formats.files import write_whole
 from .formats.xmdi import FRAME_SECONDS
-from .model.gait import gait_of
-from .model.gait_motion import gait_motion, tell_controls
-from .model.motion_fit import Fitting, fitted
-from .model.records import Mechanism, Motion
-from .model.report import FormatError, Report
-from .model.servo_match import match_servos
-from .model.servos import servos_of
 
 #: More keys than any computer of today would like to write.
 _MOST_KEYS = 1e8

@@ -15,10 +15,10 @@ from PIL import Image
 from addon.blender.build import build
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.render import FilmOptions, film
-from addon.model.inertia import shape_volume
-from addon.model.joint_types import dofs_of_type
-from addon.model.records import Array, Body, Joint, Mechanism, Shape, World
-from addon.model.rotations import frame_with_z, inverse
+from addon.core.mass_properties import shape_volume
+from addon.core.joint_types import dofs_of_type
+from addon.core.model import Array, Body, Joint, Mechanism, Shape, World
+from addon.core.transforms import frame_with_z, inverse
 
 SECONDS, RATE = 4, 15
 #: Bytes of the picture at most.

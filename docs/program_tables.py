@@ -52,7 +52,7 @@ def options() -> str:
 #: The module that scripts import a name from, the file that defines it, and the names.
 FUNCTIONS = (
     ("addon.formats", "formats/__init__", ("load", "save", "load_motion", "load_motions", "save_motion")),
-    ("addon.model.records", "model/records", ("Motion", "Trajectory")),
+    ("addon.model.records", "core/model", ("Motion", "Trajectory")),
     ("addon.blender.build", "blender/build/__init__", ("build", "BuildOptions")),
     ("addon.blender.extract", "blender/extract/__init__", ("extract",)),
     ("addon.blender.model_parts", "blender/model_parts", ("rig_in", "parts")),

@@ -363,14 +363,14 @@ def tree(tmp_path: Path) -> Path:
     root = tmp_path / "tree"
     for name in (
         "addon/__init__.py",
-        "addon/model/records.py",
+        "addon/core/model.py",
         "addon/__pycache__/x.pyc",
         "addon/.hidden",
         "sample_models/crab/crab.jm",
         "sample_models/crab/crab.blend1",
         "tests/test_x.py",
-        "addon/model/records.py~",
-        "addon/model/records.py.orig",
+        "addon/core/model.py~",
+        "addon/core/model.py.orig",
         "addon/Thumbs.db",
         "sample_models/crab/crab.blend@",
         "sample_models/.DS_Store",
@@ -416,12 +416,12 @@ def test_the_zip_holds_the_package_and_nothing_else(build: ModuleType, tree: Pat
             "THIRD_PARTY.md",
             "__init__.py",
             "blender_manifest.toml",
-            "model/records.py",
+            "core/model.py",
             "sample_models/crab/crab.jm",
             "wheels/a-1-cp311.whl",
             "wheels/b-1-cp313.whl",
         ]
-        assert archive.read("model/records.py") == b"addon/model/records.py"
+        assert archive.read("core/model.py") == b"addon/core/model.py"
 
 
 def test_the_zipped_manifest_names_platform_and_wheels(build: ModuleType, tree: Path, tmp_path: Path) -> None:

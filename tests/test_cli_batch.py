@@ -18,7 +18,7 @@ import pytest
 from addon import formats
 from addon.cli import batch, main
 from addon.cli.sources import expand, outputs
-from addon.model.report import Entry, FormatError, Report
+from addon.core.report import Entry, FormatError, Report
 
 ROOT = Path(__file__).resolve().parents[1]
 LAMP = ROOT / "sample_models/desk_lamp/desk_lamp.skel"

@@ -20,8 +20,7 @@ import pytest
 
 from addon import formats, plot
 from addon.cli import main
-from addon.model.figures import figures_of
-from addon.model.truth import Run, judge
+from addon.core.run_metrics import Run, figures_of, judge
 from tests.bench.farm import media
 
 ROOT = Path(__file__).resolve().parents[1]

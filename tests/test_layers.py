@@ -1,4 +1,4 @@
-"""The house has one direction: ui -> (build | extract | physics | animation | edit | render) -> formats -> model.
+"""The house has one direction: ui -> (build | extract | physics | animation | edit | render) -> formats -> core.
 
 Imports are read, not run, so the rules hold for every module on every machine.
 """
@@ -22,19 +22,19 @@ BLENDERS_OWN |= {"gpu", "gpu_extras", "idprop", "imbuf", "mathutils", "nodeitems
 #: Which of our layers, and which third parties, each layer may import.
 MAY_IMPORT = {
     "about": {"about"},
-    "model": {"model"},
-    "formats": {"formats", "model"},
-    "plot": {"plot", "model"},
-    "blender": {"blender", "formats", "model"},
-    "room": {"room", "blender", "formats", "model", "about"},
-    "ui": {"ui", "room", "blender", "formats", "model", "about"},
-    "jobs": {"jobs", "room", "blender", "formats", "model"},
-    "registration": {"ui", "room", "blender", "door", "formats", "model"},
-    "door": {"door", "registration", "jobs", "room", "blender", "plot", "formats", "model", "about"},
+    "core": {"core"},
+    "formats": {"formats", "core"},
+    "plot": {"plot", "core"},
+    "blender": {"blender", "formats", "core"},
+    "room": {"room", "blender", "formats", "core", "about"},
+    "ui": {"ui", "room", "blender", "formats", "core", "about"},
+    "jobs": {"jobs", "room", "blender", "formats", "core"},
+    "registration": {"ui", "room", "blender", "door", "formats", "core"},
+    "door": {"door", "registration", "jobs", "room", "blender", "plot", "formats", "core", "about"},
 }
 MAY_USE = {
     "about": set(),
-    "model": {"numpy"},
+    "core": {"numpy"},
     "formats": {"numpy", "lxml", "trimesh", "collada"},
     "plot": {"numpy", "matplotlib"},
     "blender": {"numpy", "lxml"} | BLENDERS_OWN,
@@ -55,7 +55,7 @@ def layer(parts: tuple[str, ...]) -> str:
     ``blender/jobs`` stands beside the interface: what the command line has done with Blender. What else lies
     loose there serves all rooms.
     """
-    if parts[:1] in {("about",), ("model",), ("formats",), ("plot",)}:
+    if parts[:1] in {("about",), ("core",), ("formats",), ("plot",)}:
         return parts[0]
     if parts[:1] != ("blender",):
         return "door"
@@ -129,12 +129,12 @@ def test_module_imports_only_what_its_layer_may(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "source", "complaint"),
     [
-        ("model/records.py", "from ..formats import load", "model may not import formats"),
-        ("model/records.py", "from .. import formats", "model may not import formats"),
-        ("model/records.py", "def f():\n    from ..blender.build import rig", "model may not import room"),
-        ("model/records.py", "import lxml.etree", "model may not import lxml"),
-        ("model/records.py", "import scipy", "model may not import scipy"),
-        ("model/records.py", "from mathutils import Matrix", "model may not import mathutils"),
+        ("core/model.py", "from ..formats import load", "core may not import formats"),
+        ("core/model.py", "from .. import formats", "core may not import formats"),
+        ("core/model.py", "def f():\n    from ..blender.build import rig", "core may not import room"),
+        ("core/model.py", "import lxml.etree", "core may not import lxml"),
+        ("core/model.py", "import scipy", "core may not import scipy"),
+        ("core/model.py", "from mathutils import Matrix", "core may not import mathutils"),
         ("formats/juice.py", "import bpy", "formats may not import bpy"),
         ("formats/juice.py", "try:\n    import bpy\nexcept ImportError:\n    pass", "formats may not import bpy"),
         ("formats/juice.py", "from ..blender import compat", "formats may not import blender"),
@@ -148,9 +148,9 @@ def test_module_imports_only_what_its_layer_may(path: str) -> None:
         ("blender/build/rig.py", "import requests", "room may not import requests"),
         ("blender/ui/panels.py", "from lxml import etree", "ui may not import lxml"),
         ("blender/ui/panels.py", "from addon.model import records", "absolutely"),
-        ("formats/juice.py", "from model.records import Body", "absolutely"),
+        ("formats/juice.py", "from core.model import Body", "absolutely"),
         ("plot.py", "from . import formats", "plot may not import formats"),
-        ("model/servos.py", "import matplotlib", "model may not import matplotlib"),
+        ("core/stops.py", "import matplotlib", "core may not import matplotlib"),
         ("blender/ui/panels.py", "from ... import plot", "ui may not import plot"),
         ("animate.py", "import bpy", "door may not import bpy"),
         ("animate.py", "def main():\n    import bpy", "door may not import bpy"),
@@ -173,8 +173,8 @@ def test_each_rule_can_fail(path: str, source: str, complaint: str) -> None:
     ("path", "source"),
     [
         ("model/kinematics.py", "import math\nimport numpy as np\nfrom . import records\nfrom .report import Report"),
-        ("formats/juice.py", "from lxml import etree\nfrom ..model.records import Body\nfrom . import xml_table"),
-        ("blender/build/rig.py", "import bpy\nfrom mathutils import Matrix\nfrom ...model import records"),
+        ("formats/juice.py", "from lxml import etree\nfrom ..core.model import Body\nfrom . import xml_table"),
+        ("blender/build/rig.py", "import bpy\nfrom mathutils import Matrix\nfrom ...core import model"),
         ("blender/build/rig.py", "from .. import compat\nfrom ..physics import world\nfrom . import bodies"),
         ("blender/ui/panels.py", "import bpy\nfrom ..build import build\nfrom ...formats import load"),
         ("animate.py", "import argparse\nfrom . import formats\ndef main():\n    from .blender import build"),
@@ -187,7 +187,7 @@ def test_what_the_design_allows_passes(path: str, source: str) -> None:
 
 
 #: Lines that a module may have, and those that have more, each with its reason.
-LONGEST = 400
+LONGEST = 600
 LONGER: dict[str, str] = {}
 #: Where an operator is called within a loop, with the reason: each call evaluates the whole scene.
 LOOPED: dict[str, str] = {}

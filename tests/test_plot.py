@@ -14,9 +14,9 @@ import pytest
 from lxml import etree
 
 from addon import plot
-from addon.model.records import Motion, Trajectory
-from addon.model.report import FormatError
-from addon.model.servos import Servo
+from addon.core.model import Motion, Trajectory
+from addon.core.motion.servo_matching import Servo
+from addon.core.report import FormatError
 from addon.plot import canvas, motions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -130,7 +130,7 @@ def test_a_motion_of_one_key_or_of_none() -> None:
 
 def test_nothing_is_written_into_the_users_settings(tmp_path: Path) -> None:
     code = (
-        "from addon.plot import motion_picture; from addon.model.records import *; import numpy as np\n"
+        "from addon.plot import motion_picture; from addon.core.model import *; import numpy as np\n"
         "motion_picture(Motion('m', [Trajectory('a', np.arange(3.0), np.arange(3.0))]), {})\n"
         "import sys; assert 'matplotlib.pyplot' not in sys.modules\n"
     )

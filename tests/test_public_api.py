@@ -228,7 +228,7 @@ def test_every_record_has_its_fields(name: str) -> None:
 
 
 def test_a_format_error_is_a_value_error_with_its_place() -> None:
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     error = FormatError("the mass is 'heavy'", path="a.jm", line=3, where="Body", remedy="Write a number.")
     assert isinstance(error, ValueError)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.motion_fit import Fitting, fitted
-from addon.model.report import Report
+from addon.core.motion.fitting import Fitting, fitted
+from addon.core.report import Report
 from tests.blender.mechanisms import turn
 from tests.references import CORPUS
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.behaviours import Clockwork, Network
-from addon.model.gait import Gait
-from addon.model.records import Array, Body, Mechanism, Source
+from addon.core.gait.behaviors import Clockwork, Network
+from addon.core.gait.engine import Gait
+from addon.core.model import Array, Body, Mechanism, Source
 
 FRAME_RATE = 60
 MODELS = ("hexapod", "rover")  # those of Juice
@@ -76,7 +76,7 @@ def test_models_of_the_other_formats_go_through_blender_and_come_back_as_they_we
 
 def test_the_pumpjack_nods_as_its_motor_turns(sample_models: Path) -> None:
     """One full turn of the crank, closed at each step: the beam goes to and fro between what the cosine rule says."""
-    from addon.model.loops import assemble, chord_errors
+    from addon.core.loops.closure import assemble, chord_errors
 
     crank, pitman, arm, base = 0.5, 2.2, 2.0, float(np.hypot(2.0, 2.2))
     mechanism = formats.load(sample_models / "pumpjack" / "pumpjack.json")

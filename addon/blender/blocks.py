@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.records import Array
-from ..model.rotations import rotation_matrix, rotation_vector
+from ..core.model import Array
+from ..core.transforms import rotation_matrix, rotation_vector
 
 #: The longest turn (rad) between two keys of a quaternion: Blender interpolates its four numbers, which strays from the
 #: straight line between rotation vectors by the square of this (measured: 2e-5 rad).

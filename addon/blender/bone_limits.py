@@ -10,8 +10,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..model.records import Dof
-from ..model.stops import Limits
+from ..core.model import Dof
+from ..core.stops import Limits
 from .access import record_of
 from .dials import update_dial
 from .joint_properties import KnuckleDof

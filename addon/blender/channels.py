@@ -12,9 +12,9 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ..model.naming import servo_names as names_of
-from ..model.records import DOF_SIZE, Array, DofKind
-from ..model.root_motion import root_names
+from ..core.model import DOF_SIZE, Array, DofKind
+from ..core.motion.root_motion import root_names
+from ..core.naming import servo_names as names_of
 from .access import armature_of, bone_record, record_of
 from .model_parts import RigParts, file_name, parts
 from .records import start_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..model.records import Array, Shape
-from ..model.rotations import identical
+from ..core.model import Array, Shape
+from ..core.transforms import identical
 from .joint_properties import KnuckleShape
 from .properties import KnuckleObject
 

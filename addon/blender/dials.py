@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..model.records import Array, Dof
-from ..model.sides import side_signs
+from ..core.editing.sides import side_signs
+from ..core.model import Array, Dof
 from .access import armature_of, bone_record, record_of
 from .joint_properties import KnuckleDof
 from .mirror_plane import kept_plane

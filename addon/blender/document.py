@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bpy
 
+from ..core.model import Mechanism
+from ..core.report import FormatError
 from ..formats import loads, loads_again
 from ..formats.files import declared_encoding, encode
-from ..model.records import Mechanism
-from ..model.report import FormatError
 from .access import settings
 
 #: Blender takes a line of a million characters in seconds and one of ten million in minutes.

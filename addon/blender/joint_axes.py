@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..model.records import Array, DofKind
-from ..model.rotations import frame_with_z
+from ..core.model import Array, DofKind
+from ..core.transforms import frame_with_z
 
 #: Axes that are this far from a right angle (as a cosine) still stand at one: 32-bit numbers cannot tell.
 SQUARE = 1e-7

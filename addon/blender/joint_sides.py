@@ -8,8 +8,8 @@ from collections.abc import Callable
 import bpy
 import numpy as np
 
-from ..model.records import Array, Body, Joint
-from ..model.rotations import inverse, unflattened
+from ..core.model import Array, Body, Joint
+from ..core.transforms import inverse, unflattened
 from .access import record_of
 from .joint_axes import constraint_turn
 from .model_parts import file_name

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.records import Array
+from ..core.model import Array
 from .datablocks import NUMBER
 
 _Numbers = NDArray[Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..model.records import Plane
+from ..core.model import Plane
 from .access import settings
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..model.records import DOF_SIZE, Array, Dof, Shape
+from ..core.model import DOF_SIZE, Array, Dof, Shape
 from .joint_properties import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
 from .new_records import is_other_zero, put_each, usual_of
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import bpy
 
-from ..model.report import Report
+from ..core.report import Report
 from .access import settings
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..model.records import Restraint
+from ..core.model import Restraint
 from .access import settings
 
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..about import version
+from ..core.report import FormatError
 from ..formats.files import must_be_writable, must_have_folder
-from ..model.report import FormatError
 from .blends import add_demo, add_import
 from .convert import add_convert
 from .farm import add_job

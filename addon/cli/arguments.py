@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..model.gait import parse_input
+from ..core.gait.engine import parse_input
 
 #: Returns an exit code, or None for 0.
 Command = Callable[[argparse.Namespace], "int | None"]

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ..core.report import FormatError, Report
+from ..core.summary import describe_report
 from ..formats.files import make_folder
-from ..model.describe import describe_report
-from ..model.report import FormatError, Report
 from .telling import Done, be_silent, counted, say, say_json, say_progress, say_wrong, table
 
 Result = Literal["done", "failed", "passed over"]

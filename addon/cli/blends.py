@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..model.report import FormatError, Report
+from ..core.report import FormatError, Report
 from .arguments import Verbs, add_verb, json_option, mesh_option, run_options, seconds
 from .sources import expand, model_endings
 from .telling import Done, blender_jobs, say, say_done, say_report

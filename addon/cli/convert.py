@@ -10,8 +10,8 @@ from pathlib import Path
 
 from .. import formats
 from ..animate import chosen
-from ..model.report import FormatError, Report
-from ..model.upright import turned, upright_turn
+from ..core.report import FormatError, Report
+from ..core.up_axis import turned, upright_turn
 from .arguments import Verbs, add_verb, batch_options, json_option, mesh_option, stretch
 from .batch import Row, Task, attempt, run_tasks, tell_rows
 from .sources import Input, expand, outputs, picked

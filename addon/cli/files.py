@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import formats
+from ..core.model import Mechanism, Motion, Source
+from ..core.motion.checks import check
+from ..core.report import Entry, FormatError
+from ..core.summary import describe, is_motion_only, summary
+from ..core.validation import Finding, validate
 from ..formats.mesh_files import tell_missing
-from ..model.check import check
-from ..model.describe import describe, is_motion_only, summary
-from ..model.records import Mechanism, Motion, Source
-from ..model.report import Entry, FormatError
-from ..model.validate import Finding, validate
 from .arguments import Verbs, add_verb, count, json_option, mesh_option
 from .batch import Row, Task, run_tasks
 from .sources import expand

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..model.report import FormatError
+from ..core.report import FormatError
 from .arguments import Verbs, add_verb, batch_options, json_option, run_options, seconds, size, stretch
 from .batch import Row, one_row
 from .runs import run_many

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..animate import AnimateJob, animate, motion_endings
-from ..model.motion_fit import Fitting
+from ..core.motion.fitting import Fitting
 from .arguments import Verbs, add_verb, input_option, json_option, mesh_option, milliseconds, pair, seconds
 from .telling import STDOUT, Done, blender_jobs, put_out, say_done
 

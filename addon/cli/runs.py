@@ -14,9 +14,9 @@ from typing import Any
 
 from .. import plot
 from ..animate import motion_endings
+from ..core.report import FormatError
+from ..core.run_metrics import LABELS
 from ..formats.files import write_whole
-from ..model.figures import LABELS
-from ..model.report import FormatError
 from .arguments import Verbs, add_verb, batch_options, factor, json_option, run_options, seconds
 from .batch import Row, Task, one_row, run_tasks, tell_rows
 from .sources import expand, model_endings, outputs

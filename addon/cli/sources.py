@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import formats
-from ..model.report import FormatError
+from ..core.report import FormatError
 
 
 def model_endings() -> frozenset[str]:

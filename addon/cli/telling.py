@@ -14,8 +14,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from ..model.describe import describe_report
-from ..model.report import FormatError, Report
+from ..core.report import FormatError, Report
+from ..core.summary import describe_report
 
 #: Stands for standard output where a file could be named.
 STDOUT = Path("-")

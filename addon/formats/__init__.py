@@ -12,9 +12,9 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ..model.records import Mechanism, Motion, Source
-from ..model.report import FormatError, Report
-from ..model.root_motion import without_root_motion
+from ..core.model import Mechanism, Motion, Source
+from ..core.motion.root_motion import without_root_motion
+from ..core.report import FormatError, Report
 from . import juice, motion_csv, webots, xmdi
 from .beyond import tell_beyond
 from .documents import AnyDocument, mechanism_of
@@ -83,7 +83,7 @@ def load(path: str | os.PathLike[str]) -> Mechanism:
     (23, 22, 'juice')
     >>> load("sample_models/humanoid/wave.motion")
     Traceback (most recent call last):
-    addon.model.report.FormatError: ...wave.motion:1: this is a servo motion (Webots motion), not a model...
+    addon.core.report.FormatError: ...wave.motion:1: this is a servo motion (Webots motion), not a model...
     """
     return loads(read_bytes(path), os.fspath(path))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.records import Array
+from ..core.model import Array
 
 Places = NDArray[np.int64]
 #: Pairs of old and new keys between two that stayed, beyond which nobody looks for those that moved: all are new then.

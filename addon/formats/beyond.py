@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..model.records import Body, Dof, Joint, Mechanism
-from ..model.report import Report
+from ..core.model import Body, Dof, Joint, Mechanism
+from ..core.report import Report
 from .losses import Losses
 
 

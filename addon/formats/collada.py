@@ -18,8 +18,8 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from ..model.records import Array
-from ..model.report import Report
+from ..core.model import Array
+from ..core.report import Report
 from .collada_repairs import Remarks, local, repair, unbind, without_normals
 from .files import decode, read_bytes
 from .mesh_files import MeshTrouble, as_trouble, library_at_hand

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..model.records import Array
+from ..core.model import Array
 
 #: More holes of one polygon, and more corners of it, than are joined: each is looked for among all corners.
 _MOST_HOLES, _MOST_CORNERS = 100, 10_000

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from lxml import etree
 
-from ..model.records import Array
+from ..core.model import Array
 from .collada_holes import bridged, is_flat
 from .mesh_files import MeshTrouble
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
-from ..model.copies import copied
-from ..model.records import Mechanism, Source
+from ..core.model import Mechanism, Source
+from ..core.record_utils import copied
 from .files import no_garbage_hunts
 from .lately import Lately
 from .remembered import recall, remember

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..model.report import FormatError, Report
+from ..core.report import FormatError, Report
 
 #: Nobody's mechanism is larger; a file that is would only fill the memory.
 LARGEST_FILE = 256 * 2**20

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..model.report import FormatError
+from ..core.report import FormatError
 from .jsontext import Node
 
 

@@ -14,7 +14,7 @@ import math
 import re
 from typing import Any
 
-from ..model.report import FormatError, Report
+from ..core.report import FormatError, Report
 from . import files, jsonstrict
 
 #: Levels beyond which a file is no mechanism but a mistake or an attack.

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from ..model.records import Mechanism, Motion
-from ..model.report import FormatError, Report
+from ..core.model import Mechanism, Motion
+from ..core.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
 from .documents import AnyDocument
 from .opened import FOREIGN_ROOTS, Opened, json_kind, not_ours

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from ..model.report import Report
+from ..core.report import Report
 
 ORGANIZATION = "motion, simulation and looks stay the same"
 LOOKS = "only looks differ"

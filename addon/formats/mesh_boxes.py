@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..model.records import Array, Body, Mechanism, Shape
-from ..model.report import Report
+from ..core.model import Array, Body, Mechanism, Shape
+from ..core.report import Report
 from .collada import read_collada
 from .files import check_size, read_bytes
 from .losses import Losses

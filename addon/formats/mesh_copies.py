@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from ..model.records import Mechanism, Shape
-from ..model.report import FormatError, Report
+from ..core.model import Mechanism, Shape
+from ..core.report import FormatError, Report
 from .files import make_folder, read_bytes, write_whole
 from .mesh_boxes import kind_of
 from .mesh_files import MeshTrouble, find_mesh

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from ..model.records import Mechanism
-from ..model.report import FormatError, Report
+from ..core.model import Mechanism
+from ..core.report import FormatError, Report
 
 REMEDY = (
     "Put the file beside the model, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh Folders "

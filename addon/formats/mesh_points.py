@@ -12,7 +12,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from ..model.records import Array
+from ..core.model import Array
 from .mesh_files import MeshTrouble
 from .numbers import read_many
 from .ply import Head, List

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..model.records import Array
+from ..core.model import Array
 
 #: The spelling of a decimal number as XML Schema and C write it; neither "inf" nor "nan", "0x1" or "1_0". There is one
 #: way only to match a text, so that a long one that is no number is known for it in one pass.

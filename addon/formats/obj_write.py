@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..model.records import Array
+from ..core.model import Array
 
 #: Blender's points are 32-bit numbers.
 _DIGITS = 7

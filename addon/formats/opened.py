@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from ..model.report import FormatError, Report
+from ..core.report import FormatError, Report
 from . import jsontext, tables, xml
 from .files import decode
 

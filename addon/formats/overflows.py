@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..model.inertia import body_inertia
-from ..model.records import Body, Mechanism
-from ..model.report import FormatError
+from ..core.mass_properties import body_inertia
+from ..core.model import Body, Mechanism
+from ..core.report import FormatError
 
 #: So many bodies are looked at together.
 _BLOCK = 1000

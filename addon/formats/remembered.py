@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ..model.records import Source
+from ..core.model import Source
 
 _documents: dict[int, tuple[weakref.ref[Source], str, Any]] = {}
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..model.report import FormatError
+from ..core.report import FormatError
 from .files import read_bytes
 from .mesh_files import find_mesh
 

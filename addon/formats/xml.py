@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from lxml import etree
 
-from ..model.report import FormatError, Report, Severity
+from ..core.report import FormatError, Report, Severity
 from . import files
 from .xmlrepairs import TEXTS, end_of_opaque, escape_ampersands, escape_brackets
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from lxml import etree
 
-from ..model.report import FormatError
+from ..core.report import FormatError
 from .documents import AnyDocument, prepared
 from .xml import Span, Spans
 from .xmlrepairs import Repairs

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from ..model.report import Report
+from ..core.report import Report
 
 #: Elements that hold nothing but text, so that a ``<`` inside can only be a letter: the names of Juice.
 TEXTS = ("Name",)

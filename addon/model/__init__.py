@@ -1,1 +1,1 @@
-"""What a mechanism is. Needs numpy only and knows nothing of files or of Blender."""
+"""Public names of release 1.0 for parts of ``core``."""

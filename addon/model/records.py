@@ -1,338 +1,47 @@
-"""What a mechanism is: bodies, joints and their degrees of freedom, in one neutral vocabulary.
+"""Public names of release 1.0 for the records of ``core.model``."""
 
-Units are the file's own for length, mass and time; angles are radians. Poses are 4x4 float64
-matrices acting on column vectors, in the file's own axes. Every joint, whatever its format, obeys
+from ..core.model import (
+    DOF_SIZE,
+    Array,
+    Assembly,
+    Body,
+    Dof,
+    DofKind,
+    Frame,
+    Joint,
+    Light,
+    Mechanism,
+    Motion,
+    MotionUnit,
+    Plane,
+    Restraint,
+    Shape,
+    ShapeType,
+    Source,
+    Trajectory,
+    World,
+    identity,
+)
 
-    X_child = X_parent @ joint.frame_parent @ J(q) @ inverse(joint.frame_child)
-
-where ``J`` is the product of its degrees of freedom in their order.
-"""
-
-from __future__ import annotations
-
-from dataclasses import dataclass, field
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
-
-ShapeType = Literal[
-    "box",
-    "sphere",
-    "ellipsoid",
-    "cylinder",
-    "capsule",
-    "cone",
-    "pyramid",
-    "hemisphere",
-    "plane",
-    "mesh",
-    "multi_sphere",
-    "axes",
-    "none",
+__all__ = [
+    "DOF_SIZE",
+    "Array",
+    "Assembly",
+    "Body",
+    "Dof",
+    "DofKind",
+    "Frame",
+    "Joint",
+    "Light",
+    "Mechanism",
+    "Motion",
+    "MotionUnit",
+    "Plane",
+    "Restraint",
+    "Shape",
+    "ShapeType",
+    "Source",
+    "Trajectory",
+    "World",
+    "identity",
 ]
-DofKind = Literal["rotation", "translation", "screw", "ball", "free"]
-
-#: How many numbers one degree-of-freedom block of each kind takes in a joint's coordinate vector.
-#: A ball is a rotation vector (rad), a free block a rotation vector followed by a translation. A screw
-#: turns about its axis and slides along it by its ``pitch`` for every radian.
-DOF_SIZE: dict[str, int] = {"rotation": 1, "translation": 1, "screw": 1, "ball": 3, "free": 6}
-
-
-_IDENTITY, _ORIGIN, _Z = np.eye(4), np.zeros(3), np.array([0.0, 0.0, 1.0])
-
-
-def identity() -> Array:
-    """A fresh 4x4 identity pose."""
-    return _IDENTITY.copy()
-
-
-@dataclass(frozen=True)
-class Plane:
-    """A plane in the world: where ``normal`` (3,), a unit vector, times a point is ``offset``."""
-
-    normal: Array
-    offset: float = 0.0
-
-    @property
-    def reflection(self) -> Array:
-        """Return the reflection of poses and points about it, (4, 4); its own inverse."""
-        out = np.eye(4)
-        out[:3, :3] -= 2.0 * np.outer(self.normal, self.normal)
-        out[:3, 3] = 2.0 * self.offset * self.normal
-        return out
-
-    def height(self, point: Array) -> float:
-        """Return how far a point (3,) lies on the side to which the normal points."""
-        return float(self.normal @ point - self.offset)
-
-
-@dataclass(slots=True)
-class Shape:
-    """A piece of geometry on a body, visual, collision or both.
-
-    ``size`` by type: box and ellipsoid ``x y z`` (full lengths), sphere and hemisphere ``radius``, cylinder,
-    capsule and cone ``length radius`` (along local Z; a capsule's length excludes its caps, a cone's origin is
-    at half its height with the tip at +Z), pyramid ``x y length`` (base, and height along Z, origin at half
-    height), mesh ``x y z`` (scale of the file's coordinates), plane none (its normal is local Z).
-    ``spheres`` holds a multi-sphere's balls, each ``(radius, x, y, z)``. ``soft`` marks a deformable shape
-    that is kept as its undeformed primitive.
-    """
-
-    type: ShapeType
-    size: dict[str, float] = field(default_factory=dict)
-    pose: Array = field(default_factory=identity)  # in the body
-    visual: bool = True
-    collision: bool = True
-    color: tuple[float, float, float, float] | None = None
-    mesh: str | None = None
-    spheres: list[tuple[float, float, float, float]] = field(default_factory=list)
-    soft: bool = False
-    name: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Body:
-    """A rigid body. ``pose`` is its frame in the world at design; ``com`` and ``inertia`` are in
-    that frame (inertia about the centre of mass). ``inertia`` None: to be taken from the shapes."""
-
-    id: str
-    name: str
-    pose: Array = field(default_factory=identity)
-    mass: float = 1.0
-    com: Array = field(default_factory=_ORIGIN.copy)
-    inertia: Array | None = None
-    shapes: list[Shape] = field(default_factory=list)
-    twin: str | None = None
-    gravity: bool = True
-    collidable: bool = True
-    immobile: bool = False
-    active: bool = True  # False: kept, but switched off in its file, itself or with its assembly
-    assembly: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)  # fields of the format that nothing else holds
-    line: int | None = None
-
-
-@dataclass(slots=True)
-class Dof:
-    """One degree of freedom of a joint; its axis is in the joint frame.
-
-    ``lower`` and ``upper`` are None where there is no stop. ``file_sign`` relates the coordinate
-    to the one that the file counts in: ``file = file_sign * coordinate`` (Juice turns some hinges
-    the other way round). ``parts`` are the single coordinates of a ball (3) or free (6) block, where a
-    format gives each its own limits, spring, damper and friction; the block's own then say nothing."""
-
-    kind: DofKind
-    axis: Array = field(default_factory=_Z.copy)
-    lower: float | None = None
-    upper: float | None = None
-    position: float = 0.0
-    velocity: float = 0.0
-    damping: float = 0.0
-    friction: float = 0.0
-    stiffness: float = 0.0
-    rest: float = 0.0
-    armature: float = 0.0
-    gain: float = 0.0
-    max_force: float = 0.0
-    actuator: str = "servo"
-    servo_stiffness: float = 0.0  # gains of the PD control law, which no format has
-    servo_damping: float = 0.0
-    file_sign: float = 1.0
-    pitch: float = 0.0
-    name: str = ""
-    start: tuple[float, ...] = ()  # position of a ball (3) or free block (6), where it is not zero
-    start_rates: tuple[float, ...] = ()  # its velocity
-    parts: list[Dof] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def initial(self) -> Array:
-        """The coordinates at which the file has it, (size of its kind,)."""
-        size = DOF_SIZE[self.kind]
-        return np.array([self.position] if size == 1 else self.start or [0.0] * size, dtype=np.float64)
-
-
-@dataclass(slots=True)
-class Joint:
-    """A joint between ``parent`` (the body that stays) and ``child`` (the body that a positive
-    coordinate moves), body ids; None is the world. An inactive joint is kept, drawn and written
-    but neither poses nor simulates; where it lacks a body, that frame is in the world."""
-
-    id: str
-    name: str
-    type: str
-    parent: str | None
-    child: str | None
-    frame_parent: Array = field(default_factory=identity)
-    frame_child: Array = field(default_factory=identity)
-    dofs: list[Dof] = field(default_factory=list)
-    active: bool = True
-    twin: str | None = None
-    assembly: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
-    line: int | None = None
-
-
-@dataclass
-class World:
-    """What surrounds the mechanism. ``erp`` and ``cfm`` are ODE's joint softness (share of the
-    error removed per step, and compliance), None where the format has none."""
-
-    gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
-    friction: float | None = None
-    erp: float | None = None
-    cfm: float | None = None
-    time_step: float | None = None
-    ground: float | None = None  # height of a ground plane, None for none
-
-
-@dataclass(slots=True)
-class Frame:
-    """A named frame on a body (its id), or in the world where ``body`` is None."""
-
-    name: str
-    body: str | None
-    pose: Array = field(default_factory=identity)
-    assembly: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass
-class Light:
-    """A light hanging on a frame or body. Colours are RGB, 0 to 1."""
-
-    name: str
-    type: Literal["point", "spot", "directional"] = "point"
-    body: str | None = None
-    pose: Array = field(default_factory=identity)
-    ambient: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    diffuse: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    specular: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    extra: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass
-class Restraint:
-    """A spring, damper or friction between two frames or along a joint: a piecewise polynomial. ``coefficients``
-    has one row more than there are ``knots``, each in descending powers."""
-
-    name: str
-    type: str = "spring"
-    joint: str | None = None
-    bodies: tuple[str | None, str | None] | None = None
-    frames: tuple[Array, Array] | None = None
-    distance: str = ""
-    knots: list[float] = field(default_factory=list)
-    coefficients: list[list[float]] = field(default_factory=list)
-    assembly: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass
-class Assembly:
-    """A group of parts. ``path`` names it from the top (``robot:arm``); what is in one that is not ``active``
-    is kept and does nothing."""
-
-    path: str
-    name: str
-    active: bool = True
-    extra: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass
-class Source:
-    """Where a mechanism came from. ``text`` is the whole document as read: it is what an unedited
-    save gives back."""
-
-    format: str = ""
-    dialect: str = ""
-    path: str = ""
-    text: str = ""
-    encoding: str = ""  # how the text stood in the file; UTF-8 where nothing says so
-
-
-#: What values of motion can be in; empty where nothing says.
-MotionUnit = Literal["", "rad", "m", "deg", "mm"]
-
-
-@dataclass
-class Trajectory:
-    """The keys of one servo: times in seconds, ascending, and values in rad or length units, both shape (n,).
-
-    ``held`` (n,) tells key by key whether its value holds until the next key instead of going straight to it; None:
-    all or none, as ``interpolation`` says. ``unit`` is what the values are in, where that is known. ``root``: they
-    are a coordinate of a root's path and no servo's (see ``root_motion``)."""
-
-    name: str
-    times: Array
-    values: Array
-    interpolation: Literal["linear", "constant"] = "linear"
-    held: NDArray[np.bool_] | None = None
-    unit: MotionUnit = ""
-    root: bool = False
-
-    @property
-    def may_hold(self) -> bool:
-        """Return whether any key's value may be held."""
-        return self.held is not None or self.interpolation == "constant"
-
-    def holds(self) -> NDArray[np.bool_]:
-        """Return whether each key's value holds until the next, (n,)."""
-        if self.held is not None:
-            return self.held
-        return np.full(len(self.times), self.interpolation == "constant")
-
-    def at(self, times: Array) -> Array:
-        """The values at times (m,): straight or held between keys, those of the outer keys beyond them. ValueError
-        where there are no keys."""
-        if not len(self.times):
-            raise ValueError(f"servo {self.name!r} has no keys")
-        straight = np.interp(times, self.times, self.values)
-        before = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, len(self.times) - 1)
-        return np.where(self.holds()[before], np.asarray(self.values)[before], straight)
-
-
-@dataclass
-class Motion:
-    """A named set of trajectories with the attributes that its file gave it. It is number ``index``, from 0, of the
-    ``count`` motions in the document ``source``; None where it was not read from one. Saving it in that format again
-    changes in the document what differs and nothing else. ``as_read`` are the document's trajectories, in its order."""
-
-    name: str
-    trajectories: list[Trajectory] = field(default_factory=list)
-    attributes: dict[str, str] = field(default_factory=dict)
-    source: Source | None = None
-    index: int = 0
-    count: int = 1
-    as_read: tuple[Trajectory, ...] = ()
-
-    @property
-    def duration(self) -> float:
-        """Time of the last key (s); 0 for an empty motion."""
-        return max((float(t.times[-1]) for t in self.trajectories if len(t.times)), default=0.0)
-
-
-@dataclass
-class Mechanism:
-    """A model: everything the file said about bodies, joints and what moves them. ``directed``: the parents of its
-    joints are nearer to the root; Juice names a joint's two bodies either way round. ``mirror_plane`` lies between its
-    halves, in the axes of its design; None: nobody has chosen one, and it is found from the pairs (``model.sides``)."""
-
-    name: str = "Mechanism"
-    world: World = field(default_factory=World)
-    bodies: list[Body] = field(default_factory=list)
-    joints: list[Joint] = field(default_factory=list)
-    restraints: list[Restraint] = field(default_factory=list)
-    assemblies: list[Assembly] = field(default_factory=list)
-    frames: list[Frame] = field(default_factory=list)
-    lights: list[Light] = field(default_factory=list)
-    motions: list[Motion] = field(default_factory=list)
-    directed: bool = True
-    mirror_plane: Plane | None = None
-    behaviours: Any = None  # model.behaviours.Behaviours, where the file carries a gait
-    source: Source = field(default_factory=Source)
-    report: Any = None  # model.report.Report of the reading

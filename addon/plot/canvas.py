@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..model.report import FormatError
+from ..core.report import FormatError
 
 ENDINGS = (".png", ".svg", ".pdf")
 COLOURS = ("#3264a8", "#d1602d", "#2f8f5b", "#9d3f7c", "#8a6d1f", "#4a4f57")

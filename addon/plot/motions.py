@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..model.records import Array, Motion, Trajectory
-from ..model.report import FormatError
-from ..model.servos import Servo
-from ..model.stops import beyond
+from ..core.model import Array, Motion, Trajectory
+from ..core.motion.servo_matching import Servo
+from ..core.report import FormatError
+from ..core.stops import beyond
 from .canvas import COLOURS, INK, drawn, new_figure, plain_axes
 
 TOGETHER = 6  # servos that share one set of axes; more get small ones, each its own

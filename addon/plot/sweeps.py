@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..model.figures import LABELS
-from ..model.report import FormatError
+from ..core.report import FormatError
+from ..core.run_metrics import LABELS
 from .canvas import COLOURS, INK, drawn, new_figure, plain_axes
 
 #: Side by side: how far, at what cost, how truly.

@@ -24,7 +24,7 @@ from addon.blender.build import BuildOptions, build
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.render.filming import film
 from addon.blender.render.options import FilmOptions
-from addon.model.report import FormatError
+from addon.core.report import FormatError
 from tests.references import CORPUS
 
 ENDINGS = {extension for row in formats.FORMATS.values() for extension in row.extensions}

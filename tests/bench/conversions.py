@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from addon import formats
-from addon.model.records import Mechanism
-from addon.model.report import Entry, FormatError, Report
+from addon.core.model import Mechanism
+from addon.core.report import Entry, FormatError, Report
 from tests.bench.returned import CLOSE, Difference, differences, is_announced
 from tests.bench.standing import Stand, compare
 from tests.references import CORPUS

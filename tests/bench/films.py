@@ -27,7 +27,7 @@ from addon.blender.model_parts import parts, rig_in
 from addon.blender.physics.world import frame_rate
 from addon.blender.render import FilmOptions, film, open_stage, prepare, render_frames, shooting
 from addon.blender.render.studio import hushed
-from addon.model.records import Motion, Trajectory
+from addon.core.model import Motion, Trajectory
 from tests.bench.film_measures import faults, without_model
 
 CORPUS = Path(os.environ.get("KNUCKLE_CORPUS", "corpus"))

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from addon import formats
-from addon.model.records import Mechanism, Source
+from addon.core.model import Mechanism, Source
 from tests.bench.conversions import EXTENSIONS
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from addon.model.kinematics import Tree
-from addon.model.records import Array, Joint
-from addon.model.rotations import inverse, rotation_vector
+from addon.core.kinematics import Tree
+from addon.core.model import Array, Joint
+from addon.core.transforms import inverse, rotation_vector
 
 
 def mjcf(tree: Tree) -> str:

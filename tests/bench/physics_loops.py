@@ -24,7 +24,7 @@ from addon.blender.animation.keys import LINEAR, key_servos
 from addon.blender.animation.live_loops import live_loops
 from addon.blender.model_parts import parts
 from addon.blender.physics.plant import gather
-from addon.model.records import Array, Mechanism
+from addon.core.model import Array, Mechanism
 from tests.blender import loops
 from tests.blender.swings import chain, lean_of, period, put_world, swings
 from tests.blender.tops import leaning_tensor, strays

@@ -20,10 +20,10 @@ from addon.blender.animation.gait import bake_gait
 from addon.blender.animation.keys import LINEAR, key_servos
 from addon.blender.animation.live_loops import live_loops
 from addon.blender.physics.servo import ServoRun
-from addon.model.followers import Follower, linkages
-from addon.model.kinematics import spanning_tree
-from addon.model.loops import driver_order, joint_initial
-from addon.model.records import Body, Joint, Mechanism, Restraint, Shape, World
+from addon.core.kinematics import spanning_tree
+from addon.core.loops.closure import driver_order, joint_initial
+from addon.core.loops.dependents import Follower, linkages
+from addon.core.model import Body, Joint, Mechanism, Restraint, Shape, World
 from tests.bench import physics
 from tests.bench.mechanisms import star
 from tests.bench.physics_servos import Row, fresh

@@ -20,7 +20,7 @@ import numpy as np
 
 from addon import formats
 from addon.blender.physics.plant import gather
-from addon.model.records import Array
+from addon.core.model import Array
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh
 from tests.blender.swings import GRAVITY, chain, put_world

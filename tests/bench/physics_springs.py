@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from addon.model.records import Dof
+from addon.core.model import Dof
 from tests.bench.physics_servos import Row, fresh, table
 from tests.blender.build.test_degrees import Z
 from tests.blender.physics import test_first_speeds, test_pairs, test_restraints, test_screws, test_spring_rest

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from addon.model.inertia import body_inertia
-from addon.model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
-from addon.model.report import Entry
+from addon.core.mass_properties import body_inertia
+from addon.core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
+from addon.core.report import Entry
 from tests.bench.standing import apart, paired, size_of
 
 #: What differs by no more than this, by the size of what is compared, came back.

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from addon.core.kinematics import spanning_tree
+from addon.core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from addon.core.report import Report
 from addon.formats.mesh_boxes import boxed
-from addon.model.kinematics import spanning_tree
-from addon.model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
-from addon.model.report import Report
 
 Coordinates = Mapping[str, Array]
 

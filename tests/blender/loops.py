@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape, World
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape, World
 
 X, Y, Z = np.eye(3)
 #: Bars of the crank-rocker: ground, crank, coupler, rocker.

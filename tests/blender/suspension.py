@@ -6,8 +6,8 @@ from typing import cast
 
 import numpy as np
 
-from addon.model.records import Array, Body, Dof, DofKind, Joint, Mechanism, Shape
-from addon.model.rotations import frame_with_z
+from addon.core.model import Array, Body, Dof, DofKind, Joint, Mechanism, Shape
+from addon.core.transforms import frame_with_z
 
 _DOFS: dict[str, tuple[str, ...]] = {"revolute": ("rotation",), "prismatic": ("translation",), "ball": ("ball",)}
 

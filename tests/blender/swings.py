@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape, World
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape, World
 
 GRAVITY = 9.81
 _THICK = 0.1  # of a link's length

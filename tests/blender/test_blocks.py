@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon.blender.blocks import block_pose, coordinates_of, nearest_vectors, unbroken
-from addon.model.rotations import rotation_matrix
+from addon.core.transforms import rotation_matrix
 
 
 def some_turn(seed: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from addon.blender.joint_axes import axes_in_joint, constraint_turn, main_axis
-from addon.model.records import Array, Dof, Joint
+from addon.core.model import Array, Dof, Joint
 
 X, Y, Z = np.eye(3)
 

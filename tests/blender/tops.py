@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape, World
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape, World
 from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.swings import put_world

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from addon.model.records import Motion, Trajectory
-from addon.model.report import FormatError, Report
+from addon.core.model import Motion, Trajectory
+from addon.core.report import FormatError, Report
 
 finite = st.floats(-1e6, 1e6, allow_nan=False, allow_infinity=False).map(lambda value: value + 0.0)
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"), exclude_characters='",;\ufffe\uffff'))

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.kinematics import initial_coordinates, spanning_tree
-from addon.model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
+from addon.core.kinematics import initial_coordinates, spanning_tree
+from addon.core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
 from tests.references import CORPUS, DARTPY, NO_DARTPY, answered
 
 FILES = sorted(path for path in (CORPUS / "skel").rglob("*.skel") if "not_skel" not in path.parts)

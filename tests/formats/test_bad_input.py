@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from addon import formats
+from addon.core.model import Motion, Trajectory
 from addon.formats import FormatError
-from addon.model.records import Motion, Trajectory
 from tests.references import CORPUS
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from addon.core.report import Report
 from addon.formats.collada import Surface, read_collada
 from addon.formats.mesh_boxes import mesh_box
 from addon.formats.mesh_files import MeshTrouble
-from addon.model.report import Report
 from tests.mesh_samples import dae
 
 SOUND = dae().decode()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Body, Dof, Joint, Mechanism, Shape
+from addon.core.model import Body, Dof, Joint, Mechanism, Shape
 from tests.bench.conversions import FORMATS, corpus_files, trip
 from tests.bench.returned import differences
 from tests.bench.standing import compare, motion, standing

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from addon import formats
-from addon.model.report import FormatError
+from addon.core.report import FormatError
 from tests.formats.test_hostile import FIELDS, juice
 
 JOINT = (

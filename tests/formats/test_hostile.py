@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from addon import formats
+from addon.core.naming import Unique
+from addon.core.report import MOST_OF_A_KIND, FormatError, Report
+from addon.core.summary import describe
+from addon.core.validation import validate
 from addon.formats.files import LARGEST_FILE, read_bytes
 from addon.formats.mesh_boxes import mesh_box
 from addon.formats.mesh_files import MeshTrouble, find_mesh
 from addon.formats.tables import MOST_COLUMNS
-from addon.model.describe import describe
-from addon.model.naming import Unique
-from addon.model.report import MOST_OF_A_KIND, FormatError, Report
-from addon.model.validate import validate
 from tests import mesh_samples
 from tests.bench.mechanisms import written
 from tests.fuzz import properties

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.behaviours import Clockwork, Network
+from addon.core.gait.behaviors import Clockwork, Network
 from tests.blender.mechanisms import angles_in, number
 from tests.references import CORPUS
 

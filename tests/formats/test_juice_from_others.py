@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from addon import formats
+from addon.core.model import Array, Mechanism
 from addon.formats.files import read_bytes
-from addon.model.records import Array, Mechanism
 
 PUMPJACK = Path("sample_models/pumpjack/pumpjack.json")
 

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from addon import formats
+from addon.core.model import Body, Mechanism
+from addon.core.record_utils import Shared, same_record
 from addon.formats import documents, lately
 from addon.formats.lately import Lately
-from addon.model.records import Body, Mechanism
-from addon.model.sameness import same_record
-from addon.model.shared import Shared
 
 
 @pytest.fixture(autouse=True)

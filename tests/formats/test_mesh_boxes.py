@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from addon import formats
+from addon.core.model import Mechanism
+from addon.core.report import Report
 from addon.formats.collada import read_collada
 from addon.formats.mesh_boxes import mesh_box
 from addon.formats.mesh_files import MeshTrouble
 from addon.formats.wavefront import harmless
-from addon.model.records import Mechanism
-from addon.model.report import Report
 from tests import mesh_samples as samples
 from tests.formats.skel_compare import dart_of, needs_dart, same_as_dart
 

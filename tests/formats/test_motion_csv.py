@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.model.records import Motion, Source, Trajectory
-from addon.model.report import FormatError, Report
+from addon.core.model import Motion, Source, Trajectory
+from addon.core.report import FormatError, Report
 from tests.formats.motion_strategies import (
     changed_tokens,
     finite,

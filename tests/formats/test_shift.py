@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.describe import describe
-from addon.model.kinematics import initial_coordinates, spanning_tree
-from addon.model.loops import assemble, chord_errors
-from addon.model.records import Mechanism
+from addon.core.kinematics import initial_coordinates, spanning_tree
+from addon.core.loops.closure import assemble, chord_errors
+from addon.core.model import Mechanism
+from addon.core.summary import describe
 
 CLOSED = [  # file, loops, and the largest opening of the chords in metres and radians
     ("slider_crank/slider_crank.json", 1, 3e-6, 5e-6),

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from addon import formats
+from addon.core.model import Mechanism
 from addon.formats import FormatError
-from addon.model.records import Mechanism
 
 GOOD: dict[str, Any] = {
     "model_parameters": {"gravity": [0, 0, 9.81]},

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from addon.core.report import FormatError, Report
 from addon.formats import jsonedits, jsontext
 from addon.formats.jsontext import Node
-from addon.model.report import FormatError, Report
 
 
 def parse(text: str) -> Node:

@@ -14,23 +14,10 @@ import numpy as np
 import pytest
 
 from addon import formats
+from addon.core.kinematics import initial_coordinates, spanning_tree
+from addon.core.mass_properties import body_inertia
+from addon.core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Restraint, Shape, World
 from addon.formats import FormatError
-from addon.model.inertia import body_inertia
-from addon.model.kinematics import initial_coordinates, spanning_tree
-from addon.model.records import (
-    Array,
-    Assembly,
-    Body,
-    Dof,
-    Frame,
-    Joint,
-    Light,
-    Mechanism,
-    Motion,
-    Restraint,
-    Shape,
-    World,
-)
 
 
 def files(corpus: Path) -> list[Path]:

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from addon import formats
+from addon.core.kinematics import initial_coordinates, spanning_tree
+from addon.core.model import Array, Body, Joint, Mechanism
+from addon.core.report import FormatError
 from addon.formats.skel import complete as skel_complete
-from addon.model.kinematics import initial_coordinates, spanning_tree
-from addon.model.records import Array, Body, Joint, Mechanism
-from addon.model.report import FormatError
 from tests.formats.skel_compare import CORPUS, FILES, dart_of, needs_dart, needs_files, same_as_dart, turn
 
 pytestmark = pytest.mark.filterwarnings("error")

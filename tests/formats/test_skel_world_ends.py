@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.kinematics import spanning_tree
-from addon.model.records import Array, Body, Dof, Joint, Mechanism
-from addon.model.rotations import inverse
+from addon.core.kinematics import spanning_tree
+from addon.core.model import Array, Body, Dof, Joint, Mechanism
+from addon.core.transforms import inverse
 from tests.formats.skel_compare import dart_of, numbers
 from tests.formats.test_skel_write import KINDS, R, pose
 from tests.references import CORPUS, DARTPY, NO_DARTPY

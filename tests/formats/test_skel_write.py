@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.kinematics import joint_motion, spanning_tree
-from addon.model.records import DOF_SIZE, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Restraint, Shape
-from addon.model.report import FormatError
+from addon.core.kinematics import joint_motion, spanning_tree
+from addon.core.model import DOF_SIZE, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Restraint, Shape
+from addon.core.report import FormatError
 from tests.formats.skel_compare import (
     CORPUS,
     FILES,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.model.records import Motion, Source
-from addon.model.report import FormatError, Report
+from addon.core.model import Motion, Source
+from addon.core.report import FormatError, Report
 from tests.formats.motion_strategies import (
     changed_tokens,
     finite,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.kinematics import spanning_tree
-from addon.model.records import Array, Mechanism
-from addon.model.report import FormatError
+from addon.core.kinematics import spanning_tree
+from addon.core.model import Array, Mechanism
+from addon.core.report import FormatError
 
 
 def read(inside: str, before: str = "") -> Mechanism:

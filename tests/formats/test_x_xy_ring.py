@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.kinematics import spanning_tree
-from addon.model.records import Array, Body, Dof, Frame, Joint, Mechanism, Shape, Source
-from addon.model.rotations import inverse, rotation_matrix, rotation_vector
+from addon.core.kinematics import spanning_tree
+from addon.core.model import Array, Body, Dof, Frame, Joint, Mechanism, Shape, Source
+from addon.core.transforms import inverse, rotation_matrix, rotation_vector
 from tests.references import NO_RING, RING, answered
 
 pytestmark = pytest.mark.slow

@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from addon import formats
+from addon.core.kinematics import spanning_tree
+from addon.core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Shape, Source
+from addon.core.transforms import inverse, rotation_matrix
 from addon.formats.x_xy.joints import turned_round
 from addon.formats.x_xy.table import ATTRIBUTES
-from addon.model.kinematics import spanning_tree
-from addon.model.records import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Shape, Source
-from addon.model.rotations import inverse, rotation_matrix
 
 DOCUMENT = """<?xml version="1.0"?>
 <!-- made by hand -->

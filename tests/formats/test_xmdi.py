@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon import formats
+from addon.core.model import Motion, Trajectory
+from addon.core.report import FormatError
 from addon.formats.xmdi import FRAME_SECONDS, dumps, loads
-from addon.model.records import Motion, Trajectory
-from addon.model.report import FormatError
 
 etree = pytest.importorskip("lxml.etree")
 

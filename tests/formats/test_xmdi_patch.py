@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from addon import formats
+from addon.core.model import Motion, Source
+from addon.core.report import FormatError, Report
 from addon.formats import remembered
 from addon.formats.xmdi import FRAME_SECONDS, dumps, loads
-from addon.model.records import Motion, Source
-from addon.model.report import FormatError, Report
 from tests.formats.motion_strategies import is_refused_or_read, keyed, mangled, same, same_keys
 from tests.formats.xmdi_schema import assert_valid
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from addon.core.model import Motion, Trajectory
 from addon.formats.xmdi import dumps
-from addon.model.records import Motion, Trajectory
 from tests.formats.motion_strategies import finite, keyed
 from tests.formats.xmdi_schema import SCHEMA, assert_valid, errors
 

@@ -19,6 +19,22 @@ from pathlib import Path
 import numpy as np
 
 from addon import formats
+from addon.core.bounds import extent
+from addon.core.editing.mirroring import mirror_of
+from addon.core.editing.sides import sides_of
+from addon.core.editing.symmetry import asymmetries, find_twins
+from addon.core.gait.engine import gait_of
+from addon.core.gait.sampling import gait_motion
+from addon.core.kinematics import coordinates, design_openings, initial_coordinates
+from addon.core.loops.closure import assemble
+from addon.core.loops.dependents import linkages
+from addon.core.model import Mechanism, Motion
+from addon.core.motion.checks import check
+from addon.core.motion.servo_matching import match_servos, servos_of
+from addon.core.report import FormatError, Report
+from addon.core.summary import describe, describe_report, summary
+from addon.core.up_axis import turned, upright_turn
+from addon.core.validation import validate
 from addon.formats import mesh_copies
 from addon.formats.collada import read_collada
 from addon.formats.files import encode
@@ -26,23 +42,6 @@ from addon.formats.mesh_boxes import mesh_box
 from addon.formats.mesh_files import Rooms, find_mesh
 from addon.formats.ply import check_ply
 from addon.formats.wavefront import LIBRARY, harmless
-from addon.model.check import check
-from addon.model.describe import describe, describe_report, summary
-from addon.model.extents import extent
-from addon.model.followers import linkages
-from addon.model.gait import gait_of
-from addon.model.gait_motion import gait_motion
-from addon.model.kinematics import coordinates, design_openings, initial_coordinates
-from addon.model.loops import assemble
-from addon.model.mirror import mirror_of
-from addon.model.records import Mechanism, Motion
-from addon.model.report import FormatError, Report
-from addon.model.servo_match import match_servos
-from addon.model.servos import servos_of
-from addon.model.sides import sides_of
-from addon.model.symmetry import asymmetries, find_twins
-from addon.model.upright import turned, upright_turn
-from addon.model.validate import validate
 
 #: Loops of more joints than this are not closed for each of a million inputs.
 _MOST_CLOSED = 40

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from addon import formats
+from addon.core.gait.engine import gait_of
+from addon.core.gait.sampling import gait_motion
+from addon.core.model import Mechanism, Motion, Trajectory
+from addon.core.report import FormatError
 from addon.formats.files import encode
-from addon.model.gait import gait_of
-from addon.model.gait_motion import gait_motion
-from addon.model.records import Mechanism, Motion, Trajectory
-from addon.model.report import FormatError
 from tests import mesh_samples
 from tests.fuzz.mutate import CUTS
 from tests.references import CORPUS

@@ -229,7 +229,7 @@ def record_classes() -> dict[str, Any]:
     """Every record of a mechanism, by its class."""
     from dataclasses import is_dataclass
 
-    from addon.model import records
+    from addon.core import model as records
 
     return {name: cls for name, cls in vars(records).items() if isinstance(cls, type) and is_dataclass(cls)}
 

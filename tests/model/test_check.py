@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from addon.model.check import by_need, check, check_servo
-from addon.model.records import Motion, Trajectory
-from addon.model.stops import slack
+from addon.core.model import Motion, Trajectory
+from addon.core.motion.checks import by_need, check, check_servo
+from addon.core.stops import slack
 
 
 def line(*keys: tuple[float, float], held: list[bool] | None = None) -> Trajectory:

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.behaviours import Behaviours
-from addon.model.copies import copied
-from addon.model.records import (
+from addon.core.gait.behaviors import Behaviours
+from addon.core.model import (  # fmt: skip
     Assembly,
     Body,
     Dof,
@@ -27,9 +26,8 @@ from addon.model.records import (
     Shape,
     Source,
     Trajectory,
-)  # fmt: skip
-from addon.model.sameness import same_record
-from addon.model.shared import Shared
+)
+from addon.core.record_utils import Shared, copied, same_record
 
 _SAMPLES = sorted(path for path in Path("sample_models").rglob("*") if path.suffix in {".jm", ".skel", ".json", ".xml"})
 

@@ -8,12 +8,12 @@ import math
 import numpy as np
 import pytest
 
-from addon.model.behaviours import Behaviours, Clockwork, ClockworkMotor, Engine
-from addon.model.describe import describe, summary
-from addon.model.extents import extent
-from addon.model.records import Body, Dof, Joint, Mechanism, Motion, Shape, Source, Trajectory, World
-from addon.model.report import Report
-from addon.model.rotations import rotation_matrix
+from addon.core.bounds import extent
+from addon.core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Engine
+from addon.core.model import Body, Dof, Joint, Mechanism, Motion, Shape, Source, Trajectory, World
+from addon.core.report import Report
+from addon.core.summary import describe, summary
+from addon.core.transforms import rotation_matrix
 
 
 def pose(x: float = 0, y: float = 0, z: float = 0, about: tuple[float, float, float] = (0, 0, 0)) -> np.ndarray:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from addon.model.ease import Bodies, Held, held_ways, in_axes
-from addon.model.records import Array, Dof, Joint
+from addon.core.effective_mass import Bodies, Held, held_ways, in_axes
+from addon.core.model import Array, Dof, Joint
 
 HINGE = held_ways(Joint("j", "", "any", None, None, dofs=[Dof("rotation", np.array([0.0, 0.0, 1.0]))]), np.zeros(1))
 
@@ -63,8 +63,8 @@ def test_a_loop_that_is_held_twice_moves_as_a_whole() -> None:
     ],
 )
 def test_a_joint_holds_what_its_coordinates_do_not_move(dofs: list[Dof], count: int) -> None:
-    from addon.model.kinematics import joint_motion
-    from addon.model.rotations import rotation_vector
+    from addon.core.kinematics import joint_motion
+    from addon.core.transforms import rotation_vector
 
     joint = Joint("j", "", "any", None, None, dofs=dofs)
     size = 6 if dofs and dofs[0].kind == "free" else 3 if dofs and dofs[0].kind == "ball" else len(dofs)

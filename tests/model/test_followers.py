@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.followers import Follower, linkages
-from addon.model.kinematics import spanning_tree
-from addon.model.loops import LoopSystem, driver_order, joint_initial
-from addon.model.records import Body, Joint, Mechanism
+from addon.core.kinematics import spanning_tree
+from addon.core.loops.closure import LoopSystem, driver_order, joint_initial
+from addon.core.loops.dependents import Follower, linkages
+from addon.core.model import Body, Joint, Mechanism
 from tests.blender.loops import crank_rocker
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from addon.model.forces import Held, Piecewise, restraining
-from addon.model.records import Array
+from addon.core.force_laws import Held, Piecewise, restraining
+from addon.core.model import Array
 
 FRAME = 1 / 60
 

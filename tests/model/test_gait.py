@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.behaviours import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
-from addon.model.gait import Gait, feedback_angles, gait_of, parse_input, servo_names
-from addon.model.records import Body, Dof, Joint, Mechanism
-from addon.model.rotations import rotation_matrix
+from addon.core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
+from addon.core.gait.engine import Gait, feedback_angles, gait_of, parse_input, servo_names
+from addon.core.model import Body, Dof, Joint, Mechanism
+from addon.core.transforms import rotation_matrix
 
 TURN = 2 * math.pi
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.behaviours import (
+from addon.core.gait.behaviors import (
     CONTROL_OF_AMP_MOD,
     CONTROL_OF_SOURCE,
     Behaviours,
@@ -20,8 +20,8 @@ from addon.model.behaviours import (
     Network,
     Node,
 )
-from addon.model.gait import Gait
-from addon.model.records import Body, Dof, Joint, Mechanism
+from addon.core.gait.engine import Gait
+from addon.core.model import Body, Dof, Joint, Mechanism
 from tests.references import CORPUS
 
 etree = pytest.importorskip("lxml.etree")

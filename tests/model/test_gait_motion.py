@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from addon.model.behaviours import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
-from addon.model.gait import gait_of
-from addon.model.gait_motion import gait_motion, tell_controls
-from addon.model.records import Body, Dof, Joint, Mechanism, Source
-from addon.model.report import FormatError, Report
+from addon.core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
+from addon.core.gait.engine import gait_of
+from addon.core.gait.sampling import gait_motion, tell_controls
+from addon.core.model import Body, Dof, Joint, Mechanism, Source
+from addon.core.report import FormatError, Report
 
 TURN = 2 * math.pi
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.gait import gait_of
-from addon.model.gait_presets import PRESETS, Inputs, Travel, Trial, input_presets
-from addon.model.records import Mechanism
-from addon.model.upright import turned
+from addon.core.gait.engine import gait_of
+from addon.core.gait.presets import PRESETS, Inputs, Travel, Trial, input_presets
+from addon.core.model import Mechanism
+from addon.core.up_axis import turned
 from tests.blender.scenes import OWN
 from tests.references import CORPUS
 

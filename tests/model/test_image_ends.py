@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from addon.model.mirror import image_ends
-from addon.model.records import Body, Joint, Plane
+from addon.core.editing.mirroring import image_ends
+from addon.core.model import Body, Joint, Plane
 
 PLANE = Plane(np.array([1.0, 0.0, 0.0]), 0.0)
 

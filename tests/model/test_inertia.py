@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from addon.model.inertia import body_inertia, inertia_of_shapes, parallel_axis, shape_centre, shape_volume
-from addon.model.records import Body, Shape
-from addon.model.rotations import rotation_matrix
+from addon.core.mass_properties import body_inertia, inertia_of_shapes, parallel_axis, shape_centre, shape_volume
+from addon.core.model import Body, Shape
+from addon.core.transforms import rotation_matrix
 
 Inside = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.kinematics import (
+from addon.core.kinematics import (
     coordinates,
     joint_coordinates,
     joint_frame_world,
@@ -18,7 +18,7 @@ from addon.model.kinematics import (
     joint_motion,
     spanning_tree,
 )
-from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism
+from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism
 
 KINDS: dict[str, list[str]] = {
     "weld": [],
@@ -381,7 +381,7 @@ def test_all_joint_frames_at_once_are_those_of_each(seed: int) -> None:
 
 def test_a_joint_that_its_file_has_for_closing_a_loop_places_a_body_only_where_none_else_does() -> None:
     """Whichever comes first in the file, or is reached first."""
-    from addon.model.kinematics import CLOSES_LOOP
+    from addon.core.kinematics import CLOSES_LOOP
 
     def joint(name: str, parent: str | None, child: str, closes: bool = False) -> Joint:
         return Joint(name, name, "revolute", parent, child, dofs=[Dof("rotation")], extra={CLOSES_LOOP: closes})

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from addon.model.live_input import AXES, KEYS, InputBinding, LiveInput, ServoBinding, bind_inputs
+from addon.core.gait.live_input import AXES, KEYS, InputBinding, LiveInput, ServoBinding, bind_inputs
 
 RATE = 1.0 / 60.0
 Y, X, Z, R = (f"joystick 1 {letter}" for letter in "yxzr")

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from addon.model.followers import Follower, linkages
-from addon.model.kinematics import joint_motion, spanning_tree
-from addon.model.loops import LoopSystem, driver_order, joint_initial
-from addon.model.records import Array
-from addon.model.rotations import inverse
+from addon.core.kinematics import joint_motion, spanning_tree
+from addon.core.loops.closure import LoopSystem, driver_order, joint_initial
+from addon.core.loops.dependents import Follower, linkages
+from addon.core.model import Array
+from addon.core.transforms import inverse
 from tests.blender import loops
 from tests.model.test_kinematics import random_mechanism, some_values
 

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from addon.model.followers import Follower, linkages
-from addon.model.kinematics import design_openings, spanning_tree
-from addon.model.loops import assemble, chord_errors
-from addon.model.records import Array, Body, Dof, Joint, Mechanism
-from addon.model.seen_poses import Held, Placement, hold_seen
+from addon.core.editing.seen_poses import Held, Placement, hold_seen
+from addon.core.kinematics import design_openings, spanning_tree
+from addon.core.loops.closure import assemble, chord_errors
+from addon.core.loops.dependents import Follower, linkages
+from addon.core.model import Array, Body, Dof, Joint, Mechanism
 from tests.blender.loops import crank_rocker, crank_rocker_points
 
 #: The crank's angle as it is drawn, and by how much it is turned.

@@ -8,9 +8,9 @@ import time
 import numpy as np
 import pytest
 
-from addon.model.kinematics import spanning_tree
-from addon.model.loops import assemble, chord_errors
-from addon.model.records import Array, Body, Dof, Joint, Mechanism
+from addon.core.kinematics import spanning_tree
+from addon.core.loops.closure import assemble, chord_errors
+from addon.core.model import Array, Body, Dof, Joint, Mechanism
 
 X, Y, Z = np.eye(3)
 

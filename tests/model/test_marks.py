@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.dragging import kept_apart, snap_step, value_text, value_under
-from addon.model.kinematics import joint_motion
-from addon.model.marks import (
+from addon.core.kinematics import joint_motion
+from addon.core.model import Dof, Joint
+from addon.core.overlay_geometry import (
     BEYOND,
     RANGE,
     Degrees,
@@ -22,11 +22,14 @@ from addon.model.marks import (
     draw_stops,
     draw_twins,
     inertia_box,
+    kept_apart,
     measured,
     side_frames,
+    snap_step,
+    value_text,
+    value_under,
 )
-from addon.model.records import Dof, Joint
-from addon.model.rotations import rotation_matrix
+from addon.core.transforms import rotation_matrix
 
 NAN = math.nan
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.model.kinematics import spanning_tree
-from addon.model.mirror import Mirror, mirror_of, mirrored
-from addon.model.naming import servo_names
-from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism, Motion, Trajectory
-from addon.model.sides import counterpart_names, pairs_by_name
+from addon.core.editing.mirroring import Mirror, mirror_of, mirrored
+from addon.core.editing.sides import counterpart_names, pairs_by_name
+from addon.core.kinematics import spanning_tree
+from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism, Motion, Trajectory
+from addon.core.naming import servo_names
 from tests.references import CORPUS
 
 KINDS: dict[str, list[str]] = {

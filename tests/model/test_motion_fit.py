@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.model.motion_fit import Fitting, fitted
-from addon.model.records import Dof, Joint, Mechanism, Motion, Source, Trajectory
-from addon.model.report import FormatError, Report
-from addon.model.servos import Servo, servos_of
+from addon.core.model import Dof, Joint, Mechanism, Motion, Source, Trajectory
+from addon.core.motion.fitting import Fitting, fitted
+from addon.core.motion.servo_matching import Servo, servos_of
+from addon.core.report import FormatError, Report
 
 
 def robot() -> Mechanism:

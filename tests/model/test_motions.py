@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from addon.model.motions import faster, looped, shifted, speed_for, usual_step
-from addon.model.records import Motion, Source, Trajectory
+from addon.core.model import Motion, Source, Trajectory
+from addon.core.motion.retiming import faster, looped, shifted, speed_for, usual_step
 
 MOMENTS = np.linspace(0.0, 1.0, 173)[:-1] + 1e-3  # none of them at a key
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.model.naming import coordinate_names, servo_names, unique_names
-from addon.model.records import DOF_SIZE, Dof
+from addon.core.model import DOF_SIZE, Dof
+from addon.core.naming import coordinate_names, servo_names, unique_names
 
 
 def turns(*names: str) -> list[Dof]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from addon.model.kinematics import joint_motion, spanning_tree
-from addon.model.loops import LoopSystem
-from addon.model.one_pose import OnePose, motion_of_one
-from addon.model.records import Dof, Joint
+from addon.core.kinematics import joint_motion, spanning_tree
+from addon.core.loops.closure import LoopSystem
+from addon.core.model import Dof, Joint
+from addon.core.spatial import OnePose, motion_of_one
 from tests.model.test_kinematics import random_mechanism, some_values
 
 

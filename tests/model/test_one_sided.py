@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.model.one_sided import all_asymmetries, hung_otherwise, missing_twins
-from addon.model.records import Dof, Joint, Mechanism
-from addon.model.sides import sides_of
-from addon.model.symmetry import asymmetries
-from addon.model.validate import validate
+from addon.core.editing.sides import sides_of
+from addon.core.editing.symmetry import all_asymmetries, asymmetries, hung_otherwise, missing_twins
+from addon.core.model import Dof, Joint, Mechanism
+from addon.core.validation import validate
 from tests.model.test_mirror import OWN
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from addon.model.inertia import shape_volume, unit_inertia
-from addon.model.recognise import mesh_mass, recognise
-from addon.model.records import Shape
+from addon.core.mass_properties import shape_volume, unit_inertia
+from addon.core.model import Shape
+from addon.core.primitive_fit import mesh_mass, recognise
 from tests.model.test_mirror import some_pose
 
 RINGS = 24

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from addon.model.rotations import affine_inverse, frame_with_z, inverse, rotation_matrix, rotation_vector
+from addon.core.transforms import affine_inverse, frame_with_z, inverse, rotation_matrix, rotation_vector
 from tests.model.test_kinematics import some_pose, turning
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.model.records import Motion, Trajectory
-from addon.model.servo_match import followed, loose_key, match_servos
+from addon.core.model import Motion, Trajectory
+from addon.core.motion.servo_matching import followed, loose_key, match_servos
 
 SPELLINGS = ["Left Hip", "left_hip", "LeftHip", "left-hip", "left.hip", "LEFT  HIP", " left/hip "]
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model import shared
-from addon.model.shared import Shared
+from addon.core import record_utils as shared
+from addon.core.record_utils import Shared
 
 TWO = b"<Model><Bodies><Body><ID>1</ID></Body><Body><ID>2</ID></Body></Bodies></Model>"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from addon.model.kinematics import design_openings, spanning_tree
-from addon.model.records import Mechanism
-from addon.model.sides import sides_of
-from addon.model.starters import STARTERS, four_bar, pendulum, slider_crank, walker
-from addon.model.symmetry import asymmetries
-from addon.model.validate import validate
+from addon.core.editing.sides import sides_of
+from addon.core.editing.symmetry import asymmetries
+from addon.core.kinematics import design_openings, spanning_tree
+from addon.core.model import Mechanism
+from addon.core.templates import STARTERS, four_bar, pendulum, slider_crank, walker
+from addon.core.validation import validate
 
 
 @pytest.mark.parametrize("kind", list(STARTERS))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from addon.model.check import check_servo
-from addon.model.motion_fit import Fitting, fitted
-from addon.model.records import Dof, Joint, Mechanism, Motion, Trajectory
-from addon.model.report import Report
-from addon.model.servos import servos_of
-from addon.model.stops import beyond, put_within, stops_of
+from addon.core.model import Dof, Joint, Mechanism, Motion, Trajectory
+from addon.core.motion.checks import check_servo
+from addon.core.motion.fitting import Fitting, fitted
+from addon.core.motion.servo_matching import servos_of
+from addon.core.report import Report
+from addon.core.stops import beyond, put_within, stops_of
 
 
 def test_each_coordinate_has_its_own_stops() -> None:

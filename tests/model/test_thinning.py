@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.model.thinning import kept_keys
+from addon.core.motion.keyframes import kept_keys
 
 numbers = st.floats(-10, 10, allow_nan=False)
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.accuracy import THRESHOLDS, Line, joint_told, percent, told, verdict
-from addon.model.records import Dof, Joint
-from addon.model.truth import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, energy_gained, judge
+from addon.core.accuracy import THRESHOLDS, Line, joint_told, percent, told, verdict
+from addon.core.model import Dof, Joint
+from addon.core.run_metrics import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, energy_gained, judge
 
 RATE = 60.0
 TIMES = np.arange(121) / RATE

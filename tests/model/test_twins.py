@@ -13,14 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.model.joint_types import JOINT_TYPES, dofs_of_type
-from addon.model.kinematics import joint_frame_world, spanning_tree
-from addon.model.mirror import mirror_of
-from addon.model.records import DOF_SIZE, Body, Dof, Joint, Mechanism, Plane, Shape
-from addon.model.report import FormatError
-from addon.model.sides import found_plane, sides_of
-from addon.model.symmetry import asymmetries, find_twins
-from addon.model.twins import mirrored_body, mirrored_joint, mirrored_values, retyped_twin
+from addon.core.editing.mirroring import mirror_of
+from addon.core.editing.sides import found_plane, sides_of
+from addon.core.editing.symmetry import asymmetries, find_twins
+from addon.core.editing.twins import mirrored_body, mirrored_joint, mirrored_values, retyped_twin
+from addon.core.joint_types import JOINT_TYPES, dofs_of_type
+from addon.core.kinematics import joint_frame_world, spanning_tree
+from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism, Plane, Shape
+from addon.core.report import FormatError
 from tests.model.test_mirror import KINDS, OWN, displacements, misses, sizes, symmetric
 from tests.references import CORPUS
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from addon.model.kinematics import spanning_tree
-from addon.model.records import Body, Dof, Frame, Joint, Light, Mechanism, Restraint
-from addon.model.rotations import rotation_matrix
-from addon.model.upright import turned, upright_turn
+from addon.core.kinematics import spanning_tree
+from addon.core.model import Body, Dof, Frame, Joint, Light, Mechanism, Restraint
+from addon.core.transforms import rotation_matrix
+from addon.core.up_axis import turned, upright_turn
 
 UP = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1), "-X": (-1, 0, 0), "-Y": (0, -1, 0), "-Z": (0, 0, -1)}
 

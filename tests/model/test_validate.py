@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Body, Dof, Joint, Mechanism
-from addon.model.validate import validate
+from addon.core.model import Body, Dof, Joint, Mechanism
+from addon.core.validation import validate
 
 OWN = Path(__file__).resolve().parents[2] / "sample_models"
 

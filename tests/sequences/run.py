@@ -136,7 +136,7 @@ class Episode:
                 raise Failed(f"extract: {type(error).__name__}: {error}", traceback.format_exc()) from None
 
     def _errors(self) -> dict[tuple[str, ...], str]:
-        from addon.model.validate import validate
+        from addon.core.validation import validate
 
         out: dict[tuple[str, ...], str] = {}
         for rig, mechanism in self._mechanisms():

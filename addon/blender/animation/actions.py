@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import bpy
 import numpy as np
 
-from ...model.records import Array
+from ...core.model import Array
 from ..access import action_record, settings
 from ..channels import servo_channels
 from ..compat import (

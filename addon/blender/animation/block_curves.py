@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import bpy
 import numpy as np
 
-from ...model.records import Array
+from ...core.model import Array
 from ..blocks import coordinates_of
 from ..channels import Channel, block_turn, bone_path
 from .curve_keys import CurveKeys

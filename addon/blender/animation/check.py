@@ -13,10 +13,10 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.check import ServoCheck, by_need, check
-from ...model.keys import BEZIER
-from ...model.records import Array, Motion, Trajectory
-from ...model.stops import Limits
+from ...core.model import Array, Motion, Trajectory
+from ...core.motion.checks import ServoCheck, by_need, check
+from ...core.motion.keyframes import BEZIER
+from ...core.stops import Limits
 from .. import listeners
 from ..access import armature_of
 from ..blocks import coordinates_of, parted

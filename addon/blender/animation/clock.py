@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...model.records import Array
+from ...core.model import Array
 
 _MOST_FPS = 32767
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import bpy
 import numpy as np
 
-from ...model.records import Array
-from ...model.report import Report
+from ...core.model import Array
+from ...core.report import Report
 from ..bone_limits import is_stop
 from ..channels import Channel, bone_path
 from .block_curves import coordinates

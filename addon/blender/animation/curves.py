@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...model.keys import Keys
+from ...core.motion.keyframes import Keys
 from ..access import armature_of, bone_record
 from ..channels import Channel, bone_path, servo_channels
 from ..compat import action_curves, is_muted

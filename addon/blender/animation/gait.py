@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 import bpy
 import numpy as np
 
+from ...core.gait.behaviors import Behaviours, Engine
+from ...core.gait.engine import Gait, gait_of
+from ...core.model import Array, Body, Joint, Mechanism
+from ...core.report import Report
 from ...formats import loads_again
 from ...formats.documents import MOST
 from ...formats.lately import Lately
-from ...model.behaviours import Behaviours, Engine
-from ...model.gait import Gait, gait_of
-from ...model.records import Array, Body, Joint, Mechanism
-from ...model.report import Report
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..compat import action_curves, played_action
 from ..document import document_bytes

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import bpy
 import numpy as np
 
-from ...model.records import Array
+from ...core.model import Array
 from ..access import armature_of, record_of
 from ..compat import action_curves, new_curve, played_action, use_action
 from ..properties import control_property

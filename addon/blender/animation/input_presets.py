@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import bpy
 
+from ...core.gait.presets import Inputs, input_presets
 from ...formats import loads_again
 from ...formats.documents import MOST
 from ...formats.lately import Lately
-from ...model.gait_presets import Inputs, input_presets
 from ..access import action_record, settings
 from ..document import document_bytes
 from ..properties import control_property

@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import Array
+from ...core.model import Array
 from ..access import action_record, model_uid
 from ..blocks import block_pose, in_short_turns
 from ..channels import Channel, block_turn, bone_path, root_channels, servo_channels

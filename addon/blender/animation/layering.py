@@ -7,9 +7,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...model.keys import joined
-from ...model.records import Array
-from ...model.thinning import kept_keys
+from ...core.model import Array
+from ...core.motion.keyframes import joined, kept_keys
 from ..compat import action_curves, new_curve, use_action
 from .actions import active_action, fit_strips
 from .block_curves import told_block

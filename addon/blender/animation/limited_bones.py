@@ -25,8 +25,8 @@ from bpy.app.handlers import persistent
 from mathutils import Quaternion
 from numpy.typing import NDArray
 
-from ...model.records import Array
-from ...model.rotation_limits import clamp, folded, is_limited_exactly
+from ...core.model import Array
+from ...core.rotation_limits import clamp, folded, is_limited_exactly
 from ..access import record_of
 from ..bone_limits import Ranges, Stop, changes, limit_of, plain_ranges, put_ranges, ranges_of, stops_of_joints
 from ..joint_properties import KnuckleDof

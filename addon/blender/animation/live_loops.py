@@ -18,11 +18,11 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.followers import Linkage, linkages
-from ...model.kinematics import CLOSES_LOOP
-from ...model.loop_newton import CLOSED
-from ...model.loops import Positions, joint_initial
-from ...model.records import Body, Mechanism
+from ...core.kinematics import CLOSES_LOOP
+from ...core.loops.closure import Positions, joint_initial
+from ...core.loops.dependents import Linkage, linkages
+from ...core.loops.newton import CLOSED
+from ...core.model import Body, Mechanism
 from ..access import record_of
 from ..channels import Channel, servo_channels
 from ..joint_sides import read_joint

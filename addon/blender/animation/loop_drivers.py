@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 import bpy
 
-from ...model.followers import Linkage, linkages
-from ...model.kinematics import spanning_tree
-from ...model.loops import driver_order, joint_initial
-from ...model.records import Array
+from ...core.kinematics import spanning_tree
+from ...core.loops.closure import driver_order, joint_initial
+from ...core.loops.dependents import Linkage, linkages
+from ...core.model import Array
 from ..access import record_of
 from ..follower_marks import set_follows
 from ..model_parts import parts

@@ -9,11 +9,11 @@ from typing import Literal
 import bpy
 import numpy as np
 
-from ...model.keys import STRAIGHT, Keys, turned_round
-from ...model.mirror import JointMirror, Mirror, Part, is_plain, mirror_of
-from ...model.motions import span_between
-from ...model.records import Array, Plane
-from ...model.report import Report
+from ...core.editing.mirroring import JointMirror, Mirror, Part, is_plain, mirror_of
+from ...core.model import Array, Plane
+from ...core.motion.keyframes import STRAIGHT, Keys, turned_round
+from ...core.motion.retiming import span_between
+from ...core.report import Report
 from ..access import armature_of
 from ..channels import Channel, block_turn, bone_path, servo_channels
 from ..compat import action_curves, is_muted, new_curve

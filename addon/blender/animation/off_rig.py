@@ -10,10 +10,10 @@ import bpy
 import numpy as np
 
 from ... import formats
-from ...model.records import Array, Motion, Trajectory
-from ...model.report import Report
-from ...model.root_motion import without_root_motion
-from ...model.thinning import kept_keys
+from ...core.model import Array, Motion, Trajectory
+from ...core.motion.keyframes import kept_keys
+from ...core.motion.root_motion import without_root_motion
+from ...core.report import Report
 from ..access import settings
 from ..channels import Channel, names_as_built, root_channels, servo_channels
 from ..compat import action_curves, is_muted

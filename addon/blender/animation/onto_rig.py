@@ -8,10 +8,10 @@ from fractions import Fraction
 import bpy
 import numpy as np
 
-from ...model.records import Motion, Trajectory
-from ...model.report import FormatError, Report
-from ...model.root_motion import root_body, roots_meant
-from ...model.servo_match import Match, match_servos
+from ...core.model import Motion, Trajectory
+from ...core.motion.root_motion import root_body, roots_meant
+from ...core.motion.servo_matching import Match, match_servos
+from ...core.report import FormatError, Report
 from ..access import action_record
 from ..channels import Channel, root_channels, servo_channels, servo_names
 from ..compat import action_curves, use_action, use_in_strip

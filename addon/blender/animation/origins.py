@@ -15,10 +15,10 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
+from ...core.model import Array, Motion, Trajectory
+from ...core.report import FormatError, Report
 from ...formats import loads_motions
 from ...formats.files import encode
-from ...model.records import Array, Motion, Trajectory
-from ...model.report import FormatError, Report
 from ..access import action_record
 from ..channels import Channel
 from ..motion_properties import KnuckleOrigin

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ...model.keys import Keys, Span
+from ...core.motion.keyframes import Keys, Span
 from ..channels import bone_path
 from ..model_parts import root_bones
 from .curves import NEAR, Place, action_of, posing_curves, read_keys

@@ -9,8 +9,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import DOF_SIZE, Array
-from ...model.rotations import affine_inverse
+from ...core.model import DOF_SIZE, Array
+from ...core.transforms import affine_inverse
 from ..access import armature_of
 from ..blocks import block_coordinates, nearest_vectors, told_vectors
 from ..channels import Channel, block_turn, motion_channels, servo_channels

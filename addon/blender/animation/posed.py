@@ -9,9 +9,9 @@ from typing import Literal
 import bpy
 import numpy as np
 
-from ...model.mirror import mirror_of
-from ...model.records import Array
-from ...model.stops import put_within
+from ...core.editing.mirroring import mirror_of
+from ...core.model import Array
+from ...core.stops import put_within
 from ..access import action_record, model_uid, record_of, settings
 from ..blocks import nearest_vectors
 from ..channels import Channel, servo_channels

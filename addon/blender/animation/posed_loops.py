@@ -9,11 +9,11 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...model.followers import Followed, Follower, Linkage
-from ...model.loop_newton import CLOSED
-from ...model.loops import Positions
-from ...model.records import Array
-from ...model.report import Report
+from ...core.loops.closure import Positions
+from ...core.loops.dependents import Followed, Follower, Linkage
+from ...core.loops.newton import CLOSED
+from ...core.model import Array
+from ...core.report import Report
 from ..access import settings
 from ..bone_limits import is_stop
 from ..channels import Channel, block_turn

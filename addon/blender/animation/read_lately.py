@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ...core.model import Motion
 from ...formats.lately import Lately
-from ...model.records import Motion
 
 #: Bytes of documents that are kept; numbers take a few times as much.
 MOST = 100_000_000

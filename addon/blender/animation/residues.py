@@ -10,9 +10,9 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import Array
-from ...model.report import Report
-from ...model.rotations import affine_inverse, rotation_vector
+from ...core.model import Array
+from ...core.report import Report
+from ...core.transforms import affine_inverse, rotation_vector
 from ..channels import Channel, bone_path, is_of_screw
 from ..model_parts import RigParts
 from .actions import bone_numbers

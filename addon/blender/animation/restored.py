@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import Array, MotionUnit, Trajectory
-from ...model.thinning import kept_keys
+from ...core.model import Array, MotionUnit, Trajectory
+from ...core.motion.keyframes import kept_keys
 from ..channels import Channel
 from .block_curves import block_curves, coordinates
 from .clock import Clock

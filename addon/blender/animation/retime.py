@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import bpy
 import numpy as np
 
-from ...model.keys import Keys, Span, led_back, repeated, turned_round
-from ...model.motions import Seam, span_between, speed_for
+from ...core.motion.keyframes import Keys, Span, led_back, repeated, turned_round
+from ...core.motion.retiming import Seam, span_between, speed_for
 from .actions import fit_strips
 from .curves import (
     Place,

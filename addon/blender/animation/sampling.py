@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import bpy
 import numpy as np
 
-from ...model.records import Array, Motion, Trajectory
+from ...core.model import Array, Motion, Trajectory
 from ..access import armature_of
 from ..channels import Channel, servo_channels
 from ..compat import action_curves

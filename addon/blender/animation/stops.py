@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ...model.stops import Limits
-from ...model.stops import stops_of as stops_of_dofs
+from ...core.stops import Limits
+from ...core.stops import stops_of as stops_of_dofs
 from ..access import record_of
 from ..records import read_dofs
 

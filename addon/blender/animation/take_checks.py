@@ -7,10 +7,10 @@ from typing import Literal
 import bpy
 import numpy as np
 
-from ...model.records import Trajectory
-from ...model.report import FormatError, Report
-from ...model.stops import beyond as beyond_stops
-from ...model.stops import put_within
+from ...core.model import Trajectory
+from ...core.report import FormatError, Report
+from ...core.stops import beyond as beyond_stops
+from ...core.stops import put_within
 from ..access import record_of
 from ..channels import Channel
 from ..model_parts import RigParts

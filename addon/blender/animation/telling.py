@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import bpy
 import numpy as np
 
-from ...model.records import Array, MotionUnit, Trajectory
-from ...model.report import Report
+from ...core.model import Array, MotionUnit, Trajectory
+from ...core.report import Report
 from ..access import action_record, record_of
 from ..channels import Channel
 from ..model_parts import was_numbered

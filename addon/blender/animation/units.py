@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ...model.records import MotionUnit
+from ...core.model import MotionUnit
 from ..channels import Channel
 
 #: How many radians or length units one is.

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ...core.editing.sides import found_plane
+from ...core.model import Mechanism
+from ...core.report import Report
+from ...core.stops import is_beyond
 from ...formats import complete_masses
 from ...formats.files import no_garbage_hunts
-from ...model.records import Mechanism
-from ...model.report import Report
-from ...model.sides import found_plane
-from ...model.stops import is_beyond
 from .. import listeners, preferences, properties, settling
 from ..access import record_of, settings
 from ..animation import limited_bones, live_loops, renamed
@@ -47,7 +47,7 @@ from .restraints import keep_restraints
 from .rig import Hook, make_rig, pose_bones, task_of
 
 if TYPE_CHECKING:
-    from ...model.behaviours import Behaviours
+    from ...core.gait.behaviors import Behaviours
 
 __all__ = ["BuildOptions", "build"]
 

@@ -10,9 +10,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.extents import scenery
-from ...model.inertia import least_moments
-from ...model.records import Array, Body, Shape
+from ...core.bounds import scenery
+from ...core.mass_properties import least_moments
+from ...core.model import Array, Body, Shape
 from ..access import record_of
 from ..joint_properties import KnuckleShape
 from ..many import Making, many

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model.records import Array
-from ...model.rotations import frame_with_z
+from ...core.model import Array
+from ...core.transforms import frame_with_z
 from .degrees import Layout
 
 _EXACT = 2e-6  # so near (rad) that being taken for the opposite does no harm

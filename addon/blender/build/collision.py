@@ -8,7 +8,7 @@ from dataclasses import replace
 import bpy
 from mathutils import Matrix
 
-from ...model.records import Body, Shape, identity
+from ...core.model import Body, Shape, identity
 from ..access import record_of
 from ..collision_shapes import collides, own_mesh_collides
 from ..records import flat

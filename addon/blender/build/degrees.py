@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...model.records import Array, DofKind, Joint
+from ...core.model import Array, DofKind, Joint
 from ..joint_axes import SQUARE, Degree
 
 Property = Literal["location", "rotation_euler", "rotation_quaternion"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import bpy
 
-from ...model.records import Assembly
+from ...core.model import Assembly
 from ..datablocks import NUMBER
 from ..model_parts import HELPERS
 

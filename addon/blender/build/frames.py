@@ -8,8 +8,8 @@ from typing import Any
 import bpy
 from mathutils import Matrix
 
-from ...model.records import Array, Frame, Light
-from ...model.rotations import inverse
+from ...core.model import Array, Frame, Light
+from ...core.transforms import inverse
 from ..many import Making
 from ..new_records import new_group, put_new
 from ..properties import KnuckleObject

@@ -8,9 +8,9 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...model.kinematics import design_openings
-from ...model.records import Array, Joint
-from ...model.rotations import inverse
+from ...core.kinematics import design_openings
+from ...core.model import Array, Joint
+from ...core.transforms import inverse
 from ..dials import EMPTY_SHARE, joint_radius
 from ..glimpses import foresee
 from ..joint_axes import constraint_turn

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array, Body, Shape
+from ...core.model import Array, Body, Shape
 from ..materials import Color, plain_material
 from .primitives import primitive
 

@@ -11,11 +11,11 @@ from itertools import accumulate
 
 import numpy as np
 
-from ...model.extents import body_reach, scenery
-from ...model.kinematics import Link, Tree, joint_frames_world, spanning_tree
-from ...model.records import DOF_SIZE, Array, Body, Mechanism
-from ...model.report import FormatError
-from ...model.upright import UpAxis, upright_turn
+from ...core.bounds import body_reach, scenery
+from ...core.kinematics import Link, Tree, joint_frames_world, spanning_tree
+from ...core.model import DOF_SIZE, Array, Body, Mechanism
+from ...core.report import FormatError
+from ...core.up_axis import UpAxis, upright_turn
 from ..joint_axes import main_axis
 from .bone_frames import Direction, aimed, clear_view, frame_of_layout, is_clear, y_of
 from .degrees import BoneDegrees, Chains, Layout, Place

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import bmesh
 import numpy as np
 
-from ...model.records import Array, Shape
+from ...core.model import Array, Shape
 from ..boxes import box
 from ..materials import Color
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import bpy
 
-from ...model.records import Array, Joint, Mechanism, Restraint
+from ...core.model import Array, Joint, Mechanism, Restraint
 from ..access import settings
 from ..records import flat
 from .frames import from_com

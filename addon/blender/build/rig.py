@@ -9,9 +9,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import DOF_SIZE, Array, Dof
-from ...model.report import Report
-from ...model.rotations import affine_inverse
+from ...core.model import DOF_SIZE, Array, Dof
+from ...core.report import Report
+from ...core.transforms import affine_inverse
 from ..access import armature_of, bone_record, record_of
 from ..blocks import block_pose
 from ..bone_limits import Limiter, stop_of

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...model.followers import Linkage, linkages
-from ...model.kinematics import Tree
-from ...model.loop_newton import CLOSED
-from ...model.loops import assemble, chord_errors, driver_order, initial_positions, joint_initial
-from ...model.records import Array, Mechanism
-from ...model.report import Report
+from ...core.kinematics import Tree
+from ...core.loops.closure import assemble, chord_errors, driver_order, initial_positions, joint_initial
+from ...core.loops.dependents import Linkage, linkages
+from ...core.loops.newton import CLOSED
+from ...core.model import Array, Mechanism
+from ...core.report import Report
 
 #: Loops that are open by less, in length units or radians, are taken as closed.
 OPEN = 1e-6

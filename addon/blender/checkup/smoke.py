@@ -15,7 +15,7 @@ from ... import formats
 from ...about import sample
 from ...about.rows import Row
 from ...about.wheels import how_to_repair
-from ...model.records import Array, Motion, Trajectory
+from ...core.model import Array, Motion, Trajectory
 from ..access import settings
 from ..animation import apply
 from ..animation import sample as sampled

@@ -6,8 +6,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array, Plane
-from ...model.twins import flip_between, image_of
+from ...core.editing.twins import flip_between, image_of
+from ...core.model import Array, Plane
 from ..access import record_of
 from .places import rigid
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import bpy
 
-from ...model.records import Assembly, Joint, Mechanism
-from ...model.report import Report
+from ...core.model import Assembly, Joint, Mechanism
+from ...core.report import Report
 from ..access import record_of, settings
 from ..build.folders import KINDS, OFF, SEPARATOR, outer_path
 from ..extract import extract

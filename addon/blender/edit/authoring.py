@@ -12,12 +12,12 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ...model.inertia import shape_centre, shape_volume, unit_inertia
-from ...model.joint_types import dofs_of_type
-from ...model.recognise import mesh_mass, recognise
-from ...model.records import DOF_SIZE, Array, Dof, Mechanism, Plane, Shape, World
-from ...model.report import Report
-from ...model.rotations import inverse
+from ...core.joint_types import dofs_of_type
+from ...core.mass_properties import shape_centre, shape_volume, unit_inertia
+from ...core.model import DOF_SIZE, Array, Dof, Mechanism, Plane, Shape, World
+from ...core.primitive_fit import mesh_mass, recognise
+from ...core.report import Report
+from ...core.transforms import inverse
 from ..access import record_of
 from ..build import BuildOptions, build
 from ..datablocks import latest, remove_since

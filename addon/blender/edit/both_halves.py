@@ -5,8 +5,8 @@ from __future__ import annotations
 import bpy
 from mathutils import Matrix
 
-from ...model.report import Report
-from ...model.twins import flip_between, image_of, retyped_twin
+from ...core.editing.twins import flip_between, image_of, retyped_twin
+from ...core.report import Report
 from ..access import record_of
 from ..joint_sides import read_joint
 from .joints import joint_frame, move_joint, move_joint_to, see_swappable, set_type, swap_ends, take_type

@@ -9,10 +9,10 @@ from itertools import combinations
 import bpy
 import numpy as np
 
-from ...model.records import Mechanism
-from ...model.report import Report
-from ...model.sides import name_list
-from ...model.validate import Finding, Kind, validate
+from ...core.editing.sides import name_list
+from ...core.model import Mechanism
+from ...core.report import Report
+from ...core.validation import Finding, Kind, validate
 from ..access import record_of, settings
 from ..extract import extract
 from ..extract.attachments import FRAME_KEPT

@@ -9,8 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.report import Report
-from ...model.rotations import inverse
+from ...core.report import Report
+from ...core.transforms import inverse
 from ..access import armature_of, record_of
 from ..build.rig import bone_rests
 from ..extract import extract

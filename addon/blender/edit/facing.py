@@ -7,7 +7,7 @@ from collections.abc import Collection
 import bpy
 import numpy as np
 
-from ...model.records import Plane
+from ...core.model import Plane
 from .twins import mates, unlink_twins
 
 #: How far a twin may be from where the mirror image of its mate is, as a share of the model's size.

@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Mechanism
-from ...model.report import FormatError
+from ...core.model import Mechanism
+from ...core.report import FormatError
 from ..access import record_of, settings
 from ..model_parts import child_collection, every_part, own_bones, parts
 from ..records import unflat

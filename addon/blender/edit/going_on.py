@@ -9,8 +9,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...model.loop_designs import counted_from
-from ...model.records import Array, Dof, DofKind, Joint, Mechanism
+from ...core.loops.designs import counted_from
+from ...core.model import Array, Dof, DofKind, Joint, Mechanism
 from ..access import record_of
 from ..animation.actions import active_action
 from ..animation.keys import NEAREST

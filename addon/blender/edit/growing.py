@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ...model.records import Plane
-from ...model.report import Report
+from ...core.model import Plane
+from ...core.report import Report
 from ..access import record_of
 from ..model_parts import parts
 from .twin_making import create_twins

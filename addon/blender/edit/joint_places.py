@@ -11,8 +11,8 @@ import numpy as np
 from mathutils import Matrix, Vector
 from mathutils.bvhtree import BVHTree
 
-from ...model.records import Array
-from ...model.rotations import frame_with_z
+from ...core.model import Array
+from ...core.transforms import frame_with_z
 
 Where = Literal["CURSOR", "FACE", "RING", "NEAREST", "CHILD"]
 

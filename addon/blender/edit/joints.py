@@ -8,12 +8,12 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.followers import linkages
-from ...model.joint_types import retyped
-from ...model.records import DOF_SIZE, Array, Dof
-from ...model.report import Report
-from ...model.rotations import inverse
-from ...model.twins import mirrored_stops
+from ...core.editing.twins import mirrored_stops
+from ...core.joint_types import retyped
+from ...core.loops.dependents import linkages
+from ...core.model import DOF_SIZE, Array, Dof
+from ...core.report import Report
+from ...core.transforms import inverse
 from ..access import record_of
 from ..animation.live_loops import loops_mechanism
 from ..joint_axes import constraint_turn

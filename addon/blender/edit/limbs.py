@@ -9,9 +9,9 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from ...model.kinematics import Tree
-from ...model.records import Array
-from ...model.report import Report
+from ...core.kinematics import Tree
+from ...core.model import Array
+from ...core.report import Report
 from ..access import record_of
 from ..extract import extract
 from ..listeners import quiet

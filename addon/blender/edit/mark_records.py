@@ -13,11 +13,11 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ...model.inertia import body_inertia
-from ...model.kinematics import joint_coordinates
-from ...model.marks import inertia_box
-from ...model.records import DOF_SIZE, Array, Body, Dof, Joint
-from ...model.rotations import inverse
+from ...core.kinematics import joint_coordinates
+from ...core.mass_properties import body_inertia
+from ...core.model import DOF_SIZE, Array, Body, Dof, Joint
+from ...core.overlay_geometry import inertia_box
+from ...core.transforms import inverse
 from ..access import armature_of, record_of, settings
 from ..joint_axes import constraint_turn
 from ..model_parts import is_part, joint_bones

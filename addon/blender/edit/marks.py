@@ -11,7 +11,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.marks import (
+from ...core.model import DOF_SIZE, Array
+from ...core.overlay_geometry import (
     Degrees,
     Drawing,
     across,
@@ -26,8 +27,7 @@ from ...model.marks import (
     side_frames,
     without_scale,
 )
-from ...model.records import DOF_SIZE, Array
-from ...model.rotations import inverse
+from ...core.transforms import inverse
 from ..access import record_of, settings
 from ..channels import servo_names
 from ..model_parts import joint_bones, parts, rigs_in

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import bpy
 import numpy as np
 
-from ...model.inertia import shape_volume, solid_shapes
-from ...model.sides import name_list
-from ...model.validate import Finding
+from ...core.editing.sides import name_list
+from ...core.mass_properties import shape_volume, solid_shapes
+from ...core.validation import Finding
 from ..access import record_of
 from ..extract.attachments import FRAME_KEPT
 from ..listeners import quiet

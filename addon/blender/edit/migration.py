@@ -16,9 +16,9 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.records import Plane
-from ...model.report import FormatError, Report
-from ...model.sides import found_plane
+from ...core.editing.sides import found_plane
+from ...core.model import Plane
+from ...core.report import FormatError, Report
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
 from ..animation.loop_drivers import lock_rigid_loops
 from ..bone_limits import limit_every_bone

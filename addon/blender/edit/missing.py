@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from ...model.sides import name_list
+from ...core.editing.sides import name_list
 from ..access import armature_of, armature_settings, bone_record, record_of, settings
 from ..build.folders import is_called
 from ..model_parts import every_part, file_name, is_foreign, is_orphan_part, parts, parts_by_role

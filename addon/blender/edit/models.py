@@ -9,8 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Body
-from ...model.report import Report
+from ...core.model import Body
+from ...core.report import Report
 from ..access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..build.rig import remove_bones
 from ..channels import servo_channels

@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 import bpy
 import numpy as np
 
-from ...model.kinematics import initial_coordinates
-from ...model.records import Array
-from ...model.report import Report
-from ...model.rotations import inverse
-from ...model.stops import put_within
+from ...core.kinematics import initial_coordinates
+from ...core.model import Array
+from ...core.report import Report
+from ...core.stops import put_within
+from ...core.transforms import inverse
 from ..animation.actions import active_action
 from ..animation.keys import NEAREST
 from ..animation.live_loops import joints_of, live_loops

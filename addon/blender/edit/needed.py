@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from ...model.kinematics import spanning_tree
-from ...model.records import Body, Mechanism
+from ...core.kinematics import spanning_tree
+from ...core.model import Body, Mechanism
 from ..access import record_of, settings
 from ..build.folders import is_called
 from ..joint_properties import KnuckleJoint

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from ...model.kinematics import initial_coordinates, spanning_tree
-from ...model.records import Array, Mechanism, Shape
-from ...model.sides import name_list
-from ...model.validate import Finding
+from ...core.editing.sides import name_list
+from ...core.kinematics import initial_coordinates, spanning_tree
+from ...core.model import Array, Mechanism, Shape
+from ...core.validation import Finding
 from ..physics.overlaps import depths
 from ..physics.reach import Solid
 

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array
+from ...core.model import Array
 from ..access import record_of, settings
 from ..extract.designs import on_parent
 from ..records import unflat

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...model.kinematics import Tree, joint_coordinates
-from ...model.records import DOF_SIZE, Array, Joint, Mechanism
-from ...model.rotations import inverse
+from ...core.kinematics import Tree, joint_coordinates
+from ...core.model import DOF_SIZE, Array, Joint, Mechanism
+from ...core.transforms import inverse
 from ..access import armature_of, record_of
 from ..animation.actions import bone_numbers, motions_of
 from ..animation.live_loops import joints_of, live_loops

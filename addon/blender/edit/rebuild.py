@@ -9,11 +9,11 @@ import bpy
 from mathutils import Matrix, Quaternion
 
 from ... import formats
+from ...core.editing.sides import name_list
+from ...core.gait.engine import gait_of
+from ...core.model import Mechanism
+from ...core.report import FormatError
 from ...formats.files import no_garbage_hunts
-from ...model.gait import gait_of
-from ...model.records import Mechanism
-from ...model.report import FormatError
-from ...model.sides import name_list
 from .. import properties, settling
 from ..access import armature_of, armature_settings, record_of, settings
 from ..build import PLANE, PROXY, keep_facts

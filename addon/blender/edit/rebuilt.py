@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from ...model.records import Mechanism
-from ...model.report import Report
-from ...model.sides import name_list
+from ...core.editing.sides import name_list
+from ...core.model import Mechanism
+from ...core.report import Report
 from ..access import action_record, record_of, settings
 from ..animation.actions import let_play, motions_of
 from ..model_parts import file_name

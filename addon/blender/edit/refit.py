@@ -14,12 +14,12 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.kinematics import design_openings
-from ...model.loops import assemble
-from ...model.records import Array
-from ...model.report import Report
-from ...model.rotations import inverse
-from ...model.seen_poses import Held, Placement, hold_seen
+from ...core.editing.seen_poses import Held, Placement, hold_seen
+from ...core.kinematics import design_openings
+from ...core.loops.closure import assemble
+from ...core.model import Array
+from ...core.report import Report
+from ...core.transforms import inverse
 from ..access import armature_of, bone_record, record_of, settings
 from ..animation import live_loops
 from ..animation.loop_drivers import choose_again

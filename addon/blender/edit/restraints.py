@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import bpy
 
-from ...model.records import Mechanism, Plane
-from ...model.report import Report
-from ...model.twin_restraints import mirrored_restraints
+from ...core.editing.twin_restraints import mirrored_restraints
+from ...core.model import Mechanism, Plane
+from ...core.report import Report
 from ..access import record_of, settings
 from ..build.restraints import keep_restraints
 from ..document import read_document

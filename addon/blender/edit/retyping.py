@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...model.kinematics import joint_coordinates, joint_motion
-from ...model.records import DOF_SIZE, Array, Dof, Joint
+from ...core.kinematics import joint_coordinates, joint_motion
+from ...core.model import DOF_SIZE, Array, Dof, Joint
 from .present import JointEdit
 
 #: Motions that differ by no more are the same.

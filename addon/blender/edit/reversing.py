@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model.records import DOF_SIZE, Array, Dof
-from ...model.rotations import rotation_matrix
+from ...core.model import DOF_SIZE, Array, Dof
+from ...core.transforms import rotation_matrix
 from .present import JointEdit
 
 

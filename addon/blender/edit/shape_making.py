@@ -9,9 +9,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array, Body, Shape
-from ...model.report import Report
-from ...model.rotations import affine_inverse
+from ...core.model import Array, Body, Shape
+from ...core.report import Report
+from ...core.transforms import affine_inverse
 from ..access import record_of, settings
 from ..build import PLANE, PROXY
 from ..build.mesh_files import MeshFiles

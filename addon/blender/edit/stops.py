@@ -9,9 +9,9 @@ from typing import Literal
 
 import bpy
 
-from ...model.records import DOF_SIZE, Array
-from ...model.report import Report
-from ...model.stops import Limits, slack
+from ...core.model import DOF_SIZE, Array
+from ...core.report import Report
+from ...core.stops import Limits, slack
 from ..access import record_of
 from ..animation.check import check_action
 from ..animation.curves import action_of

@@ -10,7 +10,7 @@ import numpy as np
 from mathutils.bvhtree import BVHTree
 from mathutils.kdtree import KDTree
 
-from ...model.records import Array
+from ...core.model import Array
 
 #: Surfaces that are nearer to each other than this share of their size are the same.
 _SAME = 5e-3

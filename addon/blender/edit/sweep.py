@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ...model.records import Array
+from ...core.model import Array
 from ..animation.actions import bone_numbers, put_bone_numbers
 from ..channels import Channel, servo_channels
 from ..posing import read_pose, write_pose

@@ -9,12 +9,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.kinematics import joint_frame_world, joint_side_world
-from ...model.mirror import Part
-from ...model.records import DOF_SIZE, Array, Body, Dof, Joint, Plane, Shape
-from ...model.rotations import inverse
-from ...model.sides import counterpart_names, pairs_by_twin
-from ...model.twins import (
+from ...core.editing.mirroring import Part
+from ...core.editing.sides import counterpart_names, pairs_by_twin
+from ...core.editing.twins import (
     attached_image,
     dof_parts,
     flip_between,
@@ -25,6 +22,9 @@ from ...model.twins import (
     retyped_twin,
     usual_flip,
 )
+from ...core.kinematics import joint_frame_world, joint_side_world
+from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Plane, Shape
+from ...core.transforms import inverse
 from ..access import record_of
 from ..joint_properties import KnuckleDof, KnuckleJoint
 from ..joint_sides import read_body, read_joint

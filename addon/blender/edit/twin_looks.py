@@ -10,8 +10,8 @@ import numpy as np
 from mathutils import Matrix
 from mathutils.kdtree import KDTree
 
-from ...model.records import Array
-from ...model.report import Report
+from ...core.model import Array
+from ...core.report import Report
 from ..materials import looks_alike
 from .surface_gaps import mesh_points, surface_gap
 from .twin_modifiers import put_modifiers

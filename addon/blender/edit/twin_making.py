@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import bpy
 
-from ...model.records import DOF_SIZE, Array, Plane
-from ...model.report import Report
-from ...model.sides import twin_name
-from ...model.twins import dof_parts
+from ...core.editing.sides import twin_name
+from ...core.editing.twins import dof_parts
+from ...core.model import DOF_SIZE, Array, Plane
+from ...core.report import Report
 from ..access import record_of
 from ..animation.actions import motions_of
 from ..animation.curves import curves_at, places_of

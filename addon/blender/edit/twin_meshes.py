@@ -8,11 +8,10 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ...model.one_sided import all_asymmetries
-from ...model.records import Array, Plane
-from ...model.sides import sides_of
-from ...model.symmetry import Difference
-from ...model.twins import flip_between
+from ...core.editing.sides import sides_of
+from ...core.editing.symmetry import Difference, all_asymmetries
+from ...core.editing.twins import flip_between
+from ...core.model import Array, Plane
 from ..access import record_of
 from ..extract import extract
 from .places import rigid

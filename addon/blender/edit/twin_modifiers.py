@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...model.records import Array
+from ...core.model import Array
 
 #: What a modifier is beside its settings.
 _NOT_SETTINGS = {"rna_type", "name", "type", "is_active", "is_override_data", "execution_time", "persistent_uid"}

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping
 import bpy
 import numpy as np
 
-from ...model.records import Plane
-from ...model.sides import counterpart_names
+from ...core.editing.sides import counterpart_names
+from ...core.model import Plane
 from ..access import armature_of, bone_record, record_of
 from ..compat import give_name
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ...model.records import Plane
-from ...model.report import Report
-from ...model.sides import Sides, found_plane, sides_of
-from ...model.symmetry import Difference, Pair, asymmetries, find_twins
+from ...core.editing.sides import Sides, found_plane, sides_of
+from ...core.editing.symmetry import Difference, Pair, asymmetries, find_twins
+from ...core.model import Plane
+from ...core.report import Report
 from ..access import record_of
 from ..document import read_document
 from ..extract import extract

@@ -8,8 +8,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.sides import name_list
-from ...model.validate import Finding
+from ...core.editing.sides import name_list
+from ...core.validation import Finding
 from ..access import record_of
 from ..extract.mesh_edits import is_own_mesh
 from ..model_parts import file_name, parts

@@ -14,12 +14,12 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
+from ...core.gait.behaviors import Behaviours, Engine
+from ...core.kinematics import design_openings, joint_frames_world
+from ...core.model import Array, Body, Dof, Joint, Mechanism
+from ...core.report import Report
+from ...core.transforms import inverse
 from ...formats.files import no_garbage_hunts
-from ...model.behaviours import Behaviours, Engine
-from ...model.kinematics import design_openings, joint_frames_world
-from ...model.records import Array, Body, Dof, Joint, Mechanism
-from ...model.report import Report
-from ...model.rotations import inverse
 from ..access import record_of, settings
 from ..build.bodies import com_pose
 from ..document import read_document

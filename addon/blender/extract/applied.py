@@ -11,8 +11,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from ...model.records import Array, Shape
-from ...model.report import Report
+from ...core.model import Array, Shape
+from ...core.report import Report
 from ..access import armature_of, bone_record, record_of, settings
 from ..build.primitives import primitive
 from ..records import read_shape, unflat

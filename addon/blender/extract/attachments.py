@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import bpy
 import numpy as np
 
-from ...model.records import Array, Frame, Light, Mechanism
-from ...model.report import Report
-from ...model.rotations import inverse
+from ...core.model import Array, Frame, Light, Mechanism
+from ...core.report import Report
+from ...core.transforms import inverse
 from ..access import record_of
 from ..build.frames import KIND_OF_LAMP, from_com, lamp_color
 from ..model_parts import file_name

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...model.records import Joint, Mechanism
-from ...model.report import Report
+from ...core.model import Joint, Mechanism
+from ...core.report import Report
 
 
 @dataclass

@@ -9,8 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array
-from ...model.rotations import inverse
+from ...core.model import Array
+from ...core.transforms import inverse
 from ..access import armature_of, record_of
 from ..model_parts import parts, root_bones, servo_bones
 from ..records import flat, unflat

@@ -11,9 +11,9 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ...core.model import Array, Body, Shape
+from ...core.report import Report
 from ...formats.skel.mass import DERIVED, moment_of_shapes
-from ...model.records import Array, Body, Shape
-from ...model.report import Report
 from ..access import record_of
 from ..build.bodies import unit_tensors
 from ..model_parts import file_name

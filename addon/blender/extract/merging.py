@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import bpy
 
-from ...model.records import Body, Joint
+from ...core.model import Body, Joint
 from ..access import record_of
 
 T = TypeVar("T", Body, Joint)

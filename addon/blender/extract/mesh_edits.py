@@ -7,9 +7,9 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ...model.extents import half_extent
-from ...model.records import Array, Shape
-from ...model.surfaces import is_measured, is_surface_of
+from ...core.bounds import half_extent
+from ...core.model import Array, Shape
+from ...core.surfaces import is_measured, is_surface_of
 from ..access import record_of
 from ..records import read_shape, surface_figures
 

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from ...model.records import Array
+from ...core.model import Array
 from ..access import record_of
 from ..records import flat, unflat
 

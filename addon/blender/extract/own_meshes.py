@@ -11,12 +11,12 @@ from pathlib import Path
 import bpy
 import numpy as np
 
+from ...core.model import Array, Body, Mechanism, Shape
+from ...core.report import Report
 from ...formats.files import make_folder, write_whole
 from ...formats.losses import Losses
 from ...formats.mesh_copies import IS_WRITTEN
 from ...formats.obj_write import obj_text
-from ...model.records import Array, Body, Mechanism, Shape
-from ...model.report import Report
 from ..build.meshes import file_of
 from ..model_parts import every_part
 from . import own_ids

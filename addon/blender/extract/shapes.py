@@ -9,8 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array, Shape
-from ...model.report import Report
+from ...core.model import Array, Shape
+from ...core.report import Report
 from ..access import record_of
 from ..model_parts import was_numbered
 from ..records import UNIT_SIZE, read_shape

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import bpy
 
-from ...model.kinematics import CLOSES_LOOP, Tree, spanning_tree
-from ...model.records import Array, Mechanism
-from ...model.seen_poses import Placement, hold_seen
+from ...core.editing.seen_poses import Placement, hold_seen
+from ...core.kinematics import CLOSES_LOOP, Tree, spanning_tree
+from ...core.model import Array, Mechanism
 from ..access import record_of
 from ..animation.renamed import bone_in
 from ..compat import action_curves

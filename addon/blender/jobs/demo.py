@@ -9,9 +9,9 @@ from pathlib import Path
 import bpy
 
 from ... import formats
+from ...core.report import Report
 from ...formats.files import make_folder
 from ...formats.xmdi import FRAME_SECONDS
-from ...model.report import Report
 from ..access import settings
 from ..compat import draws_in_software
 from ..extract import extract

@@ -9,7 +9,7 @@ from typing import Any
 
 import bpy
 
-from ...model.report import FormatError, Report
+from ...core.report import FormatError, Report
 from ..access import settings
 from ..animation.gait import bake_gait, live_gait, plays_own_gait
 from ..model_parts import parts, rigs_in

@@ -11,11 +11,10 @@ import bpy
 import numpy as np
 
 from ... import formats
+from ...core.formatting import plain
+from ...core.report import Report
+from ...core.run_metrics import Figures, figures_of, judge
 from ...formats.xmdi import FRAME_SECONDS
-from ...model.figures import Figures, figures_of
-from ...model.report import Report
-from ...model.spelling import plain
-from ...model.truth import judge
 from ..access import record_of, settings
 from ..animation.gait import live_gait
 from ..model_parts import parts

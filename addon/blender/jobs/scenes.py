@@ -9,9 +9,9 @@ from pathlib import Path
 import bpy
 
 from ... import formats
-from ...model.gait_motion import tell_controls
-from ...model.records import Mechanism, Motion
-from ...model.report import FormatError, Report
+from ...core.gait.sampling import tell_controls
+from ...core.model import Mechanism, Motion
+from ...core.report import FormatError, Report
 from .. import preferences
 from ..access import settings
 from ..animation import Units, apply

@@ -16,7 +16,7 @@ from math import comb
 
 import bpy
 
-from ...model.report import Report
+from ...core.report import Report
 from ..access import record_of, settings
 from ..glimpses import joint_of
 from ..model_parts import helper_collection, parts

@@ -11,8 +11,8 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ...model.records import DOF_SIZE, Array
-from ...model.rotations import rotation_matrix, rotation_vector
+from ...core.model import DOF_SIZE, Array
+from ...core.transforms import rotation_matrix, rotation_vector
 from ..access import record_of, settings
 from ..joint_properties import KnuckleMotor
 from .anchor import ends_of

@@ -23,8 +23,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import DOF_SIZE, Array, Dof
-from ...model.rotations import frame_with_z, rotation_matrix
+from ...core.model import DOF_SIZE, Array, Dof
+from ...core.transforms import frame_with_z, rotation_matrix
 
 #: Of a motor's own axis less than this is left where the joint is about to lock: nothing is asked of it there.
 _LOCKED = 0.05

@@ -10,9 +10,9 @@ from typing import TypeVar
 import bpy
 import numpy as np
 
-from ...model.records import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajectory
-from ...model.report import Report
-from ...model.rotations import affine_inverse
+from ...core.model import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajectory
+from ...core.report import Report
+from ...core.transforms import affine_inverse
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..animation.curve_samples import STANDS
 from ..animation.gait import seconds_since_start, settings_curves

@@ -13,7 +13,7 @@ from typing import cast
 
 import bpy
 
-from ...model.rotations import affine_inverse
+from ...core.transforms import affine_inverse
 from ..access import action_record, armature_of, model_uid, record_of, settings
 from ..animation.keys import key_bone_paths
 from ..compat import use_action

@@ -8,8 +8,8 @@ from functools import cached_property
 import bpy
 import numpy as np
 
-from ...model.records import DOF_SIZE, Array
-from ...model.rotations import affine_inverse
+from ...core.model import DOF_SIZE, Array
+from ...core.transforms import affine_inverse
 from ..access import record_of
 from ..model_parts import parts
 from .anchor import is_held

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...model.records import Array, Dof
+from ...core.model import Array, Dof
 
 #: Axes that lean (as a cosine) this far from a right angle have no closed form here.
 _SQUARE = 1e-7

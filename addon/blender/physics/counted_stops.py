@@ -13,7 +13,7 @@ from typing import Any
 
 import bpy
 
-from ...model.records import Array
+from ...core.model import Array
 from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint
 from ..records import stops

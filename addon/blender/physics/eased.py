@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.ease import Bodies, Held, held_ways, in_axes
-from ...model.one_pose import cross_of_one
-from ...model.records import DOF_SIZE, Array
+from ...core.effective_mass import Bodies, Held, held_ways, in_axes
+from ...core.model import DOF_SIZE, Array
+from ...core.spatial import cross_of_one
 from .axles import axes_at
 from .plant import Plant, Undriven, all_joints
 from .size import size_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ...model.report import Report
+from ...core.report import Report
 from ..access import armature_settings, settings
 from ..animation import live_loops
 from ..bone_limits import limit_bone_of

@@ -17,9 +17,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array
-from ...model.report import Report
-from ...model.sides import name_list
+from ...core.editing.sides import name_list
+from ...core.model import Array
+from ...core.report import Report
 from ..access import record_of, settings
 from ..boxes import box
 from ..listeners import quiet

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, cast
 import bpy
 import numpy as np
 
-from ...model.records import DOF_SIZE, Array, Dof, DofKind
-from ...model.rotations import rotation_matrix
+from ...core.model import DOF_SIZE, Array, Dof, DofKind
+from ...core.transforms import rotation_matrix
 from ..access import record_of
 from ..joint_axes import constraint_turn
 from ..joint_properties import KnuckleJoint

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.report import Report
+from ...core.report import Report
 from ..access import settings
 from ..animation import live_loops
 from ..model_parts import rigs_in

@@ -14,9 +14,9 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ...model.inertia import least_moments
-from ...model.records import Array, Mechanism
-from ...model.report import Report
+from ...core.mass_properties import least_moments
+from ...core.model import Array, Mechanism
+from ...core.report import Report
 from ..access import record_of
 from ..model_parts import parts
 from .collision import collision_children

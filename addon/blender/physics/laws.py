@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import Array
+from ...core.model import Array
 from ..joint_properties import KnuckleDof
 
 #: A force that no mechanism resists.

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import bpy
 
-from ...model.records import Mechanism
-from ...model.report import Report
-from ...model.sides import name_list
-from ...model.spelling import plain
+from ...core.editing.sides import name_list
+from ...core.formatting import plain
+from ...core.model import Mechanism
+from ...core.report import Report
 from ..access import record_of
 from ..glimpses import joint_of
 from ..joint_properties import KnuckleJoint

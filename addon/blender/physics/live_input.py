@@ -16,8 +16,8 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...model.live_input import LiveInput
-from ...model.records import Array
+from ...core.gait.live_input import LiveInput
+from ...core.model import Array
 from ..access import record_of, settings
 from ..animation.actions import bone_numbers, put_bone_numbers
 from ..animation.gait import engine_phase, live_gait, wants_gait

@@ -14,8 +14,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...model.forces import Held
-from ...model.records import Array
+from ...core.force_laws import Held
+from ...core.model import Array
 from ..access import record_of
 from .axle_motors import AxleMotors, ensure_axle_motors
 from .axles import is_plain

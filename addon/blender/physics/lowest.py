@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ...model.records import Array
+from ...core.model import Array
 from .reach import Measured, place_on_parent, solid_of, turn_and_scale
 
 

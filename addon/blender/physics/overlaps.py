@@ -20,8 +20,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import Array
-from ...model.truth import Overlap
+from ...core.model import Array
+from ...core.run_metrics import Overlap
 from .reach import Measured, Solid, place_on_parent, solid_of, turn_and_scale
 
 #: How many frames of a run are looked at for all pairs, and how many of the deepest pairs at all frames.

@@ -15,10 +15,10 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.forces import Held, Piecewise
-from ...model.records import Array
-from ...model.report import Report
-from ...model.rotations import inverse
+from ...core.force_laws import Held, Piecewise
+from ...core.model import Array
+from ...core.report import Report
+from ...core.transforms import inverse
 from ..access import settings
 from ..joint_properties import KnuckleMotor
 from ..records import unflat

@@ -10,9 +10,9 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ...model.kinematics import joint_coordinates
-from ...model.records import Array, Joint
-from ...model.rotations import affine_inverse, inverse, unflattened
+from ...core.kinematics import joint_coordinates
+from ...core.model import Array, Joint
+from ...core.transforms import affine_inverse, inverse, unflattened
 from ..access import record_of, settings
 from ..joint_properties import KnuckleJoint
 from ..joint_sides import sides_of

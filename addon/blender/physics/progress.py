@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ...model.records import Array
+from ...core.model import Array
 from . import runs
 from .freshness import fingerprint
 from .starting import evaluate_at

@@ -15,9 +15,9 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...model.forces import Force, Held
-from ...model.records import DOF_SIZE, Array, Dof
-from ...model.rotations import rotation_matrix
+from ...core.force_laws import Force, Held
+from ...core.model import DOF_SIZE, Array, Dof
+from ...core.transforms import rotation_matrix
 from ..access import record_of
 from .axle_motors import AxleMotors, ensure_axle_motors
 from .axles import has_axles

@@ -9,7 +9,7 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ...model.records import Array
+from ...core.model import Array
 
 #: The points (n, 3) of meshes that were measured already: many bodies share theirs.
 Measured = dict[bpy.types.ID, Array]

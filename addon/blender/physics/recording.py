@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array
-from ...model.report import FormatError
+from ...core.model import Array
+from ...core.report import FormatError
 from .plant import Plant
 from .size import size_in
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import bpy
 
-from ...model.forces import Piecewise, restraining
-from ...model.report import Report
+from ...core.force_laws import Piecewise, restraining
+from ...core.report import Report
 from ..access import record_of, settings
 from ..glimpses import joint_of
 from ..restraint_properties import KnuckleRestraint

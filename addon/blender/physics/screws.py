@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import bpy
 import numpy as np
 
-from ...model.records import Array, Dof
+from ...core.model import Array, Dof
 from ..access import record_of
 from .axle_motors import AxleMotors, ensure_axle_motors
 from .carried import Carried

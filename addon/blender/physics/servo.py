@@ -9,9 +9,9 @@ from functools import partial
 import bpy
 import numpy as np
 
-from ...model.gait import Gait, feedback_angles
-from ...model.records import Array
-from ...model.report import FormatError
+from ...core.gait.engine import Gait, feedback_angles
+from ...core.model import Array
+from ...core.report import FormatError
 from ..access import record_of, settings
 from ..animation import gait as gaits
 from ..animation.limited_bones import ends_of, shown

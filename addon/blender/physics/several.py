@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...model.records import DOF_SIZE, Array
+from ...core.model import DOF_SIZE, Array
 from ..access import record_of, settings
 from ..animation.block_curves import coordinates
 from ..animation.limited_bones import ends_of, shown

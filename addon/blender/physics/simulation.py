@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...model.report import Report
+from ...core.report import Report
 from ..access import record_of, settings
 from ..datablocks import is_there, linked_objects
 from ..glimpses import glimpsing, joint_of

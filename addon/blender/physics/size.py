@@ -6,8 +6,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from ...model.records import Array
-from ...model.report import Report
+from ...core.model import Array
+from ...core.report import Report
 from ..access import armature_of
 from ..model_parts import parts
 

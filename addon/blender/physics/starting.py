@@ -19,7 +19,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...model.records import Array
+from ...core.model import Array
 from ..access import record_of
 from ..joint_axes import constraint_turn
 from .constraints import put_preload, put_stops

@@ -17,11 +17,11 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ...model.kinematics import joint_motion
-from ...model.records import DOF_SIZE, Array
-from ...model.report import Report
-from ...model.rotations import affine_inverse, inverse, rotation_matrix, rotation_vector
-from ...model.spelling import plain
+from ...core.formatting import plain
+from ...core.kinematics import joint_motion
+from ...core.model import DOF_SIZE, Array
+from ...core.report import Report
+from ...core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
 from ..access import record_of, settings
 from ..glimpses import joint_of
 from ..joint_properties import KnuckleDof, KnuckleJoint, KnuckleMotor

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ...model.accuracy import Line, joint_told, told
-from ...model.records import Array, Joint
-from ...model.report import Report
-from ...model.truth import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, judge
+from ...core.accuracy import Line, joint_told, told
+from ...core.model import Array, Joint
+from ...core.report import Report
+from ...core.run_metrics import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, judge
 from ..access import record_of, settings
 from ..joint_sides import sides_of
 from ..model_parts import file_name, parts

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.records import DOF_SIZE, Array
+from ...core.model import DOF_SIZE, Array
 from ..access import record_of
 from ..channels import Channel, servo_channels
 from ..records import start_of

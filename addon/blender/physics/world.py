@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 from mathutils import Quaternion, Vector
 
-from ...model.report import Report
+from ...core.report import Report
 from ..access import record_of, settings
 from ..model_parts import rigs_in
 from ..properties import KnuckleServoState

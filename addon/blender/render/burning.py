@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ...model.marks import Drawing, Strokes, draw_axes, draw_balls, draw_stops
-from ...model.records import Array
-from ...model.rotations import affine_inverse
+from ...core.model import Array
+from ...core.overlay_geometry import Drawing, Strokes, draw_axes, draw_balls, draw_stops
+from ...core.transforms import affine_inverse
 from .lettering import Lettering, is_wide
 from .pictures import pillow
 from .readings import Readings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
+from ...core.report import FormatError
 from ...formats.files import cannot_write, in_place_of, make_folder, no_room
-from ...model.report import FormatError
 from .pictures import is_whole
 from .presets import PICTURES, VIDEOS
 from .wholeness import is_whole_gif, is_whole_mp4, is_whole_webm, is_whole_webp

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import bpy
 
+from ...core.report import Report
 from ...formats.files import must_be_writable
-from ...model.report import Report
 from ..access import record_of
 from ..progress import Step
 from ..properties import registered

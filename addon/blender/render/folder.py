@@ -8,8 +8,8 @@ import re
 import shutil
 from pathlib import Path
 
+from ...core.report import FormatError
 from ...formats.files import make_folder, write_whole
-from ...model.report import FormatError
 from .pictures import is_whole, picture_size
 from .shooting import frame_name
 

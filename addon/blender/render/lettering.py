@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ...model.marks import Degrees
-from ...model.spelling import plain
+from ...core.formatting import plain
+from ...core.overlay_geometry import Degrees
 from .readings import Readings
 
 INK, PALE, ACCENT, BEYOND = (255, 255, 255, 255), (255, 255, 255, 150), (255, 184, 40, 255), (255, 70, 60, 255)

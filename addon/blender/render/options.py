@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, get_args
 
-from ...model.report import FormatError
+from ...core.report import FormatError
 from .presets import POSTER_SAMPLES, VIDEO_SAMPLES, Burn, Camera, Engine, Stage
 
 if TYPE_CHECKING:

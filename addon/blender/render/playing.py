@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import bpy
 
-from ...model.report import FormatError, Report
+from ...core.report import FormatError, Report
 from ..access import record_of, settings
 from ..compat import all_curves
 from ..datablocks import is_there

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import bpy
 
-from ...model.report import Report
+from ...core.report import Report
 from ..progress import Step
 from .delivery import deliver
 from .filming import reel_for, set_aside

@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.marks import Degrees
-from ...model.records import Array
+from ...core.model import Array
+from ...core.overlay_geometry import Degrees
 from ..edit.marks import stand_of
 
 _STEADY = ("turns", "scale", "lower", "upper")

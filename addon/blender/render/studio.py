@@ -17,7 +17,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.report import FormatError
+from ...core.report import FormatError
 from ..compat import render_path
 from ..datablocks import is_there
 

@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.report import FormatError, Report
+from ...core.report import FormatError, Report
 from .options import FilmOptions
 from .readings import Reader, Readings
 

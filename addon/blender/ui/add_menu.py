@@ -8,7 +8,7 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 from mathutils import Matrix
 
-from ...model.starters import STARTERS
+from ...core.templates import STARTERS
 from ..access import record_of
 from ..build import BuildOptions, build
 from ..model_parts import require_rig

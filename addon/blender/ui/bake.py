@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
-from ...model.accuracy import verdict
+from ...core.accuracy import verdict
 from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
 from ..physics.bake import bake_steps, steps_per_frame

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
-from ...model.validate import Finding
+from ...core.validation import Finding
 from ..access import armature_settings, settings
 from ..edit.checks import check_model
 from ..edit.mends import fix

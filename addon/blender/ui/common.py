@@ -11,7 +11,7 @@ import bpy
 from bpy.props import BoolProperty
 from bpy_extras import io_utils
 
-from ...model.report import FormatError, Report
+from ...core.report import FormatError, Report
 from ..access import record_of
 from ..edit.missing import lost_models, orphans, top_of
 from ..model_parts import active_rig, is_foreign, is_newer, is_orphan_part, original_of, parts, rigs_in

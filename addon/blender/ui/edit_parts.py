@@ -8,8 +8,8 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty
 
-from ...model.rotations import rotation_vector
-from ...model.sides import name_list
+from ...core.editing.sides import name_list
+from ...core.transforms import rotation_vector
 from ..access import record_of
 from ..channels import servo_channels
 from ..edit.both_halves import move_both, set_types, swap_both

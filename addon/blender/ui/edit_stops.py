@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
-from ...model.dragging import value_text
+from ...core.overlay_geometry import value_text
 from ..access import record_of, settings
 from ..animation.curves import action_of
 from ..edit.stops import ENDS, Coordinate, counts_angles, stops_from_motion, stops_from_pose, switch_stops

@@ -8,8 +8,8 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ...model.records import Plane
-from ...model.symmetry import Difference, Pair
+from ...core.editing.symmetry import Difference, Pair
+from ...core.model import Plane
 from ..access import record_of, settings
 from ..animation.mirroring import mirror_keys
 from ..edit.twin_making import create_twins

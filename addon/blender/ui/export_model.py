@@ -6,10 +6,10 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ... import formats
+from ...core.model import Mechanism
+from ...core.report import Report
+from ...core.up_axis import turned, upright_turn
 from ...formats.files import all_or_nothing
-from ...model.records import Mechanism
-from ...model.report import Report
-from ...model.upright import turned, upright_turn
 from ..access import record_of, settings
 from ..edit.checks import report_findings
 from ..extract import extract

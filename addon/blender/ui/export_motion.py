@@ -11,9 +11,9 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ... import formats
+from ...core.model import Motion
+from ...core.report import Entry, Report
 from ...formats.xmdi import FRAME_SECONDS
-from ...model.records import Motion
-from ...model.report import Entry, Report
 from .. import preferences
 from ..access import action_record, record_of
 from ..animation import TakeOptions, Units, take

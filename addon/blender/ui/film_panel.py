@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from ...model.report import FormatError
+from ...core.report import FormatError
 from ..render import FilmOptions, frames_left, frames_of, may_move, wants_poster
 from ..translations import told
 from .common import counted, model_in

@@ -6,7 +6,7 @@ import bpy
 from bpy.props import CollectionProperty, StringProperty
 
 from ... import formats
-from ...model.records import Mechanism
+from ...core.model import Mechanism
 from ..build import BuildOptions, build
 from ..model_parts import parts, require_rig, rigs_in
 from ..preferences import overlay_defaults

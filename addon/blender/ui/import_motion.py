@@ -8,8 +8,8 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
 
 from ... import formats
-from ...model.records import Motion
-from ...model.report import FormatError, Report
+from ...core.model import Motion
+from ...core.report import FormatError, Report
 from ..animation import Units, apply
 from ..animation.actions import active_action, let_play
 from ..animation.clock import set_rate

@@ -9,8 +9,8 @@ import bpy
 from bpy.props import EnumProperty
 
 from ... import formats
-from ...model.gait_presets import FORWARD, PRESETS, input_presets
-from ...model.report import FormatError
+from ...core.gait.presets import FORWARD, PRESETS, input_presets
+from ...core.report import FormatError
 from ..access import settings
 from ..animation.gait import settings_curves
 from ..animation.input_presets import input_names, presets_of, set_inputs

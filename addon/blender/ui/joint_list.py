@@ -9,8 +9,8 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, PointerProperty
 
-from ...model.spelling import plain
-from ...model.stops import Limits
+from ...core.formatting import plain
+from ...core.stops import Limits
 from ..access import record_of
 from ..animation.check import Row, seen_rows
 from ..animation.clock import Clock

@@ -9,8 +9,8 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.props import IntProperty
 
-from ...model.live_input import AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
-from ...model.report import FormatError
+from ...core.gait.live_input import AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
+from ...core.report import FormatError
 from ..access import record_of, settings
 from ..animation.input_presets import input_names, presets_of
 from ..channels import Channel, servo_channels

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatProperty, PointerProperty, StringProperty
 
-from ...model.live_input import SMOOTHING
+from ...core.gait.live_input import SMOOTHING
 
 AXIS_ITEMS: list[Any] = [
     ("UP_DOWN", "Up/W, Down/S", "Arrow keys up and down, or W and S"),

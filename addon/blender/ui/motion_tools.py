@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
-from ...model.keys import Span
-from ...model.motions import Seam
+from ...core.motion.keyframes import Span
+from ...core.motion.retiming import Seam
 from ..animation.clock import Clock
 from ..animation.curves import action_of
 from ..animation.mirroring import Side, mirror_keys

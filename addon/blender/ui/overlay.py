@@ -12,7 +12,7 @@ import gpu_extras.batch
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, FloatProperty, PointerProperty
 
-from ...model.marks import Drawing, Strokes
+from ...core.overlay_geometry import Drawing, Strokes
 from .. import listeners
 from ..edit import mark_records, marks
 from ..hooks import Handlers, Listeners, hang, take_down

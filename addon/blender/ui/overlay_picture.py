@@ -11,9 +11,9 @@ import numpy as np
 from bpy.props import IntVectorProperty, StringProperty
 from mathutils import Matrix
 
+from ...core.model import Array
+from ...core.report import FormatError
 from ...formats.files import in_place_of, make_folder, no_room
-from ...model.records import Array
-from ...model.report import FormatError
 from ..compat import ready_gpu
 from ..render.pictures import is_whole
 from .common import ExportHelper, NeedsModel, Result, say, with_extension

@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ...model.accuracy import Line, verdict
+from ...core.accuracy import Line, verdict
 from ..access import settings
 from ..animation.gait import tracked, wants_gait
 from ..physics.homes import is_simulated, why_elsewhere, why_stopped

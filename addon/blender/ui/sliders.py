@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 from bpy.props import FloatProperty
 
-from ...model.stops import Limits, beyond, put_within
+from ...core.stops import Limits, beyond, put_within
 from ..animation.check import changes
 from ..animation.posed import key_if_wanted
 from ..blocks import block_pose

@@ -11,8 +11,18 @@ import numpy as np
 from bpy_extras import view3d_utils
 from mathutils import Matrix, Vector
 
-from ...model.dragging import kept_apart, snap_step, value_text, value_under
-from ...model.marks import BEYOND, RANGE, Degrees, Drawing, draw_axes, draw_stops
+from ...core.overlay_geometry import (
+    BEYOND,
+    RANGE,
+    Degrees,
+    Drawing,
+    draw_axes,
+    draw_stops,
+    kept_apart,
+    snap_step,
+    value_text,
+    value_under,
+)
 from ..access import record_of
 from ..edit.marks import degrees_of
 from ..model_parts import is_foreign, rig_of

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from ...model.records import Array
+from ...core.model import Array
 
 #: Share of the free part of a view that the objects fill in the direction in which they are larger.
 _FILLED = 0.8

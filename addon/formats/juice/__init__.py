@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...model.records import Mechanism
-from ...model.report import FormatError, Report
+from ...core.model import Mechanism
+from ...core.report import FormatError, Report
 from ..documents import document_of
 from ..opened import Opened
 from .document import Document, is_juice, read

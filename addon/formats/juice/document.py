@@ -7,9 +7,9 @@ from typing import Any
 
 from lxml import etree
 
-from ...model.behaviours import Behaviours
-from ...model.records import Mechanism, Source
-from ...model.report import FormatError, Report
+from ...core.gait.behaviors import Behaviours
+from ...core.model import Mechanism, Source
+from ...core.report import FormatError, Report
 from ..xml import parse
 from . import gait_read, mechanism
 from .read import Placed, Reader, Resolver, identified, model_of, objects_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from lxml import etree
 
-from ...model.behaviours import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
+from ...core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
 from .gait_table import CLOCKWORK, CLOCKWORK_MOTOR, EDGE, LINK_MOTOR, NETWORK, NODE_KIND, NODE_LISTS, NODES
 from .read import Placed, Reader, Resolver
 from .table import REFERENCE, Table

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ...model.behaviours import Behaviours, Clockwork, Network
+from ...core.gait.behaviors import Behaviours, Clockwork, Network
 from .gait_read import table_of
 from .gait_table import CLOCKWORK, CLOCKWORK_MOTOR, EDGE, MOTORS_BEHIND, NETWORK, NODE_LISTS, NODES
 from .markup import Node, fields

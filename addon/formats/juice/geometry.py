@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from ...model.records import Array, identity
-from ...model.rotations import identical
+from ...core.model import Array, identity
+from ...core.transforms import identical
 
 Angles = tuple[float, float, float]  # yaw, pitch, roll in degrees
 

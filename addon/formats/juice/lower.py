@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, identity
-from ...model.report import Report
+from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, identity
+from ...core.report import Report
 from ..losses import MOTION, ORGANIZATION, SIMULATION, START, Losses
 from .geometry import same_pose
 from .strength import strengthened

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
-from ...model.report import Report
-from ...model.shared import HERE, MIDDLE, Shared
+from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
+from ...core.record_utils import HERE, MIDDLE, Shared
+from ...core.report import Report
 from ..xml import report_at
 from . import geometry
 from .read import Placed, Resolver

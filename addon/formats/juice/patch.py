@@ -8,9 +8,9 @@ from typing import Any
 
 from lxml import etree
 
-from ...model.behaviours import Behaviours, Clockwork, Network
-from ...model.records import Body, Joint, Mechanism
-from ...model.report import Report
+from ...core.gait.behaviors import Behaviours, Clockwork, Network
+from ...core.model import Body, Joint, Mechanism
+from ...core.report import Report
 from ..xmledits import Edits, edits_of
 from .document import Document
 from .gait_read import PlacedRecord, parts_of, table_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from ...model.report import FormatError, Report
+from ...core.report import FormatError, Report
 from ..given import Given
 from ..numbers import BLANKS, remedy_for
 from ..xml import Standing, line_of, report_at, where_is

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...model.behaviours import Engine
-from ...model.records import Array, Body, Joint, Shape, World
-from ...model.report import FormatError
+from ...core.gait.behaviors import Engine
+from ...core.model import Array, Body, Joint, Shape, World
+from ...core.report import FormatError
 from . import geometry
 from .mechanism import BOX, CAPSULE, CYLINDER, INVALID, SPHERE, shape_of
 from .strength import source_values

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from ...model.extents import extent, shape_radius
-from ...model.kinematics import Link, Tree, joint_frames_world, spanning_tree
-from ...model.records import Array, Body, Dof, Joint, Mechanism
+from ...core.bounds import extent, shape_radius
+from ...core.kinematics import Link, Tree, joint_frames_world, spanning_tree
+from ...core.model import Array, Body, Dof, Joint, Mechanism
 from ..losses import Losses
 from .table import TIME_STEP, Row
 

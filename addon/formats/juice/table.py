@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ...model.report import FormatError
+from ...core.report import FormatError
 from ..by_path import ByPath
 
 Row = dict[str, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ...model.behaviours import Behaviours
-from ...model.records import Array, Body, Joint, Mechanism
-from ...model.report import FormatError, Report
+from ...core.gait.behaviors import Behaviours
+from ...core.model import Array, Body, Joint, Mechanism
+from ...core.report import FormatError, Report
 from .gait_write import Writer, turned
 from .lower import lowered
 from .markup import Node, fields, object_node, text_of

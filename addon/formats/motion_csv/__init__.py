@@ -15,9 +15,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from ...model.records import Motion, Source
-from ...model.report import FormatError, Report
-from ...model.root_motion import mark_root_motion
+from ...core.model import Motion, Source
+from ...core.motion.root_motion import mark_root_motion
+from ...core.report import FormatError, Report
 from .. import tables
 from ..files import decode
 from ..opened import Opened

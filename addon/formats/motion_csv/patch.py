@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...model.records import Motion, Trajectory
-from ...model.report import Report
+from ...core.model import Motion, Trajectory
+from ...core.report import Report
 from .. import alignment
 from ..tables import LINE_END, UNITS, Cell, Line, Unit, quoted
 from ..tokens import Change, changed

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Array, Trajectory
-from ...model.report import FormatError, Report
+from ...core.model import Array, Trajectory
+from ...core.report import FormatError, Report
 from .. import tables
 from ..numbers import BLANKS, DECIMAL, read_many
 from ..tables import UNITS, Cell, Line, Lines, Unit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...model.records import Array, Motion, Trajectory
-from ...model.report import FormatError, Report
+from ...core.model import Array, Motion, Trajectory
+from ...core.report import FormatError, Report
 from ..numbers import shortest
 from ..tables import quoted
 from ..webots.write import tell_of_attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ...model.records import Light, Restraint
+from ...core.model import Light, Restraint
 from .read import Placed, Reader
 from .resolve import Resolver
 from .table import ORIGIN, SEPARATOR

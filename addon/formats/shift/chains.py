@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...model.records import Array, Joint
-from ...model.rotations import inverse
+from ...core.model import Array, Joint
+from ...core.transforms import inverse
 from .document import Elements, mark_of
 from .read import Placed
 from .table import TYPES

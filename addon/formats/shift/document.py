@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...model.naming import Unique
-from ...model.records import Mechanism
-from ...model.report import FormatError, Report
+from ...core.model import Mechanism
+from ...core.naming import Unique
+from ...core.report import FormatError, Report
 from ..jsontext import Node, parse
 from .read import Placed, Reader
 from .table import (

@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 
 import numpy as np
 
-from ...model.records import Array
+from ...core.model import Array
 from .names import Names
 from .values import SAME_POSE, same_pose
 

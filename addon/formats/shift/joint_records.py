@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Array, Dof, Joint
+from ...core.model import Array, Dof, Joint
 from . import values
 from .read import Placed, Reader
 from .resolve import Resolver, tell_loose

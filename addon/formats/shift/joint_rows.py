@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Array, Dof, Joint, identity
-from ...model.rotations import frame_with_z
+from ...core.model import Array, Dof, Joint, identity
+from ...core.transforms import frame_with_z
 from . import values
 from .table import ELEMENTARY, ENDS, TYPES, Row
 

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ...model.records import DOF_SIZE, Body, Dof, DofKind, Joint, Shape, ShapeType, World, identity
+from ...core.model import DOF_SIZE, Body, Dof, DofKind, Joint, Shape, ShapeType, World, identity
 from .table import is_number
 
 _SHAPE = ("visual", "collision", "soft", "name")

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...model.inertia import body_inertia
-from ...model.kinematics import spanning_tree
-from ...model.records import Array, Body, Joint, Mechanism, Shape, identity
-from ...model.rotations import affine_inverse
-from ...model.sameness import same_record
+from ...core.kinematics import spanning_tree
+from ...core.mass_properties import body_inertia
+from ...core.model import Array, Body, Joint, Mechanism, Shape, identity
+from ...core.record_utils import same_record
+from ...core.transforms import affine_inverse
 from ..losses import Losses
 from . import keep, values
 from .document import PLACEMENT, between_id

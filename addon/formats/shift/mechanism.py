@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...model.kinematics import spanning_tree
-from ...model.loops import chord_errors
-from ...model.records import Array, Assembly, Body, Frame, Mechanism, Shape, Source, World
-from ...model.rotations import affine_inverse
-from ...model.shared import HERE, MIDDLE, NOTHING
+from ...core.kinematics import spanning_tree
+from ...core.loops.closure import chord_errors
+from ...core.model import Array, Assembly, Body, Frame, Mechanism, Shape, Source, World
+from ...core.record_utils import HERE, MIDDLE, NOTHING
+from ...core.transforms import affine_inverse
 from ..jsontext import Node
 from ..mesh_files import is_network
 from . import keep, values

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from ...model.naming import Unique
-from ...model.records import Assembly, Mechanism
+from ...core.model import Assembly, Mechanism
+from ...core.naming import Unique
 from .table import FIXED, ORIGIN, SEPARATOR
 
 _RESERVED = {FIXED, ORIGIN, ""}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from ...model.records import Mechanism
-from ...model.report import Report
+from ...core.model import Mechanism
+from ...core.report import Report
 from ..documents import prepared
 from ..jsonedits import Edits, same
 from ..jsontext import Node

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.report import FormatError, Report
+from ...core.report import FormatError, Report
 from ..given import Given
 from ..jsontext import Node
 from .table import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Path, Table

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Array, Body
+from ...core.model import Array, Body
 from ..jsontext import Node
 from . import values
 from .read import End, Placed, Reader, is_ground

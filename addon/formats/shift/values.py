@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Array, identity
-from ...model.rotations import identical, rotation_matrix, rotation_vector
+from ...core.model import Array, identity
+from ...core.transforms import identical, rotation_matrix, rotation_vector
 
 #: How far from orthonormal a rotation may be before it is worth saying: the files have five digits and more.
 LOOSE = 1e-4

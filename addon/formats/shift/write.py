@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model.records import Mechanism
-from ...model.report import FormatError, Report
+from ...core.model import Mechanism
+from ...core.report import FormatError, Report
 from ..jsonedits import same, spelt
 from .lower import Lowering
 from .parts import Held, Lowered, Part

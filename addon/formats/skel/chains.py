@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...model.records import Array, Body, Dof, Joint
-from ...model.rotations import inverse
+from ...core.model import Array, Body, Dof, Joint
+from ...core.transforms import inverse
 from .read import Placed
 from .table import KEPT
 

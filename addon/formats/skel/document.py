@@ -9,8 +9,8 @@ from typing import Any
 
 from lxml import etree
 
-from ...model.records import Mechanism, Source
-from ...model.report import FormatError, Report
+from ...core.model import Mechanism, Source
+from ...core.report import FormatError, Report
 from ..xml import line_of, parse
 from . import mechanism
 from .read import Placed, Reader

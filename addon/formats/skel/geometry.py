@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model.records import Array
-from ...model.rotations import frame_with_z, identical
+from ...core.model import Array
+from ...core.transforms import frame_with_z, identical
 
 Six = tuple[float, ...]
 #: Poses that differ by less, in length units and in the entries of their rotations, are one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Iterable
 
-from ...model.records import Body, Joint, Mechanism
+from ...core.model import Body, Joint, Mechanism
 from .names import Unique, plain
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...model.records import Dof
+from ...core.model import Dof
 from .read import Placed, Reader
 from .table import ACTUATORS, AXES, AXIS_NUMBERS, DOF, DOF_NUMBERS, KEPT, KEPT_NUMBERS, Row
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Array
-from ...model.rotations import affine_inverse
+from ...core.model import Array
+from ...core.transforms import affine_inverse
 from ..xml import escape, escape_attribute
 from .geometry import six_of
 from .joints import coordinate_name

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ...model.inertia import parallel_axis, shape_volume, unit_inertia
-from ...model.records import Array, Body, Shape
+from ...core.mass_properties import parallel_axis, shape_volume, unit_inertia
+from ...core.model import Array, Body, Shape
 
 #: What is noted in a body's ``extra`` where its moment of inertia is not the file's own: True, or the tensor as lists
 #: where it was worked out only when its meshes were at hand.

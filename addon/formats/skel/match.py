@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...model.records import Array, Dof
+from ...core.model import Array, Dof
 from .joints import PLANES
 from .table import Row
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...model.kinematics import CLOSES_LOOP
-from ...model.records import Array, Assembly, Body, Frame, Joint, Mechanism, World, identity
-from ...model.rotations import inverse
-from ...model.shared import MIDDLE, UNIT, Shared
+from ...core.kinematics import CLOSES_LOOP
+from ...core.model import Array, Assembly, Body, Frame, Joint, Mechanism, World, identity
+from ...core.record_utils import MIDDLE, UNIT, Shared
+from ...core.transforms import inverse
 from . import chains
 from .geometry import pose_of
 from .joints import dofs_of, type_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...model import naming
+from ...core import naming
 
 
 class Unique(naming.Unique):

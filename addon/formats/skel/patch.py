@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Array, Mechanism
-from ...model.report import Report
-from ...model.rotations import inverse
+from ...core.model import Array, Mechanism
+from ...core.report import Report
+from ...core.transforms import inverse
 from ..documents import prepared
 from ..xmledits import edits_of
 from .changes import Changes

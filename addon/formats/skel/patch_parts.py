@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...model.rotations import inverse
+from ...core.transforms import inverse
 from .changes import Changes
 from .joints import coordinate_name
 from .markup import AXIS_PATH, BLOCKS, DOF_PATH, INITIAL, Node, initial_row, shape_node, spelt, written

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...model.kinematics import CLOSES_LOOP, Tree, spanning_tree
-from ...model.one_pose import OnePose
-from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism
-from ...model.report import Report
-from ...model.sameness import same_record
+from ...core.kinematics import CLOSES_LOOP, Tree, spanning_tree
+from ...core.model import Array, Body, Dof, Frame, Joint, Mechanism
+from ...core.record_utils import same_record
+from ...core.report import Report
+from ...core.spatial import OnePose
 from ..losses import ORGANIZATION, SIMULATION, Losses
 from .chains import link_key, piece_key
 from .geometry import same_pose

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...model.records import Body, Frame
+from ...core.model import Body, Frame
 from ..losses import Losses
 from .table import Row
 

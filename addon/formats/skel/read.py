@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from lxml import etree
 
-from ...model.report import FormatError, Report, Severity
+from ...core.report import FormatError, Report, Severity
 from ..given import Given
 from ..numbers import BLANKS, DECIMAL, SPELLING
 from ..xml import Standing, line_of, report_at, where_is

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ...model.inertia import body_inertia
-from ...model.records import DOF_SIZE, Array, Body, Dof, Joint, Shape
-from ...model.rotations import rotation_matrix
+from ...core.mass_properties import body_inertia
+from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Shape
+from ...core.transforms import rotation_matrix
 from ..losses import ORGANIZATION, Losses
 from .mass import DERIVED
 from .shapes import IN_FILE

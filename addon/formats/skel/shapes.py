@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from lxml import etree
 
-from ...model.records import Array, Shape, identity
+from ...core.model import Array, Shape, identity
 from ..given import Given
 from .geometry import along_z, pose_of
 from .read import Placed, Reader

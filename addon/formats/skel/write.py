@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...model.records import Mechanism
-from ...model.report import Report
+from ...core.model import Mechanism
+from ...core.report import Report
 from .markup import Node, body_node, joint_node, written
 from .names import plain
 from .plan import Plan

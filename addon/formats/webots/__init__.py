@@ -16,8 +16,8 @@ import os
 import re
 from collections.abc import Sequence
 
-from ...model.records import Motion, Source
-from ...model.report import FormatError, Report
+from ...core.model import Motion, Source
+from ...core.report import FormatError, Report
 from ..files import MARKED
 from ..opened import Opened
 from ..remembered import recall, remember

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model.records import Array, Motion
-from ...model.report import Report
+from ...core.model import Array, Motion
+from ...core.report import Report
 from .. import alignment
 from ..tokens import changed
 from .read import Document, Row

@@ -13,8 +13,8 @@ from typing import overload
 
 import numpy as np
 
-from ...model.records import Array, Trajectory
-from ...model.report import FormatError, Report
+from ...core.model import Array, Trajectory
+from ...core.report import FormatError, Report
 from ..numbers import SPELLING, read_many
 from ..opened import WEBOTS_MOTION
 

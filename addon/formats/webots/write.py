@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...model.records import Array, Motion, Trajectory
-from ...model.report import FormatError, Report
+from ...core.model import Array, Motion, Trajectory
+from ...core.report import FormatError, Report
 from ..numbers import shortest
 from ..xmdi.read import INTERPOLATION
 from .read import HEADER, LATEST, LONGEST_LINE, UNDEFINED, VERSION

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...model.rotations import identical
+from ...core.transforms import identical
 from . import notes
 from .rows import LinkRow
 from .write import geom_text, link_attributes, omc_text

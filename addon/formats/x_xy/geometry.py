@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...model.records import Array
-from ...model.report import FormatError
-from ...model.rotations import identical
-from ...model.shared import MIDDLE, NOTHING
+from ...core.model import Array
+from ...core.record_utils import MIDDLE, NOTHING
+from ...core.report import FormatError
+from ...core.transforms import identical
 
 #: Below this, poses and numbers are the same.
 SAME = 1e-12

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...model.inertia import body_inertia, shape_volume
-from ...model.records import Array, Body, Shape
+from ...core.mass_properties import body_inertia, shape_volume
+from ...core.model import Array, Body, Shape
 from . import geometry
 from .mechanism import shape_of
 from .notes import Note, difference, plain

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import DOF_SIZE, Array, Dof, Joint, identity
-from ...model.rotations import inverse, rotation_matrix, rotation_vector
-from ...model.shared import HERE, frozen
+from ...core.model import DOF_SIZE, Array, Dof, Joint, identity
+from ...core.record_utils import HERE, frozen
+from ...core.transforms import inverse, rotation_matrix, rotation_vector
 from . import geometry
 from .rows import LinkRow
 from .table import DOF_ATTRIBUTES, Block, JointKind, Vector, joint_kind

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...model.kinematics import Link, Tree, spanning_tree
-from ...model.records import Body, Dof, Frame, Joint, Mechanism, identity
-from ...model.report import Report
-from ...model.rotations import identical, inverse
-from ...model.sameness import same_record
+from ...core.kinematics import Link, Tree, spanning_tree
+from ...core.model import Body, Dof, Frame, Joint, Mechanism, identity
+from ...core.record_utils import same_record
+from ...core.report import Report
+from ...core.transforms import identical, inverse
 from . import geometry, notes
 from .geoms import geoms_of
 from .joints import JOINT_FRAME, note_of_frame, turned_round

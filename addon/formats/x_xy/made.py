@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...model.records import Body, Joint
+from ...core.model import Body, Joint
 from .geoms import Geoms
 from .notes import Note
 from .rows import LinkRow

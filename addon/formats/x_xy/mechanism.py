@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...model.kinematics import CLOSES_LOOP
-from ...model.records import Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
-from ...model.rotations import inverse
-from ...model.shared import HERE
+from ...core.kinematics import CLOSES_LOOP
+from ...core.model import Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
+from ...core.record_utils import HERE
+from ...core.transforms import inverse
 from . import geometry, notes
 from .joints import JOINT_FRAME, chain_of, merged, turned_round
 from .names import read_name, unique_names

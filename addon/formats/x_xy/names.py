@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...model.naming import Unique
+from ...core.naming import Unique
 
 _MARK = "_"
 

@@ -18,8 +18,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
-from ...model.records import DOF_SIZE, Assembly, Dof, Frame, Joint, Light, Restraint, Shape
-from ...model.rotations import identical
+from ...core.model import DOF_SIZE, Assembly, Dof, Frame, Joint, Light, Restraint, Shape
+from ...core.transforms import identical
 from ..jsontext import sound
 from ..xml import Spans
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from lxml import etree
 
-from ...model.records import Array, Mechanism
-from ...model.report import Report
+from ...core.model import Array, Mechanism
+from ...core.report import Report
 from ..documents import prepared
 from ..xml import escape_attribute
 from ..xmledits import Edits, edits_of

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from ...model.records import Mechanism, Source
-from ...model.report import FormatError, Report
-from ...model.shared import HERE, Shared
+from ...core.model import Mechanism, Source
+from ...core.record_utils import HERE, Shared
+from ...core.report import FormatError, Report
 from ..numbers import BLANKS
 from ..xml import Spans, line_of, parse, where_is
 from . import geometry, notes

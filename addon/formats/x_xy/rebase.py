@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...model.kinematics import Link, spanning_tree
-from ...model.records import Array, Body, Joint, Mechanism, identity
-from ...model.rotations import inverse
+from ...core.kinematics import Link, spanning_tree
+from ...core.model import Array, Body, Joint, Mechanism, identity
+from ...core.transforms import inverse
 from . import geometry
 
 

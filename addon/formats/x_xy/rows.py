@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...model.records import Array, identity
+from ...core.model import Array, identity
 from .notes import Note
 
 #: Who a link is: the id of the body (or the name of the frame) that it carries, what of it, and the number of the step.

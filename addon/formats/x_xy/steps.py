@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...model.records import DOF_SIZE, Array, Dof, Joint, identity
-from ...model.rotations import frame_with_z, inverse
+from ...core.model import DOF_SIZE, Array, Dof, Joint, identity
+from ...core.transforms import frame_with_z, inverse
 from .geometry import SAME, same
 from .joints import rest_of
 from .table import DOF_ATTRIBUTES, JOINTS, JointKind, Vector, joint_kind

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...model.records import DOF_SIZE, ShapeType
+from ...core.model import DOF_SIZE, ShapeType
 
 ROOT = "x_xy"
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 
 import numpy as np
 
-from ...model.records import Body, Joint, Mechanism, identity
-from ...model.report import Report
+from ...core.model import Body, Joint, Mechanism, identity
+from ...core.report import Report
 from . import geometry
 from .mechanism import WORLD_BODY
 from .values import Remarks

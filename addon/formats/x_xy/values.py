@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from ...model.records import Array
-from ...model.report import FormatError, Report
+from ...core.model import Array
+from ...core.report import FormatError, Report
 from ..xml import attributes_of, line_of, where_is
 from .table import ATTRIBUTES, COLORS, OLD, Color
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...model.records import Array, Mechanism
-from ...model.report import Report
+from ...core.model import Array, Mechanism
+from ...core.report import Report
 from ..xml import escape_attribute
 from . import geometry, notes
 from .links import rows_of

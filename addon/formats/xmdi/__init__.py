@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...model.records import Motion, Source
-from ...model.report import FormatError, Report
+from ...core.model import Motion, Source
+from ...core.report import FormatError, Report
 from .. import files, xml
 from ..opened import Opened
 from .read import FRAME_SECONDS, Reader, motions_of

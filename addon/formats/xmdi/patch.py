@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...model.records import Array, Motion
-from ...model.report import Report
+from ...core.model import Array, Motion
+from ...core.report import Report
 from .. import alignment
 from ..tokens import respelt
 from ..xml import escape_attribute

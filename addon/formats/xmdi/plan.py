@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from lxml import etree
 
-from ...model.records import Array, Motion, Trajectory
-from ...model.report import FormatError, Report
+from ...core.model import Array, Motion, Trajectory
+from ...core.report import FormatError, Report
 from ..numbers import shortest, spelled
 from .read import FRAME_SECONDS, INTERPOLATION, in_order, is_holding
 

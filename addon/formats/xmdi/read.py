@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from ...model.records import Array, Motion, Source, Trajectory
-from ...model.report import FormatError, Report
+from ...core.model import Array, Motion, Source, Trajectory
+from ...core.report import FormatError, Report
 from .. import xml
 from ..numbers import DECIMAL, read_many, remedy_for
 from ..remembered import remember

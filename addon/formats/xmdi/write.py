@@ -7,8 +7,8 @@ from typing import Any
 
 from lxml import etree
 
-from ...model.records import Motion, Source
-from ...model.report import FormatError, Report
+from ...core.model import Motion, Source
+from ...core.report import FormatError, Report
 from .. import xml
 from ..remembered import recall, remember
 from .patch import patched

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from addon import formats
-from addon.model.kinematics import Tree, spanning_tree
-from addon.model.records import Array, Mechanism
-from addon.model.rotations import inverse
+from addon.core.kinematics import Tree, spanning_tree
+from addon.core.model import Array, Mechanism
+from addon.core.transforms import inverse
 from tests.bench.measuring import in_turn, nothing, seconds
 from tests.bench.mechanisms import star, written
 from tests.bench.mjcf import mjcf

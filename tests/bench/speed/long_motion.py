@@ -15,7 +15,7 @@ from addon.blender.animation import check
 from addon.blender.animation.actions import active_action
 from addon.blender.edit.twins import link_twins
 from addon.blender.model_parts import parts
-from addon.model.records import Motion, Trajectory
+from addon.core.model import Motion, Trajectory
 from addon.plot.motions import motion_picture
 from tests.bench.measuring import fresh_model
 from tests.bench.mechanisms import star

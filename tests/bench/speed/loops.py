@@ -18,7 +18,7 @@ from addon.blender.build import BuildOptions, build
 from addon.blender.channels import Channel, servo_channels
 from addon.blender.compat import action_curves
 from addon.blender.model_parts import rig_in
-from addon.model.records import Mechanism
+from addon.core.model import Mechanism
 from tests.bench.at_work import unhandled
 from tests.bench.measuring import fresh, in_turn, nothing
 from tests.bench.table import Row

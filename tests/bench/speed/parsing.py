@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from addon import formats
-from addon.model.report import FormatError
+from addon.core.report import FormatError
 from tests.bench.measuring import seconds
 from tests.bench.mechanisms import written
 from tests.bench.peers import asking

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Array, Dof
-from addon.model.rotation_limits import clamp, is_limited_exactly
+from addon.core.model import Array, Dof
+from addon.core.rotation_limits import clamp, is_limited_exactly
 from tests.blender.emptied import empty_file
 
 X, Y, Z = np.eye(3)

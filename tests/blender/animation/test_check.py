@@ -92,7 +92,7 @@ def test_a_bezier_curve_is_as_fast_as_it_is(rig: Any, scene: Any) -> None:
 
 def test_a_ball_is_checked_by_its_rotation_vector(rig: Any, scene: Any) -> None:
     from addon.blender.animation import apply
-    from addon.model.records import Motion, Trajectory
+    from addon.core.model import Motion, Trajectory
 
     times = np.array([0.0, 1.0, 2.0])
     values = {"Ball/rx": [0.0, 0.6, 0.0], "Ball/ry": [0.0, -0.4, 0.2], "Ball/rz": [0.1, 0.1, 0.1]}
@@ -142,7 +142,7 @@ def test_times_are_those_at_which_blender_shows_it(rig: Any, scene: Any, remap: 
     from addon.blender.animation import apply, take
     from addon.blender.animation.check import motion_of, overviews
     from addon.blender.ui.joint_list import frame_at
-    from addon.model.records import Motion, Trajectory
+    from addon.core.model import Motion, Trajectory
 
     scene.render.fps_base = 1.25
     scene.render.frame_map_old, scene.render.frame_map_new = remap

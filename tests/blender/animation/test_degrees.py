@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.kinematics import spanning_tree
-from addon.model.records import DOF_SIZE, Array, Dof, Motion, Trajectory
-from addon.model.rotations import inverse
+from addon.core.kinematics import spanning_tree
+from addon.core.model import DOF_SIZE, Array, Dof, Motion, Trajectory
+from addon.core.transforms import inverse
 from tests.blender.build.test_degrees import (
     CHAINS,
     X,

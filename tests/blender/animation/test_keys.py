@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Motion, Trajectory
+from addon.core.model import Motion, Trajectory
 from tests.blender.mechanisms import XmlModel, body, bone_of, coordinate, curves_of, joint, key, model, put, turn
 
 #: A trunk with an upper arm and a forearm on hinges across Y, a slide, a head on a ball, and two joints of one name.
@@ -134,7 +134,7 @@ def test_servos_are_called_alike_in_blender_and_out_of_it(blank: Any) -> None:
     """Of several models of one file Blender numbers the objects; joints without a name go by their id."""
     from addon import formats
     from addon.blender.animation import sample
-    from addon.model.gait import servo_names
+    from addon.core.gait.engine import servo_names
 
     text = DOCUMENT.replace("<Name>Shoulder</Name>", "<Name></Name>").replace("Slide", "Joint with a name " * 5)
     outside = servo_names(formats.loads(text.encode(), "small.jm"))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Joint, Mechanism
+from addon.core.model import Joint, Mechanism
 from tests.blender import loops
 from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, world_of
@@ -178,7 +178,7 @@ def test_followers_are_locked_and_told_from_drivers(blank: Any) -> None:
 def test_nothing_is_solved_while_no_driver_moves(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpy
 
-    from addon.model.followers import Follower
+    from addon.core.loops.dependents import Follower
 
     rig = put(loops.crank_rocker())
     calls = []

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.followers import Follower
+from addon.core.loops.dependents import Follower
 from tests.blender import loops
 from tests.blender.animation.test_live_loops import (
     WITHIN,

@@ -309,8 +309,8 @@ def test_real_models_with_balls_and_twins(blank: Any, corpus: Path, sample_model
     from addon.blender.animation import apply
     from addon.blender.animation.mirroring import mirror_keys
     from addon.blender.channels import servo_channels
-    from addon.model.mirror import mirror_of
-    from addon.model.records import Motion, Trajectory
+    from addon.core.editing.mirroring import mirror_of
+    from addon.core.model import Motion, Trajectory
 
     path = next(p for folder in (sample_models, corpus) for p in sorted(folder.rglob(name)))
     rig = put(path, gait=False, physics=False, up_axis="Z")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Dof, Joint, Mechanism, Motion, Trajectory
-from addon.model.report import FormatError
-from addon.model.servos import servos_of
+from addon.core.model import Dof, Joint, Mechanism, Motion, Trajectory
+from addon.core.motion.servo_matching import servos_of
+from addon.core.report import FormatError
 from tests.blender.mechanisms import body, joint, model, put
 
 

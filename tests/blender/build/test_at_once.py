@@ -69,7 +69,7 @@ def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkey
     from addon.blender.glimpses import Glimpse, joint_of
     from addon.blender.model_parts import parts
     from addon.blender.records import DOF_FIELDS, DOF_VECTORS
-    from addon.model.report import Report
+    from addon.core.report import Report
 
     told = (*DOF_FIELDS, *DOF_VECTORS, "axis", "use_lower", "lower", "use_upper", "upper", "parts", "step", "begins")
     seen: list[tuple[Any, Any]] = []

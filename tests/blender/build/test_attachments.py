@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Mechanism
+from addon.core.model import Mechanism
 from tests.blender.mechanisms import objects_of, world_of
 
 QUARTER = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]  # a right angle about Z, as the columns of a frame's axes

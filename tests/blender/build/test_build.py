@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Body, Joint, Mechanism, Shape, World
+from addon.core.model import Body, Joint, Mechanism, Shape, World
 from tests.blender.mechanisms import (
     XmlModel,
     body,

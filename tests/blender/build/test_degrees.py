@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.kinematics import spanning_tree
-from addon.model.records import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
-from addon.model.rotations import inverse, rotation_matrix
+from addon.core.kinematics import spanning_tree
+from addon.core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
+from addon.core.transforms import inverse, rotation_matrix
 from tests.blender.mechanisms import curves_of, objects_of, world_of
 from tests.conftest import CORPUS
 
@@ -604,8 +604,8 @@ def test_posing_and_a_saved_blend_edit_nothing(blank: Any, tmp_path: Path, name:
 
 @pytest.mark.parametrize("path", FILES or NO_FILES, ids=lambda path: f"{path.parent.name}/{path.name}" if path else "")
 def test_real_files_begin_and_move_as_their_model_says(blank: Any, path: Path) -> None:
-    from addon.model.kinematics import initial_coordinates
-    from addon.model.report import FormatError
+    from addon.core.kinematics import initial_coordinates
+    from addon.core.report import FormatError
 
     try:
         mechanism = formats.load(path)

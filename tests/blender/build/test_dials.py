@@ -12,8 +12,8 @@ from addon.blender.access import record_of
 from addon.blender.build import build
 from addon.blender.edit.refit import refit
 from addon.blender.model_parts import bones_of, parts, rig_in
-from addon.model.records import Plane
-from addon.model.sides import side_signs
+from addon.core.editing.sides import side_signs
+from addon.core.model import Plane
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.kinematics import spanning_tree
-from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape
+from addon.core.kinematics import spanning_tree
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape
 
 pytestmark = pytest.mark.slow
 

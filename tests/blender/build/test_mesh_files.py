@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Body, Mechanism, Shape, Source
-from addon.model.report import Report
+from addon.core.model import Body, Mechanism, Shape, Source
+from addon.core.report import Report
 from tests import mesh_samples as samples
 
 KINDS = ("scenes", "objects", "meshes", "materials", "images", "collections", "node_groups", "curves", "textures")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Array, Body, Mechanism, Shape, World
+from addon.core.model import Array, Body, Mechanism, Shape, World
 from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, world_of
 

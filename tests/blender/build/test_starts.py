@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Array, Joint, Mechanism
+from addon.core.model import Array, Joint, Mechanism
 from tests.conftest import CORPUS
 
 CLOSED = 1e-5  # of the model's size: Blender's numbers are 32-bit
@@ -185,7 +185,7 @@ def test_a_run_begins_with_closed_loops_and_keeps_them_closed(blank: Any) -> Non
 def test_a_body_moved_in_an_open_loop_leaves_its_joints_where_they_are(blank: Any) -> None:
     """The chord's two sides are apart at design, where all coordinates are 0; both stay where they were."""
     from addon.blender.extract import extract
-    from addon.model.kinematics import design_openings
+    from addon.core.kinematics import design_openings
 
     mechanism = formats.loads(four_bar(math.radians(60), math.radians(80)).encode())
     (before,) = design_openings(mechanism).items()

@@ -20,8 +20,8 @@ from addon.blender.extract import extract
 from addon.blender.model_parts import file_name, parts, root_bones
 from addon.blender.posing import write_pose
 from addon.blender.records import stops
-from addon.model.joint_types import JOINT_TYPES
-from addon.model.kinematics import coordinates, joint_coordinates, joint_motion, joint_transform, spanning_tree
+from addon.core.joint_types import JOINT_TYPES
+from addon.core.kinematics import coordinates, joint_coordinates, joint_motion, joint_transform, spanning_tree
 
 #: Bodies that are off by less, as a share of the mechanism's size, stand where they stood: rests of bones are kept no
 #: better (see ``build/bone_frames``).

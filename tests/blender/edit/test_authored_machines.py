@@ -18,7 +18,7 @@ from addon.blender.channels import servo_channels
 from addon.blender.edit.joints import joint_frame
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts
-from addon.model.describe import describe
+from addon.core.summary import describe
 
 Place = tuple[float, float, float]
 

@@ -16,9 +16,9 @@ from addon.blender.access import record_of, settings
 from addon.blender.edit.authoring import make_body, new_model
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts
-from addon.model.kinematics import spanning_tree
-from addon.model.sides import sides_of
-from addon.model.symmetry import asymmetries
+from addon.core.editing.sides import sides_of
+from addon.core.editing.symmetry import asymmetries
+from addon.core.kinematics import spanning_tree
 from tests.blender.emptied import empty_file
 from tests.blender.scenes import pick
 

@@ -11,7 +11,7 @@ import pytest
 from addon.blender.access import record_of, settings
 from addon.blender.build import build
 from addon.blender.model_parts import parts, rig_in
-from addon.model.records import Body, Shape
+from addon.core.model import Body, Shape
 from tests.model.test_validate import sound
 
 

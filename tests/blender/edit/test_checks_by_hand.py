@@ -17,8 +17,8 @@ from addon.blender.build import build
 from addon.blender.edit import shape_making, twins
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
-from addon.model.records import Shape
-from addon.model.surfaces import is_surface_of, surface_distance
+from addon.core.model import Shape
+from addon.core.surfaces import is_surface_of, surface_distance
 from tests.blender import mechanisms
 from tests.blender.emptied import empty_file
 from tests.model.test_validate import sound

@@ -22,8 +22,8 @@ from addon.blender.edit.twins import twin_of
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts
 from addon.blender.posing import write_pose
-from addon.model.joint_types import JOINT_TYPES, dofs_of_type
-from addon.model.kinematics import design_openings, joint_frame_world
+from addon.core.joint_types import JOINT_TYPES, dofs_of_type
+from addon.core.kinematics import design_openings, joint_frame_world
 from tests.blender.edit.test_twins import made, now, pick
 from tests.blender.emptied import empty_file
 from tests.blender.scenes import found, the_rig

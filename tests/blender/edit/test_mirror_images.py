@@ -23,9 +23,9 @@ from addon.blender.edit.twins import mates, twin_of
 from addon.blender.mirror_plane import keep_plane, kept_plane
 from addon.blender.model_parts import parts, servo_bones
 from addon.blender.posing import write_pose
-from addon.model.kinematics import joint_frame_world
-from addon.model.mirror import mirror_of
-from addon.model.records import Plane
+from addon.core.editing.mirroring import mirror_of
+from addon.core.kinematics import joint_frame_world
+from addon.core.model import Plane
 from tests.blender.scenes import body, found, imported, joint_of, now, pick, the_rig
 
 FLIP = np.diag([-1.0, 1.0, 1.0, 1.0])

@@ -15,7 +15,7 @@ from addon.blender.channels import servo_channels
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts
 from addon.blender.posing import pose_of
-from addon.model.kinematics import spanning_tree
+from addon.core.kinematics import spanning_tree
 from tests.blender.scenes import made, pick
 
 

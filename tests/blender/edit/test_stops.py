@@ -20,8 +20,8 @@ from addon.blender.edit.twins import twin_of
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.posing import write_pose
-from addon.model.mirror import mirror_of
-from addon.model.records import Body, Dof, Joint, Mechanism, Shape
+from addon.core.editing.mirroring import mirror_of
+from addon.core.model import Body, Dof, Joint, Mechanism, Shape
 from tests.blender.edit.test_twins import pick
 from tests.blender.loops import crank_rocker
 

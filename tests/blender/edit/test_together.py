@@ -16,9 +16,9 @@ from addon.blender.channels import servo_channels
 from addon.blender.edit.twins import differences, twin_of
 from addon.blender.model_parts import parts
 from addon.blender.posing import read_pose, write_pose
-from addon.model.mirror import mirror_of
-from addon.model.sides import sides_of
-from addon.model.symmetry import asymmetries
+from addon.core.editing.mirroring import mirror_of
+from addon.core.editing.sides import sides_of
+from addon.core.editing.symmetry import asymmetries
 from tests.blender.scenes import body, imported, joint_of, now, pick, the_rig
 from tests.model.test_mirror import misses
 

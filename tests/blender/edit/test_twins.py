@@ -26,10 +26,10 @@ from addon.blender.edit.twin_meshes import all_differences
 from addon.blender.edit.twins import differences, mirror_to_twins, plane_of, twin_of, unlink_twins
 from addon.blender.model_parts import parts
 from addon.blender.posing import write_pose
-from addon.model.kinematics import joint_frame_world, joint_side_world
-from addon.model.mirror import mirror_of
-from addon.model.sides import sides_of
-from addon.model.symmetry import asymmetries
+from addon.core.editing.mirroring import mirror_of
+from addon.core.editing.sides import sides_of
+from addon.core.editing.symmetry import asymmetries
+from addon.core.kinematics import joint_frame_world, joint_side_world
 from tests.blender.scenes import body, found, imported, joint_of, made, now, pick, the_rig
 from tests.model.test_mirror import misses
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.kinematics import initial_coordinates, spanning_tree
+from addon.core.kinematics import initial_coordinates, spanning_tree
 from tests.blender.scenes import OWN, imported, pick, the_rig
 
 _MODELS = sorted(path.name for ending in ("jm", "skel", "json", "xml") for path in OWN.rglob(f"*.{ending}"))

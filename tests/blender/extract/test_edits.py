@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Array, Mechanism
+from addon.core.model import Array, Mechanism
 from tests.blender.mechanisms import objects_of
 
 
@@ -406,7 +406,7 @@ def test_a_renamed_frame_is_renamed_wherever_it_is_named(blank: Any) -> None:
 def test_a_body_beyond_blenders_numbers_is_refused_by_name(blank: Any, number: str) -> None:
     import bpy
 
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     text = skel(BOX).replace("1 2 3 0 0 0", f"{number} 2 3 0 0 0")
     before = {obj.name for obj in bpy.data.objects}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from addon import formats
-from addon.model.report import FormatError
+from addon.core.report import FormatError
 from tests.blender.emptied import empty_file
 
 X_XY = """<x_xy model="arm">

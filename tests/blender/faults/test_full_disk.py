@@ -105,7 +105,7 @@ def test_a_picture_of_the_view(blank: Any, tmp_path: Path) -> None:
     import numpy as np
 
     from addon.blender.ui.overlay_picture import save_picture
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     path = tmp_path / "x.png"
     path.write_bytes(b"what was there before")

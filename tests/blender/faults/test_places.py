@@ -17,7 +17,7 @@ def test_a_video_that_ends_early_never_takes_the_place_of_one(blank: Any, tmp_pa
 
     from addon.blender.render.delivery import deliver
     from addon.blender.render.video import encode
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     for number in range(1, 4):
         image = bpy.data.images.new("frame", 64, 64)

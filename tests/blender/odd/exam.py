@@ -14,7 +14,7 @@ import pytest
 
 from addon.blender.access import record_of
 from addon.blender.model_parts import parts
-from addon.model.records import Array
+from addon.core.model import Array
 from tests.blender.emptied import empty_file
 from tests.blender.scenes import pick
 from tests.blender.ui import operator_cases

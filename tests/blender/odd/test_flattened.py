@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.rotations import unflattened
+from addon.core.transforms import unflattened
 from tests.blender.scenes import OWN, imported, pick
 
 _MODELS = sorted(path.name for ending in ("jm", "skel", "json", "xml") for path in OWN.rglob(f"*.{ending}"))

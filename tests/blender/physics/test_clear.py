@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Dof, Mechanism, Restraint
+from addon.core.model import Dof, Mechanism, Restraint
 from tests.blender.build.test_degrees import X, Y, Z, rotations, slides
 from tests.blender.build.test_degrees import put as put_mechanism
 from tests.blender.mechanisms import body, joint, key, model, objects_of, play, put, spinner, world_of

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Body, Mechanism, Shape, World
+from addon.core.model import Body, Mechanism, Shape, World
 from tests.blender.mechanisms import body, joint, model, objects_of, play, put, world_of
 from tests.blender.physics.test_clear import differences, everything
 

@@ -12,7 +12,7 @@ import pytest
 from addon.blender.access import record_of, settings
 from addon.blender.build import build
 from addon.blender.model_parts import parts, rig_in, rigs_in
-from addon.model.records import Body, Dof, Joint, Mechanism, Shape, World
+from addon.core.model import Body, Dof, Joint, Mechanism, Shape, World
 from tests.blender.emptied import empty_file
 
 

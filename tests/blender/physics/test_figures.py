@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Body, Dof, Joint, Mechanism, Shape
-from addon.model.rotations import inverse
+from addon.core.model import Body, Dof, Joint, Mechanism, Shape
+from addon.core.transforms import inverse
 from tests.blender.build.test_degrees import X, Y, Z, pose_of
 from tests.blender.loops import crank_rocker
 from tests.blender.mechanisms import bone_of, curves_of, key, objects_of, play, world_of
@@ -133,8 +133,8 @@ def test_servos_of_several_degrees_have_an_error(blank: Any, force: float, least
 def test_an_open_joint_is_read_the_same_by_all(blank: Any, dofs: list[Dof]) -> None:
     """The child's side of it is turned by 0.4 rad at design: what it is at then is told by the file's own frames."""
     from addon.blender.physics.truth import run_of
-    from addon.model.kinematics import joint_coordinates
-    from addon.model.truth import _apart
+    from addon.core.kinematics import joint_coordinates
+    from addon.core.run_metrics import _apart
 
     mechanism = crank_rocker()
     chord = mechanism.joints[-1]
@@ -157,7 +157,7 @@ def test_an_open_joint_is_read_the_same_by_all(blank: Any, dofs: list[Dof]) -> N
 def test_flywheels_count_with_their_bodies(blank: Any) -> None:
     """By the pose of a double pendulum of whom one link has moments that its box has not: energy is kept."""
     from addon.blender.physics.truth import run_of, truth_of
-    from addon.model.truth import energy_gained
+    from addon.core.run_metrics import energy_gained
 
     mechanism = chain(links=2)
     mechanism.bodies[0].inertia = np.diag([0.05, 0.25, 0.25])
@@ -176,7 +176,7 @@ def test_flywheels_count_with_their_bodies(blank: Any) -> None:
 def test_energy_is_kept_wherever_a_run_ends(blank: Any, rate: int) -> None:
     """One run of a double pendulum, cut at each of its frames."""
     from addon.blender.physics.truth import run_of
-    from addon.model.truth import energy_gained
+    from addon.core.run_metrics import energy_gained
 
     rig = put_world(chain(links=2), "LIMP", 2, rate)
     recording = recorded(blank.scene, rig, 2 * rate + 1)

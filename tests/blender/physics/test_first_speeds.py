@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.kinematics import joint_coordinates
-from addon.model.records import Array, Dof
+from addon.core.kinematics import joint_coordinates
+from addon.core.model import Array, Dof
 from tests.blender.build.test_degrees import Y, Z, linked, put, rotations, slides
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.physics.test_friction import ARM, WEIGHT, G

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Body, Dof, Joint, Mechanism, Shape
+from addon.core.model import Body, Dof, Joint, Mechanism, Shape
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.physics.test_clear import differences, everything
 from tests.blender.swings import GRAVITY, chain, lean_of, put_world, swings

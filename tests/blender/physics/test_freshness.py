@@ -15,7 +15,7 @@ from addon.blender.build import build
 from addon.blender.compat import action_curves
 from addon.blender.model_parts import parts, rig_in, servo_bones
 from addon.blender.physics.freshness import fingerprint
-from addon.model.records import Body, Dof, Joint, Mechanism, Shape, World
+from addon.core.model import Body, Dof, Joint, Mechanism, Shape, World
 
 
 def arm() -> Mechanism:

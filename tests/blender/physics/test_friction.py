@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Array, Dof
+from addon.core.model import Array, Dof
 from tests.blender.build.test_degrees import X, Z, put, rotations, slides
 from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import key, objects_of, play

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Array
+from addon.core.model import Array
 from tests.blender import loops
 from tests.blender.build.test_degrees import Z, put, rotations, slides
 from tests.blender.mechanisms import key, objects_of, play, world_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from addon.blender.physics.constraints import hinge_window
-from addon.model.records import Array
+from addon.core.model import Array
 from tests.blender.build.test_degrees import Z, put, rotations, slides
 from tests.blender.mechanisms import key, play
 from tests.blender.physics.test_springs import angle, hung, moved

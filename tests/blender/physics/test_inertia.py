@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape
 from tests.blender.build.test_degrees import X, Y, Z, pose_of, put
 from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, play, world_of
@@ -73,7 +73,7 @@ def test_bullets_moments_are_known(blank: Any, kind: str) -> None:
 @pytest.mark.parametrize("kind", SIZES)
 def test_which_shapes_have_the_moments_of_the_solid(blank: Any, kind: str) -> None:
     from addon.blender.physics.inertia import blender_moments
-    from addon.model.inertia import unit_inertia
+    from addon.core.mass_properties import unit_inertia
 
     shape = Shape(kind, SIZES[kind])  # type: ignore[arg-type]
     rig = put(Mechanism("m", bodies=[Body("b", "B", mass=MASS, shapes=[shape])]), physics=True)

@@ -10,9 +10,9 @@ import pytest
 
 from addon.blender.access import settings
 from addon.blender.animation.keys import LINEAR, key_servos
-from addon.model.kinematics import joint_motion
-from addon.model.records import Dof
-from addon.model.rotations import inverse, rotation_vector
+from addon.core.kinematics import joint_motion
+from addon.core.model import Dof
+from addon.core.transforms import inverse, rotation_vector
 from tests.blender.build.test_degrees import X, Z, rotations
 from tests.blender.build.test_degrees import put as put_mechanism
 from tests.blender.mechanisms import XmlModel, body, bone_of, coordinate, joint, key, model, play, put

@@ -17,7 +17,7 @@ from addon.blender.access import record_of, settings
 from addon.blender.physics import handlers, progress
 from addon.blender.physics.motors import listed
 from addon.blender.physics.simulation import build_physics, clear_physics
-from addon.model.records import Array, Dof, Mechanism, Restraint
+from addon.core.model import Array, Dof, Mechanism, Restraint
 from tests.blender.build.test_degrees import X, Y, Z, put, rotations, slides
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.physics.test_losses import delete

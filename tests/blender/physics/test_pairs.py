@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Array, Body, Dof, Joint, Mechanism, Restraint, Shape, World
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Restraint, Shape, World
 from tests.blender.build.test_degrees import Y, Z, pose_of, put, rotations
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.physics.test_restraints import floating

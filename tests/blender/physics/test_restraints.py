@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Array, Body, Dof, Joint, Mechanism, Restraint, Shape
-from addon.model.report import Report
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Restraint, Shape
+from addon.core.report import Report
 from tests.blender.build.test_degrees import X, Z, pose_of, put, rotations, slides
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.physics.test_friction import ARM, WEIGHT, G

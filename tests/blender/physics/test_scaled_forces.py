@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from addon.blender.animation.keys import LINEAR, key_servos
-from addon.model.records import Array, Dof, Mechanism, Restraint
+from addon.core.model import Array, Dof, Mechanism, Restraint
 from tests.blender.build.test_degrees import Y, Z, pose_of, put, rotations, slides
 from tests.blender.mechanisms import objects_of, play, world_of
 from tests.blender.physics.test_restraints import floating

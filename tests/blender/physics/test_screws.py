@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from addon.blender.animation.keys import LINEAR, key_servos
-from addon.model.records import Array, Dof
+from addon.core.model import Array, Dof
 from tests.blender.build.test_degrees import Z, put
 from tests.blender.mechanisms import play
 from tests.blender.physics.test_springs import FRAME, INERTIA, MASS, angle, hung, moved, warnings

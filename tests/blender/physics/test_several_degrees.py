@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Dof
-from addon.model.rotations import inverse
+from addon.core.model import Dof
+from addon.core.transforms import inverse
 from tests.blender.build.test_degrees import X, Y, Z, linked, put, rotations, slides
 from tests.blender.mechanisms import objects_of, world_of
 

@@ -14,9 +14,9 @@ import pytest
 
 from addon.blender.animation.keys import LINEAR, key_servos
 from addon.blender.physics.coordinates import closed_form
-from addon.model.kinematics import joint_coordinates, joint_motion
-from addon.model.records import DOF_SIZE, Array, Dof, Mechanism
-from addon.model.rotations import inverse, rotation_matrix, rotation_vector
+from addon.core.kinematics import joint_coordinates, joint_motion
+from addon.core.model import DOF_SIZE, Array, Dof, Mechanism
+from addon.core.transforms import inverse, rotation_matrix, rotation_vector
 from tests.blender.build.test_degrees import X, Y, Z, linked, pose_of, put, rotations, slides
 from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, play, world_of

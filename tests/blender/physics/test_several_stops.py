@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.kinematics import joint_coordinates
-from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape
-from addon.model.rotations import inverse
+from addon.core.kinematics import joint_coordinates
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape
+from addon.core.transforms import inverse
 from tests.blender.build.test_degrees import X, Y, Z, pose, pose_of, put, rotations, slides, turned
 from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import objects_of, play, world_of

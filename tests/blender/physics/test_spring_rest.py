@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.kinematics import joint_coordinates
-from addon.model.records import Array, Dof, Mechanism
-from addon.model.rotations import rotation_matrix, rotation_vector
+from addon.core.kinematics import joint_coordinates
+from addon.core.model import Array, Dof, Mechanism
+from addon.core.transforms import rotation_matrix, rotation_vector
 from tests.blender.build.test_degrees import X, Y, put, rotations, slides
 from tests.blender.mechanisms import objects_of, play
 from tests.blender.physics.test_several_servos import kinds, size_of

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.model.records import Array, Body, Dof, Joint, Mechanism, Shape
-from addon.model.rotations import inverse
+from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape
+from addon.core.transforms import inverse
 from tests.blender.build.test_degrees import X, Y, Z, pose_of, put, rotations, slides
 from tests.blender.mechanisms import key, objects_of, play, world_of
 

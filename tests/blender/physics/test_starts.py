@@ -230,7 +230,7 @@ def standing(*shapes: Any, pose: Any = None) -> Any:
 
     from addon.blender.build import BuildOptions, build
     from addon.blender.model_parts import rig_in
-    from addon.model.records import Body, Mechanism, World
+    from addon.core.model import Body, Mechanism, World
 
     thing = Body("one", "One", pose=np.eye(4) if pose is None else pose, shapes=list(shapes))
     mechanism = Mechanism("Stand", World(ground=0.0), [thing])
@@ -256,7 +256,7 @@ def tilted(angle: float, height: float = 0.0) -> Any:
 def test_a_model_is_raised_by_what_its_shapes_reach_into_the_ground(blank: Any) -> None:
     """By formulas; what is drawn with corners is not rounder than that."""
 
-    from addon.model.records import Shape
+    from addon.core.model import Shape
 
     slant = 0.5
     wheel = Shape("cylinder", {"radius": 1.0, "length": 0.4})
@@ -276,7 +276,7 @@ def test_a_model_is_raised_by_what_its_shapes_reach_into_the_ground(blank: Any) 
 
 
 def test_a_collision_shape_is_measured_where_the_user_has_moved_it(blank: Any) -> None:
-    from addon.model.records import Shape
+    from addon.core.model import Shape
 
     seen = Shape("sphere", {"radius": 3.0}, collision=False)
     rig = standing(seen, Shape("box", {"x": 1.0, "y": 1.0, "z": 1.0}, visual=False), pose=tilted(0.0, 0.2))

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.gait import Commands, feedback_angles, gait_of, parse_input
+from addon.core.gait.engine import Commands, feedback_angles, gait_of, parse_input
 from tests.blender.mechanisms import JUICE, objects_of, put
 
 SETTLED = 1.5

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Array, Body, Joint, Mechanism
+from addon.core.model import Array, Body, Joint, Mechanism
 from tests.blender.build.test_degrees import put, turned
 from tests.blender.mechanisms import bone_of, key, objects_of, play, world_of
 from tests.blender.physics.test_clear import differences, everything

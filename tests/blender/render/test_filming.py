@@ -428,7 +428,7 @@ def test_wishes_that_cannot_be_met_are_refused_before_any_work(
     empty: Any, tmp_path: Path, path: str, changes: dict[str, Any], words: str
 ) -> None:
     from addon.blender.render import FilmOptions, film
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     model = walker(empty.scene)
     before = snapshot(empty)
@@ -439,7 +439,7 @@ def test_wishes_that_cannot_be_met_are_refused_before_any_work(
 
 def test_nothing_to_film_is_said(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     with pytest.raises(FormatError, match="nothing to film"):
         film(empty, [], str(tmp_path / "film.mp4"), FilmOptions(**SMALL))

@@ -157,7 +157,7 @@ def prepared(context: Any, blend: Path) -> Any:
     from addon.blender.render.playing import at_once, play
     from addon.blender.render.setting import set_stage
     from addon.blender.render.take import schedule
-    from addon.model.report import Report
+    from addon.core.report import Report
 
     options, model = FilmOptions(**SMALL), [obj for obj in context.scene.objects if obj.type == "MESH"]
     plan = schedule(context.scene, options, poster=False)
@@ -277,7 +277,7 @@ def test_a_loop_repeats_at_its_rate(empty: Any, tmp_path: Path, ending: str, tim
 
 def test_a_loop_faster_than_browsers_play_is_refused(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     model = walker(empty.scene)
     empty.scene.render.fps = 100
@@ -301,7 +301,7 @@ def test_webm_is_made_too_with_its_sheet_and_poster(empty: Any, tmp_path: Path) 
 
 def test_frames_that_lack_some_are_not_put_together(tmp_path: Path) -> None:
     from addon.blender.render import encode
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     with pytest.raises(FormatError, match="no frames"):
         encode(str(tmp_path), str(tmp_path / "a.mp4"), 30.0)
@@ -351,7 +351,7 @@ def test_braces_and_other_signs_in_a_path_are_no_more_than_that(empty: Any, tmp_
 
 def test_pictures_that_are_no_films_are_left_alone(empty: Any, tmp_path: Path) -> None:
     from addon.blender.render import FilmOptions, film
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     mine = tmp_path / "walk_frames" / "000001.png"
     mine.parent.mkdir()
@@ -365,7 +365,7 @@ def test_what_blender_cannot_render_is_told_as_a_bad_file(
     empty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from addon.blender.render import FilmOptions, film, studio
-    from addon.model.report import FormatError
+    from addon.core.report import FormatError
 
     monkeypatch.setattr(studio, "render_path", lambda _path: str(tmp_path / "file" / "picture.png"))
     (tmp_path / "file").write_text("no folder")

@@ -104,7 +104,7 @@ def test_twins_get_the_mirror_image(hexapod: Any) -> None:
     from addon.blender.access import settings
     from addon.blender.edit.twins import twin_of
     from addon.blender.extract import extract
-    from addon.model.mirror import mirror_of
+    from addon.core.editing.mirroring import mirror_of
 
     empty = joints(hexapod)["Left Front Knee"]
     mate = twin_of(empty)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Motion, Trajectory
+from addon.core.model import Motion, Trajectory
 from tests.blender.mechanisms import bone_of, curves_of, key
 from tests.blender.ui.test_motion_exact import XMDI, put_file, three_joints
 from tests.blender.ui.test_motion_options import exported, imported, ops, posed, put_xmdi, scene, track

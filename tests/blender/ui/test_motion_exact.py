@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.model.records import Motion, Trajectory
+from addon.core.model import Motion, Trajectory
 from tests.blender.mechanisms import body, bone_of, curves_of, joint, model, put
 from tests.references import CORPUS
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.model.records import Motion, Trajectory
+from addon.core.model import Motion, Trajectory
 from tests.blender.mechanisms import body, bone_of, curves_of, joint, key, model, put
 
 ARM = model(

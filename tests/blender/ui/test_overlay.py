@@ -119,7 +119,7 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
     import bpy
 
     from addon.blender.edit.marks import degrees_of
-    from addon.model.marks import BEYOND, CENTRE, INERTIA, RANGE, VALUE
+    from addon.core.overlay_geometry import BEYOND, CENTRE, INERTIA, RANGE, VALUE
 
     wish = scene.knuckle_overlay
     bare = picture()
@@ -150,7 +150,7 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
 
 
 def test_depth_hides_what_is_behind(scene: Any) -> None:
-    from addon.model.marks import CENTRE
+    from addon.core.overlay_geometry import CENTRE
 
     scene.knuckle_overlay.centres = True
     assert like(picture(), CENTRE[0]).any()
@@ -177,7 +177,7 @@ def test_renders_do_not_show_them(scene: Any, tmp_path: Path) -> None:
 def test_a_picture_is_saved_through_the_operator(scene: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.model.marks import RANGE
+    from addon.core.overlay_geometry import RANGE
 
     picture()  # skips where nothing can be drawn
     scene.knuckle_overlay.stops = True

@@ -89,7 +89,7 @@ def test_a_row_reads_without_a_click(reported: Any, list_of: str) -> None:
 def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpy
 
-    from addon.model import accuracy
+    from addon.core import accuracy
 
     monkeypatch.setattr(test_panels, "Layout", Texts)
     rig.data.knuckle.drive = "SERVO"

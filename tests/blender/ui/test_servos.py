@@ -81,7 +81,7 @@ def test_slides_without_stops_are_plain_numbers(rig: Any) -> None:
 def test_balls_have_a_slider_for_each_number(blank: Any) -> None:
     from addon.blender.channels import servo_channels
     from addon.blender.posing import read_pose
-    from addon.model.records import Dof
+    from addon.core.model import Dof
 
     ball = Dof("ball", parts=[Dof("rotation", axis, lower=-0.5, upper=0.5) for axis in np.eye(3)])
     rig = made(arms([[ball], [Dof("rotation", Z), Dof("rotation", X)]]))
@@ -166,7 +166,7 @@ def test_the_diamond_keys_one_servo_and_takes_the_key_away(blank: Any) -> None:
     import bpy
 
     from addon.blender.animation.posed import key_state
-    from addon.model.records import Dof
+    from addon.core.model import Dof
 
     rig = made(arms([[Dof("ball")], [Dof("rotation", Z), Dof("rotation", X)]]))
     for name, count in (("J1/2", 1), ("J0/rx", 4)):
@@ -334,7 +334,7 @@ def test_mirrored_it_is_the_mirror_image(hexapod: Any) -> None:
     from addon.blender.edit.twins import twin_of
     from addon.blender.extract import extract
     from addon.blender.model_parts import parts
-    from addon.model.sides import sides_of
+    from addon.core.editing.sides import sides_of
 
     posed(hexapod)
     plane = sides_of(extract(settings(hexapod).collection)).plane.reflection

@@ -1,0 +1,84 @@
+"""How far shapes, bodies and mechanisms reach."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .model import Array, Body, Mechanism, Shape
+
+#: What has no end, or no extent that is known here (a mesh is in its file).
+_ENDLESS = ("plane", "none")
+#: How many times larger than all that moves a fixed body has to be to be scenery.
+_SCENERY = 3.0
+
+
+def extent(mechanism: Mechanism) -> tuple[Array, Array] | None:
+    """Lowest and highest corner, (3,) each, of the box along the world's axes that holds all shapes at the
+    design pose. A mesh counts as the point of its origin; planes have no end and do not count. None for nothing."""
+    boxes = [
+        (pose[:3, 3] - half, pose[:3, 3] + half)
+        for body in mechanism.bodies
+        for shape in body.shapes
+        if shape.type not in _ENDLESS
+        for pose in [body.pose @ shape.pose]
+        for half in [half_extent(shape, pose[:3, :3])]
+    ]
+    if not boxes:
+        return None
+    return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
+
+
+def half_extent(shape: Shape, turn: Array) -> Array:
+    """Half the size, (3,) along the outer axes, of the box about a shape's own origin that holds it when it is turned
+    by ``turn``."""
+    size, along = shape.size, np.abs(turn[:, 2])
+    if shape.type == "box":
+        return np.abs(turn) @ np.array([size["x"], size["y"], size["z"]]) / 2.0
+    if shape.type == "ellipsoid":
+        return np.linalg.norm(turn * np.array([size["x"], size["y"], size["z"]]) / 2.0, axis=1)
+    if shape.type in ("sphere", "hemisphere"):
+        return np.full(3, size["radius"])
+    if shape.type == "capsule":
+        return along * size["length"] / 2.0 + size["radius"]
+    if shape.type in ("cylinder", "cone"):
+        return along * size["length"] / 2.0 + size["radius"] * np.sqrt(np.maximum(1.0 - along**2, 0.0))
+    if shape.type == "pyramid":
+        return np.abs(turn) @ np.array([size["x"], size["y"], size["length"]]) / 2.0
+    if shape.type == "multi_sphere" and shape.spheres:
+        balls = np.array(shape.spheres)
+        return np.max(np.abs(balls[:, 1:] @ turn.T) + balls[:, :1], axis=0)
+    return np.zeros(3)
+
+
+def shape_radius(shape: Shape) -> float:
+    """Radius of a sphere around a shape's own origin that contains it (length units)."""
+    size = shape.size
+    if shape.type in {"box", "ellipsoid"}:
+        return 0.5 * math.hypot(size.get("x", 0.0), size.get("y", 0.0), size.get("z", 0.0))
+    if shape.type == "capsule":
+        return size.get("length", 0.0) / 2 + size.get("radius", 0.0)
+    if shape.type == "multi_sphere":
+        return max((math.hypot(x, y, z) + radius for radius, x, y, z in shape.spheres), default=0.0)
+    if shape.type == "pyramid":
+        return 0.5 * math.hypot(size["x"], size["y"], size["length"])
+    return math.hypot(size.get("length", 0.0) / 2, size.get("radius", 0.0))
+
+
+def body_reach(body: Body) -> float:
+    """Radius of a sphere around a body's own origin that contains its shapes."""
+    return max((math.hypot(*shape.pose[:3, 3].tolist()) + shape_radius(shape) for shape in body.shapes), default=0.0)
+
+
+def scenery(mechanism: Mechanism) -> set[str]:
+    """The bodies (ids) that are floors and walls rather than parts: fixed to the world, and endless or much larger
+    than whatever moves. None where nothing moves."""
+    welded = {joint.child for joint in mechanism.joints if joint.active and joint.parent is None and not joint.dofs}
+    fixed = [body for body in mechanism.bodies if body.immobile or body.id in welded]
+    if not fixed or len(fixed) == len(mechanism.bodies):
+        return set()
+    still = {body.id for body in fixed}
+    largest = max(body_reach(body) for body in mechanism.bodies if body.id not in still)
+    endless = {body.id for body in fixed if any(shape.type == "plane" for shape in body.shapes)}
+    return endless | {body.id for body in fixed if body_reach(body) > _SCENERY * largest > 0.0}

@@ -1,0 +1,1 @@
+"""Edits of mechanisms without Blender: mirror images, twins, symmetry, closed designs."""

@@ -1,0 +1,198 @@
+"""The design of a mechanism changed so that its bodies stay where they are seen.
+
+An edit of a posed mechanism may change what a joint can do, where it is, or which joints place the bodies. A body is
+seen at ``X = M D``: its design pose ``D``, moved by its posed joints (``M``). The two sides of a joint meet at its
+coordinates ``q``: ``X_child F_child = X_parent F_parent J(q)``. Where a joint was edited, ``F_child`` is what makes
+that true; the design of the body that it carries follows from it, and all that hangs on the body goes along. A loop
+that closed where it was designed, and no longer does so, has another design (see ``loop_designs``). What no edit
+concerns keeps its frames, and its numbers, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..kinematics import Tree, coordinates, joint_coordinates, joint_motion
+from ..loops.closure import joint_initial
+from ..loops.designs import closed_designs, counted_from, design_errors, dof_counted_from
+from ..model import Array, Body, Joint, Mechanism
+from ..transforms import inverse
+
+#: Poses that differ by no more are the same: of what 32-bit numbers place, as a share of how far away it is.
+SAME = 4e-6
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What is known of how a posed mechanism stands.
+
+    Attributes:
+        moves: what takes a body from its design pose to where it is seen, (4, 4), by its id.
+        roots: ids of the bodies whose free placement goes on.
+        kept: ids of the joints that place bodies as they did before.
+        edited: the coordinates (size,) at which joints stand whose definition changed, by their ids.
+        made: ids of bodies that are new: they stand where their joints have them.
+        joining: ids of joints that are new: one that closes a loop meets where its bodies are seen.
+        values: the coordinates (size,) at which new joints begin, by their ids, of those that do not where the file
+            has them.
+        following: ids of the joints that follow the input joints of their loops; None: loops that open where they are
+            designed stay so.
+    """
+
+    moves: Mapping[str, Array]
+    roots: Collection[str] = ()
+    kept: Collection[str] = ()
+    edited: Mapping[str, Array] = field(default_factory=dict)
+    made: Collection[str] = ()
+    joining: Collection[str] = ()
+    values: Mapping[str, Array] = field(default_factory=dict)
+    following: Collection[str] | None = None
+
+
+@dataclass
+class Held:
+    """What keeps bodies where they are seen.
+
+    Attributes:
+        shifts: by how much the design of bodies moves, (4, 4) in the mechanism's frame, by their ids: of those that
+            move.
+        values: the coordinates (size,) at which joints stand that were edited or begin to place bodies, by their ids.
+        seen: where bodies are seen, (4, 4), by their ids.
+        zeros: the coordinates (size,) from which joints count now, as they counted before, by their ids: of those that
+            do so from elsewhere.
+    """
+
+    shifts: dict[str, Array] = field(default_factory=dict)
+    values: dict[str, Array] = field(default_factory=dict)
+    seen: dict[str, Array] = field(default_factory=dict)
+    zeros: dict[str, Array] = field(default_factory=dict)
+
+    def coordinates(self, mechanism: Mechanism) -> dict[str, Array]:
+        """The coordinates (size,) at which the joints of the mechanism are seen, by their ids."""
+        poses = np.array([self.seen[body.id] for body in mechanism.bodies]).reshape(-1, 4, 4)
+        return {joint: value[0] for joint, value in coordinates(mechanism, poses[None]).items()}
+
+
+def hold_seen(tree: Tree, placement: Placement) -> Held:
+    """Change the design of a tree's mechanism, bodies and joint frames, so that its bodies are seen where they are."""
+    return _Holding(tree, placement).hold()
+
+
+class _Holding:
+    """Bodies' design and seen poses by id, while the tree is walked from its roots outwards."""
+
+    def __init__(self, tree: Tree, placement: Placement) -> None:
+        self.tree, self.placement = tree, placement
+        self.bodies = {body.id: body for body in reversed(tree.mechanism.bodies)}
+        self.design: dict[str | None, Array] = {None: np.eye(4)}
+        self.seen: dict[str | None, Array] = {None: np.eye(4)}
+        for own, body in self.bodies.items():
+            self.design[own] = body.pose
+            self.seen[own] = placement.moves.get(own, np.eye(4)) @ body.pose
+        self.shifts: dict[str | None, Array] = {}
+        self.values: dict[str, Array] = {}
+
+    def hold(self) -> Held:
+        closes = self.placement.following is not None
+        before = design_errors(self.tree.mechanism, self.tree) if closes else {}
+        for root in self.tree.roots:
+            self._stand(root)
+        for link in self.tree.links:
+            self._carry(link.joint, link.carrier, link.body)
+        for joint in self.tree.mechanism.joints:
+            if joint.id in self.tree.loop_joints and joint.id in self.placement.edited:
+                self._meet(joint, self.placement.edited[joint.id])
+            elif joint.id in self.tree.loop_joints and joint.id in self.placement.joining:
+                self._meet(joint, self._nearest(joint))
+        shifts = {own: shift for own, shift in self.shifts.items() if own is not None}
+        for own, shift in shifts.items():
+            self.bodies[own].pose = shift @ self.bodies[own].pose
+        seen = {own: pose for own, pose in self.seen.items() if own is not None}
+        held = Held(shifts, self.values, seen)
+        if before and (shifts or self.values):
+            self._close(held, before)
+        return held
+
+    def _close(self, held: Held, before: Mapping[str, float]) -> None:
+        """Have loops that the edit opened where they are designed be designed where they are closed."""
+        mechanism, joints = self.tree.mechanism, {joint.id: joint for joint in self.tree.mechanism.joints}
+        seen = held.coordinates(mechanism)
+        placement = self.placement
+        zeros = closed_designs(mechanism, self.tree, before, seen, placement.following or (), placement.joining)
+        poses = self.tree.forward({own: zero[None] for own, zero in zeros.items()})[0] if zeros else np.zeros(0)
+        moved: set[str | None] = set()
+        for link in self.tree.links:
+            if zeros.get(link.joint.id, np.zeros(0)).any() or link.carrier in moved:
+                moved.add(link.body)
+                pose = poses[self.tree.index[link.body]]
+                held.shifts[link.body] = pose @ inverse(self.design[link.body])
+                self.bodies[link.body].pose = pose
+        for own, zero in zeros.items():
+            joint = joints[own]
+            if zero.any():
+                held.values[own] = counted_from(joint, seen[own], zero)
+                held.zeros[own] = zero
+                joint.dofs = [dof_counted_from(joint, zero)]
+            parent, child = (np.eye(4) if end is None else self.bodies[end].pose for end in (joint.parent, joint.child))
+            joint.frame_child = inverse(child) @ parent @ joint.frame_parent
+
+    def _stand(self, root: Body) -> None:
+        """Place a root: one that is free already goes on so; another is designed where it is seen."""
+        place = self.placement
+        if root.id in place.made or not root.active:
+            self.seen[root.id] = root.pose
+        elif root.id not in place.roots:
+            self._shift(root.id, place.moves.get(root.id, np.eye(4)), None)
+
+    def _carry(self, joint: Joint, carrier: str | None, body: str) -> None:
+        place = self.placement
+        if body in place.made:
+            value = place.values.get(joint.id, joint_initial(joint))
+            self.seen[body] = self._led(self.seen[carrier], joint, carrier, value)
+        elif joint.id not in place.kept or joint.id in place.edited:
+            value = place.edited.get(joint.id)
+            self._meet(joint, self._nearest(joint) if value is None else value)
+            design = self._led(self._designed(carrier), joint, carrier, None)
+            self._shift(body, design @ inverse(self.bodies[body].pose), carrier)
+            return
+        if carrier in self.shifts:
+            self.shifts[body] = self.shifts[carrier]
+
+    def _shift(self, body: str, shift: Array, carrier: str | None) -> None:
+        """Move a body's design, as its carrier's is where that is the same."""
+        beside = self.shifts.get(carrier)
+        reach = max(1.0, *(float(np.linalg.norm(pose[body][:3, 3])) for pose in (self.design, self.seen)))
+        for same in (np.eye(4) if beside is None else beside, np.eye(4)):
+            if np.abs(shift - same).max() <= SAME * reach:
+                shift = same
+        if not np.array_equal(shift, np.eye(4)):
+            self.shifts[body] = shift
+
+    def _designed(self, body: str | None) -> Array:
+        return self.shifts[body] @ self.design[body] if body in self.shifts else self.design[body]
+
+    def _meet(self, joint: Joint, value: Array) -> None:
+        """Have the two sides of a joint meet at coordinates where its bodies are seen."""
+        self.values[joint.id] = value
+        parent, child = self.seen[joint.parent], self.seen[joint.child]
+        frame = inverse(child) @ parent @ joint.frame_parent @ joint_motion(joint, value[None])[0]
+        reach = max(1.0, float(np.linalg.norm(child[:3, 3])), float(np.linalg.norm(frame[:3, 3])))
+        if np.abs(frame - joint.frame_child).max() > SAME * reach:
+            joint.frame_child = frame
+
+    def _nearest(self, joint: Joint) -> Array:
+        """The coordinates at which a joint's sides are seen."""
+        parent, child = self.seen[joint.parent], self.seen[joint.child]
+        seen = inverse(parent @ joint.frame_parent) @ child @ joint.frame_child
+        return joint_coordinates(joint, seen[None])[0]
+
+    @staticmethod
+    def _led(carrier_pose: Array, joint: Joint, carrier: str | None, value: Array | None) -> Array:
+        """Where a joint at coordinates, None for zero, has the body that it carries."""
+        motion = np.eye(4) if value is None else joint_motion(joint, value[None])[0]
+        if joint.parent == carrier:
+            return carrier_pose @ joint.frame_parent @ motion @ inverse(joint.frame_child)
+        return carrier_pose @ joint.frame_child @ inverse(motion) @ inverse(joint.frame_parent)

@@ -1,0 +1,206 @@
+"""Left and right of a mechanism: which part mirrors which, by twins or by names, and about which plane."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..kinematics import joint_frames_world
+from ..model import Array, Mechanism, Plane
+
+#: Words and letters of names that change with the side. A lone letter counts where it stands apart: ``leg_L``,
+#: ``L hip``, ``hipL``, ``LHip``, ``LHY``, or as one of the two of a corner: ``FL``, ``rr_knee``.
+_WORDS = re.compile(r"(?P<word>left|right)", re.IGNORECASE)
+_LETTERS = re.compile(
+    r"(?<![A-Za-z])(?P<corner>[FBMHR][LR]|[LR][FBMHR]|[fbmhr][lr]|[lr][fbmhr])(?![a-z])"
+    r"|(?<![A-Za-z])(?P<apart>[LRlr])(?![A-Za-z])"
+    r"|(?<![A-Za-z])(?P<before>[LR])(?=[A-Z])"
+    r"|(?<=[a-z0-9])(?P<behind>[LR])(?![A-Za-z])"
+)
+_OTHER = {"left": "right", "right": "left", "l": "r", "r": "l"}
+
+#: Axes that lie this near (as a share of the mechanism's size) to the best plane are taken for it.
+_AS_GOOD = 1e-3
+
+
+def counterpart_names(name: str) -> list[str]:
+    """The names that a part's counterpart may have, the likeliest first: ``Left Hip`` -> ``Right Hip``."""
+    words = list(_WORDS.finditer(name))
+    places = [(m.start(), m.end()) for m in words]
+    out = []
+    if len(places) > 1:
+        out.append(_swapped(name, places))
+    out += [_swapped(name, [place]) for place in places]
+    for match in _LETTERS.finditer(name):
+        if match["corner"]:
+            out += [_swapped(name, [(k, k + 1)]) for k in (match.end() - 1, match.start()) if name[k].lower() in _OTHER]
+        else:
+            out.append(_swapped(name, [match.span()]))
+    return [each for each in dict.fromkeys(out) if each != name]
+
+
+def twin_name(name: str, taken: Collection[str]) -> str:
+    """Return the name of a twin: ``Left Hip`` -> ``Right Hip``, ``FL`` -> ``FR``; where the name has no side, with a
+    number behind it."""
+    for other in counterpart_names(name):
+        if other not in taken:
+            return other
+    stem = re.sub(r" twin( \d+)?$", "", name)
+    number, out = 1, f"{stem} twin"
+    while out in taken:
+        number += 1
+        out = f"{stem} twin {number}"
+    return out
+
+
+def _swapped(name: str, places: Sequence[tuple[int, int]]) -> str:
+    out = name
+    for start, end in reversed(places):
+        here = name[start:end]
+        other = _OTHER[here.lower()]
+        other = other.upper() if here.isupper() else other.capitalize() if here[0].isupper() else other
+        out = out[:start] + other + out[end:]
+    return out
+
+
+def pairs_by_name(names: Mapping[str, str]) -> dict[str, str]:
+    """Who mirrors whom among parts with names (id -> name), both ways round: those that are each other's."""
+    ids: dict[str, list[str]] = {}
+    for key, name in names.items():
+        ids.setdefault(name, []).append(key)
+    found: dict[str, str] = {}
+    for key, name in names.items():
+        for other in counterpart_names(name):
+            if len(ids.get(other, ())) == 1 and len(ids[name]) == 1 and key not in found and ids[other][0] not in found:
+                found[key], found[ids[other][0]] = ids[other][0], key
+    return found
+
+
+def pairs_by_twin(twins: Mapping[str, str | None]) -> dict[str, str]:
+    """Who mirrors whom among parts with twins (id -> id), both ways round: those that name each other."""
+    return {
+        key: other for key, other in twins.items() if other is not None and other != key and twins.get(other) == key
+    }
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Who mirrors whom, by id, both ways round; ``named`` are the joints that were found by their names and not as
+    twins. ``plane`` is the one between them."""
+
+    bodies: dict[str, str]
+    joints: dict[str, str]
+    named: frozenset[str]
+    plane: Plane
+
+
+def sides_of(mechanism: Mechanism, normal: Array | None = None) -> Sides:
+    """Left and right of a mechanism. Parts without a twin are matched by their names among themselves.
+
+    The plane is the mechanism's own, else the ``found_plane``, and without pairs X = 0. ``normal`` (3,) chooses another
+    direction."""
+    bodies, joints, named = _pairs(mechanism)
+    plane = mechanism.mirror_plane
+    if normal is not None:
+        pairs = _places(mechanism, bodies, joints)
+        plane = _set_at_zero(Plane(np.asarray(normal, dtype=np.float64)), pairs, _size(pairs))
+    elif plane is None:
+        plane = _plane_between(_places(mechanism, bodies, joints)) or Plane(np.eye(3)[0])
+    return Sides(bodies, joints, frozenset(named), plane)
+
+
+def side_signs(plane: Plane, points: Array, names: Sequence[str]) -> list[int]:
+    """Sides of a plane on which parts are: 1 left, -1 right, 0 between.
+
+    The names decide which side is the left one, the side of the normal where they do not tell.
+
+    Args:
+        plane: The mirror plane.
+        points: Positions of the parts, (n, 3).
+        names: Names of the parts, n.
+
+    >>> side_signs(Plane(np.eye(3)[0]), np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0]]), ["R hip", "L hip", "head"])
+    [-1, 1, 0]
+    """
+    distances = points @ plane.normal - plane.offset
+    distances[np.abs(distances) < _AS_GOOD * np.abs(distances).max(initial=0.0)] = 0.0
+    signs = np.sign(distances).astype(int)
+    if sum(sign * _said_side(name) for sign, name in zip(signs, names, strict=True)) < 0:
+        signs = -signs
+    found: list[int] = signs.tolist()
+    return found
+
+
+def _said_side(name: str) -> int:
+    """The side that a name tells: 1 left, -1 right, 0 none or both."""
+    sides = {match["word"][0].lower() for match in _WORDS.finditer(name)}
+    if not sides:
+        for match in _LETTERS.finditer(name):
+            text = match.group().lower()
+            sides.add(text[-1] if text[-1] in _OTHER else text[0])
+    return {"l": 1, "r": -1}[sides.pop()] if len(sides) == 1 else 0
+
+
+def found_plane(mechanism: Mechanism) -> Plane | None:
+    """The plane that mirrors the pairs of a mechanism best where they are designed: one of the file's own axes stands
+    square to it if that fits. None where there are no pairs, or all of them lie within one plane."""
+    bodies, joints, _named = _pairs(mechanism)
+    return _plane_between(_places(mechanism, bodies, joints)) if bodies or joints else None
+
+
+def _pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Who mirrors whom among bodies and among joints, and which of the joints were found by their names."""
+    bodies = pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
+    joints = pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
+    named = pairs_by_name({joint.id: joint.name for joint in mechanism.joints if joint.id not in joints})
+    bodies |= pairs_by_name({body.id: body.name for body in mechanism.bodies if body.id not in bodies})
+    return bodies, joints | named, named
+
+
+def _places(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str]) -> Array:
+    """Where the two of each pair are, (n, 2, 3)."""
+    points = {body.id: body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in mechanism.bodies}
+    frames = joint_frames_world(mechanism) if joints else {}
+    here = [(points[key], points[other]) for key, other in bodies.items() if key < other]
+    here += [(frames[key][:3, 3], frames[other][:3, 3]) for key, other in joints.items() if key < other]
+    return np.array(here).reshape(-1, 2, 3)
+
+
+def _size(pairs: Array) -> float:
+    return float(np.ptp(pairs.reshape(-1, 3), axis=0).max()) if len(pairs) else 0.0
+
+
+def _plane_between(pairs: Array) -> Plane | None:
+    across, size = pairs[:, 1] - pairs[:, 0], _size(pairs)
+    if size == 0.0 or np.abs(across).max() <= _AS_GOOD * size:
+        return None
+    best = np.linalg.svd(across, full_matrices=False)[2][0]
+    planes = [
+        _set_at_zero(Plane(axis), pairs, size) for axis in (*np.eye(3), best * np.sign(best[np.abs(best).argmax()]))
+    ]
+    misses = [_miss(plane, pairs) for plane in planes]
+    return next(p for p, miss in zip(planes, misses, strict=True) if miss <= min(misses) + _AS_GOOD * size)
+
+
+def _set_at_zero(plane: Plane, spread: Array, size: float) -> Plane:
+    """The plane moved between pairs of points (n, 2, 3); through the origin where that fits as well."""
+    if not len(spread):
+        return plane
+    between = replace(plane, offset=float(np.median(spread.mean(axis=1) @ plane.normal)))
+    return plane if _miss(plane, spread) <= _miss(between, spread) + _AS_GOOD * size else between
+
+
+def _miss(plane: Plane, spread: Array) -> float:
+    """By how much a plane misses to mirror pairs of points (n, 2, 3) onto each other, at the median."""
+    turned = spread[:, 0] @ plane.reflection[:3, :3] + plane.reflection[:3, 3]
+    return float(np.median(np.linalg.norm(turned - spread[:, 1], axis=1)))
+
+
+def name_list(names: Iterable[str], most: int = 8) -> str:
+    """Names for a message: the first few, and how many more."""
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(map(repr, every[:most])) + more

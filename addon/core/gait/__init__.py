@@ -1,0 +1,1 @@
+"""Gaits of Juice models: behaviors, signal network, clock, presets and live input."""

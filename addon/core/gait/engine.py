@@ -1,0 +1,373 @@
+"""What a model's own behaviours command: Juice's engine, clockworks and networks, evaluated.
+
+The rules are those of the Juice program. A ``Gait`` is compiled once from the behaviours of a mechanism
+into batches of equal nodes in topological order, so that one call evaluates a whole animation or, as
+quickly, the single frame of a live simulation.
+
+Commands leave here in the mechanism's own coordinates: radians and length units, in the sense of each
+``Dof`` (the file counts some hinges the other way round and all of them in degrees).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import naming
+from ..model import Array, Mechanism, Motion, Trajectory
+from .behaviors import (
+    BODY_PITCH,
+    BODY_ROLL,
+    BODY_YAW,
+    CONTROL_OF_AMP_MOD,
+    CONTROL_OF_SOURCE,
+    ENGINE,
+    Behaviours,
+    Clockwork,
+    ClockworkMotor,
+    Engine,
+    Network,
+)
+from .network import NODE_FUNCTIONS, TURN, Batch, Wiring, step
+from .units import GaitServos, motor_dof
+
+CONTROLS: tuple[str, ...] = tuple(CONTROL_OF_SOURCE.values())
+FEEDBACK_AXIS = {BODY_YAW: 0, BODY_PITCH: 1, BODY_ROLL: 2}
+NONE, SINE, DOUBLE_SINE, STEP, CONTINUOUS = 0, 1, 2, 3, 4
+CONTROL_LIMIT, CONTROL_REACH = 180.0, 178.0  # degrees; a control that asks for more than half a turn gets less
+
+Controls = Mapping[str, ArrayLike]
+Feedback = Mapping[str, ArrayLike]
+_NOTHING: Mapping[str, ArrayLike] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Commands:
+    """What the joints are told: joint id -> (n,). ``position`` in rad or length units, already within
+    the stops; ``velocity`` in rad/s, not clamped. A joint is in one of the two at most."""
+
+    position: dict[str, Array]
+    velocity: dict[str, Array]
+
+
+def parse_input(text: str) -> tuple[str, float]:
+    """Read ``joystick 1 y=-1`` as a control's name and value; case, spaces and punctuation in the name
+    do not matter. Raises ValueError saying what is allowed."""
+    name, separator, number = text.partition("=")
+    wanted = _letters(name)
+    for control in CONTROLS:
+        if separator and _letters(control) == wanted:
+            try:
+                value = float(number)
+            except ValueError:
+                value = math.nan
+            if not math.isfinite(value):
+                raise ValueError(f"{number.strip()!r} is not a number. Write an input as {control}=-1.")
+            return control, value
+    raise ValueError(f"{text!r} is not an input. Write NAME=VALUE with one of the names {', '.join(CONTROLS)}.")
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def feedback_angles(rotation: ArrayLike) -> Array:
+    """Yaw, pitch and roll in degrees, (..., 3), that Juice's feedback reports for body rotations (..., 3, 3).
+
+    In terms of the body's quaternion, yaw is the arc tangent of 2(wz + yz) over ww + xx - yy - zz: the
+    program takes y*z where one expects x*y. It is kept, since models were tuned against it."""
+    r = np.asarray(rotation, dtype=np.float64)
+    ahead = r[..., 0, 0]
+    yaw = np.arctan2(0.5 * (r[..., 1, 0] - r[..., 0, 1] + r[..., 1, 2] + r[..., 2, 1]), np.abs(ahead))
+    yaw = np.where(ahead < 0.0, math.pi - yaw, yaw)
+    pitch = np.arctan2(r[..., 2, 1], np.abs(r[..., 2, 2]))
+    roll = np.arcsin(np.clip(-r[..., 2, 0], -1.0, 1.0))
+    return np.degrees(np.stack([yaw, pitch, roll], axis=-1))
+
+
+def servo_names(mechanism: Mechanism) -> dict[str, str]:
+    """The name of every servo that a gait can command, unlike any other's, by the id of its joint."""
+    names = naming.servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
+    return {joint: own[0] for joint, own in names.items() if len(own) == 1}
+
+
+def gait_of(mechanism: Mechanism) -> Gait | None:
+    """The gait of a mechanism; None where its behaviours command no joint."""
+    gait = Gait(mechanism)
+    return gait if gait.joints else None
+
+
+_CLOCKWORK_FUNCTIONS: dict[int, Callable[[Array], Array]] = {
+    SINE: np.sin,
+    DOUBLE_SINE: lambda angle: np.sin(2.0 * angle),
+    STEP: step,
+    CONTINUOUS: np.degrees,
+}
+
+
+class _Columns:
+    """Motors of clockworks as columns of numbers, to be evaluated together."""
+
+    def __init__(self, motors: list[tuple[Any, ...]]) -> None:
+        self.count = len(motors)
+        offset, scale, rows, modulation, extra = zip(*motors, strict=True) if motors else ((),) * 5
+        self.offset, self.scale, self.extra = (np.array(x, dtype=np.float64)[:, None] for x in (offset, scale, extra))
+        self.rows, self.modulation = (np.array(x, dtype=np.intp) for x in (rows, modulation))
+
+    def scaled(self, state: Array, values: Array) -> Array:
+        return self.offset + values * (self.scale * state[self.modulation])
+
+
+class _Sum:
+    """Adds up commands that go to the same joint."""
+
+    def __init__(self, joints: list[str]) -> None:
+        self.joints = list(dict.fromkeys(joints))
+        place = {joint: number for number, joint in enumerate(self.joints)}
+        places = np.array([place[joint] for joint in joints], dtype=np.intp)
+        self.order = np.argsort(places, kind="stable")
+        self.firsts = np.searchsorted(places[self.order], np.arange(len(self.joints)))
+
+    def __call__(self, commands: Array) -> Array:
+        return np.add.reduceat(commands[self.order], self.firsts, axis=0) if self.joints else commands[:0]
+
+
+class Gait:
+    """The behaviours of a mechanism, ready to be evaluated.
+
+    ``controls``: the inputs that change what some joint is told, in the order of ``CONTROLS``;
+    ``feedback_bodies``: ids of the bodies whose orientation does; ``joints``: ids of the joints that get
+    commands, in the order of the mechanism; ``held`` and ``spun``: those of them that are told positions and those that
+    are told velocities."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
+        self.mechanism = mechanism
+        self.engine: Engine = behaviours.engine
+        self._without_type = SINE if behaviours.sine_without_type else NONE
+        self._poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
+        self._dofs = {joint.id: motor_dof(joint) for joint in reversed(mechanism.joints)}
+        self._row_of: dict[tuple[Any, ...], int] = {}
+        self._begin: list[float] = []
+        self._engine_motors: dict[int, list[tuple[str, tuple[Any, ...]]]] = defaultdict(list)
+        self._input_motors: list[tuple[str, tuple[Any, ...]]] = []
+        self._motor_nodes: dict[bool, list[tuple[str, int]]] = {False: [], True: []}
+        batches: dict[tuple[int, str], Batch] = {}
+        for number, item in enumerate(behaviours.items):
+            if item.enabled and isinstance(item, Clockwork):
+                self._add_clockwork(item)
+            elif item.enabled and isinstance(item, Network):
+                self._add_network(item, number, batches)
+        self._finish(batches)
+
+    # ------------------------------------------------------------------ compiling
+
+    def _row(self, *key: Any, begin: float = 0.0) -> int:
+        """The row of the state that holds a signal or a node's value."""
+        if key not in self._row_of:
+            self._row_of[key] = len(self._begin)
+            self._begin.append(begin)
+        return self._row_of[key]
+
+    def _signal(self, source: int, body: str | None, levelled: bool) -> int:
+        """The row of a motion source. Networks take pitch and roll ``levelled`` by each other."""
+        if source == ENGINE:
+            return self._row("engine")
+        if source in CONTROL_OF_SOURCE:
+            return self._row("control", CONTROL_OF_SOURCE[source])
+        if source in FEEDBACK_AXIS and body in self._poses:
+            return self._row("feedback", body, FEEDBACK_AXIS[source], levelled)
+        return self._row("zero")
+
+    def _add_clockwork(self, item: Clockwork) -> None:
+        if item.source != ENGINE and item.source not in CONTROL_OF_SOURCE and item.source not in FEEDBACK_AXIS:
+            return
+        for motor in item.motors:
+            dof = self._dofs.get(motor.joint or "")
+            if not motor.enabled or dof is None or motor.joint is None:
+                continue
+            if item.source == ENGINE:
+                motion = self._without_type if motor.motion is None else motor.motion
+                if motion in _CLOCKWORK_FUNCTIONS and not (motion == CONTINUOUS and dof.kind == "rotation"):
+                    self._engine_motors[motion].append((motor.joint, self._engine_motor(item, motor)))
+            else:
+                self._input_motors.append((motor.joint, self._input_motor(item, motor)))
+
+    def _modulation(self, item: Clockwork) -> int:
+        control = CONTROL_OF_AMP_MOD.get(item.amp_mod)
+        return self._row("control", control) if control else self._row("one", begin=1.0)
+
+    def _engine_motor(self, item: Clockwork, motor: ClockworkMotor) -> tuple[Any, ...]:
+        engine, phase = self._signal(ENGINE, None, False), math.radians(motor.phase)
+        if motor.motion == CONTINUOUS:  # neither amplitude nor gain has a say
+            return motor.offset, 1.0, engine, self._row("one", begin=1.0), phase
+        return motor.offset, motor.amplitude * item.gain / 100.0, engine, self._modulation(item), phase
+
+    def _input_motor(self, item: Clockwork, motor: ClockworkMotor) -> tuple[Any, ...]:
+        signal = self._signal(item.source, item.feedback_body, False)
+        if item.source in FEEDBACK_AXIS:
+            return motor.offset, item.gain / 100.0, signal, self._modulation(item), math.inf
+        scale = motor.amplitude * item.gain / 100.0
+        return motor.offset, scale, signal, self._modulation(item), CONTROL_LIMIT
+
+    def _add_network(self, item: Network, number: int, batches: dict[tuple[int, str], Batch]) -> None:
+        wiring = Wiring(item)
+        needed: set[str] = set()
+        for key, node in wiring.nodes.items():
+            dof = self._dofs.get(node.joint or "") if node.kind == "motor" else None
+            if dof is None or node.joint is None or not wiring.depth.get(key):
+                continue
+            if node.velocity and dof.kind != "rotation":
+                continue
+            needed |= wiring.needed_for(key)
+            self._motor_nodes[node.velocity].append((node.joint, self._row("node", number, key)))
+        for key in wiring.nodes:
+            if key in needed:
+                self._add_node(wiring, number, key, batches)
+
+    def _add_node(self, wiring: Wiring, number: int, key: str, batches: dict[tuple[int, str], Batch]) -> None:
+        node, depth = wiring.nodes[key], wiring.depth[key]
+        row = self._row("node", number, key)
+        edges = [(self._row("node", number, source), factor) for source, factor in wiring.inputs[key]]
+        if node.kind == "source":  # begins with its signal, as if by one more edge
+            edges.append((self._signal(node.source, node.body, True), 1.0))
+        if edges:
+            batch = batches.setdefault((depth, node.kind), Batch(node.kind))
+            batch.add(row, edges, NODE_FUNCTIONS[node.kind][1](node))
+        else:
+            self._begin[row] = {"constant": node.value, "multiply": 1.0}.get(node.kind, 0.0)
+
+    def _finish(self, batches: dict[tuple[int, str], Batch]) -> None:
+        self._run = [batches[key].compiled() for key in sorted(batches)]
+        listened = {key[1] for key in self._row_of if key[0] == "control"}
+        self.controls = [name for name in CONTROLS if name in listened]
+        heard = {key[1] for key in self._row_of if key[0] == "feedback"}
+        self._design = {body: feedback_angles(self._poses[body][:3, :3]) for body in heard}
+        self.feedback_bodies = [body for body in dict.fromkeys(b.id for b in self.mechanism.bodies) if body in heard]
+
+        self._slices: list[tuple[slice, Callable[[Array], Array]]] = []
+        engine_motors: list[tuple[str, tuple[Any, ...]]] = []
+        for motion, motors in self._engine_motors.items():
+            self._slices.append(
+                (slice(len(engine_motors), len(engine_motors) + len(motors)), _CLOCKWORK_FUNCTIONS[motion])
+            )
+            engine_motors += motors
+        self._by_engine = _Columns([columns for _, columns in engine_motors])
+        self._by_input = _Columns([columns for _, columns in self._input_motors])
+        self._position_rows, self._velocity_rows = (
+            np.array([row for _, row in self._motor_nodes[velocity]], dtype=np.intp) for velocity in (False, True)
+        )
+        self._velocity_sum = _Sum([joint for joint, _ in self._motor_nodes[True]])
+        positioned = [*engine_motors, *self._input_motors, *self._motor_nodes[False]]
+        self._position_sum = _Sum([joint for joint, _ in positioned])
+        self.spun = self._velocity_sum.joints
+        self.held = [joint for joint in self._position_sum.joints if joint not in self.spun]
+        self._kept = np.array([joint not in self.spun for joint in self._position_sum.joints], dtype=bool)
+        self._to_held = GaitServos.of([self._dofs[joint] for joint in self.held])
+        self._to_spun = GaitServos.of([self._dofs[joint] for joint in self.spun])
+        commanded = {*self._position_sum.joints, *self._velocity_sum.joints}
+        self.joints = [joint for joint in dict.fromkeys(j.id for j in self.mechanism.joints) if joint in commanded]
+
+    # ------------------------------------------------------------------ evaluating
+
+    def phase(self, times: ArrayLike, speed_factor: float | None = None) -> Array:
+        """Engine phase (rad) at times (n,) in seconds since the start: (n,).
+
+        The program keeps it within one turn, (0, 2 pi], but never turns it up: an engine that runs
+        backwards has an ever more negative phase."""
+        engine = self.engine
+        factor = engine.speed_factor if speed_factor is None else speed_factor
+        running = np.maximum(np.asarray(times, dtype=np.float64) - engine.pose_delay, 0.0)
+        start = _keep_in_turn(np.asarray(math.radians(engine.pose_phase)))
+        return _keep_in_turn(start + TURN * (engine.standard_speed / 60.0 * factor * running))
+
+    def evaluate(self, phase: ArrayLike, controls: Controls = _NOTHING, feedback: Feedback = _NOTHING) -> Commands:
+        """Commands at engine phases (n,) in radians.
+
+        ``controls``: name -> number or (n,), 0 where not given; ``feedback``: body id -> yaw, pitch, roll in
+        degrees, (3,) or (n, 3), the design orientation where not given. Raises ValueError for a control
+        that does not exist; one that this gait does not listen to has no effect."""
+        unknown = [name for name in controls if name not in CONTROLS]
+        if unknown:
+            raise ValueError(
+                f"There is no control {unknown[0]!r}. The controls are {', '.join(CONTROLS)}; "
+                f"this model listens to {', '.join(self.controls) or 'none of them'}."
+            )
+        position, velocity = self.rows(np.atleast_1d(np.asarray(phase, dtype=np.float64)), controls, feedback)
+        return Commands(dict(zip(self.held, position, strict=True)), dict(zip(self.spun, velocity, strict=True)))
+
+    def rows(self, angle: Array, controls: Controls = _NOTHING, feedback: Feedback = _NOTHING) -> tuple[Array, Array]:
+        """Return the commands at engine phases as rows, positions of the joints ``held`` and velocities of those
+        ``spun``: (joints, n) each."""
+        state = self._signals(angle, controls, feedback)
+        for run in self._run:
+            run(state)
+        wanted = self._engine_commands(state, angle), self._input_commands(state), state[self._position_rows]
+        position = self._to_held.position(self._position_sum(np.concatenate(wanted))[self._kept])
+        return position, self._to_spun.sign * self._velocity_sum(state[self._velocity_rows])
+
+    def _signals(self, angle: Array, controls: Controls, feedback: Feedback) -> Array:
+        state = np.repeat(np.array(self._begin)[:, None], len(angle), axis=1)
+        for key, row in self._row_of.items():
+            if key[0] == "engine":
+                state[row] = np.degrees(angle)
+            elif key[0] == "control":
+                state[row] = controls.get(key[1], 0.0)
+            elif key[0] == "feedback":
+                _, body, axis, levelled = key
+                ypr = np.asarray(feedback.get(body, self._design[body]), dtype=np.float64)
+                state[row] = ypr[..., axis]
+                if levelled and axis:
+                    state[row] *= np.cos(np.radians(ypr[..., 3 - axis]))
+        return state
+
+    def _engine_commands(self, state: Array, angle: Array) -> Array:
+        motors = self._by_engine
+        own = motors.extra + angle
+        own = np.where(own > TURN, own - TURN, own)
+        for part, function in self._slices:
+            own[part] = function(own[part])
+        return motors.scaled(state, own)
+
+    def _input_commands(self, state: Array) -> Array:
+        motors = self._by_input
+        wanted = motors.scaled(state, state[motors.rows])
+        return np.where(np.abs(wanted) > motors.extra, np.copysign(CONTROL_REACH, wanted), wanted)
+
+    def motion(
+        self,
+        times: ArrayLike,
+        controls: Controls = _NOTHING,
+        name: str = "Gait",
+        feedback: Feedback = _NOTHING,
+        speed_factor: float | None = None,
+    ) -> Motion:
+        """The gait baked at times (n,) in seconds, one trajectory per commanded joint."""
+        at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        values = self.servo_values(self.evaluate(self.phase(at, speed_factor), controls, feedback), at)
+        names = servo_names(self.mechanism)
+        return Motion(name, [Trajectory(names[joint], at.copy(), values[joint]) for joint in self.joints])
+
+    def servo_values(self, commands: Commands, times: Array) -> dict[str, Array]:
+        """Commands at times (n,) in seconds as servo positions (n,), by joint id.
+
+        Joints that are told a velocity start at their position and turn by its integral (trapezoid rule)."""
+        values = dict(commands.position)
+        for joint, speed in commands.velocity.items():
+            dof = self._dofs[joint]
+            assert dof is not None
+            turned = np.cumsum(np.diff(times) * (speed[1:] + speed[:-1]) / 2.0)
+            values[joint] = dof.position + np.concatenate([[0.0], turned])[: len(times)]
+        return values
+
+
+def _keep_in_turn(angle: Array) -> Array:
+    return angle - TURN * np.maximum(np.ceil(angle / TURN) - 1.0, 0.0)

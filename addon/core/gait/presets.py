@@ -1,0 +1,206 @@
+"""Input presets of a gait: which values of its inputs let a mechanism stand, walk forward, backward or turn.
+
+They are found by trying: for each setting of the inputs the bodies are posed over one turn of the engine with the root
+body held, and the motion of the ground below is fitted to the points that touch it. Nothing slips and nothing weighs
+anything here, so the figures tell directions rather than speeds.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bounds import half_extent
+from ..kinematics import initial_coordinates, spanning_tree
+from ..model import Array, Mechanism, Shape
+from ..transforms import inverse
+from ..up_axis import upright_turn
+from .engine import Gait, gait_of
+
+#: The presets in the order in which they are offered.
+PRESETS = STAND, FORWARD, BACKWARD, TURN_LEFT, TURN_RIGHT = "STAND", "FORWARD", "BACKWARD", "TURN_LEFT", "TURN_RIGHT"
+
+#: Values of inputs by their names; all others are 0.
+Inputs = dict[str, float]
+
+#: Samples of a turn of the engine, and the shortest and longest time (s) that is taken for one.
+_SAMPLES, _SHORTEST, _LONGEST = 48, 0.25, 20.0
+#: Height above the lowest point, as a share of the mechanism's size, at which a point bears 1/e of the weight.
+_TOUCH = 0.004
+#: The same height in these units, above which points bear nothing.
+_WEIGHTLESS = 12.0
+#: Points on each rim of a cylinder, and the time (s) over which wheels are turned.
+_RIM, _MOMENT = 24, 1e-3
+#: Size per second, or half of the angle in rad per second, below which a mechanism stands.
+_STILL = 0.02
+#: Of the fastest setting's speed, what is enough for one with fewer inputs.
+_ENOUGH = 0.5
+
+
+@dataclass(frozen=True)
+class Travel:
+    """Mean motion of a mechanism over the ground: to its right and forward (the file's +Y) in sizes per second,
+    and turning to the left in rad/s."""
+
+    right: float
+    forward: float
+    turn: float
+
+    @property
+    def speed(self) -> float:
+        """The whole motion as one number, in which a turn by 1 rad counts as half of the size."""
+        return float(np.hypot(np.hypot(self.right, self.forward), 0.5 * self.turn))
+
+
+#: The share of a travel that makes it one of each preset's, and the least that this has to be of the whole: what turns
+#: may go forward too, as a car does.
+_SHARES: dict[str, tuple[Callable[[Travel], float], float]] = {
+    FORWARD: (lambda travel: travel.forward, 0.7),
+    BACKWARD: (lambda travel: -travel.forward, 0.7),
+    TURN_LEFT: (lambda travel: 0.5 * travel.turn, 0.4),
+    TURN_RIGHT: (lambda travel: -0.5 * travel.turn, 0.4),
+}
+
+
+def input_presets(mechanism: Mechanism) -> dict[str, Inputs]:
+    """Return the presets that the gait of a mechanism has, in the order of ``PRESETS``, and the inputs of each.
+
+    A mechanism whose gait reads no input has none. A preset that no setting of one or two inputs comes to is left out.
+    """
+    gait = gait_of(mechanism)
+    if gait is None or not gait.controls:
+        return {}
+    trial = Trial(gait)
+    tried: list[tuple[Inputs, Travel]] = []
+    found: dict[str, Inputs] = {}
+    for count in range(min(len(gait.controls), 2) + 1):
+        tried += [(inputs, trial.travel(inputs)) for inputs in _settings(gait.controls, count)]
+        standing = [inputs for inputs, travel in tried if travel.speed < _STILL]
+        found = {STAND: standing[0]} if standing else {}
+        found |= {name: inputs for name, way in _SHARES.items() if (inputs := _best(tried, *way)) is not None}
+        if len(found) == len(PRESETS):
+            break
+    return found
+
+
+def _settings(controls: Sequence[str], count: int) -> Iterator[Inputs]:
+    """All settings of ``count`` inputs at either end."""
+    for names in itertools.combinations(controls, count):
+        for values in itertools.product((-1.0, 1.0), repeat=count):
+            yield dict(zip(names, values, strict=True))
+
+
+def _best(tried: Sequence[tuple[Inputs, Travel]], share: Callable[[Travel], float], least: float) -> Inputs | None:
+    """The fastest setting of whose travel at least this much is the share, or one with fewer inputs that is enough."""
+    fit = [(share(travel), each) for each, travel in tried if share(travel) >= max(_STILL, least * travel.speed)]
+    if not fit:
+        return None
+    enough = _ENOUGH * max(speed for speed, _inputs in fit)
+    return min(fit, key=lambda entry: (entry[0] < enough, len(entry[1]), -entry[0]))[1]
+
+
+class Trial:
+    """A gait to be tried: which way its mechanism goes at which inputs."""
+
+    def __init__(self, gait: Gait) -> None:
+        self.gait = gait
+        self._tree = spanning_tree(gait.mechanism)
+        self._rest = initial_coordinates(gait.mechanism)
+        self._up = upright_turn(gait.mechanism)
+        self._bodies, self._points, self._radii = _extremes(gait.mechanism)
+        rest = self._tree.forward(self._rest)[0, self._bodies] @ self._points[..., None]
+        self.size = float(np.linalg.norm(np.ptp(rest[:, :3, 0], axis=0))) if len(rest) else 0.0
+        rate = abs(gait.engine.standard_speed * gait.engine.speed_factor) / 60.0
+        self._seconds = float(np.clip(1.0 / rate, _SHORTEST, _LONGEST)) if rate > 0.0 else 1.0
+
+    def travel(self, inputs: Inputs) -> Travel:
+        """Return how the mechanism goes over a turn of the engine at some inputs."""
+        if self.size <= 0.0 or not self._tree.roots:
+            return Travel(0.0, 0.0, 0.0)
+        times = self.gait.engine.pose_delay + np.linspace(0.0, self._seconds, _SAMPLES + 1)
+        commands = self.gait.evaluate(self.gait.phase(times), inputs)
+        held = self._rest | commands.position
+        poses = self._up @ self._tree.forward(held, len(times))
+        heights = np.einsum("npk,pk->np", poses[:-1, self._bodies, 2], self._points) - self._radii
+        heights -= heights.min(axis=1, keepdims=True)
+        near = heights.min(axis=0) < _WEIGHTLESS * _TOUCH * self.size
+        bodies, weights = self._bodies[near], np.exp(-heights[:, near] / (_TOUCH * self.size))
+        places = np.einsum("npij,pj->npi", poses[:-1, bodies], self._points[near])
+        places[..., 2] -= self._radii[near]
+        # wheels turn too far between two samples for their points to be followed: they get a time of their own
+        spun = {joint: self._rest[joint][:, 0] + _MOMENT * speed for joint, speed in commands.velocity.items()}
+        ends = [(poses[1:], self._seconds / _SAMPLES)]
+        if spun:
+            ends.append((self._up @ self._tree.forward(held | spun, len(times))[:-1], _MOMENT))
+        back = inverse(poses[:-1])
+        velocity = np.zeros_like(places)
+        for after, time in ends:
+            moves = (after @ back)[:, bodies]
+            velocity += (np.einsum("npij,npj->npi", moves, places) - places) / time
+        twists = _twists(places[..., :2], velocity[..., :2], weights)
+        return _mean(twists, self.size, self._seconds)
+
+
+def _extremes(mechanism: Mechanism) -> tuple[NDArray[np.intp], Array, Array]:
+    """Points that may touch the ground: the places of their bodies (n,), where they are there (n, 4), and the radius of
+    the ball around each (n,)."""
+    bodies: list[int] = []
+    points: list[Array] = []
+    radii: list[float] = []
+    for number, body in enumerate(mechanism.bodies):
+        for shape in body.shapes if body.active and body.collidable else ():
+            if shape.collision and shape.type != "plane":
+                own, radius = _shape_extremes(shape)
+                bodies += [number] * len(own)
+                points += [shape.pose @ point for point in _homogeneous(own)]
+                radii += radius
+    return np.array(bodies, dtype=np.intp), np.array(points).reshape(-1, 4), np.array(radii)
+
+
+def _shape_extremes(shape: Shape) -> tuple[Array, list[float]]:
+    """Points (n, 3) of a shape, and the radius of the ball around each, which together reach as far as it does."""
+    size = shape.size
+    if shape.type in {"sphere", "hemisphere"}:
+        return np.zeros((1, 3)), [size["radius"]]
+    if shape.type == "capsule":
+        return np.array([[0.0, 0.0, end * size["length"] / 2.0] for end in (-1, 1)]), [size["radius"]] * 2
+    if shape.type == "multi_sphere" and shape.spheres:
+        balls = np.array(shape.spheres)
+        return balls[:, 1:], balls[:, 0].tolist()
+    if shape.type == "cylinder":
+        angles = np.linspace(0.0, 2.0 * np.pi, _RIM, endpoint=False)
+        ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(_RIM)], axis=1) * size["radius"]
+        return np.concatenate([ring + [0.0, 0.0, end * size["length"] / 2.0] for end in (-1, 1)]), [0.0] * 2 * _RIM
+    return half_extent(shape, np.eye(3)) * list(itertools.product((-1.0, 1.0), repeat=3)), [0.0] * 8
+
+
+def _homogeneous(points: Array) -> Array:
+    return np.concatenate([points, np.ones((*points.shape[:-1], 1))], axis=-1)
+
+
+def _twists(places: Array, velocity: Array, weights: Array) -> Array:
+    """The motion of the body over the ground, (n, 3): velocity in x and y and angular velocity, such that points at
+    places (n, points, 2) with velocities (n, points, 2) in the body stand on the ground as well as they can: least
+    squares, and of equals the one that turns least."""
+    rows = np.zeros((*places.shape, 3))
+    rows[..., 0, 0] = rows[..., 1, 1] = 1.0
+    rows[..., 0, 2], rows[..., 1, 2] = -places[..., 1], places[..., 0]
+    normal = np.einsum("np,npik,npil->nkl", weights, rows, rows, optimize=True)
+    right = -np.einsum("np,npik,npi->nk", weights, rows, velocity, optimize=True)
+    return np.einsum("nkl,nl->nk", np.linalg.pinv(normal, rcond=1e-9, hermitian=True), right)
+
+
+def _mean(twists: Array, size: float, seconds: float) -> Travel:
+    """The mean travel of twists (n, 3) that follow one another over some seconds, in the axes at their middle."""
+    step = seconds / len(twists)
+    heading = (np.cumsum(twists[:, 2]) - 0.5 * twists[:, 2]) * step
+    turn = float(twists[:, 2].mean())
+    heading -= 0.5 * turn * seconds
+    cos, sin = np.cos(heading), np.sin(heading)
+    right = float((cos * twists[:, 0] - sin * twists[:, 1]).mean())
+    forward = float((sin * twists[:, 0] + cos * twists[:, 1]).mean())
+    return Travel(right / size, forward / size, turn)

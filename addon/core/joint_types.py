@@ -1,0 +1,84 @@
+"""The types of joints that people choose from, and the degrees of freedom that each is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .model import DOF_SIZE, Array, Dof
+from .transforms import frame_with_z
+
+_X, _Y, _Z = np.eye(3)
+
+
+def _turn(axis: np.ndarray) -> Dof:
+    return Dof("rotation", axis.copy())
+
+
+def _slide(axis: np.ndarray) -> Dof:
+    return Dof("translation", axis.copy())
+
+
+_TYPES: dict[str, Callable[[], list[Dof]]] = {
+    "revolute": lambda: [_turn(_Z)],
+    "prismatic": lambda: [_slide(_Z)],
+    "cylindrical": lambda: [_slide(_Z), _turn(_Z)],
+    "screw": lambda: [Dof("screw", _Z.copy(), pitch=0.01)],
+    "universal": lambda: [_turn(_Z), _turn(_X)],
+    "euler": lambda: [_turn(_Z), _turn(_Y), _turn(_X)],
+    "ball": lambda: [Dof("ball", _Z.copy())],
+    "planar": lambda: [_slide(_X), _slide(_Y), _turn(_Z)],
+    "translational": lambda: [_slide(_X), _slide(_Y), _slide(_Z)],
+    "weld": list,
+    "free": lambda: [Dof("free", _Z.copy())],
+}
+JOINT_TYPES = tuple(_TYPES)
+
+
+def dofs_of_type(type_: str) -> list[Dof]:
+    """Fresh degrees of freedom of a joint type, with Z of the joint's frame as its main axis: hinges turn about it,
+    slides go along it, planes are square to it. ValueError for a name that is none of ``JOINT_TYPES``."""
+    if type_ not in _TYPES:
+        raise ValueError(f"there is no joint type {type_!r}; choose one of {', '.join(JOINT_TYPES)}")
+    return _TYPES[type_]()
+
+
+def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
+    """The degrees of freedom of a joint that becomes another type. Its main axis stays where it is: a hinge about X
+    becomes a cylinder along X. What goes on in the new ones as in the old keeps motor, stops, springs and start: about
+    or along the same axis where there is such a one, else kind by kind, in their order."""
+    out = dofs_of_type(type_)
+    if [dof.kind for dof in out] == [dof.kind for dof in dofs] and len(out) < 2:
+        return list(dofs)
+    turn = frame_with_z(_main_axis(dofs))
+    for dof in out:
+        if DOF_SIZE[dof.kind] == 1:
+            dof.axis = turn @ dof.axis
+    left, places = list(dofs), list(range(len(out)))
+    for is_like in (_have_one_axis, lambda old, dof: True):
+        for number in list(places):
+            dof = out[number]
+            like = next((old for old in left if old.kind == dof.kind and is_like(old, dof)), None)
+            if like is not None:
+                left = [old for old in left if old is not like]
+                places.remove(number)
+                out[number], like.axis = like, dof.axis
+    return out
+
+
+def _have_one_axis(one: Dof, other: Dof) -> bool:
+    return DOF_SIZE[one.kind] > 1 or float(one.axis @ other.axis) > 1.0 - 1e-6
+
+
+def _main_axis(dofs: list[Dof]) -> Array:
+    """Return what Z of ``dofs_of_type`` is of a joint as it stands, (3,) in its frame: the axis of its first turn; of a
+    lone slide that one, of two what is square to them, else Z."""
+    turns = [dof.axis for dof in dofs if dof.kind in {"rotation", "screw"}]
+    slides = [dof.axis for dof in dofs if dof.kind == "translation"]
+    if turns:
+        return turns[0]
+    if len(slides) == 1:
+        return slides[0]
+    across = np.cross(slides[0], slides[1]) if len(slides) == 2 else _Z
+    return across if np.linalg.norm(across) > 1e-9 else _Z

@@ -1,0 +1,459 @@
+"""Where the bodies are: the spanning tree of a mechanism, forward kinematics and its inverse by joint.
+
+A mechanism is a graph. ``spanning_tree`` walks it breadth first from one root per connected part and
+tells which joints close loops; ``Tree.forward`` poses all bodies for many sets of coordinates at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
+from .record_utils import HERE
+from .transforms import frame_with_z, inverse, rotation_matrix, rotation_vector
+
+#: Poses that are worked out together: more fall out of the processor's cache, fewer cost more calls.
+_BLOCK = 2048
+
+
+#: Noted in a joint's ``extra`` where its file has it for closing a loop.
+CLOSES_LOOP = "closes_loop"
+#: Two sides of a joint that differ by less, in lengths and as rotations, are one.
+CLOSED = 1e-7
+
+
+@dataclass(frozen=True)
+class Link:
+    """How a body hangs in the tree: by which joint, from which body, and whether the joint points
+    the other way (its ``child`` is the body nearer to the root)."""
+
+    joint: Joint
+    body: str
+    carrier: str | None
+    against: bool
+
+
+@dataclass
+class Tree:
+    """A spanning tree. ``links`` come parents first; ``roots`` are the bodies without a link."""
+
+    mechanism: Mechanism
+    roots: list[Body]
+    links: list[Link]
+    loop_joints: set[str]
+    index: dict[str, int] = field(default_factory=dict)  # body id -> its place in mechanism.bodies
+
+    def forward(self, coordinates: Mapping[str, Array], poses: int = 1, root_poses: Array | None = None) -> Array:
+        """World pose of every body, shape (poses, bodies, 4, 4), in the order of the mechanism.
+
+        ``coordinates`` maps joint ids to arrays of shape (poses,) or (poses, size of the joint);
+        joints that it does not name stay at zero. ``root_poses``, shape (poses, roots, 4, 4) or
+        (roots, 4, 4), moves the roots from where they were designed. Bodies are relative to their
+        joints as the file says; a root stands at its design pose."""
+        # all poses of a number stand side by side; of a large array that is not asked to be zero the system gives large
+        # pages, which come several times as fast
+        world = np.empty((len(self.mechanism.bodies), 4, 4, poses))
+        world[:, 3], world[:, 3, 3] = 0.0, 1.0
+        roots = None if root_poses is None else np.broadcast_to(root_poses, (poses, *root_poses.shape[-3:]))
+        carries = self._carries(coordinates)
+        for first in range(0, poses, _BLOCK):
+            part = slice(first, min(first + _BLOCK, poses))
+            self._forward_block(world[..., part], carries, None if roots is None else roots[part], part)
+        placed = {*(self.index[root.id] for root in self.roots), *(carry.body for carry in carries)}
+        world[[at for at in range(len(world)) if at not in placed], :3] = 0.0  # a second body of one id
+        return world.transpose(3, 0, 1, 2)
+
+    def _carries(self, coordinates: Mapping[str, Array]) -> list[Carry]:
+        """The way to every body that is carried."""
+        rest = {at: HERE for at in (-1, *(self.index[root.id] for root in self.roots))}
+        out = []
+        for link in self.links:
+            ends = -1 if link.carrier is None else self.index[link.carrier], self.index[link.body]
+            out.append(Carry.by(link.joint, coordinates.get(link.joint.id), rest[ends[0]], ends, link.against))
+            rest[ends[1]] = out[-1].rest.pose
+        return out
+
+    def _forward_block(self, world: Array, carries: list[Carry], roots: Array | None, part: slice) -> None:
+        """Fill in a block of poses, small enough to stay in the processor's cache. What carries nothing more is let go:
+        what comes next takes its place there."""
+        frames = {-1: Frames.at(np.eye(4)[None])}
+        last = {carry.carrier: number for number, carry in enumerate(carries)}
+        for number, root in enumerate(self.roots):
+            at = self.index[root.id]
+            poses = root.pose[None] if roots is None else roots[:, number]
+            world[at, :3] = poses[:, :3].transpose(1, 2, 0)
+            if at in last:
+                frames[at] = Frames.at(poses)
+        for number, carry in enumerate(carries):
+            own = carry.through(frames[carry.carrier], part)
+            carry.rest.of(own).put(world[carry.body])
+            if last[carry.carrier] == number:
+                del frames[carry.carrier]
+            if carry.body in last:
+                frames[carry.body] = own
+
+
+def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[str, float] = ()) -> Tree:
+    """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop. Joints that their
+    file has for closing loops place a body only where no other joint does.
+
+    The root of a connected part is what is joined to the world, else the one body that no joint claims as its
+    child, else, and always where joints are not directed, the heaviest body: of equals the one with the most joints,
+    then the first in the file. Before all of these comes a body (id) of ``placed_roots``: where these are told with
+    ranks, one of the highest."""
+    index: dict[str, int] = {}
+    for number, body in enumerate(mechanism.bodies):
+        index.setdefault(body.id, number)
+    touching: dict[str | None, list[Joint]] = {body_id: [] for body_id in index}
+    touching[None] = []
+    for joint in mechanism.joints:
+        if joint.active and joint.parent in touching and joint.child in touching and joint.parent != joint.child:
+            touching[joint.parent].append(joint)
+            touching[joint.child].append(joint)
+
+    placed: set[str | None] = {None}
+    used: set[str] = set()
+    links: list[Link] = []
+    loops: set[str] = set()
+
+    def grow(start: str | None) -> None:
+        queue, late = deque([start]), deque[tuple[str | None, Joint]]()
+        while queue or late:
+            if queue:
+                body = queue.popleft()
+                early = [joint for joint in touching[body] if not joint.extra.get(CLOSES_LOOP)]
+                late += [(body, joint) for joint in touching[body] if joint.extra.get(CLOSES_LOOP)]
+            else:
+                body, joint = late.popleft()
+                early = [joint]
+            for joint in early:
+                if joint.id in used:
+                    continue
+                used.add(joint.id)
+                other = joint.child if joint.parent == body else joint.parent
+                if other in placed:
+                    loops.add(joint.id)
+                    continue
+                placed.add(other)
+                assert other is not None
+                links.append(Link(joint, other, body, against=joint.child == body))
+                queue.append(other)
+
+    grow(None)
+    roots = []
+    for part in _parts(mechanism, touching, placed):
+        root = _choose_root(part, touching, mechanism.directed, placed_roots)
+        roots.append(root)
+        placed.add(root.id)
+        if touching[root.id]:
+            grow(root.id)
+    return Tree(mechanism, roots, links, loops, index)
+
+
+def _parts(mechanism: Mechanism, touching: dict[str | None, list[Joint]], placed: set[str | None]) -> list[list[Body]]:
+    """The connected parts of what is not placed yet, each in file order."""
+    part_of: dict[str, int] = {}
+    parts: list[list[Body]] = []
+    for body in mechanism.bodies:
+        if body.id in placed:
+            continue
+        if body.id not in part_of:
+            number = len(parts)
+            parts.append([])
+            part_of[body.id] = number
+            stack = [body.id]
+            while stack:
+                here = stack.pop()
+                for joint in touching[here]:
+                    for other in (joint.parent, joint.child):
+                        if other is not None and other not in part_of:
+                            part_of[other] = number
+                            stack.append(other)
+        parts[part_of[body.id]].append(body)
+    return parts
+
+
+def _choose_root(
+    part: list[Body],
+    touching: dict[str | None, list[Joint]],
+    directed: bool,
+    placed_roots: Collection[str] | Mapping[str, float],
+) -> Body:
+    if isinstance(placed_roots, Mapping):
+        highest = max((placed_roots[body.id] for body in part if body.id in placed_roots), default=None)
+        part = [body for body in part if placed_roots.get(body.id) == highest]
+    else:
+        part = [body for body in part if body.id in placed_roots][:1] or part
+    if len(part) == 1:
+        return part[0]
+    unclaimed = [body for body in part if all(joint.child != body.id for joint in touching[body.id])]
+    if directed and len(unclaimed) == 1:
+        return unclaimed[0]
+    return max(part, key=lambda body: (body.mass, 0 if directed else len(touching[body.id])))
+
+
+def initial_coordinates(mechanism: Mechanism) -> dict[str, Array]:
+    """Return where the joints begin: id -> (1, size of the joint), as ``Tree.forward`` takes it."""
+    return {
+        joint.id: np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])[None]
+        for joint in mechanism.joints
+    }
+
+
+def coordinates(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
+    """Joint coordinates from body poses of shape (n, bodies, 4, 4): id -> (n, size of the joint).
+
+    Angles are in (-pi, pi]. What the bodies do beyond the joint's freedom (a pivot gap) is left out."""
+    index = {body.id: number for number, body in reversed(list(enumerate(mechanism.bodies)))}
+    out: dict[str, Array] = {}
+    for joint in mechanism.joints:
+        if joint.active:
+            out[joint.id] = joint_coordinates(joint, joint_transform(joint, poses, index))
+    return out
+
+
+def joint_transform(joint: Joint, poses: Array, index: Mapping[str, int]) -> Array:
+    """``J`` of a joint, shape (n, 4, 4): the child's side of it seen from the parent's."""
+
+    def side(body: str | None, frame: Array) -> Array:
+        return frame[None] if body is None else poses[:, index[body]] @ frame
+
+    return inverse(side(joint.parent, joint.frame_parent)) @ side(joint.child, joint.frame_child)
+
+
+def joint_coordinates(joint: Joint, transform: Array) -> Array:
+    """The coordinates whose ``J`` comes nearest to ``transform`` (n, 4, 4): shape (n, size)."""
+    n = len(transform)
+    kinds = [dof.kind for dof in joint.dofs]
+    if not kinds:
+        return np.zeros((n, 0))
+    if kinds in (["rotation"], ["screw"]):
+        align = frame_with_z(joint.dofs[0].axis)
+        turn = align.T @ transform[:, :3, :3] @ align
+        return np.arctan2(turn[:, 1, 0] - turn[:, 0, 1], turn[:, 0, 0] + turn[:, 1, 1])[:, None]
+    if kinds == ["translation"]:
+        return (transform[:, :3, 3] @ joint.dofs[0].axis)[:, None]
+    if kinds == ["ball"]:
+        return rotation_vector(transform[:, :3, :3])
+    if kinds == ["free"]:
+        return np.concatenate([rotation_vector(transform[:, :3, :3]), transform[:, :3, 3]], axis=1)
+    return _nearest_coordinates(joint, transform)
+
+
+def joint_motion(joint: Joint, value: Array) -> Array:
+    """``J(q)`` for coordinates of shape (n, size): (n, 4, 4)."""
+    value = np.asarray(value, dtype=np.float64).reshape(len(value), -1)
+    poses = len(value)
+    frames = Frames.at(np.eye(4)[None])
+    for dof, amount in split(joint, value):
+        frames = move(frames, dof, amount, False)
+    out = np.zeros((poses, 4, 4))
+    frames.put(out.transpose(1, 2, 0))
+    out[:, 3, 3] = 1.0
+    return out
+
+
+def _nearest_coordinates(joint: Joint, transform: Array, rounds: int = 30) -> Array:
+    """Gauss-Newton on several coordinates at once, all poses together, from zero."""
+    size = sum(DOF_SIZE[dof.kind] for dof in joint.dofs)
+    n = len(transform)
+    value = np.zeros((n, size))
+    step = 1e-7
+
+    def residual(at: Array) -> Array:
+        return (joint_motion(joint, at) - transform)[:, :3, :].reshape(n, 12)
+
+    for _ in range(rounds):
+        here = residual(value)
+        slope = np.empty((n, 12, size))
+        for k in range(size):
+            moved = value.copy()
+            moved[:, k] += step
+            slope[:, :, k] = (residual(moved) - here) / step
+        # directions that nothing answers to (a ball and a turn in one joint) are the difference quotient's noise
+        change = np.einsum("nij,nj->ni", np.linalg.pinv(slope, rcond=1e-5), -here)
+        value += change
+        if np.abs(change).max(initial=0.0) < 1e-13:
+            break
+    return value
+
+
+def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
+    """Design pose of a joint's frame in the world, (4, 4). Without a parent it is there as it stands."""
+    return bodies[joint.parent].pose @ joint.frame_parent if joint.parent in bodies else joint.frame_parent
+
+
+def joint_side_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
+    """Design pose of a joint's frame in the world as its child carries it, (4, 4). It is ``joint_frame_world`` but in
+    loops that are open at design."""
+    return bodies[joint.child].pose @ joint.frame_child if joint.child in bodies else joint.frame_child
+
+
+def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
+    """Return the design poses of all joints' frames in the world, (4, 4) by joint id."""
+    frames = _sides_world(mechanism, "parent")
+    return {joint.id: frame for joint, frame in reversed(list(zip(mechanism.joints, frames, strict=True)))}
+
+
+def _sides_world(mechanism: Mechanism, side: Literal["parent", "child"]) -> Array:
+    """Design poses (n, 4, 4) of all joints' frames as their parents carry them, or their children."""
+    poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
+    here, joints = np.eye(4), mechanism.joints
+    carriers = np.array([poses.get(getattr(joint, side) or "", here) for joint in joints]).reshape(-1, 4, 4)
+    return carriers @ np.array([getattr(joint, f"frame_{side}") for joint in joints]).reshape(-1, 4, 4)
+
+
+def design_openings(mechanism: Mechanism, tree: Tree | None = None) -> dict[str, Array]:
+    """Pose of each joint's child side seen from its parent side at the design pose, (4, 4) by joint id.
+
+    Only joints whose sides differ there are listed: those of loops that are open where all coordinates are zero, which
+    need not be the joint that the spanning tree leaves out, and inactive ones, which place nothing. Where the spanning
+    ``tree`` has no loop its joints place the bodies, and have none."""
+    openings = inverse(_sides_world(mechanism, "parent")) @ _sides_world(mechanism, "child")
+    is_open = np.abs(openings - np.eye(4)).max(axis=(1, 2)) > CLOSED
+    if tree is not None and not tree.loop_joints:
+        is_open &= np.array([not joint.active for joint in mechanism.joints], dtype=bool)
+    return {mechanism.joints[number].id: openings[number] for number in np.flatnonzero(is_open).tolist()}
+
+
+#: The kinds of degrees that turn about an axis, and how nearly a rotation is none.
+_TURNS = {"rotation", "screw"}
+_UNTURNED, _NOTHING = np.eye(3), 1e-15
+
+
+class Frames(NamedTuple):
+    """A frame in many poses, each of three numbers in a row and side by side for all poses, (3, poses), or (3, 1) where
+    all poses have the same. ``pair``: the first two columns of its rotation as one complex number, x + iy: a turn about
+    z multiplies that and leaves the ``third`` column."""
+
+    pair: NDArray[np.complex128]
+    third: Array
+    origin: Array
+
+    @staticmethod
+    def at(poses: Array) -> Frames:
+        """At poses (n, 4, 4)."""
+        columns = poses[:, :3].transpose(2, 1, 0)
+        return Frames(columns[0] + 1j * columns[1], columns[2], columns[3])
+
+    def put(self, into: Array) -> None:
+        """Write the poses into (4, 4, poses)."""
+        into[:3, 0], into[:3, 1], into[:3, 2], into[:3, 3] = self.pair.real, self.pair.imag, self.third, self.origin
+
+    def columns(self, poses: int = 0) -> Array:
+        """The rotation, (column, row, poses), of at least so many poses."""
+        out = np.empty((3, 3, max(poses, self.pair.shape[-1], self.third.shape[-1])))
+        out[0], out[1], out[2] = self.pair.real, self.pair.imag, self.third
+        return out
+
+    def turned(self, columns: Array) -> Frames:
+        """With another rotation."""
+        return Frames(columns[0] + 1j * columns[1], columns[2], self.origin)
+
+    def spun(self, angle: Array) -> Frames:
+        """Turned about its z by angles (n,)."""
+        return self._replace(pair=self.pair * np.exp(-1j * angle))
+
+    def shifted(self, way: Array, times: Array | float = 1.0) -> Frames:
+        """Moved along a way (3,) of its own, as often as ``times`` says, (n,)."""
+        x, y, z = way.tolist()
+        moved = (complex(x, -y) * self.pair).real if x or y else 0.0
+        return self._replace(origin=self.origin + (moved + z * self.third if z else moved) * times)
+
+
+class Fixed:
+    """A constant pose (4, 4), and how it is gone through: where it turns nothing, by its translation alone."""
+
+    def __init__(self, pose: Array) -> None:
+        self.pose = pose
+        self._turn = None if np.abs(pose[:3, :3] - _UNTURNED).max() < _NOTHING else np.ascontiguousarray(pose[:3, :3].T)
+        self._shift = pose[:3, 3] if pose[:3, 3].any() else None
+
+    def of(self, frames: Frames) -> Frames:
+        """Frames gone through it."""
+        if self._shift is not None:
+            frames = frames.shifted(self._shift)
+        if self._turn is None:
+            return frames
+        columns = frames.columns()
+        return frames.turned((self._turn @ columns.reshape(3, -1)).reshape(columns.shape))
+
+
+@dataclass(frozen=True)
+class Carry:
+    """From a carrier to the body it carries: each move with the fixed pose before it, and the ``rest``, from the last
+    of them, or of the carrier's, to the body. Bodies are told by their numbers; -1 is the world."""
+
+    body: int
+    carrier: int
+    moves: list[tuple[Fixed, Dof, Array]]
+    rest: Fixed
+    against: bool
+
+    @staticmethod
+    def by(joint: Joint, value: Array | None, before: Array, ends: tuple[int, int], against: bool) -> Carry:
+        """Through a joint at coordinates (poses, size) or (1, size), None for zero, to the second of two ``ends``.
+        ``before``: the fixed pose that leads to the first."""
+        entry, leave = (joint.frame_child, joint.frame_parent) if against else (joint.frame_parent, joint.frame_child)
+        dealt = [] if value is None else split(joint, np.asarray(value, dtype=np.float64))
+        if against:
+            dealt = [(dof, -amount) for dof, amount in reversed(dealt)]
+        fixed, moves = before @ entry, []
+        for dof, amount in dealt:
+            align, straight = np.eye(4), dof
+            if dof.kind in _TURNS and not _is_straight(dof):
+                align[:3, :3] = frame_with_z(dof.axis)
+                straight = replace(dof, axis=np.array([0.0, 0.0, 1.0]))
+            moves.append((Fixed(fixed @ align), straight, amount))
+            fixed = align.T
+        return Carry(ends[1], ends[0], moves, Fixed(fixed @ inverse(leave)), against)
+
+    def through(self, frames: Frames, part: slice) -> Frames:
+        """From the carrier's last move to the body's own, for a part of the poses."""
+        for fixed, dof, amount in self.moves:
+            frames = move(fixed.of(frames), dof, amount if len(amount) == 1 else amount[part], self.against)
+        return frames
+
+
+def split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
+    """A joint's coordinates dealt out to its degrees of freedom, each (poses,) or (poses, size)."""
+    if value.ndim < 2:
+        value = value.reshape(-1, 1)
+    out, at = [], 0
+    for dof in joint.dofs:
+        size = DOF_SIZE[dof.kind]
+        out.append((dof, value[:, at] if size == 1 else value[:, at : at + size]))
+        at += size
+    return out
+
+
+def _is_straight(dof: Dof) -> bool:
+    return bool(dof.axis[0] == 0.0 and dof.axis[1] == 0.0 and dof.axis[2] > 0.0)
+
+
+def move(frames: Frames, dof: Dof, amount: Array, backwards: bool) -> Frames:
+    """Frames moved by a degree of freedom, by amounts (n,) or (n, size). ``backwards``: from child to parent."""
+    if dof.kind == "translation":
+        return frames.shifted(dof.axis, amount)
+    if dof.kind in _TURNS:
+        if dof.kind == "screw":
+            frames = frames.shifted(dof.axis, amount * dof.pitch)
+        if _is_straight(dof):
+            return frames.spun(amount)
+        align = np.eye(4)
+        align[:3, :3] = frame_with_z(dof.axis)
+        return Fixed(align.T).of(Fixed(align).of(frames).spun(amount))
+    columns = frames.columns(len(amount))
+    turn = np.broadcast_to(rotation_matrix(amount[..., :3]), (columns.shape[-1], 3, 3))
+    turned = np.einsum("kip,pkj->jip", columns, turn)
+    if dof.kind == "free":
+        slide = np.broadcast_to(amount[..., 3:], (columns.shape[-1], 3))
+        way = np.einsum("jip,pj->ip", turned if backwards else columns, slide)
+        frames = frames._replace(origin=frames.origin + way)
+    return frames.turned(turned)

@@ -1,0 +1,285 @@
+"""The loops of a mechanism as chains, for many positions at once.
+
+A chain leads from the child's side of a chord, where the chord itself has it, round the loop to the same side where the
+spanning tree has it: ``G = C0 E1 C1 ... Em Cm``, with constant frames ``C`` and elementary motions ``E`` about and
+along z, or about a point. A loop is closed where ``G`` is the identity. The derivative of ``G`` is the product of
+exponentials' (Lynch and Park, *Modern Robotics*, 2017, 5.1.1): each column is the screw of an elementary motion,
+carried to where the motions before it have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..kinematics import Link, Tree
+from ..model import DOF_SIZE, Array, Dof, Joint
+from ..transforms import frame_with_z, inverse, rotation_matrix, rotation_vector
+
+_ONE = np.eye(4)
+_NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
+#: Of both the one after the other: slices of it are views.
+_ROUND = np.array([0, 1, 2, 0, 1])
+#: Where a pose (16,) has the z axis of its frame and its place, each in that order.
+_AXIS_AND_PLACE = 4 * np.tile(_ROUND, 2) + np.repeat([2, 3], 5)
+#: Where it has what its rotation vector is half of, what of that is taken off, and its place.
+_SKEW, _OTHER_SKEW, _PLACE = 4 * _AFTER + _NEXT, 4 * _NEXT + _AFTER, np.array([3, 7, 11])
+#: Motions about z are cosine, sine and shift times these, and the last.
+_COSINE, _SINE, _SHIFT, _REST = (
+    np.diag([1.0, 1.0, 0.0, 0.0]),
+    np.zeros((4, 4)),
+    np.zeros((4, 4)),
+    np.diag([0.0, 0, 1, 1]),
+)
+_SINE[1, 0], _SINE[0, 1], _SHIFT[2, 3] = 1.0, -1.0, 1.0
+
+
+@dataclass(frozen=True)
+class _Element:
+    """An elementary motion: its first column among the unknowns, what a unit of that turns and shifts it by along z,
+    and the frame (4, 4) behind it. A ball's three columns turn it about its place."""
+
+    column: int
+    turn: float
+    shift: float
+    is_ball: bool
+    behind: Array
+
+
+class LoopChains:
+    """The chains of a tree's chords, padded to the same length.
+
+    ``columns`` maps joint ids to their unknowns, of which there are ``unknowns``, in rad and length units."""
+
+    def __init__(self, tree: Tree, chords: Sequence[Joint], columns: Mapping[str, slice], unknowns: int) -> None:
+        self._unknowns, self.count = unknowns, len(chords)
+        link_of = {link.body: link for link in tree.links}
+        chains = [_chain(tree, link_of, chord, columns) for chord in chords]
+        self._length = max((len(chain[1]) for chain in chains), default=0)
+        self._first = np.array([first for first, _ in chains]).reshape(-1, 4, 4)
+        self._behind = np.tile(_ONE, (self.count * self._length, 1, 1))
+        # of every motion, and of the padding, which does not move
+        numbers = np.zeros(len(self._behind), dtype=np.intp)
+        turns, shifts = np.zeros(len(numbers)), np.zeros(len(numbers))
+        balls: list[tuple[int, int, float]] = []
+        singles: list[int] = []
+        for row, (_, elements) in enumerate(chains):
+            for number, element in enumerate(elements):
+                place = row * self._length + number
+                self._behind[place] = element.behind
+                if element.is_ball:
+                    balls.append((place, element.column, element.turn))
+                else:
+                    singles.append(place)
+                    numbers[place], turns[place], shifts[place] = element.column, element.turn, element.shift
+        self._columns, self._turns, self._shifts = numbers, turns, shifts
+        self._slides = bool(shifts.any())
+        parts = (_COSINE, _SINE, _SHIFT, _REST)
+        self._cosine, self._sine, self._shift, self._rest = (part @ self._behind for part in parts)
+        threes = np.array(balls, dtype=np.float64).reshape(-1, 3)
+        self._ball_places, self._senses = threes[:, 0].astype(np.intp), threes[:, 2]
+        self._ball_columns = threes[:, 1].astype(np.intp)[:, None] + np.arange(3)
+        places = np.array(singles, dtype=np.intp)
+        self._singles = len(places)
+        every = np.concatenate([places, np.repeat(self._ball_places, 3)])
+        #: For each screw: its chain, its column, and the frame that it stands in (a chain has one more than motions).
+        self.chain_of = every // max(self._length, 1)
+        self.column_of = np.concatenate([numbers[places], self._ball_columns.ravel()])
+        self._frame_of = every + self.chain_of
+        ones = np.ones(3 * len(balls))
+        self._turns_of = np.concatenate([turns[places], ones])[:, None]
+        self._shifts_of = np.concatenate([shifts[places], 0.0 * ones])[:, None]
+        #: Which unknowns move each chain, (chains, n).
+        self.touched = np.zeros((self.count, unknowns), dtype=bool)
+        self.touched[self.chain_of, self.column_of] = True
+
+    def gaps(self, values: Array) -> Array:
+        """``G`` of every chain, (positions, chains, 4, 4), for unknowns (positions, n)."""
+        return self._frames(values)[0][:, :, -1]
+
+    def linearized(self, values: Array) -> tuple[Array, Array]:
+        """Rotation vector and offset of ``G`` (positions, chains, 6), and their rates for unit rates of the unknowns
+        (positions, chains, 6, n)."""
+        openings, screws = self.screws(values)
+        screws[..., :3] = _vector_rates(openings[:, self.chain_of, :3], screws[..., :3])
+        out = np.zeros((len(values), self.count, self._unknowns, 6))
+        out[:, self.chain_of, self.column_of] = screws
+        return openings, np.swapaxes(out, -1, -2)
+
+    def screws(self, values: Array) -> tuple[Array, Array]:
+        """Rotation vector and offset of ``G`` (positions, chains, 6), and of each elementary motion, those of a ball
+        being three, what a unit rate of it turns and moves the end of its chain by (positions, screws, 6)."""
+        frames, spins = self._frames(values)
+        positions, openings = len(values), openings_of_gaps(frames[:, :, -1])
+        flat = frames.reshape(positions, -1, 16)
+        told = flat[:, self._frame_of[:, None], _AXIS_AND_PLACE]
+        axes, arms = told[..., :5], told[..., 5:]
+        if spins is not None:
+            balls = flat[:, self._frame_of[self._singles :: 3]].reshape(positions, -1, 4, 4)[..., :3, :3] @ spins
+            turned = np.swapaxes(balls, -1, -2).reshape(positions, -1, 3)
+            axes[:, self._singles :] = turned[..., _ROUND]
+        arms -= openings[:, self.chain_of[:, None], 3 + _ROUND]
+        out = np.empty((positions, len(self.chain_of), 6))
+        out[..., :3] = axes[..., :3]
+        out[..., 3:] = arms[..., 1:4] * axes[..., 2:] - arms[..., 2:] * axes[..., 1:4]
+        out *= self._turns_of
+        if self._slides:
+            out[..., 3:] += axes[..., :3] * self._shifts_of
+        return openings, out
+
+    def _frames(self, values: Array) -> tuple[Array, Array | None]:
+        """The frame before each motion, and ``G``: (positions, chains, length + 1, 4, 4); and what unit rates of balls'
+        rotation vectors turn them by, seen from before them, (positions, balls, 3, 3)."""
+        positions, spins = len(values), None
+        told = values[:, self._columns]
+        angles = (told * self._turns)[..., None, None]
+        steps = np.cos(angles) * self._cosine
+        steps += np.sin(angles) * self._sine
+        steps += self._rest
+        if self._slides:
+            steps += (told * self._shifts)[..., None, None] * self._shift
+        if len(self._ball_places):
+            vectors = values[:, self._ball_columns] * self._senses[:, None]
+            balls = self._behind[self._ball_places]
+            steps[:, self._ball_places] = balls
+            steps[:, self._ball_places, :3] = rotation_matrix(vectors) @ balls[:, :3]
+            spins = spin_rates(vectors) * self._senses[:, None, None]
+        steps = steps.reshape(positions, self.count, self._length, 4, 4)
+        frames = np.empty((positions, self.count, self._length + 1, 4, 4))
+        frames[:, :, 0] = self._first
+        for number in range(self._length):
+            np.matmul(frames[:, :, number], steps[:, :, number], out=frames[:, :, number + 1])
+        return frames, spins
+
+
+def _chain(
+    tree: Tree, link_of: Mapping[str, Link], chord: Joint, columns: Mapping[str, slice]
+) -> tuple[Array, list[_Element]]:
+    """The first frame of a chord's chain and its motions."""
+    up, down = way_of(link_of, chord.parent), way_of(link_of, chord.child)
+    while up and down and up[-1] is down[-1]:
+        up.pop()
+        down.pop()
+    poses = {None: _ONE, **{root.id: root.pose for root in tree.roots}}
+    top, bottom = (way[-1].carrier if way else end for way, end in ((up, chord.parent), (down, chord.child)))
+    chain = _Chain(columns)
+    chain.move(chord, True)
+    chain.go(inverse(chord.frame_parent))
+    for link in up:
+        frames = (link.joint.frame_parent, link.joint.frame_child)[:: -1 if link.against else 1]
+        chain.go(frames[1])
+        chain.move(link.joint, not link.against)
+        chain.go(inverse(frames[0]))
+    if top != bottom:  # ways that meet in a body meet where that is
+        chain.go(inverse(poses[top]) @ poses[bottom])
+    for link in reversed(down):
+        frames = (link.joint.frame_parent, link.joint.frame_child)[:: -1 if link.against else 1]
+        chain.go(frames[0])
+        chain.move(link.joint, link.against)
+        chain.go(inverse(frames[1]))
+    chain.go(chord.frame_child)
+    return chain.first, chain.elements
+
+
+def way_of(link_of: Mapping[str, Link], body: str | None) -> list[Link]:
+    """The links from a body to its root."""
+    found = []
+    while body is not None and body in link_of:
+        found.append(link_of[body])
+        body = found[-1].carrier
+    return found
+
+
+class _Chain:
+    """A chain in the making."""
+
+    def __init__(self, columns: Mapping[str, slice]) -> None:
+        self._columns = columns
+        self.first = _ONE
+        self.elements: list[_Element] = []
+
+    def go(self, frame: Array) -> None:
+        """Go on by a constant frame."""
+        if self.elements:
+            last = self.elements[-1]
+            self.elements[-1] = _Element(last.column, last.turn, last.shift, last.is_ball, last.behind @ frame)
+        else:
+            self.first = self.first @ frame
+
+    def move(self, joint: Joint, inverted: bool) -> None:
+        """Go on by the motion of a joint, or by its inverse."""
+        if not joint.dofs:
+            return
+        at, moves = self._columns[joint.id].start, []
+        for dof in joint.dofs:
+            moves += (
+                [(dof, at)] if dof.kind != "free" else [(Dof("translation", _ONE[k, :3]), at + 3 + k) for k in range(3)]
+            )
+            if dof.kind == "free":
+                moves.append((Dof("ball"), at))
+            at += DOF_SIZE[dof.kind]
+        for dof, column in reversed(moves) if inverted else moves:
+            self._add(dof, column, -1.0 if inverted else 1.0)
+
+    def _add(self, dof: Dof, column: int, sense: float) -> None:
+        if dof.kind == "ball":
+            self.elements.append(_Element(column, sense, 0.0, True, _ONE))
+            return
+        long = float(np.linalg.norm(dof.axis))
+        frame = np.eye(4)
+        frame[:3, :3] = frame_with_z(dof.axis)
+        turn = 0.0 if dof.kind == "translation" else sense
+        shift = sense * long * {"translation": 1.0, "screw": dof.pitch}.get(dof.kind, 0.0)
+        self.go(frame)
+        self.elements.append(_Element(column, turn, shift, False, frame.T))
+
+
+def crossed(one: Array, other: Array) -> Array:
+    """Cross products (..., 3)."""
+    one, other = one[..., _ROUND], other[..., _ROUND]
+    return one[..., 1:4] * other[..., 2:] - one[..., 2:] * other[..., 1:4]
+
+
+def openings_of_gaps(gaps: Array) -> Array:
+    """Rotation vectors and offsets (..., 6) of poses (..., 4, 4), most of which hardly turn."""
+    flat = gaps.reshape(*gaps.shape[:-2], 16)
+    sines = 0.5 * (flat[..., _SKEW] - flat[..., _OTHER_SKEW])
+    return np.concatenate((_vectors(gaps, flat, sines), flat[..., _PLACE]), axis=-1)
+
+
+def _vectors(gaps: Array, flat: Array, sines: Array) -> Array:
+    squares = (sines * sines).sum(axis=-1)
+    cosines = flat[..., 0] + flat[..., 5] + flat[..., 10]
+    if squares.size and cosines.min() > 1.0:
+        if squares.max() < 1e-12:
+            return sines
+        length = np.sqrt(squares)
+        told = np.arctan2(length, 0.5 * (cosines - 1.0)) / np.where(length > 0.0, length, 1.0)
+        return sines * np.where(length > 0.0, told, 1.0)[..., None]
+    return rotation_vector(gaps[..., :3, :3])
+
+
+def _vector_rates(vectors: Array, turns: Array) -> Array:
+    """Rates (..., 3) of rotation vectors, of half a turn and less, for angular velocities in the outer axes."""
+    once = crossed(vectors, turns)
+    out = turns - 0.5 * once
+    squares = (vectors * vectors).sum(axis=-1, keepdims=True)
+    if squares.size and squares.max() > 1e-12:
+        angle = np.sqrt(squares)
+        some = np.where(angle < 1e-2, 1.0, angle)
+        far = (1.0 - 0.5 * some / np.tan(0.5 * some)) / some**2
+        out = out + np.where(angle < 1e-2, (1.0 + squares / 60.0) / 12.0, far) * crossed(vectors, once)
+    return out
+
+
+def spin_rates(vectors: Array) -> Array:
+    """Angular velocities, in the outer axes, for unit rates of rotation vectors (..., 3): (..., 3, 3)."""
+    angle = np.sqrt((vectors * vectors).sum(axis=-1))[..., None, None]
+    some = np.where(angle < 1e-4, 1.0, angle)
+    first = np.where(angle < 1e-4, 0.5, (1.0 - np.cos(some)) / some**2)
+    second = np.where(angle < 1e-4, 1.0 / 6.0, (some - np.sin(some)) / some**3)
+    cross = np.zeros((*vectors.shape, 3))
+    cross[..., _AFTER, _NEXT], cross[..., _NEXT, _AFTER] = vectors, -vectors
+    return np.eye(3) + first * cross + second * (cross @ cross)

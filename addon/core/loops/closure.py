@@ -1,0 +1,297 @@
+"""Closing loops: joint coordinates at which every loop of a mechanism fits together.
+
+A spanning tree places the bodies; each joint left over, the chord of a loop, then has its second body somewhere else
+than the tree does. ``chord_errors`` tells how far apart the two are, ``assemble`` moves the coordinates by as little
+as it can until they are one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kinematics import Tree, spanning_tree
+from ..model import DOF_SIZE, Array, Dof, Joint, Mechanism
+from ..spatial import motion_of_one
+from ..transforms import inverse, rotation_vector
+from .chains import LoopChains, openings_of_gaps, way_of
+
+#: What a chord is open by: length units, and radians.
+Opening = tuple[float, float]
+Positions = dict[str, Array]
+
+#: Directions in which the loops answer this much less than in their liveliest are taken not to move at all: the
+#: redundant constraints of planar and overconstrained mechanisms.
+REDUNDANT = 1e-8
+LONGEST_TURN = 0.5  # rad, or characteristic lengths, that no coordinate exceeds in one step
+ROUNDS = 200
+
+
+def initial_positions(mechanism: Mechanism) -> Positions:
+    """The coordinates at which the file has each active joint, by its id, each of the joint's size."""
+    return {joint.id: joint_initial(joint) for joint in mechanism.joints if joint.active}
+
+
+def joint_initial(joint: Joint) -> Array:
+    """The coordinates at which the file has a joint, (size of the joint,)."""
+    return np.concatenate([dof.initial for dof in joint.dofs]) if joint.dofs else np.zeros(0)
+
+
+def chord_errors(
+    mechanism: Mechanism, positions: Mapping[str, Array] | None = None, tree: Tree | None = None
+) -> dict[str, Opening]:
+    """How far each loop is open at these positions (those of the file, if None): by the id of its chord, the
+    distance of the origins and the angle between two copies of a body, that which the tree places and that which the
+    chord would. It is the later placed of the chord's two."""
+    system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
+    return system.openings(system.vector({**initial_positions(mechanism), **(positions or {})}))
+
+
+def assemble(
+    mechanism: Mechanism,
+    tree: Tree | None = None,
+    tolerance: float = 1e-9,
+    positions: Mapping[str, Array] | None = None,
+) -> tuple[Positions, dict[str, Opening], dict[str, Opening]]:
+    """Close every loop, starting from the positions of the file, or from other ``positions`` by joint, and staying as
+    near to them as can be.
+
+    Returns the positions of all active joints by id, and what each chord was open by before and is open by after.
+    Loops that cannot close end as nearly closed as they get, which the last tells; ``tolerance`` is where to stop
+    (length units and radians)."""
+    system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
+    start = system.vector({**initial_positions(mechanism), **(positions or {})})
+    before = system.openings(start)
+    if all(max(opening) < tolerance for opening in before.values()):
+        return system.positions(start), before, dict(before)
+    positions = system.positions(start)
+    for chords, joints in independent_loops(system):  # what loops come to does not depend on others
+        own = [joint for joint in mechanism.joints if joint.id in joints]
+        part = LoopSystem(replace(mechanism, joints=own), replace(system.tree, loop_joints=chords))
+        begin, inner = part.vector(positions), tolerance / max(part.length, 1.0)
+        found = part.positions(_drawn_back(part, _closed(part, begin, inner), begin, inner))
+        positions |= {joint: found[joint] for joint in part.columns}
+    return positions, before, system.openings(system.vector(positions))
+
+
+def _closed(system: LoopSystem, at: Array, tolerance: float) -> Array:
+    """Damped Gauss-Newton: plain steps where they help, ever shorter and more cautious ones where they do not."""
+    residual = system.residual(at)
+    damping = 0.0
+    for _ in range(ROUNDS):
+        slope = system.slope(at)
+        if np.abs(residual).max(initial=0.0) < tolerance * 1e-3:
+            break
+        step = _limited(least_change(slope, -residual, damping))
+        better = at + step
+        there = system.residual(better)
+        if np.linalg.norm(there) < np.linalg.norm(residual) * (1.0 - 1e-12):
+            at, residual, damping = better, there, damping / 10.0 if damping > 1e-9 else 0.0
+        elif damping > 1e6:
+            break
+        else:
+            damping = max(damping * 10.0, 1e-6)
+    return at
+
+
+def _drawn_back(system: LoopSystem, at: Array, start: Array, tolerance: float) -> Array:
+    """Slide along closed positions towards ``start`` until that brings nothing more."""
+    best = at
+    if np.abs(system.residual(at)).max(initial=0.0) > tolerance:
+        return at  # it does not close: there is nothing to slide along
+    for _ in range(ROUNDS // 4):
+        slope = system.slope(best)
+        home = start - best
+        along = home - least_change(slope, slope @ home)
+        if np.abs(along).max(initial=0.0) < 1e-10:
+            break
+        for share in (1.0, 0.3, 0.05):
+            tried = _closed(system, best + _limited(along) * share, tolerance)
+            closes = np.abs(system.residual(tried)).max(initial=0.0) <= tolerance
+            if closes and np.linalg.norm(tried - start) < np.linalg.norm(home) * (1.0 - 1e-9):
+                best = tried
+                break
+        else:
+            break
+    return best
+
+
+def least_change(slope: Array, wanted: Array, damping: float = 0.0, redundant: float = REDUNDANT) -> Array:
+    """The shortest change (unknowns,) that brings ``wanted`` (equations,) about as nearly as can be, by a ``slope``
+    (equations, unknowns); ``redundant`` is the share of the liveliest answer below which there is none."""
+    left, strengths, right = np.linalg.svd(slope, full_matrices=False)
+    strongest = strengths.max(initial=0.0)
+    live = strengths > redundant * strongest
+    gain = np.where(live, strengths, 0.0) / np.where(live, strengths**2 + damping * strongest**2, 1.0)
+    return right.T @ (gain * (left.T @ wanted))
+
+
+def _limited(step: Array) -> Array:
+    return step * min(1.0, LONGEST_TURN / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+
+
+def independent_loops(system: LoopSystem) -> list[tuple[set[str], set[str]]]:
+    """Group the loops of a system that share joints with coordinates, in the order of their chords.
+
+    Returns:
+        Ids of the chords of each group, and of all its joints."""
+    groups: list[tuple[set[str], set[str], set[str]]] = []
+    for chord, sides in zip(system.chords, system.sides, strict=True):
+        chords, names = {chord.id}, {chord.id, *sides}
+        shared = names & system.columns.keys()
+        for group in [group for group in groups if group[2] & shared]:
+            groups.remove(group)
+            chords, names, shared = chords | group[0], names | group[1], shared | group[2]
+        groups.append((chords, names, shared))
+    return [(chords, names) for chords, names, _shared in groups]
+
+
+class LoopSystem:
+    """The loops of a mechanism as equations: coordinates in, openings of the chords out.
+
+    Lengths are counted in the mechanism's characteristic length, so that they weigh as angles do. Only coordinates
+    of joints that lie on a loop are unknowns."""
+
+    def __init__(self, mechanism: Mechanism, tree: Tree) -> None:
+        self.tree = tree
+        self.joints = [joint for joint in mechanism.joints if joint.active]
+        self.chords = [joint for joint in self.joints if joint.id in tree.loop_joints]
+        self.length = _length(self.joints)
+        self.all_initial = initial_positions(mechanism)
+        paths = self._paths()
+        self.sides = [paths[joint.id] for joint in self.chords]
+        on_loops = {name for names in self.sides for name in names} | {joint.id for joint in self.chords}
+        self.moving = [joint for joint in self.joints if joint.id in on_loops and joint.dofs]
+        self.columns: dict[str, slice] = {}
+        scales: list[float] = []
+        for joint in self.moving:
+            at = len(scales)
+            for dof in joint.dofs:
+                scales += _scales(dof, self.length)
+            self.columns[joint.id] = slice(at, len(scales))
+        self.scales = np.array(scales)
+        self.chains = LoopChains(tree, self.chords, self.columns, len(scales))
+        #: What the rates of rotation vectors and offsets (6, unknowns) are multiplied by to be those of the residual.
+        self.units = self.scales / np.array([[1.0]] * 3 + [[self.length]] * 3)
+
+    def vector(self, positions: Mapping[str, Array]) -> Array:
+        """The unknowns of a set of positions."""
+        parts = [np.asarray(positions[joint.id], dtype=np.float64).reshape(-1) for joint in self.moving]
+        return np.concatenate(parts) / self.scales if parts else np.zeros(0)
+
+    def positions(self, at: Array) -> Positions:
+        """The positions of all active joints; those that lie on no loop stay as they were."""
+        values = at * self.scales
+        return {**self.all_initial, **{name: values[where] for name, where in self.columns.items()}}
+
+    def openings(self, at: Array) -> dict[str, Opening]:
+        """Distance and angle by which each chord is open."""
+        order: dict[str | None, int] = {link.body: number for number, link in enumerate(self.tree.links)}
+        found = {}
+        for joint, gap in zip(self.chords, self._gaps(at), strict=True):
+            # the frames of the later body, back to its origin; from the child's side the joint runs the other way
+            body_frame = joint.frame_child
+            if order.get(joint.child, -1) < order.get(joint.parent, -1):
+                body_frame = joint.frame_parent @ motion_of_one(joint, self.positions(at)[joint.id])
+            apart = body_frame @ gap @ inverse(body_frame)
+            angle = np.linalg.norm(rotation_vector(apart[:3, :3]))
+            found[joint.id] = float(np.linalg.norm(apart[:3, 3])), float(angle)
+        return found
+
+    def residual(self, at: Array) -> Array:
+        """Rotation vector and offset of every chord's child as the tree has it, seen from where the chord has it."""
+        return self.residuals(at[None])[0]
+
+    def residuals(self, at: Array) -> Array:
+        """The residuals (n, 6 per chord) of several vectors (n, unknowns) at once."""
+        return self._residuals(openings_of_gaps(self.chains.gaps(at * self.scales)))
+
+    def screws(self, at: Array) -> tuple[Array, Array]:
+        """Residuals (n, 6 per chord) of several vectors (n, unknowns), and the screws (n, screws, 6) of the chains'
+        motions: their derivatives where the loops are closed, in length units, see ``units``."""
+        openings, screws = self.chains.screws(at * self.scales)
+        return self._residuals(openings), screws
+
+    def slope(self, at: Array) -> Array:
+        """The derivative of the residual, (6 per chord, unknowns)."""
+        return self.linearized(at[None])[1][0]
+
+    def linearized(self, at: Array) -> tuple[Array, Array]:
+        """Residuals (n, 6 per chord) and their derivatives (n, 6 per chord, unknowns) of several vectors (n, unknowns)
+        at once."""
+        openings, rates = self.chains.linearized(at * self.scales)
+        slopes = (rates * self.units).reshape(len(at), 6 * len(self.chords), len(self.scales))
+        return self._residuals(openings), slopes
+
+    def parts(self, free: NDArray[np.bool_]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Equations and ``free`` unknowns by parts that share none of these, those of loops that only what is not free
+        connects."""
+        touched, left, out = self.chains.touched & free, set(range(len(self.chords))), []
+        while left:
+            chords = np.zeros(len(self.chords), dtype=bool)
+            chords[min(left)] = True
+            grown = 0
+            while chords.sum() > grown:
+                grown = int(chords.sum())
+                chords |= touched[:, touched[chords].any(axis=0)].any(axis=1)
+            left -= set(np.flatnonzero(chords).tolist())
+            out.append((np.flatnonzero(np.repeat(chords, 6)), np.flatnonzero(touched[chords].any(axis=0))))
+        return out
+
+    def chord_motions(self, at: Array) -> list[tuple[Joint, Array]]:
+        """Each chord with what the tree makes of its motion: its child's frame seen from its parent's, (4, 4)."""
+        positions = self.positions(at)
+        chords = zip(self.chords, self._gaps(at), strict=True)
+        return [(joint, motion_of_one(joint, positions[joint.id]) @ gap) for joint, gap in chords]
+
+    def _gaps(self, at: Array) -> Array:
+        """Each chord's child as the tree has it, seen from where the chord has it, (chords, 4, 4)."""
+        return self.chains.gaps((at * self.scales)[None])[0]
+
+    def _residuals(self, openings: Array) -> Array:
+        openings[..., 3:] /= self.length
+        return openings.reshape(len(openings), 6 * len(self.chords))
+
+    def _paths(self) -> dict[str, set[str]]:
+        """For each chord, the tree joints whose coordinates move its child against its parent."""
+        link_of = {link.body: link for link in self.tree.links} if self.chords else {}
+        ways = ((joint.id, way_of(link_of, joint.child), way_of(link_of, joint.parent)) for joint in self.chords)
+        return {name: {link.joint.id for link in one} ^ {link.joint.id for link in other} for name, one, other in ways}
+
+
+def _length(joints: list[Joint]) -> float:
+    """A length typical of a mechanism: the median arm of its joint frames, 1 where they have none."""
+    arms = [math.hypot(*frame[:3, 3].tolist()) for joint in joints for frame in (joint.frame_parent, joint.frame_child)]
+    arms = [arm for arm in arms if arm > 1e-9]
+    return float(np.median(arms)) if arms else 1.0
+
+
+def _scales(dof: Dof, length: float) -> list[float]:
+    if dof.kind == "translation":
+        return [length]
+    return [1.0] * 3 + [length] * 3 if dof.kind == "free" else [1.0] * DOF_SIZE[dof.kind]
+
+
+def driver_order(mechanism: Mechanism, tree: Tree) -> list[str]:
+    """The joints of a mechanism, those first that a user is likeliest to drive it by: what the file moves from the
+    start, then joints of one degree before those of several, nearer the root before farther out, turns before slides.
+    Joints without a place in the tree, which close loops, come last."""
+    depth: dict[str | None, int] = {None: 0, **{root.id: 0 for root in tree.roots}}
+    far: dict[str, int] = {}
+    for link in tree.links:
+        far[link.joint.id] = depth.get(link.carrier, 0)
+        depth[link.body] = far[link.joint.id] + 1
+
+    def rank(joint_id: str) -> tuple[bool, bool, bool, int, bool]:
+        joint = joints[joint_id]
+        moves = any(dof.velocity for dof in joint.dofs)
+        several = sum(DOF_SIZE[dof.kind] for dof in joint.dofs) > 1
+        slides = bool(joint.dofs) and joint.dofs[0].kind != "rotation"
+        return joint_id not in far, not moves, several, far.get(joint_id, 0), slides
+
+    joints = {joint.id: joint for joint in mechanism.joints if joint.active and joint.dofs}
+    return sorted(joints, key=rank)

@@ -1,0 +1,478 @@
+"""Loops that move: which joints of a closed loop drive it, and where the others follow to.
+
+A *linkage* is a set of loops that share joints. As many of its joints as it has degrees of freedom can be told where
+to be, its drivers; all others follow from them. ``Follower`` goes from one closed position to the next in steps that
+are short enough not to leave the way in which the loops are assembled, and keeps where it has been: however a position
+is come to, it is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kinematics import CLOSES_LOOP, Tree, joint_coordinates, spanning_tree
+from ..model import DOF_SIZE, Array, Body, Mechanism
+from .closure import LoopSystem, Positions, independent_loops, least_change
+from .newton import CLOSED, REDUNDANT, ROUNDS, STEP, Newton
+
+#: Loops in which every combination of coordinates is answered by more than this share of the liveliest are rigid.
+RIGID = 1e-3
+#: A step that fails is halved so often before the loop is said not to close, or to go no further.
+_HALVINGS, _HELD_HALVINGS = 6, 13
+#: How many positions are kept, and how far apart they are at least.
+_KEPT, _APART = 512, 0.15
+_MOST_STEPS = 4000
+#: Positions that differ by less are one.
+_SAME = 1e-5
+#: Loops that are open by less, where several joints' 32-bit frames are not quite those of one pose, are told closed.
+_ALL_BUT_CLOSED = 1e-4
+
+
+def linkages(mechanism: Mechanism, tree: Tree | None = None) -> list[Linkage]:
+    """The linkages of a mechanism, in the order of their chords."""
+    system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
+    return [Linkage(_cut_out(mechanism, chords, names)) for chords, names in independent_loops(system)]
+
+
+def _cut_out(mechanism: Mechanism, chords: Collection[str], names: Collection[str]) -> Mechanism:
+    joints = [
+        replace(joint, extra={**joint.extra, CLOSES_LOOP: joint.id in chords})
+        for joint in mechanism.joints
+        if joint.active and joint.id in names
+    ]
+    ends = {end for joint in joints for end in (joint.parent, joint.child)}
+    bodies = [Body(body.id, body.name) for body in mechanism.bodies if body.id in ends]
+    return Mechanism(mechanism.name, bodies=bodies, joints=joints)
+
+
+class Linkage:
+    """Loops that share joints, cut out of their mechanism."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.system = LoopSystem(mechanism, spanning_tree(mechanism))
+        self.joints = [joint.id for joint in self.system.moving]
+        self.chords = [joint.id for joint in self.system.chords]
+
+    def drivers(self, start: Mapping[str, Array], order: Iterable[str]) -> list[str]:
+        """Which joints can be told where to be, all at once, so that the others follow: those that come first in an
+        ``order`` of their ids. ``start`` is a closed position. Empty where nothing can move.
+
+        A joint drives if the loops answer to the others' coordinates in as many ways without it."""
+        if not self.joints:
+            return []
+        slope = self._liveliest(self.system.vector(start))
+        ways, left = _rank(slope), np.ones(slope.shape[1], dtype=bool)
+        found = []
+        for name in order:
+            columns = self.system.columns.get(name)
+            if columns is None:
+                continue
+            left[columns] = False
+            if _rank(slope[:, left]) == ways:
+                found.append(name)
+            else:
+                left[columns] = True
+        return found
+
+    def is_rigid(self, start: Mapping[str, Array]) -> bool:
+        """Whether the loops, closed at ``start``, leave no joint any freedom.
+
+        A loop that misses a freedom by little, as one of parallel hinges does whose axes a file has rounded, is none
+        that is rigid (see ``RIGID``)."""
+        if not self.joints:
+            return False
+        at = self.system.vector(start)
+        if np.abs(self.system.residual(at)).max(initial=0.0) > CLOSED:
+            return False
+        slope = self._liveliest(at)
+        return _rank(slope, RIGID) == slope.shape[1]
+
+    def _liveliest(self, start: Array) -> Array:
+        """The slope at a position that is no dead centre: of some closed ones near the start, that in which the loops
+        answer in the most ways."""
+        random = np.random.default_rng(7)
+        best, at = self.system.slope(start), start
+        for _ in range(3):
+            slope = self.system.slope(at)
+            push = random.normal(size=len(at))
+            push -= least_change(slope, slope @ push, redundant=REDUNDANT)
+            length = float(np.abs(push).max(initial=0.0))
+            if length < 1e-9:
+                break
+            stirred, residual = _corrected(self.system, at + push * (STEP / length), np.ones(len(at), dtype=bool))
+            if np.abs(residual).max(initial=0.0) > CLOSED:
+                break
+            at = stirred
+            slope = self.system.slope(at)
+            best = slope if _rank(slope) > _rank(best) else best
+        return best
+
+
+def _rank(slope: Array, redundant: float = REDUNDANT) -> int:
+    if not slope.size:
+        return 0
+    strengths = np.linalg.svd(slope, compute_uv=False)
+    return int((strengths > redundant * max(strengths.max(), 1e-300)).sum())
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Position of a linkage.
+
+    Attributes:
+        values: coordinates of all its moving joints (n,).
+        columns: which of them are a joint's, by its id.
+        opening: by how much its loops stay open (characteristic lengths or radians); below ``CLOSED`` they are closed.
+        held: whether the given joints were held short of where they were told to be.
+        stop: joint whose stop is in the way, and whether that is its upper one; None: the loops would open.
+        mark: state of the follower there, where several positions were followed to at once.
+    """
+
+    values: Array
+    columns: Mapping[str, slice]
+    opening: float
+    held: bool = False
+    stop: tuple[str, bool] | None = None
+    mark: Mark | None = None
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Coordinates by joint."""
+        return {name: self.values[columns] for name, columns in self.columns.items()}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """State from which a follower goes on: the last closed position, where it was held last, and which way that was."""
+
+    last: Array
+    held_at: Array
+    held_way: Array
+
+
+class Follower:
+    """Keeps a linkage closed from a closed position on, and its joints within ``stops``.
+
+    Args:
+        linkage: The linkage.
+        start: A closed position: coordinates by joint.
+        tolerance: By how much (radians or characteristic lengths) positions that are followed to may be off, about.
+    """
+
+    def __init__(self, linkage: Linkage, start: Mapping[str, Array], tolerance: float = 1e-13) -> None:
+        self.linkage, self._system = linkage, linkage.system
+        self._last = self._system.vector(start)
+        #: Closed positions that it was at, (kept, unknowns); where it all began is the first.
+        self._kept = self._last[None]
+        self._newton = Newton(self._system, tolerance)
+        self.stops = FollowerStops(self._system, self._last)
+        #: Where a way was held last, and which way that was.
+        self._held_at, self._held_way = self._last, np.zeros_like(self._last)
+
+    def adopt(self, positions: Mapping[str, Array]) -> bool:
+        """Go on from another closed position, told for all moving joints but the chords, or from the nearest to one
+        that is all but closed; from this itself where none is near, as of loops that close there alone. Nothing is
+        done, and False given back, where it is not."""
+        system, chords = self._system, self.linkage.system.chords
+        guess = {joint.id: np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)) for joint in chords}
+        guess.update(positions)
+        frames = system.chord_motions(system.vector(guess))
+        guess.update((joint.id, joint_coordinates(joint, frame[None])[0]) for joint, frame in frames)
+        at = system.vector(guess)
+        opening = np.abs(system.residual(at)).max(initial=0.0)
+        if opening > 2.0 * CLOSED:
+            if opening >= _ALL_BUT_CLOSED:
+                return False
+            closed, residual = _corrected(system, at, np.ones(len(at), dtype=bool))
+            if max(np.abs(residual).max() / (2.0 * CLOSED), np.abs(closed - at).max() / _ALL_BUT_CLOSED) <= 1.0:
+                at = closed  # else it cannot be closed any better, and is taken as it stands
+        if self.stops.are_passed(self._kept[0], at):
+            self._last = at  # it may stay there, and is not come back to
+        else:
+            self._keep(at)
+        return True
+
+    def follow(self, given: Mapping[str, Array], hold: bool = False) -> Followed:
+        """Go to where all moving joints of the linkage are for those that are ``given``.
+
+        Where the loops cannot close there, the others come as near to it as they can, and the given ones stay where
+        they are told to be. With ``hold`` the given ones go only as far as the loops close and all joints are within
+        their stops."""
+        free, wanted = self._asked({name: np.asarray(value)[None] for name, value in given.items()}, 1)
+        return self._follow(wanted[0], free, hold)
+
+    def follow_many(self, given: Mapping[str, Array], hold: bool = False) -> Iterator[Followed]:
+        """Go to one position after another, of joints that are ``given`` (positions, size of the joint): as ``follow``
+        does, but those that are within a step of one another all at once."""
+        count = max(map(len, given.values()), default=0)
+        free, wanted = self._asked(given, count)
+        number = 0
+        while number < count:
+            found = (
+                self._together(np.where(free, self._last, wanted[number:]), free, hold) if number + 1 < count else []
+            )
+            yield from found
+            number += len(found)
+            if number < count:
+                yield self._follow(np.where(free, self._last, wanted[number]), free, hold)
+                number += 1
+
+    def _asked(self, given: Mapping[str, Array], count: int) -> tuple[NDArray[np.bool_], Array]:
+        """Return which unknowns are not ``given``, and the given values (count, unknowns) where the others stay."""
+        system = self._system
+        free, wanted = np.ones(len(self._last), dtype=bool), np.tile(self._last, (count, 1))
+        for name, value in given.items():
+            columns = system.columns[name]
+            free[columns] = False
+            wanted[:, columns] = np.asarray(value, dtype=np.float64).reshape(count, -1) / system.scales[columns]
+        return free, wanted
+
+    def _follow(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> Followed:
+        system = self._system
+        start = self._nearest(wanted, free)
+        if hold and self._is_held(start, wanted, free):
+            at, residual = start, system.residual(start)
+        else:
+            at, residual = self._walk(start, wanted, free, hold)
+        opening = float(np.abs(residual).max(initial=0.0))
+        way = np.where(free, 0.0, wanted - at)
+        held = bool(way.any())
+        self._held_at, self._held_way = at, way
+        return self._found(at, opening, held, self.stops.touched(at, wanted, free) if held else None)
+
+    def present(self) -> Followed:
+        """Return where the linkage is, at a closed position."""
+        return self._found(self._last, 0.0)
+
+    def _found(self, at: Array, opening: float, held: bool = False, stop: tuple[str, bool] | None = None) -> Followed:
+        return Followed(at * self._system.scales, self._system.columns, opening, held, stop, self.mark())
+
+    def _together(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> list[Followed]:
+        """The first of some wanted positions (n, unknowns), as many as are within a step of the last closed one, and
+        are come to so and within stops."""
+        count = _first(np.abs(wanted - self._last)[:, ~free].max(axis=1, initial=0.0) > STEP)
+        if not count:
+            return []
+        at, opening = self._newton.step(self._last, wanted[:count], free)
+        failed = opening >= CLOSED
+        if hold:
+            failed |= self.stops.are_passed(np.concatenate([self._last[None], at[:-1]]), at)
+        at = at[: _first(failed)]
+        if not len(at):
+            return []
+        away = np.abs(at[:, None] - self._kept).max(axis=2, initial=0.0)
+        for row in at[away.min(axis=1) > _APART]:
+            self._keep(row)
+        for number in np.flatnonzero(away[:, 0] < _SAME).tolist():
+            at[number] = self._come_to(at[number], free)
+        self._last = at[-1]
+        self._held_at, self._held_way = self._last, np.zeros_like(self._last)
+        values, system = at * self._system.scales, self._system
+        marks = (Mark(row, row, self._held_way) for row in at)
+        told = zip(values, opening.tolist(), marks, strict=False)
+        return [Followed(own, system.columns, open_by, mark=mark) for own, open_by, mark in told]
+
+    def mark(self) -> Mark:
+        """Return where it would go on from now."""
+        return Mark(self._last, self._held_at, self._held_way)
+
+    def resume(self, mark: Mark) -> None:
+        """Go on from where an earlier answer left off."""
+        self._last, self._held_at, self._held_way = mark.last, mark.held_at, mark.held_way
+
+    def _is_held(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> bool:
+        """Whether a way is known to be held where it sets out."""
+        if not self._held_way.any():
+            return False
+        way = np.where(free, 0.0, wanted - at)
+        along = float(way @ self._held_way)
+        same = along > (1.0 - 1e-12) * float(np.linalg.norm(way) * np.linalg.norm(self._held_way))
+        return along > 0.0 and same and np.array_equal(at, self._held_at)
+
+    def _nearest(self, wanted: Array, free: NDArray[np.bool_]) -> Array:
+        """The closed position to set out from: the last, if it is near, else the nearest that there was."""
+
+        def away(at: Array) -> Array:
+            farthest: Array = np.abs(at - wanted)[..., ~free].max(axis=-1, initial=0.0)
+            return farthest
+
+        return self._last if away(self._last) <= STEP else self._kept[int(np.argmin(away(self._kept)))]
+
+    def _walk(self, at: Array, wanted: Array, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
+        """From a closed position to the wanted values of what is not free, through closed positions."""
+        system, residual = self._system, np.zeros(0)
+        share = 1.0 / max(np.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / STEP), 1.0)
+        if share < 1.0 / _MOST_STEPS:
+            return self._as_near_as_can_be(at, wanted, free)
+        halvings = _HELD_HALVINGS if hold else _HALVINGS
+        done, shortest, first = 0.0, share / 2**halvings, at
+        while done < 1.0 - 1e-9:
+            share = min(share, 1.0 - done)
+            target = np.where(free, at, first + (wanted - first) * (done + share))
+            there, opening = self._step(at, target, free, share * 2.0 > shortest * 2.0**halvings)
+            closed = bool(np.abs(opening).max(initial=0.0) < CLOSED)
+            if closed and not (hold and self.stops.are_passed(at, there)):
+                at, residual, done = there, opening, done + share
+                self._keep(at)
+                continue
+            shorter = share * (self.stops.met(at, there) if closed else 0.5)
+            if shorter < shortest:
+                return (at, system.residual(at)) if hold else self._as_near_as_can_be(at, wanted, free)
+            share = shorter
+        at = self._come_to(np.where(free, at, wanted), free, keep=False)
+        return at, residual if len(residual) else system.residual(at)
+
+    def _come_to(self, at: Array, free: NDArray[np.bool_], keep: bool = True) -> Array:
+        """Be at a closed position, which is where it all began, to the last digit, if it is that but for the last."""
+        if keep:
+            self._keep(at)
+        away = at - self._kept[0]
+        if np.abs(away).max(initial=0.0) < _SAME and not away[~free].any():
+            at = self._last = self._kept[0]
+        return at
+
+    def _step(self, at: Array, target: Array, free: NDArray[np.bool_], quick: bool) -> tuple[Array, Array]:
+        """From a closed position to the next, and how far the loops are open there; infinitely where that is not near
+        enough to be in the same assembly. ``quick``: it is likely to be."""
+        if quick:
+            there, open_by = self._newton.step(at, target[None], free)
+            if open_by[0] < CLOSED:
+                return there[0], open_by
+        slope, ahead = self._system.slope(at), target.copy()
+        ahead[free] += least_change(slope[:, free], -slope[:, ~free] @ (target - at)[~free], redundant=REDUNDANT)
+        if np.abs((ahead - at)[free]).max(initial=0.0) < 4.0 * STEP:
+            there, residual = _corrected(self._system, ahead, free)
+            if np.abs((there - at)[free]).max(initial=0.0) < 4.0 * STEP:
+                return there, residual
+        return at, np.full(1, np.inf)
+
+    def _keep(self, at: Array) -> None:
+        self._last = at
+        if np.abs(at - self._kept).max(axis=1, initial=0.0).min() > _APART:
+            self._kept = np.concatenate([self._kept[:1], self._kept[1:][-_KEPT:], at[None]])
+
+    def _as_near_as_can_be(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Damped Gauss-Newton in what is free, all else as wanted."""
+        system = self._system
+        at = np.where(free, at, wanted)
+        residual, damping = system.residual(at), 1e-6
+        for _ in range(100):
+            better = at.copy()
+            better[free] += least_change(system.slope(at)[:, free], -residual, damping, REDUNDANT)
+            there = system.residual(better)
+            gain = np.linalg.norm(residual) - np.linalg.norm(there)
+            if gain > 0.0:
+                at, residual, damping = better, there, max(damping / 10.0, 1e-12)
+                if gain < 1e-9 * np.linalg.norm(residual):
+                    break
+            elif damping > 1e6:
+                break
+            else:
+                damping *= 10.0
+        return at, residual
+
+
+def _corrected(system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Newton's steps in what is free, and how far the loops are open behind them."""
+    residual = system.residual(at)
+    for _ in range(ROUNDS):
+        if np.abs(residual).max(initial=0.0) < 1e-12:
+            break
+        better = at.copy()
+        better[free] += least_change(system.slope(at)[:, free], -residual, redundant=REDUNDANT)
+        there = system.residual(better)
+        if not np.linalg.norm(there) < 0.5 * np.linalg.norm(residual):
+            if np.linalg.norm(there) < np.linalg.norm(residual):
+                at, residual = better, there
+            break
+        at, residual = better, there
+    return at, residual
+
+
+def _first(which: NDArray[np.bool_]) -> int:
+    """The number of the first of some; of all where there is none."""
+    return int(np.argmax(which)) if which.any() else len(which)
+
+
+#: A joint that is beyond its stop by less (rad or characteristic lengths) is at it.
+_AT = 1e-7
+#: A joint that is nearer to its stop when its loop is held is what holds it.
+_TOUCHING = 1e-4
+
+
+class FollowerStops:
+    """The stops of a loop system's joints, as its unknowns count. A joint that begins beyond its own may stay there."""
+
+    def __init__(self, system: LoopSystem, start: Array) -> None:
+        self._low, self._high = np.full(len(start), -np.inf), np.full(len(start), np.inf)
+        self._names = [""] * len(start)
+        self._turns_back = np.zeros(len(start), dtype=bool)
+        chords = {joint.id for joint in system.chords}
+        for joint in system.moving:
+            at = system.columns[joint.id].start
+            for dof in joint.dofs:
+                size = DOF_SIZE[dof.kind]
+                self._names[at : at + size] = [joint.id] * size
+                if size == 1:
+                    if dof.lower is not None:
+                        self._low[at] = min(dof.lower / system.scales[at], start[at])
+                    if dof.upper is not None:
+                        self._high[at] = max(dof.upper / system.scales[at], start[at])
+                    # where a chord was found by its two sides, nobody has counted its turns
+                    self._turns_back[at] = dof.kind == "rotation" and joint.id in chords
+                at += size
+        self._turns_back &= np.isfinite(self._low) & np.isfinite(self._high)
+        self._middle = np.zeros(len(start))
+        self._middle[self._turns_back] = 0.5 * (self._low[self._turns_back] + self._high[self._turns_back])
+        self._counts = np.ones(len(start), dtype=bool)
+        self._left_out: set[str] = set()
+        self._any = bool(np.isfinite([self._low, self._high]).any())
+
+    def leave_out(self, joints: set[str]) -> None:
+        """From now on these joints have no stops, and all others theirs."""
+        if joints != self._left_out:
+            self._left_out = set(joints)
+            self._counts = np.array([name not in joints for name in self._names], dtype=bool)
+
+    def _beyond(self, at: Array) -> tuple[Array, Array]:
+        """By how much each unknown is beyond its lower and its upper stop; below zero: it is short of it."""
+        turns = np.round((at - self._middle) / (2.0 * np.pi))
+        at = np.where(self._turns_back, at - 2.0 * np.pi * turns, at)
+        return np.where(self._counts, self._low - at, -np.inf), np.where(self._counts, at - self._high, -np.inf)
+
+    def are_passed(self, at: Array, there: Array) -> NDArray[np.bool_]:
+        """Return whether steps (..., unknowns) take a joint beyond a stop, or farther beyond it, (...,)."""
+        if not self._any:
+            return np.zeros(at.shape[:-1], dtype=bool)
+        low, high = (
+            (after > np.maximum(before, _AT)).any(axis=-1)
+            for after, before in zip(self._beyond(there), self._beyond(at), strict=True)
+        )
+        passed: NDArray[np.bool_] = low | high
+        return passed
+
+    def met(self, at: Array, there: Array) -> float:
+        """At which share of a step, were it straight, the first stop is met that it passes."""
+        share = 1.0
+        for after, before in zip(self._beyond(there), self._beyond(at), strict=True):
+            past = after > np.maximum(before, _AT)
+            if past.any():
+                room = np.maximum(-before[past], 0.0)
+                share = min(share, float((room / (room + np.maximum(after[past], _AT))).min()))
+        return share
+
+    def touched(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[str, bool] | None:
+        """Which joint's stop a held system is at, and whether that is the upper one: the one that is nearest. A given
+        joint's only where it is wanted beyond it."""
+        low, high = self._beyond(at)
+        for each, past in zip((low, high), self._beyond(wanted), strict=True):
+            each[~free & (past <= _AT)] = -np.inf
+        upper = bool(high.max(initial=-np.inf) > low.max(initial=-np.inf))
+        beyond = high if upper else low
+        nearest = int(np.argmax(beyond)) if len(beyond) else 0
+        return (self._names[nearest], upper) if len(beyond) and beyond[nearest] > -_TOUCHING else None

@@ -1,0 +1,1 @@
+"""Servo motions: keyframes, retiming, fitting to stops, matching to servos, checks."""

@@ -1,0 +1,165 @@
+"""A motion from a file made to fit a mechanism: its servos' names, units, grid of times and stops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from ..kinematics import spanning_tree
+from ..model import Mechanism, Motion, Trajectory
+from ..report import FormatError, Report
+from ..stops import beyond, put_within
+from .root_motion import is_turn, root_body, root_names, roots_meant
+from .servo_matching import Match, Servo, match_servos, servos_of
+
+Stops = Literal["keep", "clamp", "refuse"]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How a motion is taken: ``mapping`` from the file's servos to the mechanism's ("" leaves one out), whether its
+    angles are in ``degrees`` and its lengths in ``millimetres``, what happens to keys beyond the ``stops``, and the
+    ``step`` (s) of the grid that it is read off on, None for its own keys."""
+
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    degrees: bool = False
+    millimetres: bool = False
+    stops: Stops = "keep"
+    step: float | None = None
+
+
+def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Report) -> Motion:
+    """The motion as a mechanism can follow it, its servos under the mechanism's names.
+
+    Servos that the mechanism lacks are kept as they are, but for those that the mapping leaves out or whose names
+    another now has. Root motion goes to the mechanism's roots as where it is imported. The report tells of each servo
+    and root that was not matched, or loosely, and how many keys lie beyond a servo's stops. FormatError where no servo
+    is matched and, with ``stops`` at "refuse", where a key is beyond a stop."""
+    known = servos_of(mechanism)
+    match = match_servos([each.name for each in motion.trajectories if not each.root], list(known), fitting.mapping)
+    _tell_match(match, motion, mechanism, report)
+    roots = _roots(motion, mechanism, fitting, report)
+    tracks: list[Trajectory] = []
+    for each in motion.trajectories:
+        if each.root and each.name in roots:
+            tracks.append(_in_our_units(replace(each, name=roots[each.name]), None, fitting))
+            continue
+        servo = known.get(match.pairs.get(each.name, ""))
+        if servo is None and (fitting.mapping.get(each.name) == "" or each.name in match.pairs.values()):
+            continue
+        track = replace(each, name=servo.name) if servo is not None else each
+        tracks.append(_in_our_units(track, servo, fitting))
+    if fitting.step is not None:
+        tracks = _on_grid(tracks, fitting.step)
+    tracks = [_at_stops(each, known[each.name], fitting.stops, report) if each.name in known else each
+              for each in tracks]  # fmt: skip
+    if fitting.stops == "refuse":
+        _refuse_beyond(tracks, known, motion)
+    return replace(motion, trajectories=tracks)
+
+
+def _roots(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Report) -> dict[str, str]:
+    """The names of the mechanism's trajectories of root motion by the motion's."""
+    theirs = [each.name for each in motion.trajectories if each.root]
+    if not theirs:
+        return {}
+    known = root_names((body.id, body.name) for body in spanning_tree(mechanism).roots)
+    out = roots_meant(motion, known.values(), fitting.mapping, report)
+    for body in dict.fromkeys(root_body(name) for name in theirs if name not in out and name not in fitting.mapping):
+        report.warn("root-unmatched", f"Root motion of {body!r} moves nothing: no root has this name", where=body)
+    return out
+
+
+def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Report) -> None:
+    servos = [each for each in motion.trajectories if not each.root]
+    if servos and not match.pairs:
+        examples = ", ".join(repr(each.name) for each in servos[:3])
+        raise FormatError(
+            f"{mechanism.name!r} has none of the servos of motion {motion.name!r} ({examples})",
+            path=motion.source.path if motion.source is not None else "",
+            remedy="Choose the mechanism that it was made for, or say which servo is which: --map FILE=SERVO.",
+        )
+    report.info("servos-matched", f"{len(match.pairs)} of {_servos(len(match.pairs) + len(match.unmatched))} matched")
+    for name, servo in match.loose.items():
+        report.info("servo-loose", f"Servo {name!r} was taken for {servo!r}", where=name)
+    idle = servos_of(mechanism, active=False)
+    for name, why in match.unmatched.items():
+        said = "its joint is switched off in the model" if name in idle else why
+        report.warn("servo-unmatched", f"Servo {name!r} moves nothing: {said}", where=name)
+    for name in match.repeated:
+        report.warn("servo-repeated", f"Servo {name!r} is there several times", where=name)
+
+
+def _in_our_units(track: Trajectory, servo: Servo | None, fitting: Fitting) -> Trajectory:
+    """In rad and m. What the file itself names the unit of is already so; of a servo that nobody knows it is guessed
+    that it turns."""
+    slides = servo.slides if servo is not None else track.root and not is_turn(track.name)
+    factor = 0.001 if slides and fitting.millimetres else math.pi / 180.0 if fitting.degrees and not slides else 1.0
+    if track.unit or factor == 1.0:
+        return track
+    return replace(track, values=np.asarray(track.values) * factor)
+
+
+def _on_grid(tracks: list[Trajectory], step: float) -> list[Trajectory]:
+    """Each trajectory read off at multiples of the step, from its first key to its last and no less."""
+    return [_read_off(each, step) if len(each.times) else each for each in tracks]
+
+
+def _read_off(track: Trajectory, step: float) -> Trajectory:
+    first, last = math.floor(track.times[0] / step + 1e-6), math.ceil(track.times[-1] / step - 1e-6)
+    times = np.arange(first, last + 1) * step
+    inside = np.clip(times + 1e-9, track.times[0], track.times[-1])  # a step that falls on the grid has happened
+    before = np.clip(np.searchsorted(track.times, inside, side="right") - 1, 0, len(track.times) - 1)
+    values = np.where(track.holds()[before], track.values[before], track.at(times))
+    return replace(track, times=times, values=values, held=None if track.held is None else track.held[before])
+
+
+def _at_stops(track: Trajectory, servo: Servo, stops: Stops, report: Report) -> Trajectory:
+    over = beyond(track.values, servo.stops)
+    count = int(np.count_nonzero(over))
+    if not count:
+        return track
+    done = {"keep": "kept", "clamp": "put on them", "refuse": "refused"}[stops]
+    report.warn(
+        "beyond-stops",
+        f"Servo {track.name!r} leaves its stops, {_range(servo)}, at {count} of {_keys(len(track.values))}, by up to "
+        f"{_amount(float(np.abs(over).max()), servo)}: {done}",
+        where=track.name,
+    )
+    return replace(track, values=put_within(track.values, servo.stops)) if stops == "clamp" else track
+
+
+def _refuse_beyond(tracks: list[Trajectory], known: Mapping[str, Servo], motion: Motion) -> None:
+    guilty = [each for each in tracks if each.name in known and beyond(each.values, known[each.name].stops).any()]
+    if guilty:
+        told = "; ".join(
+            f"{each.name!r} ({_range(known[each.name])}) at "
+            f"{np.count_nonzero(beyond(each.values, known[each.name].stops))} of {_keys(len(each.values))}"
+            for each in guilty
+        )
+        raise FormatError(
+            f"motion {motion.name!r} leaves the stops of {_servos(len(guilty))}: {told}",
+            path=motion.source.path if motion.source is not None else "",
+            remedy="Take it with --stops clamp or --stops keep.",
+        )
+
+
+def _range(servo: Servo) -> str:
+    ends = ["none" if end is None else _amount(end, servo) for end in (servo.lower, servo.upper)]
+    return " to ".join(ends)
+
+
+def _amount(value: float, servo: Servo) -> str:
+    return f"{value:.4g}" if servo.slides else f"{math.degrees(value):.4g}°"
+
+
+def _servos(count: int) -> str:
+    return f"{count} servo{'' if count == 1 else 's'}"
+
+
+def _keys(count: int) -> str:
+    return f"{count} key{'' if count == 1 else 's'}"

@@ -1,0 +1,152 @@
+"""Root motion: the path of a mechanism's root body as trajectories, and which columns of a table are one.
+
+A root has the six coordinates of a free joint between the world and its body, at the center of mass of the design pose
+and in the mechanism's axes: a rotation vector (rad) and a translation (length units). All are 0 at the design pose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..model import Array, Motion, MotionUnit, Trajectory
+from ..naming import unique_names
+from ..report import Report
+from .servo_matching import match_servos
+
+#: What the columns of a root's path begin with.
+PREFIX = "root:"
+#: What ends them, in the order of the coordinates, and the unit of each.
+COORDINATES: Mapping[str, MotionUnit] = {"rx": "rad", "ry": "rad", "rz": "rad", "x": "m", "y": "m", "z": "m"}
+
+
+def root_names(roots: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Name the six trajectories of each root's path, by body id.
+
+    Args:
+        roots: Ids and names of root bodies.
+    """
+    return {key: _six(name) for key, name in unique_names(roots).items()}
+
+
+def _six(body: str) -> tuple[str, ...]:
+    return tuple(f"{PREFIX}{body}/{coordinate}" for coordinate in COORDINATES)
+
+
+def root_body(name: str) -> str:
+    """Name of the body that a trajectory of a root's path, by its name, belongs to."""
+    return name[len(PREFIX) :].rpartition("/")[0]
+
+
+def match_roots(motion: Motion, known: Iterable[str]) -> dict[str, str]:
+    """Match the roots of a motion to those of a mechanism, by the names of their bodies.
+
+    What is spelled exactly so is meant first, then what differs in case and separators only, and then the one root that
+    is left on both sides.
+
+    Args:
+        motion: Its trajectories of root motion are looked at.
+        known: Names of the mechanism's root bodies.
+
+    Returns:
+        The mechanism's bodies by the motion's.
+    """
+    bodies = dict.fromkeys(root_body(each.name) for each in motion.trajectories if each.root)
+    pairs = match_servos(list(bodies), left := list(known)).pairs
+    alone, left = [body for body in bodies if body not in pairs], [body for body in left if body not in pairs.values()]
+    return pairs | dict(zip(alone, left, strict=True)) if len(alone) == len(left) == 1 else pairs
+
+
+def roots_meant(
+    motion: Motion, known: Iterable[Sequence[str]], mapping: Mapping[str, str], report: Report
+) -> dict[str, str]:
+    """Map a motion's trajectories of root motion to a mechanism's.
+
+    Args:
+        motion: Its trajectories of root motion are looked at.
+        known: The names of the six trajectories of each of the mechanism's roots, as ``root_names`` makes them.
+        mapping: What is said of single trajectories; of roots that it says anything of nothing is guessed.
+        report: Gets an entry for each root that was taken for one of another name.
+
+    Returns:
+        The mechanism's trajectories by the motion's.
+    """
+    names = {root_body(own[0]): own for own in known}
+    out: dict[str, str] = {}
+    for body, ours in match_roots(motion, names).items():
+        theirs = [each.name for each in motion.trajectories if each.root and root_body(each.name) == body]
+        if mapping.keys().isdisjoint(theirs):
+            out |= zip(theirs, names[ours], strict=True)
+            if body != ours:
+                report.info("root-matched", f"Root motion of {body!r} was taken for that of {ours!r}", where=body)
+    return out
+
+
+def is_turn(name: str) -> bool:
+    """Whether a trajectory of a root's path, by its name, is a rotation and not a translation."""
+    return COORDINATES[name.rpartition("/")[2]] == "rad"
+
+
+def mark_root_motion(trajectories: Sequence[Trajectory]) -> None:
+    """Mark the trajectories of a table that are a root's path: six of one body, all there, each once, of fitting units.
+
+    All others are servos, whatever they are called."""
+    by_name: dict[str, list[Trajectory]] = {}
+    for each in trajectories:
+        if each.name.startswith(PREFIX):
+            by_name.setdefault(each.name, []).append(each)
+    for body in dict.fromkeys(map(root_body, by_name)):
+        found = [each for name in _six(body) for each in by_name.get(name, ())]
+        units = ({"", "rad"} if unit == "rad" else {"", "m"} for unit in COORDINATES.values())
+        if len(found) == len(COORDINATES) and all(
+            each.name == name and each.unit in fitting
+            for each, name, fitting in zip(found, _six(body), units, strict=True)
+        ):
+            for each in found:
+                each.root = True
+
+
+def _seconds(time: float) -> str:
+    return f"{time:.3g} s"
+
+
+def without_root_motion(motion: Motion, format: str, report: Report, when: Callable[[float], str] = _seconds) -> Motion:
+    """Leave out root motion for a format that holds servos only, and report how far it goes.
+
+    Args:
+        motion: It is left as it is.
+        format: The format's name, for the report.
+        report: Gets one entry for each motion with root motion.
+        when: Names a time (s) in the report.
+
+    Returns:
+        The motion itself where it has none.
+    """
+    paths = [each for each in motion.trajectories if each.root]
+    if not paths:
+        return motion
+    told = []
+    for body in dict.fromkeys(root_body(each.name) for each in paths):
+        own = [each for each in paths if root_body(each.name) == body and len(each.times)]
+        turns, slides = ([each for each in own if is_turn(each.name) == wanted] for wanted in (True, False))
+        (slid, far), (turned, most) = _farthest(slides), _farthest(turns)
+        told.append(f"{body!r} goes up to {slid:.3g} m ({when(far)}) and turns up to {turned:.3g} rad ({when(most)})")
+    report.warn(
+        "root-motion-left",
+        f"{format} holds no root motion: {'; '.join(told)}. Write CSV to keep it",
+        where=f"motion {motion.name!r}",
+    )
+    return replace(motion, trajectories=[each for each in motion.trajectories if not each.root])
+
+
+def _farthest(tracks: Sequence[Trajectory]) -> tuple[float, float]:
+    """The largest distance from 0 of up to three coordinates together, and its time (s)."""
+    if not tracks:
+        return 0.0, 0.0
+    times = np.unique(np.concatenate([each.times for each in tracks]))
+    values: Array = np.array([each.at(times) for each in tracks])
+    lengths = np.linalg.norm(values, axis=0)
+    at = int(np.argmax(lengths))
+    return float(lengths[at]), float(times[at])

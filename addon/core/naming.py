@@ -1,0 +1,103 @@
+"""Names of servos: what motions call the coordinates of a mechanism's joints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from .model import DofKind
+
+_TURNS, _SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
+
+
+class Unique:
+    """Gives every name once: one that is taken gets the first number from ``start`` on that makes it another.
+
+    ``numbered`` spells a name with a number. For every name it is remembered how far its numbers are taken: to try
+    them from the start would take a time that grows with the square of how many things have the same name."""
+
+    def __init__(self, numbered: Callable[[str, int], str], start: int, taken: Iterable[str] = ()) -> None:
+        self._numbered, self._start = numbered, start
+        self._taken: set[str] = set()
+        self._reserved = frozenset(taken)  # one that is given is kept as it is: many may share it
+        self._next: dict[str, int] = {}
+
+    def __call__(self, name: str) -> str:
+        found = self.free(name)
+        self._taken.add(found)
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._taken or name in self._reserved
+
+    def add(self, name: str) -> None:
+        """Take a name as it is, whether it is taken or not."""
+        self._taken.add(name)
+
+    def free(self, name: str) -> str:
+        """The name that would be given."""
+        if name not in self:
+            return name
+        number = self._next.get(name, self._start)
+        while (found := self._numbered(name, number)) in self:
+            number += 1
+        self._next[name] = number
+        return found
+
+
+class Named(Protocol):
+    """What is asked of a degree of freedom here: a record of the model's or Blender's."""
+
+    @property
+    def kind(self) -> DofKind: ...
+    @property
+    def name(self) -> str: ...
+
+
+def unique_names(named: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """From (id, name) pairs: the name where it is the only one, else the name followed by the id (real files
+    repeat names)."""
+    pairs = list(named)
+    uses = Counter(name for _, name in pairs)
+    return {key: name if name and uses[name] == 1 else f"{name} #{key}".strip() for key, name in pairs}
+
+
+def coordinate_names(dofs: Sequence[Named]) -> list[str]:
+    """Return what a joint's coordinates are called within it, in their order.
+
+    Nothing where there is one. Of several, each has its degree of freedom's name where no other of the joint has the
+    same (and it is no number), else its number from 1. A ball's are ``rx ry rz`` (its rotation vector), a free
+    block's these and ``x y z``."""
+    names: list[str] = []
+    for dof in dofs:
+        if dof.kind in {"ball", "free"}:
+            names += _TURNS + (_SLIDES if dof.kind == "free" else ())
+        else:
+            names.append(dof.name)
+    if len(names) == 1:
+        return [""]
+    uses = Counter(names)
+    own = [name and uses[name] == 1 and not name.isdigit() for name in names]
+    return [name if keeps else str(number) for number, (name, keeps) in enumerate(zip(names, own, strict=True), 1)]
+
+
+def servo_names(joints: Iterable[tuple[str, str, Sequence[Named]]]) -> dict[str, tuple[str, ...]]:
+    """From joints as (id, name, degrees of freedom): the servo names of their coordinates, by joint id.
+
+    A joint of one coordinate gives its servo its own name, others put the coordinate's behind it: ``hip/x``. No two
+    servos of a mechanism have the same name. Of joints with one id the first that moves counts."""
+    first: dict[str, tuple[str, str, Sequence[Named]]] = {}
+    for joint in joints:
+        if joint[0] not in first or not first[joint[0]][2]:
+            first[joint[0]] = joint
+    told = list(first.values())
+    stems = unique_names((key, name) for key, name, _ in told)
+    full = {
+        key: [f"{stems[key]}/{own}" if own else stems[key] for own in coordinate_names(dofs)] for key, _, dofs in told
+    }
+    uses = Counter(name for names in full.values() for name in names)
+    return {
+        key: tuple(name if uses[name] == 1 else f"{name} #{key} {number}" for number, name in enumerate(names, 1))
+        for key, names in full.items()
+    }

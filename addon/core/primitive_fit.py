@@ -1,0 +1,187 @@
+"""Which primitive a mesh is, and how mass is spread in it: what authoring asks of a plain mesh.
+
+A mesh is taken for a primitive where all its points lie on the primitive's surface and reach its whole extent, as the
+points of what Blender adds do, turned, moved, subdivided or joined: a polygon mesh of a ball has its corners on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .model import Array, Shape
+from .transforms import frame_with_z
+
+#: How far points may lie from a primitive's surface, as a share of the mesh's size.
+NEAR = 2e-3
+#: Round things have no fewer corners than this around them: fewer make a prism.
+_LEAST_ROUND = 8
+#: Directions in which a ball has points near its rim, and how near.
+_AROUND = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
+_AROUND /= np.linalg.norm(_AROUND, axis=1)[:, None]
+_COVERED = 0.8
+
+
+def recognise(points: Array, normals: Array, areas: Array) -> Shape | None:
+    """The primitive that a mesh is, posed in the mesh's axes; None where it is none.
+
+    ``points`` (n, 3) are its corners, ``normals`` (m, 3) and ``areas`` (m,) those of its polygons, which tell along
+    which axes to look. Box, cylinder, cone, capsule, sphere and ellipsoid are told apart."""
+    points = np.unique(np.round(np.asarray(points, dtype=np.float64), 9), axis=0)
+    if len(points) < 4:
+        return None
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    if size <= 0.0:
+        return None
+    near = NEAR * size
+    for frame in _frames(points, normals, areas):
+        middle = frame @ (0.5 * (np.ptp(points @ frame, axis=0)) + (points @ frame).min(axis=0))
+        local = (points - middle) @ frame
+        for fit in (_box, _sphere, _round, _ellipsoid):
+            found = fit(local, near)
+            if found is not None:
+                shape, along = found
+                pose = np.eye(4)
+                pose[:3, :3], pose[:3, 3] = frame @ along, middle
+                shape.pose = pose
+                return shape
+    return None
+
+
+def _frames(points: Array, normals: Array, areas: Array) -> Iterator[Array]:
+    """Axes (3, 3), as columns, along which a primitive may lie: the mesh's own, those of its largest faces, and those
+    of its spread."""
+    yield np.eye(3)
+    main = _directions(np.asarray(normals, dtype=np.float64), np.asarray(areas, dtype=np.float64))
+    for first in main:
+        across = next((d for d in main if abs(d @ first) < 1e-3), None)
+        if across is None:
+            yield frame_with_z(first)
+        else:
+            x = across - first * (across @ first)
+            x /= np.linalg.norm(x)
+            yield np.column_stack([x, np.cross(first, x), first])
+    spread = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
+    yield spread.T * np.sign(np.linalg.det(spread))
+    for axis in spread:
+        yield frame_with_z(axis)
+
+
+def _directions(normals: Array, areas: Array, most: int = 4) -> list[Array]:
+    """The directions that most of a mesh's surface looks to, or away from; each once."""
+    found: list[list[float | Array]] = []
+    for number in np.argsort(-areas)[:64]:
+        normal = normals[number]
+        if np.linalg.norm(normal) < 0.5:
+            continue
+        near = next((row for row in found if abs(float(normal @ row[1])) > 1.0 - 1e-6), None)
+        if near is None:
+            found.append([float(areas[number]), normal])
+        else:
+            near[0] = float(near[0]) + float(areas[number])  # type: ignore[arg-type]
+    found.sort(key=lambda row: -float(row[0]))  # type: ignore[arg-type]
+    return [np.asarray(row[1]) for row in found[:most]]
+
+
+Found = tuple[Shape, Array] | None
+
+
+def _box(local: Array, near: float) -> Found:
+    half = np.abs(local).max(axis=0)
+    if half.min() <= near:
+        return None
+    if not (half - np.abs(local) <= near).any(axis=1).all():
+        return None
+    corners = np.array(np.meshgrid(*[(-h, h) for h in half])).reshape(3, -1).T
+    gaps = np.linalg.norm(corners[:, None] - local[None], axis=2).min(axis=1) if len(local) < 5000 else np.zeros(1)
+    if gaps.max() > near:
+        return None
+    x, y, z = (2.0 * half).tolist()
+    return Shape("box", {"x": x, "y": y, "z": z}), np.eye(3)
+
+
+def _sphere(local: Array, near: float) -> Found:
+    radius = float(np.linalg.norm(local, axis=1).max())
+    if len(local) < 2 * _LEAST_ROUND or np.abs(np.linalg.norm(local, axis=1) - radius).max() > near:
+        return None
+    if (local @ _AROUND.T).max(axis=0).min() < _COVERED * radius:
+        return None  # a ring and a tip lie on a ball as well
+    return Shape("sphere", {"radius": radius}), np.eye(3)
+
+
+def _ellipsoid(local: Array, near: float) -> Found:
+    half = np.abs(local).max(axis=0)
+    if half.min() <= near or len(local) < 2 * _LEAST_ROUND:
+        return None
+    if np.abs(np.linalg.norm(local / half, axis=1) - 1.0).max() * half.max() > near:
+        return None
+    if ((local / half) @ _AROUND.T).max(axis=0).min() < _COVERED:
+        return None
+    x, y, z = (2.0 * half).tolist()
+    return Shape("ellipsoid", {"x": x, "y": y, "z": z}), np.eye(3)
+
+
+def _round(local: Array, near: float) -> Found:
+    """Return what is round about one of the axes: cylinder, cone, capsule."""
+    for axis in (2, 0, 1):
+        along = np.roll(np.eye(3), axis - 2, axis=1) if axis != 2 else np.eye(3)
+        turned = local @ along
+        found = _about_z(turned, near)
+        if found is not None:
+            shape, flip = found
+            return shape, along @ flip
+    return None
+
+
+def _about_z(local: Array, near: float) -> Found:
+    reach = np.hypot(local[:, 0], local[:, 1])
+    radius, half = float(reach.max()), float(np.abs(local[:, 2]).max())
+    if radius <= near or half <= near or _corners_around(local, reach, radius, near) < _LEAST_ROUND:
+        return None
+    at_cap = half - np.abs(local[:, 2]) <= near
+    if (radius - reach[~at_cap] <= near).all() and all(
+        (radius - reach[side] <= near).any() for side in (at_cap & (local[:, 2] > 0), at_cap & (local[:, 2] < 0))
+    ):
+        return Shape("cylinder", {"length": 2.0 * half, "radius": radius}), np.eye(3)
+    for up in (1.0, -1.0):
+        height = half - up * local[:, 2]  # from the tip down
+        slope = radius * height / (2.0 * half)
+        at_base = 2.0 * half - height <= near
+        if (np.abs(reach - slope)[~at_base] <= near).all() and (height <= near).any():
+            return Shape("cone", {"length": 2.0 * half, "radius": radius}), np.diag([1.0, up, up])
+    length = 2.0 * (half - radius)
+    if length > near:
+        beyond = np.maximum(np.abs(local[:, 2]) - length / 2.0, 0.0)
+        if np.abs(np.hypot(reach, beyond) - radius).max() <= near:
+            return Shape("capsule", {"length": length, "radius": radius}), np.eye(3)
+    return None
+
+
+def _corners_around(local: Array, reach: Array, radius: float, near: float) -> int:
+    """At how many angles a mesh has points on its rim."""
+    rim = local[radius - reach <= near]
+    return len(np.unique(np.round(np.arctan2(rim[:, 1], rim[:, 0]), 3)))
+
+
+def mesh_mass(points: Array, triangles: NDArray[np.int32]) -> tuple[float, Array, Array]:
+    """Volume, centroid (3,) and inertia tensor (3, 3) about it, of density 1, of the solid that triangles (n, 3) of
+    ``points`` enclose: sums over the tetrahedra from a point among them (Mirtich's integrals in closed form).
+
+    Surfaces with holes have what they would enclose if each hole were closed towards that point."""
+    middle = points.mean(axis=0)
+    a, b, c = (points[triangles[:, k]] - middle for k in range(3))
+    volumes = np.einsum("ni,ni->n", a, np.cross(b, c)) / 6.0
+    volume = float(volumes.sum())
+    if abs(volume) <= 0.0:
+        return 0.0, middle, np.zeros((3, 3))
+    centre = (volumes[:, None] * (a + b + c)).sum(axis=0) / (4.0 * volume)
+    total = a + b + c
+    second = np.einsum("n,ni,nj->ij", volumes, total, total)
+    for corner in (a, b, c):
+        second += np.einsum("n,ni,nj->ij", volumes, corner, corner)
+    second /= 20.0
+    second -= volume * np.outer(centre, centre)
+    sign = 1.0 if volume > 0.0 else -1.0  # inside out
+    return sign * volume, middle + centre, sign * (np.trace(second) * np.eye(3) - second)

@@ -1,0 +1,189 @@
+"""What a mechanism holds, for programs (``describe``) and for people (``summary``)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from .bounds import extent
+from .gait.behaviors import Behaviours
+from .gait.engine import Gait
+from .kinematics import joint_frame_world, spanning_tree
+from .mass_properties import body_inertia
+from .model import Array, Body, Dof, Joint, Mechanism, Motion, Shape
+from .motion.root_motion import root_body
+from .report import Report
+
+
+def describe(mechanism: Mechanism, motions: Iterable[Motion] = ()) -> dict[str, Any]:
+    """The object that ``info --json`` prints: plain lists, dicts, strings and finite numbers.
+
+    Matrices are row-major in the file's own axes, lengths in the file's units, angles in radians, all at the
+    design pose. ``motions`` are listed behind the mechanism's own; one with root motion has ``root_motion`` beside its
+    ``servos``, in the same form. ``controls`` names the inputs that its gait
+    listens to, and ``engine`` is the clock of that gait, or None."""
+    bodies: dict[str, Body] = {}
+    for body in mechanism.bodies:
+        bodies.setdefault(body.id, body)
+    loops = spanning_tree(mechanism).loop_joints
+    behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else None
+    return {
+        "format": mechanism.source.format,
+        "dialect": mechanism.source.dialect,
+        "name": mechanism.name,
+        "gravity": _list(mechanism.world.gravity),
+        "bodies": [_body(body) for body in mechanism.bodies],
+        "joints": [_joint(joint, bodies, joint.id in loops) for joint in mechanism.joints],
+        "motions": [_motion(motion) for motion in (*mechanism.motions, *motions)],
+        "controls": Gait(mechanism).controls,
+        "engine": None if behaviours is None else {key: _number(x) for key, x in vars(behaviours.engine).items()},
+        "report": describe_report(mechanism.report),
+    }
+
+
+def summary(mechanism: Mechanism) -> str:
+    """Some lines about a mechanism for a person to read, the report last."""
+    source, report = mechanism.source, mechanism.report or Report()
+    origin = " ".join(part for part in (source.format, source.dialect) if part)
+    lines = [f"{mechanism.name} ({origin})" if origin else mechanism.name]
+    if not is_motion_only(mechanism):
+        mass = sum(body.mass for body in mechanism.bodies)
+        lines += [
+            f"bodies   {len(mechanism.bodies)}, total mass {mass:.6g}{_size_text(mechanism)}",
+            f"joints   {_joints_text(mechanism)}",
+            f"gravity  {' '.join(f'{x:.6g}' for x in mechanism.world.gravity)}",
+        ]
+    gait = Gait(mechanism)
+    if gait.joints:
+        lines.append(f"gait     moves {_count(len(gait.joints), 'joint')}")
+    if gait.controls:
+        lines.append(f"inputs   {', '.join(gait.controls)}")
+    for motion in mechanism.motions:
+        servos = _count(sum(not track.root for track in motion.trajectories), "servo")
+        roots = dict.fromkeys(root_body(track.name) for track in motion.trajectories if track.root)
+        moved = f", root motion of {', '.join(map(repr, roots))}" if roots else ""
+        lines.append(f"motion   {motion.name}: {servos}{moved}, {motion.duration:.6g} s")
+    lines.append(f"report   {_count(report.count('error'), 'error')}, {_count(report.count('warning'), 'warning')}")
+    lines += [f"  {entry}" for entry in report.entries]
+    return "\n".join(lines)
+
+
+def is_motion_only(mechanism: Mechanism) -> bool:
+    """Return whether there is motion and no model: what ``info`` and ``check`` make of a motion file."""
+    return bool(mechanism.motions) and not (mechanism.bodies or mechanism.joints)
+
+
+def _body(body: Body) -> dict[str, Any]:
+    turn = body.pose[:3, :3]
+    return {
+        "id": body.id,
+        "name": body.name,
+        "assembly": body.assembly,
+        "mass": _number(body.mass),
+        "com_world": _list(turn @ body.com + body.pose[:3, 3]),
+        "inertia_world": _list(turn @ body_inertia(body) @ turn.T),
+        "matrix_world": _list(body.pose),
+        "twin": body.twin,
+        "shapes": [_shape(shape, body.pose) for shape in body.shapes],
+    }
+
+
+def _shape(shape: Shape, pose: Array) -> dict[str, Any]:
+    return {
+        "type": shape.type,
+        "size": {key: _number(x) for key, x in shape.size.items()},
+        "matrix_world": _list(pose @ shape.pose),
+        "visual": shape.visual,
+        "collision": shape.collision,
+        "color": None if shape.color is None else [_number(x) for x in shape.color],
+        "mesh": shape.mesh,
+    }
+
+
+def _joint(joint: Joint, bodies: Mapping[str, Body], loop: bool) -> dict[str, Any]:
+    frame = joint_frame_world(joint, bodies)
+    return {
+        "id": joint.id,
+        "name": joint.name,
+        "type": joint.type,
+        "parent": joint.parent,
+        "child": joint.child,
+        "active": joint.active,
+        "loop": loop,
+        "twin": joint.twin,
+        "frame_world": _list(frame),
+        "dofs": [_dof(dof, frame) for dof in joint.dofs],
+    }
+
+
+def _dof(dof: Dof, frame: Array) -> dict[str, Any]:
+    names = (item.name for item in fields(dof) if item.name not in ("axis", "extra", "parts"))
+    plain = {name: _plain(getattr(dof, name)) for name in names}
+    return {"kind": plain.pop("kind"), "axis_world": _list(frame[:3, :3] @ dof.axis), **plain}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_number(x) for x in value]
+    return value if isinstance(value, str) else _number(value)
+
+
+def _motion(motion: Motion) -> dict[str, Any]:
+    servos, roots = (
+        [
+            {"name": track.name, "times": _list(track.times), "values": _list(track.values)}
+            for track in motion.trajectories
+            if track.root == root
+        ]
+        for root in (False, True)
+    )
+    told = {"name": motion.name, "attributes": dict(motion.attributes), "servos": servos}
+    return {**told, "root_motion": roots} if roots else told
+
+
+def describe_report(report: Report | None) -> list[dict[str, Any]]:
+    """The entries of a report as plain values."""
+    keys = ("severity", "code", "message", "line", "where")
+    return [{key: getattr(entry, key) for key in keys} for entry in (report.entries if report else ())]
+
+
+def _number(value: float | None) -> float | None:
+    """A number as JSON has it: infinite and undefined ones are null."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _list(values: Array) -> Any:
+    """Nested lists of numbers as JSON has them."""
+    array = np.asarray(values, dtype=np.float64)
+    if np.isfinite(array).all():
+        return array.tolist()
+    return [_list(row) for row in array] if array.ndim > 1 else [_number(x) for x in array]
+
+
+def _size_text(mechanism: Mechanism) -> str:
+    corners = extent(mechanism)
+    if corners is None:
+        return ""
+    return ", size " + " x ".join(f"{x:.4g}" for x in corners[1] - corners[0])
+
+
+def _joints_text(mechanism: Mechanism) -> str:
+    joints = mechanism.joints
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(joint.type for joint in joints).most_common())
+    notes = [f"{len(joints)} ({kinds})" if joints else "0"]
+    loops = len(spanning_tree(mechanism).loop_joints)
+    if loops:
+        notes.append(f"{loops} closing a loop")
+    inactive = sum(not joint.active for joint in joints)
+    if inactive:
+        notes.append(f"{inactive} inactive")
+    return ", ".join(notes)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

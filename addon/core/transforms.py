@@ -1,0 +1,164 @@
+"""Rotations and rigid poses as matrices and rotation vectors: what kinematics is made of."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .model import Array
+
+#: Squares of lengths of axes below which they count as scaled to zero.
+_FLAT = 1e-20
+
+
+def identical(a: Array, b: Array) -> bool:
+    """Return whether two arrays of numbers are the same to the last bit: far quicker than to compare them number by
+    number, and enough to pass over what nobody touched."""
+    return a is b or (a.shape == b.shape and a.tobytes() == b.tobytes())
+
+
+def inverse(pose: Array) -> Array:
+    """The inverse of rigid poses of shape (..., 4, 4)."""
+    if pose.ndim == 2:
+        return _inverse_of_one(pose)
+    out = np.zeros(pose.shape)  # methods and not functions of numpy: most are asked for one by one
+    turn = pose[..., :3, :3].swapaxes(-1, -2)
+    out[..., :3, :3] = turn
+    out[..., :3, 3] = -np.einsum("...ij,...j->...i", turn, pose[..., :3, 3])
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def _inverse_of_one(pose: Array) -> Array:
+    """The inverse of a single pose (4, 4), in a third of the time: readers ask for many, one by one."""
+    (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = pose.tolist()
+    return np.array(
+        [
+            [a, d, g, -(a * x + d * y + g * z)],
+            [b, e, h, -(b * x + e * y + h * z)],
+            [c, f, i, -(c * x + f * y + i * z)],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def affine_inverse(poses: Array) -> Array:
+    """The inverses of poses (..., 4, 4) that may be scaled and sheared; of one that is scaled to nothing no numbers.
+
+    numpy's own takes ten times as long for many small matrices, since its library sets threads to each of them; where
+    the cores are busy these wait for each other, and a thousand take a second."""
+    x, y, z, origin = (poses[..., :3, column] for column in range(4))
+    rows = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=-2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows /= np.einsum("...i,...i", x, rows[..., 0, :])[..., None, None]
+    out = np.zeros(poses.shape)
+    out[..., :3, :3], out[..., 3, 3] = rows, 1.0
+    out[..., :3, 3] = -np.einsum("...ij,...j", rows, origin)
+    return out
+
+
+def frame_with_z(axis: Array) -> Array:
+    """A rotation matrix whose Z column is ``axis`` (made a unit vector); the identity for +Z."""
+    z = np.asarray(axis, dtype=np.float64)
+    z = z / np.linalg.norm(z)
+    if z[2] > 0.0 and abs(z[0]) + abs(z[1]) < 1e-12:
+        return np.eye(3)
+    helper = np.eye(3)[int(np.argmin(np.abs(z)))]
+    x = np.cross(helper, z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+#: Radians beyond which whole turns are taken off first.
+_MANY_TURNS = 1e12
+
+
+def rotation_matrix(vector: Array) -> Array:
+    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3) in radians (Rodrigues)."""
+    vector = np.asarray(vector, dtype=np.float64)
+    if vector.ndim == 1:
+        return _matrix_of_one(*vector.tolist())
+    angle = np.linalg.norm(vector, axis=-1)[..., None, None]
+    cross = np.zeros((*vector.shape[:-1], 3, 3))
+    cross[..., 0, 1], cross[..., 0, 2], cross[..., 1, 2] = -vector[..., 2], vector[..., 1], -vector[..., 0]
+    cross -= np.swapaxes(cross, -1, -2).copy()
+    half = np.sinc(angle / (2.0 * np.pi))  # sin(a/2) / (a/2), steady at zero
+    return np.eye(3) + np.sinc(angle / np.pi) * cross + 0.5 * half**2 * (cross @ cross)
+
+
+def _matrix_of_one(x: float, y: float, z: float) -> Array:
+    """The rotation matrix (3, 3) of a single rotation vector, in a tenth of the time: servos ask for many in a frame,
+    one by one."""
+    angle = math.sqrt(x * x + y * y + z * z)
+    if angle > _MANY_TURNS:  # the squares of what is left do not overflow
+        angle = math.hypot(x, y, z)
+        less = math.fmod(angle, math.tau) / angle if math.isfinite(angle) else 0.0
+        x, y, z = x * less, y * less, z * less
+        angle = math.sqrt(x * x + y * y + z * z)
+    sine = math.sin(angle) / angle if angle else 1.0
+    rest = 0.5 * (math.sin(0.5 * angle) / (0.5 * angle)) ** 2 if angle else 0.5
+    xx, yy, zz, xy, xz, yz = (rest * part for part in (x * x, y * y, z * z, x * y, x * z, y * z))
+    x, y, z = sine * x, sine * y, sine * z
+    return np.array([[1.0 - yy - zz, xy - z, xz + y], [xy + z, 1.0 - xx - zz, yz - x], [xz - y, yz + x, 1.0 - xx - yy]])
+
+
+def _vector_of_one(matrix: Array) -> Array:
+    """The rotation vector (3,) of a single rotation matrix (3, 3), as ``rotation_vector`` has it of many."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix.tolist()
+    sines = zy - yz, xz - zx, yx - xy
+    length, trace = math.hypot(*sines), xx + yy + zz
+    angle = math.atan2(length, trace - 1.0)
+    if trace >= 0.0 or math.isnan(trace):
+        return np.array(sines) * (0.5 if length < 1e-6 else angle / length)
+    low, rest = 0.5 * (1.0 - trace), (0.5 * (xy + yx), 0.5 * (xz + zx), 0.5 * (yz + zy))
+    columns = (xx + low, rest[0], rest[1]), (rest[0], yy + low, rest[2]), (rest[1], rest[2], zz + low)
+    axis = max(enumerate(columns), key=lambda each: each[1][each[0]])[1]
+    along = sum(a * b for a, b in zip(axis, sines, strict=True))
+    return np.array(axis) * (math.copysign(angle, -1.0 if along < 0.0 else 1.0) / math.hypot(*axis))
+
+
+def rotation_vector(matrix: Array) -> Array:
+    """Rotation vectors (..., 3) of rotation matrices (..., 3, 3), length in [0, pi]."""
+    matrix = np.asarray(matrix, dtype=np.float64)
+    if matrix.ndim == 2:
+        return _vector_of_one(matrix)
+    twice_sine = np.stack(
+        [
+            matrix[..., 2, 1] - matrix[..., 1, 2],
+            matrix[..., 0, 2] - matrix[..., 2, 0],
+            matrix[..., 1, 0] - matrix[..., 0, 1],
+        ],
+        axis=-1,
+    )
+    length = np.linalg.norm(twice_sine, axis=-1)
+    trace = np.trace(matrix, axis1=-2, axis2=-1)
+    angle = np.arctan2(length, trace - 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        usual = twice_sine * (angle / length)[..., None]
+    # towards half a turn the sine part vanishes, and of 32-bit numbers leaves noise: there the axis is the largest
+    # column of what is left of R without it, (1 - cos) a a'
+    symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2)) + np.eye(3) * (1.0 - trace[..., None, None]) / 2.0
+    column = np.argmax(np.diagonal(symmetric, axis1=-2, axis2=-1), axis=-1)
+    axis = np.take_along_axis(symmetric, column[..., None, None], axis=-1)[..., 0]
+    norm = np.linalg.norm(axis, axis=-1, keepdims=True)
+    axis = axis / np.where(norm > 0, norm, 1.0)
+    sign = np.where(np.einsum("...i,...i->...", axis, twice_sine) < 0, -1.0, 1.0)[..., None]
+    small = np.where((length < 1e-6)[..., None], 0.5 * twice_sine, usual)
+    return np.where((trace < 0)[..., None], axis * sign * angle[..., None], small)
+
+
+def unflattened(poses: Array) -> Array:
+    """Poses (n, 4, 4) in which every axis has a length: an axis that is scaled to zero gets that of a rotation with
+    the axes that are left. The poses themselves where none is. Poses that are no numbers stay so."""
+    squares: Array = (poses[:, :3, :3] ** 2).sum(axis=1)
+    if squares.min(initial=1.0) > _FLAT:
+        return poses
+    flat = (squares <= _FLAT) & np.isfinite(squares).all(axis=1)[:, None]
+    out = poses.copy()
+    for number in np.flatnonzero(flat.any(axis=1)).tolist():
+        lengths, pose = ~flat[number], out[number]
+        turn, _sizes, other = np.linalg.svd(pose[:3, :3] * lengths)
+        axes = (turn * [1.0, 1.0, np.linalg.det(turn) * np.linalg.det(other)]) @ other
+        pose[:3, :3] = np.where(lengths, pose[:3, :3], axes)
+    return out

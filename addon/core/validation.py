@@ -1,0 +1,219 @@
+"""What is wrong, or likely to be, with a mechanism: one list behind the panel, the export and the command line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .editing.sides import name_list, sides_of
+from .editing.symmetry import all_asymmetries
+from .formatting import plain
+from .kinematics import spanning_tree
+from .loops.closure import chord_errors
+from .mass_properties import least_moment
+from .model import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
+
+Kind = Literal["body", "joint", "model", "object"]
+#: Beyond this ratio of masses between jointed bodies, solvers have a hard time.
+_MASS_RATIO = 100.0
+#: Loops that are open by less (length units, rad) count as closed.
+_OPEN = 1e-4
+_NO_MASS = 1e-9
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to look at: its code, how bad it is, the sentence, and the parts (their kind and ids) that it is about.
+    ``fix`` is what would mend it safely, in a person's words; empty where nobody can know; ``or_fix`` is another way
+    where there are two. Of the kind ``object`` are Blender's, by their names."""
+
+    code: str
+    severity: Literal["error", "warning", "info"]
+    message: str
+    kind: Kind
+    parts: tuple[str, ...] = ()
+    fix: str = ""
+    or_fix: str = ""
+
+
+def validate(mechanism: Mechanism) -> list[Finding]:
+    """Everything that is to be said of a mechanism, errors first."""
+    found = [finding for check in _CHECKS for finding in check(mechanism)]
+    order = {"error": 0, "warning": 1, "info": 2}
+    return sorted(found, key=lambda finding: order[finding.severity])
+
+
+def _masses(mechanism: Mechanism) -> Iterator[Finding]:
+    for body in mechanism.bodies:
+        if body.active and not body.immobile and not body.mass > _NO_MASS:
+            told = f"Body {body.name!r} has no mass: physics cannot move it"
+            if body.mass < -_NO_MASS:
+                told = f"Body {body.name!r} has a mass of {body.mass:g}: physics cannot move it"
+            yield Finding("no-mass", "error", told, "body", (body.id,), "Weigh it by its volume")
+        elif body.inertia is not None and least_moment(body.inertia) < -1e-9 * np.abs(body.inertia).max():
+            yield Finding(
+                "bad-inertia", "error", f"The moments of inertia of {body.name!r} are of no body", "body", (body.id,)
+            )
+
+
+def _ratios(mechanism: Mechanism) -> Iterator[Finding]:
+    mass = {body.id: body.mass for body in mechanism.bodies if not body.immobile}
+    worst: tuple[float, Joint] | None = None
+    count = 0
+    for joint in mechanism.joints:
+        light, heavy = sorted((mass.get(joint.parent or "", 0.0), mass.get(joint.child or "", 0.0)))
+        if joint.active and light > _NO_MASS and heavy > _MASS_RATIO * light:
+            count += 1
+            worst = max(worst or (0.0, joint), (heavy / light, joint), key=lambda each: each[0])
+    if worst is not None:
+        yield Finding(
+            "mass-ratio", "warning",
+            f"{count} joints hold masses of more than 1 to {_MASS_RATIO:.0f} together; {worst[1].name!r} of 1 to "
+            f"{plain(worst[0])}", "joint", (worst[1].id,),
+        )  # fmt: skip
+
+
+def _untouchable(mechanism: Mechanism) -> Iterator[Finding]:
+    """Bodies that nothing can touch, where others can be: they fall through the ground."""
+    can = {body.id for body in mechanism.bodies if any(map(_is_solid, body.shapes))}
+    none = [
+        body for body in mechanism.bodies
+        if body.active and body.collidable and not body.immobile and body.id not in can
+    ]  # fmt: skip
+    if can and none:
+        names = name_list(body.name for body in none)
+        yield Finding(
+            "no-collision", "info", f"Nothing can touch {names}: no shape to collide with", "body",
+            tuple(body.id for body in none),
+        )  # fmt: skip
+
+
+def _is_solid(shape: Shape) -> bool:
+    return shape.collision and bool(shape.extra.get("collidable", True)) and shape.type not in {"axes", "none"}
+
+
+def _ends(mechanism: Mechanism) -> Iterator[Finding]:
+    bodies = {body.id for body in mechanism.bodies}
+    for joint in mechanism.joints:
+        ends = (joint.parent, joint.child)
+        if joint.parent is not None and joint.parent == joint.child:
+            yield Finding(
+                "joint-to-itself", "error", f"Joint {joint.name!r} joins a body to itself", "joint", (joint.id,)
+            )
+        elif any(end is not None and end not in bodies for end in ends) or ends == (None, None):
+            yield Finding(
+                "joint-lost", "error", f"Joint {joint.name!r} lacks a body, and does nothing", "joint", (joint.id,),
+                "Delete the joint",
+            )  # fmt: skip
+
+
+def _doubles(mechanism: Mechanism) -> Iterator[Finding]:
+    """Two bodies that several joints hold to each other: the second closes a loop of nothing."""
+    between: dict[frozenset[str | None], list[Joint]] = {}
+    for joint in mechanism.joints:
+        if joint.active and joint.dofs and joint.parent != joint.child:
+            between.setdefault(frozenset((joint.parent, joint.child)), []).append(joint)
+    for joints in between.values():
+        if len(joints) > 1:
+            names = name_list(joint.name for joint in joints)
+            told = f"{len(joints)} joints are between the same two bodies: {names}"
+            yield Finding("joints-double", "warning", told, "joint", tuple(joint.id for joint in joints))
+
+
+def _islands(mechanism: Mechanism) -> Iterator[Finding]:
+    """Bodies that no joint holds to anything, where others are held together."""
+    jointed = {end for joint in mechanism.joints if joint.active for end in (joint.parent, joint.child) if end}
+    alone = [body for body in mechanism.bodies if body.active and body.id not in jointed and not body.immobile]
+    if not jointed or not alone:
+        return
+    names = name_list(body.name for body in alone)
+    yield Finding("unjointed", "info", f"No joint holds {names}", "body", tuple(body.id for body in alone))
+
+
+def _each_dof(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof]]:
+    for joint in mechanism.joints:
+        for dof in joint.dofs:
+            yield from ((joint, part) for part in dof.parts or [dof])
+
+
+def _stops(mechanism: Mechanism) -> Iterator[Finding]:
+    for joint, dof in _each_dof(mechanism):
+        if DOF_SIZE[dof.kind] > 1:
+            continue
+        low, high = dof.lower, dof.upper
+        if low is not None and high is not None and low > high:
+            yield Finding(
+                "stops-inverted", "error", f"The lower stop of {joint.name!r} lies above its upper one", "joint",
+                (joint.id,), "Exchange the two stops",
+            )  # fmt: skip
+        elif (low is not None and dof.position < low - 1e-6) or (high is not None and dof.position > high + 1e-6):
+            yield Finding(
+                "start-beyond-stop", "warning", f"Joint {joint.name!r} begins beyond its stop", "joint", (joint.id,),
+                "Begin at the stop",
+            )  # fmt: skip
+
+
+def _names(mechanism: Mechanism) -> Iterator[Finding]:
+    for kind, parts in _both(mechanism):
+        counts = Counter(part.name for part in parts)
+        for name, count in counts.items():
+            if count < 2 or not name:
+                continue
+            ids = tuple(part.id for part in parts if part.name == name)
+            told = f"{count} joints are called {name!r}: motions cannot tell them apart"
+            if kind == "body":
+                told = f"{count} bodies are called {name!r}"
+            yield Finding("name-twice", "warning", told, kind, ids, "Number their names")
+
+
+def _both(mechanism: Mechanism) -> tuple[tuple[Kind, Sequence[Body | Joint]], tuple[Kind, Sequence[Body | Joint]]]:
+    return ("body", mechanism.bodies), ("joint", mechanism.joints)
+
+
+def _twins(mechanism: Mechanism) -> Iterator[Finding]:
+    for kind, parts in _both(mechanism):
+        known = {part.id: part for part in parts}
+        for part in parts:
+            mate = known.get(part.twin or "")
+            if part.twin and (mate is None or mate.twin != part.id):
+                told = f"{part.name!r} has a twin that is not there"
+                if mate is not None:
+                    told = f"{part.name!r} calls {mate.name!r} its twin, which has another"
+                yield Finding("twin-one-sided", "warning", told, kind, (part.id,), "Unlink it")
+    sides = sides_of(mechanism)
+    differing: dict[tuple[Kind, str, str], list[str]] = {}
+    names = {part.id: part.name for _kind, parts in _both(mechanism) for part in parts}
+    for each in all_asymmetries(mechanism, sides):
+        if not each.second:
+            told = f"{names[each.first]!r} is on one side alone: {each.what}"
+            yield Finding("twin-missing", "info", told, each.kind, (each.first,))
+            continue
+        differing.setdefault((each.kind, each.first, each.second), []).append(each.what)
+    for (kind, first, second), what in differing.items():
+        yield Finding(
+            "twins-differ", "info", f"{names[first]!r} and {names[second]!r} are twins and differ: {', '.join(what)}",
+            kind, (first, second),
+        )  # fmt: skip
+
+
+def _loops(mechanism: Mechanism) -> Iterator[Finding]:
+    tree = spanning_tree(mechanism)
+    if not tree.loop_joints:
+        return
+    names = {joint.id: joint.name for joint in mechanism.joints}
+    for key, (distance, angle) in chord_errors(mechanism, tree=tree).items():
+        if max(distance, angle) > _OPEN:
+            yield Finding(
+                "loop-open", "warning",
+                f"The loop that {names[key]!r} closes is open by {distance:.3g} (length) and {np.degrees(angle):.3g}° "
+                "where its joints begin", "joint", (key,),
+            )  # fmt: skip
+
+
+_CHECKS: tuple[Callable[[Mechanism], Iterator[Finding]], ...] = (
+    _masses, _ratios, _untouchable, _ends, _doubles, _islands, _stops, _names, _twins, _loops,
+)  # fmt: skip
