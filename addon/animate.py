@@ -14,7 +14,7 @@ from .core.model import Mechanism, Motion
 from .core.motion.fitting import Fitting, fitted
 from .core.motion.servo_matching import match_servos, servos_of
 from .core.report import FormatError, Report
-from .formats.files import write_whole
+from .formats.text.file_io import write_whole
 from .formats.xmdi import FRAME_SECONDS
 
 #: More keys than any computer of today would like to write.

@@ -12,12 +12,12 @@ import meanings
 from in_markdown import code, rows
 
 from addon import formats
-from addon.formats.juice import gait_table
-from addon.formats.juice import table as juice
-from addon.formats.shift import table as shift
-from addon.formats.skel import joints as skel_joints
-from addon.formats.skel import table as skel
-from addon.formats.x_xy import table as x_xy
+from addon.formats.juice import gait_schema as gait_table
+from addon.formats.juice import schema as juice
+from addon.formats.shift import schema as shift
+from addon.formats.skel import to_model as skel_joints
+from addon.formats.skel import schema as skel
+from addon.formats.x_xy import schema as x_xy
 
 
 def format_list() -> str:

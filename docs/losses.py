@@ -34,13 +34,13 @@ OUTCOMES = {
 }
 #: The modules that write each format's documents anew.
 WRITING = {
-    "juice": ("lower", "strength", "write"),
-    "shift": ("lower", "write"),
-    "skel": ("plan", "rows"),
-    "x_xy": ("told", "links", "geoms"),
-    "xmdi": ("plan",),
-    "webots": ("write",),
-    "motion_csv": ("write",),
+    "juice": ("from_model", "servo_strength", "writer"),
+    "shift": ("from_model", "writer"),
+    "skel": ("from_model", "from_model_rows"),
+    "x_xy": ("from_model_parts", "from_model"),
+    "xmdi": ("writer",),
+    "webots": ("writer",),
+    "motion_csv": ("writer",),
 }
 _CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 #: Of the past of documents that are patched, and of mesh files: told on the page in words.

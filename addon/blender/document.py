@@ -7,7 +7,7 @@ import bpy
 from ..core.model import Mechanism
 from ..core.report import FormatError
 from ..formats import loads, loads_again
-from ..formats.files import declared_encoding, encode
+from ..formats.text.file_io import declared_encoding, encode
 from .access import settings
 
 #: Blender takes a line of a million characters in seconds and one of ten million in minutes.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..core.report import FormatError
-from ..formats.files import in_place_of, no_room
+from ..formats.text.file_io import in_place_of, no_room
 
 #: What the last bytes of a .blend have in them: the end of its blocks, or of the table of a compressed one.
 _ENDS = (b"ENDB", b"\xb1\xea\x92\x8f")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..about import version
 from ..core.report import FormatError
-from ..formats.files import must_be_writable, must_have_folder
+from ..formats.text.file_io import must_be_writable, must_have_folder
 from .blends import add_demo, add_import
 from .convert import add_convert
 from .farm import add_job

@@ -13,7 +13,7 @@ from typing import Any
 from .. import formats
 from ..core.gait.engine import CONTROLS, parse_input
 from ..core.report import FormatError, Report
-from ..formats.files import all_or_nothing, make_folder, write_whole
+from ..formats.text.file_io import all_or_nothing, make_folder, write_whole
 from . import templates
 from .arguments import Verbs, above_zero, add_verb, count, json_option, run_options, seconds
 from .convert import known

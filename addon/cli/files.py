@@ -15,7 +15,7 @@ from ..core.motion.checks import check
 from ..core.report import Entry, FormatError
 from ..core.summary import describe, is_motion_only, summary
 from ..core.validation import Finding, validate
-from ..formats.mesh_files import tell_missing
+from ..formats.meshes.locate import tell_missing
 from .arguments import Verbs, add_verb, count, json_option, mesh_option
 from .batch import Row, Task, run_tasks
 from .sources import expand

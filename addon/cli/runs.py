@@ -16,7 +16,7 @@ from .. import plot
 from ..animate import motion_endings
 from ..core.report import FormatError
 from ..core.run_metrics import LABELS
-from ..formats.files import write_whole
+from ..formats.text.file_io import write_whole
 from .arguments import Verbs, add_verb, batch_options, factor, json_option, run_options, seconds
 from .batch import Row, Task, one_row, run_tasks, tell_rows
 from .sources import expand, model_endings, outputs

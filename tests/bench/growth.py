@@ -9,8 +9,8 @@ from pathlib import Path
 
 from addon import formats
 from addon.core.report import FormatError
-from addon.formats.mesh_boxes import mesh_box
-from addon.formats.wavefront import harmless
+from addon.formats.meshes.bounds import mesh_box
+from addon.formats.meshes.obj import harmless
 from tests.fuzz.grown import GROWN
 from tests.fuzz.unusual import UNUSUAL, Make
 

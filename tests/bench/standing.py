@@ -14,7 +14,7 @@ import numpy as np
 from addon.core.kinematics import spanning_tree
 from addon.core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
 from addon.core.report import Report
-from addon.formats.mesh_boxes import boxed
+from addon.formats.meshes.bounds import boxed
 
 Coordinates = Mapping[str, Array]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.formats import alignment
+from addon.formats.text import alignment
 
 few = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), max_size=7, unique_by=lambda key: key[0]).map(sorted)
 

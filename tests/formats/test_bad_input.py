@@ -208,7 +208,7 @@ def test_entities_are_never_resolved(tmp_path: Path) -> None:
 
 
 def test_what_is_read_for_its_depth_has_no_entities_either() -> None:
-    from addon.formats.xml import _parse_deep
+    from addon.formats.text.xml_reader import _parse_deep
 
     assert _parse_deep("<!DOCTYPE a SYSTEM 'x'><a b='1'/>", 10) is not None
     for entity in ("<!ENTITY e 'x'>", "<!ENTITY e SYSTEM 'file:///etc/hostname'>", "<!ENTITY % e 'x'>"):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from addon import formats
-from addon.formats.losses import EFFECTS
+from addon.formats.document.conversion_losses import EFFECTS
 
 ADDON = Path(__file__).resolve().parents[2] / "addon"
 

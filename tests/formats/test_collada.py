@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from addon.core.report import Report
-from addon.formats.collada import Surface, read_collada
-from addon.formats.mesh_boxes import mesh_box
-from addon.formats.mesh_files import MeshTrouble
+from addon.formats.meshes.bounds import mesh_box
+from addon.formats.meshes.collada import Surface, read_collada
+from addon.formats.meshes.locate import MeshTrouble
 from tests.mesh_samples import dae
 
 SOUND = dae().decode()
@@ -201,7 +201,7 @@ def test_whatever_fails_in_a_repair_is_told_as_trouble(tmp_path: Path, monkeypat
     def fail(*_: object) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("addon.formats.collada.repair", fail)
+    monkeypatch.setattr("addon.formats.meshes.collada.repair", fail)
     with pytest.raises(MeshTrouble, match="cannot be read: by zero"):
         read(SOUND, tmp_path)
 

@@ -21,10 +21,10 @@ from addon.core.naming import Unique
 from addon.core.report import MOST_OF_A_KIND, FormatError, Report
 from addon.core.summary import describe
 from addon.core.validation import validate
-from addon.formats.files import LARGEST_FILE, read_bytes
-from addon.formats.mesh_boxes import mesh_box
-from addon.formats.mesh_files import MeshTrouble, find_mesh
-from addon.formats.tables import MOST_COLUMNS
+from addon.formats.meshes.bounds import mesh_box
+from addon.formats.meshes.locate import MeshTrouble, find_mesh
+from addon.formats.text.csv_table import MOST_COLUMNS
+from addon.formats.text.file_io import LARGEST_FILE, read_bytes
 from tests import mesh_samples
 from tests.bench.mechanisms import written
 from tests.fuzz import properties
@@ -326,7 +326,7 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.obj")
     paths = [str(tmp_path / "pipe.obj"), "/dev/zero"]
     code = (
-        "from addon.formats.files import FormatError, read_bytes\n"
+        "from addon.formats.text.file_io import FormatError, read_bytes\n"
         f"for path in {paths!r}:\n    try:\n        read_bytes(path)\n    except FormatError as error:\n"
         "        print(error)"
     )
@@ -432,8 +432,8 @@ def test_a_zipped_collada_is_not_unpacked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("reader", ["juice", "skel", "x_xy", "shift"])
 def test_more_elements_than_any_model_has_are_refused(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each may take a hundred times the room that it takes in the file."""
-    monkeypatch.setattr("addon.formats.files.MOST_ELEMENTS", 30)
-    monkeypatch.setattr("addon.formats.files.MOST_VALUES", 30)
+    monkeypatch.setattr("addon.formats.text.file_io.MOST_ELEMENTS", 30)
+    monkeypatch.setattr("addon.formats.text.file_io.MOST_VALUES", 30)
     formats.loads(GROWN[reader]["bodies"](250), "few")
     with pytest.raises(FormatError, match="more than 30 are never read") as refused:
         formats.loads(GROWN[reader]["bodies"](2000), "many")
@@ -445,7 +445,7 @@ def test_more_bodies_and_shapes_than_any_model_has_are_refused(
     reader: str, shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that say nothing else are elements of the most room."""
-    monkeypatch.setattr("addon.formats.files.MOST_RECORDS", 30)
+    monkeypatch.setattr("addon.formats.text.file_io.MOST_RECORDS", 30)
     formats.loads(GROWN[reader][shape](250), "few")
     with pytest.raises(FormatError, match="bodies and shapes; more than 30 are never read"):
         formats.loads(GROWN[reader][shape](3000), "many")

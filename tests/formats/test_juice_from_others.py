@@ -9,7 +9,7 @@ import pytest
 
 from addon import formats
 from addon.core.model import Array, Mechanism
-from addon.formats.files import read_bytes
+from addon.formats.text.file_io import read_bytes
 
 PUMPJACK = Path("sample_models/pumpjack/pumpjack.json")
 

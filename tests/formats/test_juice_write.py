@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from addon import formats
 from addon.core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Network, Node
 from addon.core.model import Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source
-from addon.formats.juice.geometry import angles_of, rotations
+from addon.formats.juice.conventions import angles_of, rotations
 from tests.references import CORPUS
 
 JUICE = CORPUS / "juice"

@@ -14,10 +14,10 @@ import pytest
 from addon import formats
 from addon.core.model import Mechanism
 from addon.core.report import Report
-from addon.formats.collada import read_collada
-from addon.formats.mesh_boxes import mesh_box
-from addon.formats.mesh_files import MeshTrouble
-from addon.formats.wavefront import harmless
+from addon.formats.meshes.bounds import mesh_box
+from addon.formats.meshes.collada import read_collada
+from addon.formats.meshes.locate import MeshTrouble
+from addon.formats.meshes.obj import harmless
 from tests import mesh_samples as samples
 from tests.formats.skel_compare import dart_of, needs_dart, same_as_dart
 
@@ -103,7 +103,7 @@ def test_nothing_that_a_mesh_names_is_opened(tmp_path: Path) -> None:
     put(tmp_path, "out.obj", samples.obj("mtllib ../out.mtl\n"))
     put(tmp_path, "out.ply", samples.ply_text().replace(b"comment by hand", b"comment TextureFile /etc/hostname"))
     watch = (
-        "import sys\nfrom pathlib import Path\nfrom addon.formats.mesh_boxes import mesh_box\n"
+        "import sys\nfrom pathlib import Path\nfrom addon.formats.meshes.bounds import mesh_box\n"
         f"folder = Path({str(tmp_path)!r})\nmesh_box(folder / 'out.dae'), mesh_box(folder / 'out.ply')\nseen = []\n"
         "sys.addaudithook(lambda event, args: seen.append((event, args)) if event.startswith(('open', 'socket')) "
         "else None)\nfor name in ('out.dae', 'out.obj', 'out.ply'):\n    mesh_box(folder / name)\n"
@@ -149,7 +149,7 @@ def test_places_of_many_pieces_are_counted(tmp_path: Path, monkeypatch: pytest.M
     path = put(tmp_path, "a.dae", samples.dae())
     for limit in ("_MOST_CORNERS", "_MOST_VISITS"):
         with monkeypatch.context() as patch, pytest.raises(MeshTrouble, match="more than 0"):
-            patch.setattr(f"addon.formats.collada.{limit}", 0)
+            patch.setattr(f"addon.formats.meshes.collada.{limit}", 0)
             read_collada(path)
 
 
@@ -167,9 +167,9 @@ def test_there_is_an_end_to_the_mtls_of_an_obj(tmp_path: Path, monkeypatch: pyte
     for number in range(9):
         put(tmp_path, f"{number}.mtl", b"newmtl a\nKd 1 0 0\n")
     path = put(tmp_path, "a.obj", b"".join(b"mtllib %d.mtl\n" % number for number in range(9)))
-    monkeypatch.setattr("addon.formats.wavefront._MOST_BYTES", 60)
+    monkeypatch.setattr("addon.formats.meshes.obj._MOST_BYTES", 60)
     assert harmless(path, [], (), {}).materials.count(b"newmtl") == 3
-    monkeypatch.setattr("addon.formats.wavefront._MOST_LIBRARIES", 2)
+    monkeypatch.setattr("addon.formats.meshes.obj._MOST_LIBRARIES", 2)
     assert harmless(path, [], (), {}).materials.count(b"newmtl") == 2
 
 

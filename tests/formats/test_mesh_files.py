@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from addon import formats
-from addon.formats.mesh_files import MeshTrouble, find_mesh, is_network
+from addon.formats.meshes.locate import MeshTrouble, find_mesh, is_network
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.formats.numbers import DECIMAL, read_many, shortest, spelled
-from addon.formats.tables import UNITS
+from addon.formats.text.csv_table import UNITS
+from addon.formats.text.numbers import DECIMAL, read_many, shortest, spelled
 
 number = st.floats(allow_nan=False, allow_infinity=False)
 word = st.one_of(

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon.core.report import FormatError, Report
-from addon.formats import jsonedits, jsontext
-from addon.formats.jsontext import Node
+from addon.formats.text import json_editor as jsonedits
+from addon.formats.text import json_reader as jsontext
+from addon.formats.text.json_reader import Node
 
 
 def parse(text: str) -> Node:

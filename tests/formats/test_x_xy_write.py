@@ -17,8 +17,8 @@ from addon import formats
 from addon.core.kinematics import spanning_tree
 from addon.core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Shape, Source
 from addon.core.transforms import inverse, rotation_matrix
-from addon.formats.x_xy.joints import turned_round
-from addon.formats.x_xy.table import ATTRIBUTES
+from addon.formats.x_xy.schema import ATTRIBUTES
+from addon.formats.x_xy.to_model import turned_round
 
 DOCUMENT = """<?xml version="1.0"?>
 <!-- made by hand -->

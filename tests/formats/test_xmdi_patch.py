@@ -16,7 +16,7 @@ from lxml import etree
 from addon import formats
 from addon.core.model import Motion, Source
 from addon.core.report import FormatError, Report
-from addon.formats import remembered
+from addon.formats.document import cache as remembered
 from addon.formats.xmdi import FRAME_SECONDS, dumps, loads
 from tests.formats.motion_strategies import is_refused_or_read, keyed, mangled, same, same_keys
 from tests.formats.xmdi_schema import assert_valid

@@ -35,13 +35,13 @@ from addon.core.report import FormatError, Report
 from addon.core.summary import describe, describe_report, summary
 from addon.core.up_axis import turned, upright_turn
 from addon.core.validation import validate
-from addon.formats import mesh_copies
-from addon.formats.collada import read_collada
-from addon.formats.files import encode
-from addon.formats.mesh_boxes import mesh_box
-from addon.formats.mesh_files import Rooms, find_mesh
-from addon.formats.ply import check_ply
-from addon.formats.wavefront import LIBRARY, harmless
+from addon.formats.meshes import copy as mesh_copies
+from addon.formats.meshes.bounds import mesh_box
+from addon.formats.meshes.collada import read_collada
+from addon.formats.meshes.locate import Rooms, find_mesh
+from addon.formats.meshes.obj import LIBRARY, harmless
+from addon.formats.meshes.ply import check_ply
+from addon.formats.text.file_io import encode
 
 #: Loops of more joints than this are not closed for each of a million inputs.
 _MOST_CLOSED = 40

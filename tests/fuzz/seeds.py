@@ -16,7 +16,7 @@ from addon.core.gait.engine import gait_of
 from addon.core.gait.sampling import gait_motion
 from addon.core.model import Mechanism, Motion, Trajectory
 from addon.core.report import FormatError
-from addon.formats.files import encode
+from addon.formats.text.file_io import encode
 from tests import mesh_samples
 from tests.fuzz.mutate import CUTS
 from tests.references import CORPUS

@@ -13,8 +13,8 @@ from ...core.gait.engine import Gait, gait_of
 from ...core.model import Array, Body, Joint, Mechanism
 from ...core.report import Report
 from ...formats import loads_again
-from ...formats.documents import MOST
-from ...formats.lately import Lately
+from ...formats.document.cache import MOST
+from ...formats.document.parse_cache import Lately
 from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..compat import action_curves, played_action
 from ..document import document_bytes

@@ -8,8 +8,8 @@ import bpy
 
 from ...core.gait.presets import Inputs, input_presets
 from ...formats import loads_again
-from ...formats.documents import MOST
-from ...formats.lately import Lately
+from ...formats.document.cache import MOST
+from ...formats.document.parse_cache import Lately
 from ..access import action_record, settings
 from ..document import document_bytes
 from ..properties import control_property

@@ -18,7 +18,7 @@ import numpy as np
 from ...core.model import Array, Motion, Trajectory
 from ...core.report import FormatError, Report
 from ...formats import loads_motions
-from ...formats.files import encode
+from ...formats.text.file_io import encode
 from ..access import action_record
 from ..channels import Channel
 from ..motion_properties import KnuckleOrigin

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ...core.model import Motion
-from ...formats.lately import Lately
+from ...formats.document.parse_cache import Lately
 
 #: Bytes of documents that are kept; numbers take a few times as much.
 MOST = 100_000_000

@@ -18,7 +18,7 @@ from ...core.model import Mechanism
 from ...core.report import Report
 from ...core.stops import is_beyond
 from ...formats import complete_masses
-from ...formats.files import no_garbage_hunts
+from ...formats.text.file_io import no_garbage_hunts
 from .. import listeners, preferences, properties, settling
 from ..access import record_of, settings
 from ..animation import limited_bones, live_loops, renamed

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...formats.collada import Surface
+from ...formats.meshes.collada import Surface
 from ..materials import plain_material
 
 #: Where a mesh keeps the file's normals until it is sound.

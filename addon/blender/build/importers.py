@@ -13,9 +13,9 @@ from typing import Any, cast
 
 import bpy
 
-from ...formats.files import check_size
-from ...formats.mesh_files import MeshTrouble, as_trouble
-from ...formats.wavefront import LIBRARY, LONGEST_PATH, harmless
+from ...formats.meshes.locate import MeshTrouble, as_trouble
+from ...formats.meshes.obj import LIBRARY, LONGEST_PATH, harmless
+from ...formats.text.file_io import check_size
 from ..workshop import at_work, workshop
 
 #: What an importer may make.

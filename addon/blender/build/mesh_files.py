@@ -12,12 +12,11 @@ import numpy as np
 
 from ...core.model import Body, Mechanism, Shape
 from ...core.report import Report
-from ...formats.collada import read_collada
-from ...formats.files import read_bytes
-from ...formats.mesh_boxes import kind_of
-from ...formats.mesh_files import MeshTrouble, find_mesh, told_of_mesh
-from ...formats.mesh_points import obj_faults
-from ...formats.ply import check_ply
+from ...formats.meshes.bounds import kind_of, obj_faults
+from ...formats.meshes.collada import read_collada
+from ...formats.meshes.locate import MeshTrouble, find_mesh, told_of_mesh
+from ...formats.meshes.ply import check_ply
+from ...formats.text.file_io import read_bytes
 from .. import preferences
 from ..datablocks import latest, made_since
 from .collada_mesh import collada_mesh

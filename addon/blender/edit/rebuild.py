@@ -13,7 +13,7 @@ from ...core.editing.sides import name_list
 from ...core.gait.engine import gait_of
 from ...core.model import Mechanism
 from ...core.report import FormatError
-from ...formats.files import no_garbage_hunts
+from ...formats.text.file_io import no_garbage_hunts
 from .. import properties, settling
 from ..access import armature_of, armature_settings, record_of, settings
 from ..build import PLANE, PROXY, keep_facts

@@ -19,7 +19,7 @@ from ...core.kinematics import design_openings, joint_frames_world
 from ...core.model import Array, Body, Dof, Joint, Mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
-from ...formats.files import no_garbage_hunts
+from ...formats.text.file_io import no_garbage_hunts
 from ..access import record_of, settings
 from ..build.bodies import com_pose
 from ..document import read_document

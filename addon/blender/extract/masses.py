@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core.model import Array, Body, Shape
 from ...core.report import Report
-from ...formats.skel.mass import DERIVED, moment_of_shapes
+from ...formats.skel.to_model_masses import DERIVED, moment_of_shapes
 from ..access import record_of
 from ..build.bodies import unit_tensors
 from ..model_parts import file_name

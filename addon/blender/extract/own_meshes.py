@@ -13,10 +13,10 @@ import numpy as np
 
 from ...core.model import Array, Body, Mechanism, Shape
 from ...core.report import Report
-from ...formats.files import make_folder, write_whole
-from ...formats.losses import Losses
-from ...formats.mesh_copies import IS_WRITTEN
-from ...formats.obj_write import obj_text
+from ...formats.document.conversion_losses import Losses
+from ...formats.meshes.copy import IS_WRITTEN
+from ...formats.meshes.obj import obj_text
+from ...formats.text.file_io import make_folder, write_whole
 from ..build.meshes import file_of
 from ..model_parts import every_part
 from . import own_ids

@@ -10,7 +10,7 @@ import bpy
 
 from ... import formats
 from ...core.report import Report
-from ...formats.files import make_folder
+from ...formats.text.file_io import make_folder
 from ...formats.xmdi import FRAME_SECONDS
 from ..access import settings
 from ..compat import draws_in_software

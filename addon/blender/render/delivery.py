@@ -6,7 +6,7 @@ import os
 import shutil
 
 from ...core.report import FormatError
-from ...formats.files import cannot_write, in_place_of, make_folder, no_room
+from ...formats.text.file_io import cannot_write, in_place_of, make_folder, no_room
 from .pictures import is_whole
 from .presets import PICTURES, VIDEOS
 from .wholeness import is_whole_gif, is_whole_mp4, is_whole_webm, is_whole_webp

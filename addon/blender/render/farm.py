@@ -12,7 +12,7 @@ from typing import Any
 import bpy
 
 from ...core.report import FormatError, Report
-from ...formats.files import cannot_write, no_room
+from ...formats.text.file_io import cannot_write, no_room
 from ..model_parts import parts, rig_in
 from ..saving import is_whole_blend
 from .delivery import deliver

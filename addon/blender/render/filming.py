@@ -11,7 +11,7 @@ from dataclasses import replace
 import bpy
 
 from ...core.report import Report
-from ...formats.files import must_be_writable
+from ...formats.text.file_io import must_be_writable
 from ..access import record_of
 from ..progress import Step
 from ..properties import registered

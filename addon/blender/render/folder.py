@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from ...core.report import FormatError
-from ...formats.files import make_folder, write_whole
+from ...formats.text.file_io import make_folder, write_whole
 from .pictures import is_whole, picture_size
 from .shooting import frame_name
 

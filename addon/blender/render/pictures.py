@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...core.report import FormatError
-from ...formats.files import make_folder, write_whole
+from ...formats.text.file_io import make_folder, write_whole
 
 _SHADES = 255  # of a .gif's palette; one is left for what stays as it is
 _QUALITY = 82  # of a .webp: the lowest at which flat floors and soft shadows showed no blocks

@@ -11,7 +11,7 @@ from fractions import Fraction
 import bpy
 
 from ...core.report import FormatError
-from ...formats.files import cannot_write
+from ...formats.text.file_io import cannot_write
 from ..compat import render_path, strips_of
 from .delivery import deliver, ending_of
 from .engines import plain_colours, set_up_video

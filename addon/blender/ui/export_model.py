@@ -9,7 +9,7 @@ from ... import formats
 from ...core.model import Mechanism
 from ...core.report import Report
 from ...core.up_axis import turned, upright_turn
-from ...formats.files import all_or_nothing
+from ...formats.text.file_io import all_or_nothing
 from ..access import record_of, settings
 from ..edit.checks import report_findings
 from ..extract import extract

@@ -13,7 +13,7 @@ from mathutils import Matrix
 
 from ...core.model import Array
 from ...core.report import FormatError
-from ...formats.files import in_place_of, make_folder, no_room
+from ...formats.text.file_io import in_place_of, make_folder, no_room
 from ..compat import ready_gpu
 from ..render.pictures import is_whole
 from .common import ExportHelper, NeedsModel, Result, say, with_extension

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..documents import document_of
-from ..opened import Opened
+from ..document.cache import document_of
+from ..text.detection import Opened
 from .document import Document, is_juice, read
-from .patch import patched
-from .strength import as_at_source
-from .write import new_document
+from .servo_strength import as_at_source
+from .writer import new_document, patched
 
 __all__ = ["as_at_source", "detect", "dump", "load", "read_opened"]
 

@@ -10,10 +10,11 @@ from lxml import etree
 from ...core.gait.behaviors import Behaviours
 from ...core.model import Mechanism, Source
 from ...core.report import FormatError, Report
-from ..xml import parse
-from . import gait_read, mechanism
-from .read import Placed, Reader, Resolver, identified, model_of, objects_of
-from .table import BODY, CONTAINERS, MODEL
+from ..text.xml_reader import parse
+from . import gait_reader as gait_read
+from . import to_model as mechanism
+from .reader import Placed, Reader, Resolver, identified, model_of, objects_of
+from .schema import BODY, CONTAINERS, MODEL
 
 #: Where a .jm3 has the numbers of the world.
 SOLVERS = ("ODE.Standard", "ODE.Iterative")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from ..xml import escape
-from .table import INTEGER, NUMBER, Field, Row, Table
+from ..text.xml_reader import escape
+from .schema import INTEGER, NUMBER, Field, Row, Table
 
 #: An element as its tag and its text or its children.
 Node = tuple[str, "str | list[Node]"]

@@ -18,14 +18,13 @@ from collections.abc import Sequence
 from ...core.model import Motion, Source
 from ...core.motion.root_motion import mark_root_motion
 from ...core.report import FormatError, Report
-from .. import tables
-from ..files import decode
-from ..opened import Opened
-from ..remembered import recall, remember
-from ..webots.write import only
-from .patch import patched
-from .read import Document, parse, trajectories_of
-from .write import new_document
+from ..document.cache import recall, remember
+from ..text import csv_table as tables
+from ..text.detection import Opened
+from ..text.file_io import decode
+from ..webots.writer import only
+from .reader import Document, parse, trajectories_of
+from .writer import new_document, patched
 
 __all__ = ["detect", "dump", "load", "refuse_other_tables"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..documents import document_of
-from ..opened import Opened
+from ..document.cache import document_of
+from ..text.detection import Opened
 from .document import Document, is_shift, read
-from .patch import patched
-from .table import ENDS, PAIRS
-from .write import new_document
+from .patcher import patched
+from .schema import ENDS, PAIRS
+from .writer import new_document
 
 __all__ = ["detect", "dump", "load", "read_opened"]
 

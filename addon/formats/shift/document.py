@@ -9,9 +9,9 @@ from typing import Any
 from ...core.model import Mechanism
 from ...core.naming import Unique
 from ...core.report import FormatError, Report
-from ..jsontext import Node, parse
-from .read import Placed, Reader
-from .table import (
+from ..text.json_reader import Node, parse
+from .reader import Placed, Reader
+from .schema import (
     ASSEMBLY,
     BODY,
     END_KEYS,
@@ -174,7 +174,7 @@ def _holders(node: Node) -> Iterator[Node]:
 def read(text: str, path: str = "", report: Report | None = None, root: Node | None = None) -> Document:
     """Read a document (``root`` where its text is parsed already). FormatError names line and path of what cannot be
     read; what was repaired, kept or left out is in the mechanism's report."""
-    from .mechanism import build
+    from .to_model import build
 
     report = Report() if report is None else report
     root = parse(text, path, report) if root is None else root

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..documents import document_of
-from ..opened import Opened
+from ..document.cache import document_of
+from ..text.detection import Opened
 from .document import Document, is_skel, read
-from .mass import complete
-from .patch import Unpatchable, patched
-from .write import new_document
+from .markup import new_document
+from .to_model_masses import complete
+from .writer import Unpatchable, patched
 
 __all__ = ["complete", "detect", "dump", "load", "read_opened"]
 

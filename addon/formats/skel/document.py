@@ -11,11 +11,11 @@ from lxml import etree
 
 from ...core.model import Mechanism, Source
 from ...core.report import FormatError, Report
-from ..xml import line_of, parse
-from . import mechanism
-from .read import Placed, Reader
-from .shapes import place_shape
-from .table import BODY, DOF, INACTIVE_JOINT, JOINT, LOOP_JOINT, MARKER, SHAPES, SKELETON, WORLD
+from ..text.xml_reader import line_of, parse
+from . import to_model as mechanism
+from .reader import Placed, Reader
+from .schema import BODY, DOF, INACTIVE_JOINT, JOINT, LOOP_JOINT, MARKER, SHAPES, SKELETON, WORLD
+from .to_model_shapes import place_shape
 
 JOINT_TAGS = ("joint", LOOP_JOINT, INACTIVE_JOINT)
 

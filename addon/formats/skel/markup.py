@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ...core.model import Array
+from ...core.model import Array, Mechanism
+from ...core.report import Report
 from ...core.transforms import affine_inverse
-from ..xml import escape, escape_attribute
-from .geometry import six_of
-from .joints import coordinate_name
-from .plan import PlannedBody, PlannedJoint
-from .rows import COORDINATE
-from .table import (
+from ..text.xml_reader import escape, escape_attribute
+from .conventions import plain, six_of
+from .from_model import Plan, PlannedBody, PlannedJoint
+from .from_model_rows import COORDINATE
+from .schema import (
     AXES,
     AXIS_NUMBERS,
     BALL,
@@ -28,11 +28,14 @@ from .table import (
     MARKER,
     SHAPES,
     SIX,
+    SKELETON,
+    WORLD,
     Field,
     Row,
     Table,
     spell_number,
 )
+from .to_model import coordinate_name
 
 INDENT = "    "
 BLOCKS = frozenset({"ball", "free"})
@@ -172,3 +175,27 @@ def _says_nothing(item: Field, value: Any) -> bool:
     if item.needed or item.path.startswith("physics/"):
         return False
     return item.kind is not LIMIT and value == item.default and item.default is not None
+
+
+def new_document(mechanism: Mechanism, report: Report) -> str:
+    """The text of a SKEL file with everything of a mechanism that SKEL can hold, and its tensors in full."""
+    plan = Plan.of(mechanism, report)
+    meshes = sorted({shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh})
+    if meshes:
+        told = f"meshes keep their names ('{meshes[0]}' is one of {len(meshes)})"
+        report.info(
+            "mesh-names", f"{told}; DART looks for them from the folder of the file, and stops where one is missing"
+        )
+    world = written("world", WORLD, {"@name": plain(mechanism.name, "world"), **plan.world})
+    world.attributes.setdefault("name", "world")
+    world.children += [skeleton_node(plan, key) for key in plan.skeletons]
+    root = Node("skel", {"version": "1.0"}, children=[world])
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{root.markup()}\n'
+
+
+def skeleton_node(plan: Plan, key: str) -> Node:
+    """A planned skeleton with its bodies and joints."""
+    node = written("skeleton", SKELETON, plan.skeletons[key])
+    node.children += [body_node(body) for body in plan.bodies.values() if body.skeleton == key]
+    node.children += [joint_node(joint) for joint in plan.joints.values() if joint.skeleton == key]
+    return node

@@ -18,12 +18,11 @@ from collections.abc import Sequence
 
 from ...core.model import Motion, Source
 from ...core.report import FormatError, Report
-from ..files import MARKED
-from ..opened import Opened
-from ..remembered import recall, remember
-from .patch import patched
-from .read import Document, parse, trajectories_of
-from .write import new_document, only
+from ..document.cache import recall, remember
+from ..text.detection import Opened
+from ..text.file_io import MARKED
+from .reader import Document, parse, trajectories_of
+from .writer import new_document, only, patched
 
 __all__ = ["detect", "dump", "load", "tell_of_pose_names"]
 

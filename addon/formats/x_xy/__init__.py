@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..documents import document_of
-from ..opened import Opened
-from .patch import patched
-from .read import Document, read
-from .table import ROOT
-from .told import report_world_name
-from .write import new_document
+from ..document.cache import document_of
+from ..text.detection import Opened
+from .from_model_parts import report_world_name
+from .reader import Document, read
+from .schema import ROOT
+from .writer import new_document, patched
 
 __all__ = ["detect", "dump", "load", "read_opened"]
 

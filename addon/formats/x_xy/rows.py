@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...core.model import Array, identity
-from .notes import Note
+from .comments import Note
 
 #: Who a link is: the id of the body (or the name of the frame) that it carries, what of it, and the number of the step.
 Key = tuple[str, str, int]

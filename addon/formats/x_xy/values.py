@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from ...core.model import Array
+from ...core.naming import Unique
 from ...core.report import FormatError, Report
-from ..xml import attributes_of, line_of, where_is
-from .table import ATTRIBUTES, COLORS, OLD, Color
+from ..text.xml_reader import attributes_of, line_of, where_is
+from .schema import ATTRIBUTES, COLORS, OLD, Color
 
 #: The attributes of each element, for those that have no others.
 _KNOWN = {tag: frozenset(names) for tag, names in ATTRIBUTES.items()}
@@ -190,3 +191,31 @@ def _number(text: str) -> float:
     if not math.isfinite(value) or "_" in text or not text.isascii():
         raise ValueError(text)
     return value
+
+
+_MARK = "_"
+
+
+def is_numeric(name: str) -> bool:
+    """Return whether the program takes a name for numbers."""
+    if name[:1].isalpha() and name[0] not in "iInN":  # as in "inf" and "nan"
+        return False
+    try:
+        return bool([float(piece) for piece in name.split(" ")])
+    except ValueError:
+        return False
+
+
+def safe_name(name: str) -> str:
+    """The name as it can stand in a file: a numeric one, and one that looks like such a one made safe, gets a mark."""
+    return _MARK + name if is_numeric(name.lstrip(_MARK)) else name
+
+
+def read_name(name: str) -> str:
+    """Return what ``safe_name`` was given; other names as they are."""
+    return name.removeprefix(_MARK) if is_numeric(name.lstrip(_MARK)) else name
+
+
+def unique_names() -> Unique:
+    """Gives every name once: one that is taken gets a number in brackets behind it."""
+    return Unique(lambda name, number: f"{name} ({number})", 2)

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 from ...core.model import Motion, Source
 from ...core.report import FormatError, Report
-from .. import files, xml
-from ..opened import Opened
-from .read import FRAME_SECONDS, Reader, motions_of
-from .write import FORMAT, OUTER, dump
+from ..text import file_io as files
+from ..text import xml_reader as xml
+from ..text.detection import Opened
+from .reader import FRAME_SECONDS, Reader, motions_of
+from .writer import FORMAT, OUTER, dump
 
 __all__ = ["FORMAT", "FRAME_SECONDS", "OUTER", "detect", "dump", "dumps", "load", "loads"]
 

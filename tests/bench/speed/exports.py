@@ -12,7 +12,7 @@ from addon import formats
 from addon.blender.access import record_of
 from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
-from addon.formats import lately
+from addon.formats.document import parse_cache as lately
 from tests.bench.measuring import again, fresh, rounds, seconds, timed
 from tests.bench.mechanisms import written
 from tests.bench.table import Row

@@ -16,7 +16,7 @@ from addon.blender.animation import apply, origins, take
 from addon.blender.build import build
 from addon.blender.extract import extract
 from addon.blender.model_parts import rig_of
-from addon.formats import documents
+from addon.formats.document import cache as documents
 from tests.bench.mechanisms import star
 
 ROWS = "time [s],Hinge 1,Hinge 2,Nobody\n0,0.1,0.2,0.3\n0.5,0.12345678901234,0.2,0.3\n"

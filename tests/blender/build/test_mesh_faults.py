@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from addon.core.report import Report
-from addon.formats.mesh_boxes import mesh_bounds
-from addon.formats.mesh_files import MeshTrouble
+from addon.formats.meshes.bounds import mesh_bounds
+from addon.formats.meshes.locate import MeshTrouble
 from tests import mesh_samples as samples
 from tests.blender.build.test_mesh_files import BODY, files_of, points_of, shape
 

@@ -129,7 +129,7 @@ def test_a_file_that_is_too_large_is_not_read(
     blank: Any, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / name).write_bytes(samples.SAMPLES[name])
-    monkeypatch.setattr("addon.formats.files.LARGEST_FILE", 50)
+    monkeypatch.setattr("addon.formats.text.file_io.LARGEST_FILE", 50)
     report = Report()
     with files_of(tmp_path, report) as files:
         assert files.mesh(shape(name), BODY) is None
@@ -312,7 +312,7 @@ def test_whatever_an_obj_says_blender_reads_nothing_outside(blank: Any, tmp_path
     """Blender opens by itself; a pipe outside, which nobody feeds, would hold it for ever."""
     import os
 
-    from addon.formats.wavefront import harmless
+    from addon.formats.meshes.obj import harmless
 
     model = tmp_path / "model"
     model.mkdir()
@@ -413,8 +413,8 @@ def test_the_unit_of_collada_files_is_ignored_unless_it_is_wanted(blank: Any, tm
 
 def test_real_models_find_all_their_meshes(blank: Any, corpus: Path) -> None:
     from addon.blender.build.mesh_files import MeshFiles
-    from addon.formats.mesh_boxes import mesh_box
-    from addon.formats.mesh_files import find_mesh
+    from addon.formats.meshes.bounds import mesh_box
+    from addon.formats.meshes.locate import find_mesh
 
     folders = [str(corpus / "skel/dart-6.13.1/data")]
     seen = set()

@@ -15,7 +15,7 @@ from addon.blender.access import record_of, settings
 from addon.blender.build import BuildOptions, build
 from addon.blender.extract import extract
 from addon.blender.model_parts import parts, rig_in
-from addon.formats.mesh_copies import IS_WRITTEN
+from addon.formats.meshes.copy import IS_WRITTEN
 from tests.blender.full_disk import full
 
 

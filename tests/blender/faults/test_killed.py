@@ -78,7 +78,7 @@ def test_the_next_one_to_write_there_removes_what_a_killed_one_left(tmp_path: Pa
     import bpy
 
     from addon.blender.jobs.scenes import save_blend
-    from addon.formats.files import write_whole
+    from addon.formats.text.file_io import write_whole
 
     def leave(name: str, seconds: float) -> Path:
         path = tmp_path / name

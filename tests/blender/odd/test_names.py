@@ -15,7 +15,7 @@ from addon import formats
 from addon.blender.access import armature_of, record_of
 from addon.blender.model_parts import joint_bones, parts
 from addon.core.model import Motion, Trajectory
-from addon.formats.files import encode
+from addon.formats.text.file_io import encode
 from tests.blender.odd.exam import rigs
 from tests.blender.scenes import pick
 

@@ -1,0 +1,1 @@
+"""Documents: schemas by path, what was parsed lately, and what another format cannot hold."""

@@ -1,0 +1,156 @@
+"""The Behaviors of a Juice document: its clockworks and networks as records, with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lxml import etree
+
+from ...core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
+from .gait_schema import CLOCKWORK, CLOCKWORK_MOTOR, EDGE, LINK_MOTOR, NETWORK, NODE_KIND, NODE_LISTS, NODES
+from .reader import Placed, Reader, Resolver
+from .schema import REFERENCE, Table
+
+MOTOR_LISTS = ("ClockworkMotors", "MotionLinks")
+MOTOR_TAGS = (CLOCKWORK_MOTOR.tag, *CLOCKWORK_MOTOR.old)
+BEHAVIOUR_TAGS = (CLOCKWORK.tag, *CLOCKWORK.old, NETWORK.tag)
+
+
+@dataclass
+class PlacedRecord:
+    """A behaviour, or a motor, node or edge of one, and where it stands."""
+
+    placed: Placed
+    record: Any
+
+
+def read_behaviours(model: etree._Element, reader: Reader, body_of: Resolver, joint_of: Resolver) -> list[PlacedRecord]:
+    """Every behaviour in file order, each followed by its parts."""
+    found: list[PlacedRecord] = []
+    for element in _behaviour_elements(model, reader):
+        if element.tag == NETWORK.tag:
+            found += _network(element, reader, body_of, joint_of)
+        else:
+            found += _clockwork(element, reader, body_of, joint_of)
+    return found
+
+
+def gather(settings: Placed, found: list[PlacedRecord]) -> Behaviours:
+    """The engine and the behaviours."""
+    speeds = {item.attr: settings.row[item.path] for item in settings.table if item.attr in Engine.__annotations__}
+    items = [item.record for item in found if isinstance(item.record, Clockwork | Network)]
+    return Behaviours(Engine(**speeds), items)
+
+
+def motor_strengths(model: etree._Element, reader: Reader, joint_of: Resolver) -> dict[str, tuple[float, float]]:
+    """Gain and maximum force by joint id, where motors carry them (.jpm): the largest of all behaviours."""
+    strengths: dict[str, tuple[float, float]] = {}
+    for behaviour in _behaviour_elements(model):
+        for element in _motor_elements(behaviour):
+            if element.find("Gain") is None and element.find("MaxForce") is None:
+                continue
+            row = reader.place(element, LINK_MOTOR, whole=False).row
+            joint = joint_of(row["JointID"])
+            if joint is not None:
+                gain, force = strengths.get(joint, (0.0, 0.0))
+                strengths[joint] = max(gain, row["Gain"] or 0.0), max(force, row["MaxForce"] or 0.0)
+    return strengths
+
+
+def _behaviour_elements(model: etree._Element, reader: Reader | None = None) -> Iterator[etree._Element]:
+    return _members(model, ("Behaviors",), BEHAVIOUR_TAGS, reader)
+
+
+def _motor_elements(behaviour: etree._Element, reader: Reader | None = None) -> Iterator[etree._Element]:
+    return _members(behaviour, MOTOR_LISTS, MOTOR_TAGS, reader)
+
+
+def _members(
+    parent: etree._Element, lists: Collection[str], tags: Collection[str], reader: Reader | None, direct: bool = True
+) -> Iterator[etree._Element]:
+    """The elements with some tags, in lists or, where they may, directly in the parent; the reader is told what else is
+    in the lists."""
+    for child in parent:
+        if child.tag in lists:
+            for element in child:
+                if element.tag in tags:
+                    yield element
+                elif reader is not None:
+                    reader.ignore(f"nothing is known by the name {element.tag} in <{child.tag}>", element)
+        elif direct and child.tag in tags:
+            yield child
+
+
+def _clockwork(
+    element: etree._Element, reader: Reader, body_of: Resolver, joint_of: Resolver
+) -> Iterator[PlacedRecord]:
+    made = _record(Clockwork, reader.place(element, CLOCKWORK), reader, body_of)
+    yield made
+    for motor in _motor_elements(element, reader):
+        part = _record(ClockworkMotor, reader.place(motor, CLOCKWORK_MOTOR), reader, joint_of)
+        made.record.motors.append(part.record)
+        yield part
+
+
+def _network(element: etree._Element, reader: Reader, body_of: Resolver, joint_of: Resolver) -> Iterator[PlacedRecord]:
+    made = _record(Network, reader.place(element, NETWORK), reader, body_of)
+    yield made
+    nodes: list[Placed] = []
+    ids: set[object] = set()
+    for child in element:
+        for part in child if child.tag in NODE_LISTS else ():
+            kind = NODE_KIND.get(part.tag)
+            if kind is None:
+                reader.ignore(f"nothing is known by the name {part.tag} in <{child.tag}>", part)
+                continue
+            node = _node(kind, reader.place(part, NODES[kind]), ids, reader, joint_of if kind == "motor" else body_of)
+            nodes.append(node.placed)
+            made.record.nodes.append(node.record)
+            yield node
+    node_of = Resolver(nodes)
+    for part in _members(element, ("Edges",), (EDGE.tag,), reader, direct=False):
+        edge = _record(Edge, reader.place(part, EDGE), reader, node_of)
+        made.record.edges.append(edge.record)
+        yield edge
+
+
+def _node(kind: str, placed: Placed, before: set[object], reader: Reader, resolve: Resolver) -> PlacedRecord:
+    if placed.row["ID"] is None:
+        placed.row["ID"] = f"node {len(before) + 1}"
+        reader.warn("no-id", f"{placed.label} has no ID; no edge can reach it", placed.element)
+    elif placed.row["ID"] in before:
+        message = f"{placed.label} has the ID of another node; edges take the first"
+        reader.warn("duplicate-id", message, placed.element)
+    before.add(placed.row["ID"])
+    return _record(Node, placed, reader, resolve, kind=kind)
+
+
+def _record(cls: Any, placed: Placed, reader: Reader, resolve: Resolver, **more: str) -> PlacedRecord:
+    """A record from a row, its references resolved; those that lead nowhere are reported."""
+    values = dict(more)
+    for item in placed.table:
+        if not item.attr:
+            continue
+        value = placed.row[item.path]
+        if item.kind is REFERENCE:
+            found = resolve(value)
+            if found is None and not resolve.is_none(value):
+                message = f"{item.path} of {placed.label} refers to {value.strip()}, which is not in the file"
+                reader.warn("dangling-reference", message, placed.element)
+            value = found
+        values[item.attr] = value
+    return PlacedRecord(placed, cls(**values))
+
+
+def table_of(record: Any) -> Table:
+    """The table that a record of a behaviour is written by."""
+    if isinstance(record, Node):
+        return NODES[record.kind]
+    return {Clockwork: CLOCKWORK, ClockworkMotor: CLOCKWORK_MOTOR, Network: NETWORK, Edge: EDGE}[type(record)]
+
+
+def parts_of(behaviour: Clockwork | Network) -> list[Any]:
+    """A behaviour's motors, or its nodes and edges, in the order in which ``read_behaviours`` finds them."""
+    return behaviour.motors if isinstance(behaviour, Clockwork) else [*behaviour.nodes, *behaviour.edges]

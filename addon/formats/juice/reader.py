@@ -1,0 +1,242 @@
+"""The elements of a Juice document as rows of values: one row per object, with the place of every field."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from ...core.report import FormatError, Report
+from ..document.schema import Given
+from ..text.numbers import BLANKS, remedy_for
+from ..text.xml_reader import Standing, line_of, report_at, where_is
+from .schema import CONTAINERS, FLAG, GROUPS, MODEL, TRANSPARENT, Field, Table, possible_ids
+
+_OBJECTS = {table.tag: table for table in CONTAINERS.values()}
+
+_EXAMPLE = {
+    "number": "Write a decimal number such as 0.25.",
+    "whole number": "Write a whole number such as 1.",
+    "ID": "Write a whole number that no other object has.",
+}
+
+
+@dataclass(slots=True)
+class Placed(Standing):
+    """An object of a document: its table, and its values by field."""
+
+    table: Table
+    element: etree._Element
+    row: Given
+    serial: str = ""  # SerializationID, a second name that some references use
+
+    @property
+    def label(self) -> str:
+        """The object in words: ``Body 'Left leg'``."""
+        name = " ".join(str(self.row.get("Name", "")).split())
+        return f"{self.table.tag} '{name}'" if name else self.table.tag
+
+    def places(self) -> dict[str, etree._Element]:
+        """The elements that hold its values, by the field's path, for the fields that the document has. They are looked
+        up anew: to keep them takes several times the room of the file, and few are ever asked for."""
+        found = flattened(self.element)
+        told = ((item.path, _told(item, found)) for item in self.table.fields)
+        return {path: element for path, element in told if element is not None}
+
+
+@dataclass
+class Reader:
+    """Reads rows, and remembers which defaults had to be taken."""
+
+    path: str
+    report: Report
+    missing: Counter[tuple[str, str]] = field(default_factory=Counter)
+    ignored: dict[str, list[etree._Element]] = field(default_factory=dict)
+
+    def place(self, element: etree._Element, table: Table, whole: bool = True) -> Placed:
+        """One object. FormatError where a number is none. ``whole``: what it holds beside the table's has no effect."""
+        again: list[etree._Element] = []
+        found = flattened(element, again)
+        if whole and not found.keys() <= table.known:
+            for path, child in found.items():
+                if path not in table.known and child.tag not in TRANSPARENT:
+                    self.ignore(f"nothing is known by the name {path} in <{table.tag}>", child)
+        for child in again if whole else ():  # of two solvers is told as such
+            if child.tag not in table.parts and not child.getparent().tag.startswith("ODE."):
+                self.ignore(f"<{table.tag}> has more than one {child.tag}, of which the first counts", child)
+        row = Given(table.defaults)
+        for item in table.fields:
+            path = item.path
+            source = found.get(path)
+            if source is None:
+                source = _told(item, found) if item.old else None
+                if source is None:
+                    if item.needed:
+                        self.missing[table.tag, path] += 1
+                    continue
+            row[path] = self.value(item, source)
+        serial = found.get("SerializationID")
+        return Placed(table, element, row, (serial.text or "").strip() if serial is not None else "")
+
+    def value(self, item: Field, element: etree._Element) -> object:
+        """Return what an element says; the default where it says nothing."""
+        text = element.text
+        if item.kind.name == "text":
+            return text or ""
+        text = text.strip(BLANKS) if text else ""
+        if not text:
+            self.missing[element.getparent().tag, item.path] += 1
+            return item.default
+        try:
+            return item.kind.parse(text)
+        except (ValueError, OverflowError):
+            pass
+        shown = text if len(text) <= 40 else text[:40] + "..."
+        if item.kind is FLAG:
+            self.warn(
+                "not-a-flag",
+                f"{item.path} is '{shown}', which is neither 1 nor 0; {int(item.default)} is taken. Write 1 or 0.",
+                element,
+            )
+            return item.default
+        kind = item.kind.name
+        remedy = _EXAMPLE.get(kind, "")
+        article = "an" if kind == "ID" else "a finite" if kind == "number" and _is_endless(text) else "a"
+        raise FormatError(
+            f"'{shown}' is not {article} {kind}",
+            path=self.path,
+            line=line_of(element),
+            where=where_is(element),
+            remedy=remedy_for(text, remedy) if kind == "number" else remedy,
+        )
+
+    def ignore(self, message: str, element: etree._Element) -> None:
+        """Something that has no effect."""
+        self.ignored.setdefault(message, []).append(element)
+
+    def warn(self, code: str, message: str, element: etree._Element) -> None:
+        """Something repaired or left out of an element."""
+        report_at(self.report, "warning", code, message, element)
+
+    def tell_ignored(self) -> None:
+        """Report what has no effect, once per kind with the first place."""
+        for message, elements in self.ignored.items():
+            times = f" ({len(elements)} times, here first)" if len(elements) > 1 else ""
+            report_at(self.report, "info", "ignored-element", f"{message}; it is kept{times}", elements[0])
+
+    def tell_defaults(self) -> None:
+        """Report the defaults that were taken, once per kind of element."""
+        for (tag, path), count in self.missing.items():
+            plural = "" if count == 1 else f" in {count} elements"
+            self.report.info("default-used", f"{tag} has no {path}{plural}; the program's default is taken")
+
+
+def _told(item: Field, found: dict[str, etree._Element]) -> etree._Element | None:
+    """The element of a field, under the name that it has or one that it had."""
+    return next((found[path] for path in (item.path, *item.old) if path in found), None)
+
+
+def _is_endless(text: str) -> bool:
+    """Return whether a text is a number, though one that no length or mass can be."""
+    try:
+        return not math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def flattened(element: etree._Element, again: list[etree._Element] | None = None) -> dict[str, etree._Element]:
+    """An object's elements by path: group with a slash, transparent containers left out. The first of a name counts;
+    ``again`` takes the others."""
+    found: dict[str, etree._Element] = {}
+    waiting = [element]
+    for parent in waiting:
+        for child in parent:
+            tag = child.tag
+            if tag in GROUPS:
+                for part in child:
+                    first = found.setdefault(f"{tag}/{part.tag}", part)
+                    if first is not part and again is not None:
+                        again.append(part)
+            elif tag in TRANSPARENT and len(child):
+                waiting.append(child)
+            else:
+                first = found.setdefault(tag, child)
+                if first is not child and again is not None:
+                    again.append(child)
+    return found
+
+
+def model_of(root: etree._Element) -> etree._Element:
+    """The Model element; in a .jm3 it is inside the root."""
+    return root if root.tag == MODEL.tag else root.find(MODEL.tag)
+
+
+def objects_of(model: etree._Element, reader: Reader) -> Iterable[tuple[etree._Element, Table]]:
+    """Bodies and joints, in lists or, as in a .jpm, directly in the model."""
+    for child in model:
+        if child.tag in CONTAINERS:
+            for element in child:
+                table = _OBJECTS.get(element.tag)
+                if table is not None:
+                    yield element, table
+                else:
+                    reader.ignore(f"nothing is known by the name {element.tag} in <{child.tag}>", element)
+        elif child.tag in _OBJECTS:
+            yield child, _OBJECTS[child.tag]
+
+
+class Resolver:
+    """Finds what references mean among the objects of one kind."""
+
+    def __init__(self, placed: Iterable[Placed]) -> None:
+        self.by_id: dict[str, Placed] = {}
+        self.other_names: dict[str, str] = {}
+        for item in placed:
+            self.by_id[item.row["ID"]] = item
+            if item.serial:
+                with suppress(ValueError):
+                    self.other_names.setdefault(possible_ids(item.serial)[-1], item.row["ID"])
+
+    def __call__(self, raw: str | None) -> str | None:
+        """The id that a reference's text means, None where it means nothing or nothing that is here."""
+        try:
+            choices = possible_ids(raw.strip()) if raw else ()
+        except ValueError:
+            return None
+        for choice in choices:
+            if choice in self.by_id:
+                return choice
+        return next((self.other_names[choice] for choice in choices if choice in self.other_names), None)
+
+    @staticmethod
+    def is_none(raw: str | None) -> bool:
+        """Return whether a reference says that there is nothing."""
+        return not raw or not raw.strip().strip("0")
+
+
+def identified(placed: list[Placed], kind: str, path: str) -> None:
+    """FormatError unless every object has an ID that no other of its kind has."""
+    seen: dict[str, Placed] = {}
+    for item in placed:
+        own = item.row["ID"]
+        if own is None or own == "0":
+            raise FormatError(
+                f"{item.label} has no ID" if own is None else f"{item.label} has the ID 0, which means 'none'",
+                path=path,
+                line=item.line,
+                where=item.where,
+                remedy="Give it an <ID> that no other object has.",
+            )
+        first = seen.setdefault(own, item)
+        if first is not item:
+            raise FormatError(
+                f"{item.label} has the ID {own} of {first.label} on line {first.line}",
+                path=path,
+                line=item.line,
+                where=item.where,
+                remedy=f"Give one of the two {kind} (lines {first.line} and {item.line}) another ID.",
+            )

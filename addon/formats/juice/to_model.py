@@ -1,0 +1,244 @@
+"""Rows of a Juice document to the records of a mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
+from ...core.record_utils import HERE, MIDDLE, Shared
+from ...core.report import Report
+from ..text.xml_reader import report_at
+from . import conventions as geometry
+from .reader import Placed, Resolver
+from .schema import BODY, GROUND, JOINT_TYPE, TIME_STEP, WORLD_PATHS, Row
+from .servo_strength import with_sources
+
+#: Shape numbers of the file.
+INVALID, BOX, CAPSULE, SPHERE, CYLINDER = range(5)
+
+_BODY_EXTRA = (
+    "Shape",
+    *(item.path for item in BODY if item.path.split("/")[0].endswith(("Dimensions", "Length", "Diameter"))),
+)
+_STOPS = ("LoStopValue", "HiStopValue", "LoStopFlag", "HiStopFlag")
+_JOINT_EXTRA = (*_STOPS, "Length", "Diameter")
+
+
+def build(
+    settings: Placed,
+    bodies: list[Placed],
+    joints: list[Placed],
+    body_of: Resolver,
+    joint_of: Resolver,
+    strengths: Mapping[str, tuple[float, float]],
+    path: str,
+    report: Report,
+) -> Mechanism:
+    """The mechanism that a document's rows describe, without its behaviours. ``strengths`` gives gain and maximum
+    force of joints (by id) that name none themselves, as the motors of .jpm files do."""
+    result = Mechanism(name=PurePath(path).stem or "Mechanism", world=_world(settings.row))
+    result.bodies = _bodies(bodies, body_of, report)
+    result.joints = _joints(joints, result.bodies, body_of, joint_of, report)
+    for what, named in (("bodies", result.bodies), ("joints", result.joints)):
+        shared = sum(count for count in Counter(item.name for item in named).values() if count > 1)
+        if shared:
+            report.info(
+                "shared-name", f"{shared} {what} share their name with another; they are told apart by their IDs"
+            )
+    for joint, placed in zip(result.joints, joints, strict=True):
+        if joint.id in strengths:
+            gain, force = strengths[joint.id]
+            dof = joint.dofs[0]
+            dof.gain = dof.gain if placed.row.says("Gain") else gain
+            dof.max_force = dof.max_force if placed.row.says("MaxForce") else force
+    return result
+
+
+def shape_of(row: Row) -> Shape | None:
+    """The shape that a body's row describes; None for the invalid or unknown one."""
+    number = row["Shape"]
+    if number == BOX:
+        return Shape("box", {axis: row[f"BoxDimensions/{axis.upper()}"] for axis in "xyz"}, HERE)
+    if number == SPHERE:
+        return Shape("sphere", {"radius": row["BallDiameter"] / 2}, HERE)
+    if number in {CAPSULE, CYLINDER}:
+        size = {"length": row["TubeLength"], "radius": row["TubeDiameter"] / 2}
+        return Shape("capsule" if number == CAPSULE else "cylinder", size, HERE)
+    return None
+
+
+def _shared(values: dict[str, Any], known: dict[tuple[Any, ...], Shared]) -> Shared:
+    """The first of equal dictionaries with the same keys, of as many as there are."""
+    key = tuple(values.values())
+    found = known.get(key)
+    if found is None or any(map(_differs, found.values(), key)):
+        found = known[key] = Shared(values)
+    return found
+
+
+def _differs(one: Any, other: Any) -> bool:
+    """Return whether two equal values are not the same: zero has two signs, and one may be whole, decimal or a
+    truth."""
+    return type(one) is not type(other) or (one == 0.0 and math.copysign(1.0, one) != math.copysign(1.0, other))
+
+
+def limits_of(row: Row, kind: str, sense: float) -> tuple[float | None, float | None]:
+    """Lower and upper stop (rad or length units) in our sense of the coordinate; None where there is none."""
+    unit = math.radians(1.0) if kind == "revolute" else 1.0
+    low = row["LoStopValue"] * unit if row["LoStopFlag"] else None
+    high = row["HiStopValue"] * unit if row["HiStopFlag"] else None
+    if sense > 0:
+        return low, high
+    return (None if high is None else -high), (None if low is None else -low)
+
+
+def _world(row: Row) -> World:
+    return World(
+        gravity=np.array([0.0, 0.0, -row["Gravity"] + 0.0]),
+        time_step=TIME_STEP,
+        ground=GROUND,
+        **{path.lower(): row[path] for path in WORLD_PATHS},
+    )
+
+
+def _positions(placed: list[Placed]) -> Array:
+    return np.array([[item.row[f"Position/{axis}"] for axis in "XYZ"] for item in placed]).reshape(-1, 3)
+
+
+def _angles(placed: list[Placed]) -> Array:
+    return np.array([[item.row[f"Rotation/{angle}"] for angle in "YPR"] for item in placed]).reshape(-1, 3)
+
+
+def _bodies(placed: list[Placed], body_of: Resolver, report: Report) -> list[Body]:
+    bodies = []
+    extras: dict[tuple[Any, ...], Shared] = {}
+    sizes: dict[str, dict[tuple[Any, ...], Shared]] = {}
+    for item, pose in zip(placed, geometry.poses(_positions(placed), _angles(placed)), strict=True):
+        row = item.row
+        shape = shape_of(row)
+        if shape is None and row["Shape"] != INVALID:
+            message = f"{item.label} has the unknown shape {row['Shape']}; it has none here"
+            report_at(report, "warning", "unknown-shape", message, item.element)
+        if shape is not None:
+            shape.size = _shared(shape.size, sizes.setdefault(shape.type, {}))
+        bodies.append(
+            Body(
+                row["ID"],
+                row["Name"],
+                pose=pose,
+                mass=row["Mass"],
+                com=MIDDLE,
+                shapes=[shape] if shape else [],
+                twin=body_of(row["Twin"]),
+                extra=_shared({path: row[path] for path in _BODY_EXTRA}, extras),
+                line=item.line,
+            )
+        )
+    _tell_twins(placed, {body.id: body.twin for body in bodies}, body_of, report)
+    return bodies
+
+
+def _joints(
+    placed: list[Placed], bodies: list[Body], body_of: Resolver, joint_of: Resolver, report: Report
+) -> list[Joint]:
+    pose_of = {body.id: body.pose for body in bodies}
+    angles = _angles(placed)
+    frames = geometry.poses(_positions(placed), angles)
+    senses = _senses(placed, angles, report)
+    ends = [[_end(item, path, body_of, report) for path in ("Body1", "Body2")] for item in placed]
+    parents, children = (
+        geometry.inverses(np.array([pose_of.get(end[i], identity()) for end in ends]).reshape(-1, 4, 4)) @ frames
+        for i in range(2)
+    )
+    joints = []
+    for i, (item, (parent, child)) in enumerate(zip(placed, ends, strict=True)):
+        row, kind = item.row, JOINT_TYPE[item.table.tag]
+        joints.append(
+            Joint(
+                row["ID"],
+                row["Name"],
+                kind,
+                parent,
+                child,
+                parents[i],
+                children[i],
+                dofs=[with_sources(_dof(row, kind, float(senses[i])), row)],
+                active=_is_active(item, parent, child, report),
+                twin=joint_of(row["Twin"]),
+                extra={path: row[path] for path in _JOINT_EXTRA if path in row},
+                line=item.line,
+            )
+        )
+    _tell_twins(placed, {joint.id: joint.twin for joint in joints}, joint_of, report)
+    return joints
+
+
+def _dof(row: Row, kind: str, sense: float) -> Dof:
+    strength = {"gain": row["Gain"], "max_force": row["MaxForce"]}
+    if kind == "ball":
+        return Dof("ball", **strength)  # its stops are stored but never used
+    lower, upper = limits_of(row, kind, sense)
+    return Dof(
+        "rotation" if kind == "revolute" else "translation", lower=lower, upper=upper, file_sign=sense, **strength
+    )
+
+
+def _senses(placed: list[Placed], angles: Array, report: Report) -> Array:
+    """The factor from our coordinate to the file's for every joint; reports axes that the program simulates
+    otherwise than it draws."""
+    result = np.ones(len(placed))
+    tags = np.array([JOINT_TYPE[item.table.tag] for item in placed], dtype=object)
+    for kind in ("revolute", "prismatic"):
+        mine = np.flatnonzero(tags == kind)
+        result[mine], same_line = geometry.senses(angles[mine], kind)
+        for i in mine[~same_line]:
+            message = f"{placed[i].label}: Juice draws its axis along one line and simulates it along another"
+            report_at(report, "warning", "axis-differs", f"{message}; the drawn one is taken", placed[i].element)
+    return result
+
+
+def _end(item: Placed, path: str, body_of: Resolver, report: Report) -> str | None:
+    raw = item.row[path]
+    found = body_of(raw)
+    if found is None and not body_of.is_none(raw):
+        message = f"{path} of {item.label} refers to {raw.strip()}, which no body has as its ID"
+        report_at(report, "warning", "dangling-reference", message, item.element)
+    return found
+
+
+def _is_active(item: Placed, parent: str | None, child: str | None, report: Report) -> bool:
+    if parent is not None and child is not None and parent != child:
+        return True
+    count = (parent is not None) + (child is not None)
+    reason = "both its ends are one body" if count == 2 else "it has no body" if count == 0 else "it has one body only"
+    report_at(report, "warning", "inactive-joint", f"{item.label} joins nothing: {reason}", item.element)
+    return False
+
+
+def _tell_twins(placed: list[Placed], twins: dict[str, str | None], resolve: Resolver, report: Report) -> None:
+    for item in placed:
+        own, raw = item.row["ID"], item.row["Twin"]
+        twin = twins[own]
+        if twin is None:
+            if not resolve.is_none(raw):
+                message = f"{item.label} has the twin {raw.strip()}, which is not in the file"
+                report_at(report, "warning", "dangling-reference", message, item.element)
+        elif twins.get(twin) != own:
+            report_at(report, "info", "twin-not-mutual", f"{item.label} is not the twin of its twin", item.element)
+        elif own < twin and not _mirrored(item.row, resolve.by_id[twin].row):
+            report_at(report, "info", "twin-not-mirrored", f"{item.label} and its twin are not mirrored", item.element)
+
+
+def _mirrored(row: Row, twin: Row) -> bool:
+    """Return whether two positions mirror each other across X = 0."""
+    return (
+        math.isclose(row["Position/X"], -twin["Position/X"], abs_tol=1e-6)
+        and math.isclose(row["Position/Y"], twin["Position/Y"], abs_tol=1e-6)
+        and math.isclose(row["Position/Z"], twin["Position/Z"], abs_tol=1e-6)
+    )

@@ -1,0 +1,363 @@
+"""A mechanism written into the document it was read from: what was edited changes there, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lxml import etree
+
+from ...core.gait.behaviors import Behaviours, Clockwork, Network
+from ...core.model import Array, Body, Joint, Mechanism
+from ...core.report import FormatError, Report
+from ..text.xml_editor import Edits, edits_of
+from .document import Document
+from .from_model import Numbers, body_row, joint_frame, joint_row, lowered, settings_row
+from .gait_reader import PlacedRecord, parts_of, table_of
+from .gait_writer import Writer, turned
+from .markup import Node, fields, object_node, spelt, text_of
+from .reader import Placed, model_of
+from .schema import BODY, CONTAINERS, JOINTS, MODEL, NUMBER, Row, Table
+from .servo_strength import softness
+
+_CONTAINER = {table.tag: name for name, table in CONTAINERS.items()}
+
+
+def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+    """The text of the document that a mechanism was read from, with the mechanism's edits."""
+    return _Patch(document, mechanism, report).text()
+
+
+class _Patch:
+    """Collects the differences between a document and a mechanism, then makes them all."""
+
+    def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
+        self.document, self.mechanism, self.report = document, mechanism, report
+        self.model = model_of(document.root)
+        self.todo: list[Callable[[Edits], None]] = []
+        self.added: dict[str, list[Node]] = {}
+        self.counts = {"changed": 0, "added": 0, "deleted": 0}
+        before = document.mechanism
+        self.before = before
+        ids = [item.row["ID"] for item in (*document.bodies, *document.joints)]
+        node_ids = [item.placed.row["ID"] for item in document.behaviours if "ID" in item.placed.table]
+        self.taken = (*ids, *node_ids)
+        self.plan = Plan.of(mechanism, report, self.taken)
+        self.body_before = Numbers(body.id for body in before.bodies)
+        self.joint_before = Numbers(joint.id for joint in before.joints)
+
+    def text(self) -> str:
+        """The document's text with every edit made; the very text where there is none."""
+        self._settings()
+        self._bodies()
+        self._behaviours(self._joints())
+        if not self.todo and not self.added:
+            self.report.info("document-kept", "nothing was edited; the document is written as it was read")
+            return self.document.text
+        edits = edits_of(self.document)
+        for change in self.todo:
+            change(edits)
+        for tag, nodes in self.added.items():
+            self._add(edits, tag, nodes)
+        said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
+        self.report.info("document-patched", f"objects in the document: {said}; all else is written as it was read")
+        return edits.result()
+
+    def _settings(self) -> None:
+        placed = self.document.settings
+        rows = [
+            settings_row(which.world, getattr(which.behaviours, "engine", None), placed.row.whole())
+            for which in (self.before, self.mechanism)
+        ]
+        self._fields(placed, rows[0], rows[1])
+
+    def _bodies(self) -> None:
+        before = {body.id: body for body in self.before.bodies}
+        placed = {item.row["ID"]: item for item in self.document.bodies}
+        for body in self.plan.bodies:
+            item = placed.pop(body.id, None)
+            if item is None:
+                self._append(object_node(BODY, body_row(body, self.plan.body_number), self._dialect))
+            else:
+                self._body(item, before[body.id], body)
+        for item in placed.values():
+            self._delete(item.element)
+
+    def _body(self, item: Placed, before: Body, now: Body) -> None:
+        row = item.row.whole()
+        old = body_row(before, self.body_before, row, before.pose)
+        self._fields(item, old, body_row(now, self.plan.body_number, row, before.pose))
+
+    def _joints(self) -> set[str]:
+        """Ids of the joints that the file will count the other way round."""
+        before = {joint.id: joint for joint in self.before.joints}
+        placed = {item.row["ID"]: item for item in self.document.joints}
+        poses_before = {body.id: body.pose for body in self.before.bodies}
+        poses = poses_before | self.plan.pose_of
+        turned_round = set()
+        for joint in self.plan.joints:
+            item = placed.get(joint.id)
+            if item is not None and item.table is JOINTS[joint.type]:
+                del placed[joint.id]
+                sense = self._joint(item, before[joint.id], joint, poses_before, poses)
+            else:
+                frame = frame_of(joint, poses, self.report)
+                row, sense = joint_row(joint, frame, self.plan.body_number, self.plan.joint_number)
+                self._append(object_node(JOINTS[joint.type], row, self._dialect))
+            if self.plan.is_reversed(joint, sense):
+                turned_round.add(joint.id)
+        for item in placed.values():
+            self._delete(item.element)
+        return turned_round
+
+    def _joint(self, item: Placed, before: Joint, now: Joint, poses_before: dict, poses: dict) -> float:
+        quiet = Report()
+        frame_before = frame_of(before, poses_before, quiet)
+        frame = frame_of(now, poses, self.report)
+        row = item.row.whole()
+        old, _ = joint_row(before, frame_before, self.body_before, self.joint_before, row, frame_before)
+        new, sense = joint_row(now, frame, self.plan.body_number, self.plan.joint_number, row, frame_before)
+        self._fields(item, old, new)
+        return sense
+
+    def _behaviours(self, turned_round: set[str]) -> None:
+        if not isinstance(self.mechanism.behaviours, Behaviours):
+            return
+        now = turned(self.mechanism.behaviours, turned_round).items
+        groups = _grouped(self.document.behaviours)
+        objects = [item.placed for item in self.document.behaviours]
+        near = {item.row["ID"]: item.row.whole() for item in objects if "ID" in item.table}
+        writer = Writer(self.plan.body_number, self.plan.joint_number, near)
+        old_writer = Writer(self.body_before, self.joint_before)
+        pairs, lost, new = _paired(groups, now)
+        for group, item in pairs:
+            records = [item, *parts_of(item)]
+            if not _same_structure(group, records):
+                self._replace(group[0].placed.element, writer.node(item, self._used))
+                continue
+            node_ids = {record.record.id for record in group if "ID" in record.placed.table}
+            number = _Same(node_ids)
+            for placed, record in zip(group, records, strict=True):
+                self._fields(placed.placed, old_writer.row(placed.record, number), writer.row(record, number))
+        for group in lost:
+            self._delete(group[0].placed.element)
+        for item in new:
+            self._append(writer.node(item, self._used), "Behaviors")
+
+    @property
+    def _used(self) -> set[str]:
+        return {*self.taken, *self.plan.body_number.values(), *self.plan.joint_number.values()}
+
+    @property
+    def _dialect(self) -> str:
+        return self.before.source.dialect
+
+    def _fields(self, item: Placed, old: Row, new: Row) -> None:
+        """Write the values of one object that differ."""
+        changed = [path for path in new if path in item.table and not _same(item, path, old[path], new[path])]
+        if not changed:
+            return
+        self.counts["changed"] += 1
+        places = item.places()
+        missing = [path for path in changed if path not in places]
+        for path in changed:
+            if path in places:
+                value = spelt(item.table[path], new[path])
+                self.todo.append(lambda edits, element=places[path], value=value: edits.set_text(element, value))
+        if missing:
+            # a group that is not there at all is written whole
+            groups = {path.partition("/")[0] for path in missing if "/" in path}
+            paths = {*missing, *(path for path in new if path.partition("/")[0] in groups and path not in places)}
+            self.todo.append(lambda edits: _insert_fields(edits, item, new, paths))
+
+    def _delete(self, element: etree._Element) -> None:
+        self.counts["deleted"] += 1
+        self.todo.append(lambda edits: edits.delete(element))
+
+    def _replace(self, element: etree._Element, node: Node) -> None:
+        self.counts["changed"] += 1
+        self.todo.append(lambda edits: edits.replace(element, text_of(node, edits.indent(element), edits.newline)))
+
+    def _append(self, node: Node, container: str | None = None) -> None:
+        self.counts["added"] += 1
+        self.added.setdefault(container or _CONTAINER[node[0]], []).append(node)
+
+    def _add(self, edits: Edits, container: str, nodes: list[Node]) -> None:
+        """Put new elements at the end of their list, which is made where there is none."""
+        parent = self.model.find(container)
+        if parent is not None:
+            indent = edits.indent(parent) + "\t"
+            edits.insert_last(
+                parent, "".join(f"{edits.newline}{indent}{text_of(n, indent, edits.newline)}" for n in nodes)
+            )
+            return
+        indent = edits.indent(self.model) + ("" if self._dialect == "jpm" else "\t")
+        if self._dialect != "jpm":
+            nodes = [(container, nodes)]
+        for node in nodes:
+            edits.insert_last(self.model, f"{edits.newline}{indent}{text_of(node, indent, edits.newline)}")
+
+
+class _Same:
+    """Numbers of the nodes of a network whose wiring keeps its nodes: each its own."""
+
+    def __init__(self, ids: set[str]) -> None:
+        self.ids = ids
+
+    def __call__(self, own: str | None) -> str | None:
+        return own if own in self.ids else None
+
+
+def _same(item: Placed, path: str, old: Any, new: Any) -> bool:
+    if item.table[path].kind is NUMBER:
+        return old == new or math.isclose(old, new, rel_tol=1e-12)
+    return bool(old == new)
+
+
+def _insert_fields(edits: Edits, item: Placed, row: Row, paths: set[str]) -> None:
+    """Write fields that the document lacks behind the field that precedes them in the table."""
+    order, places = [field.path for field in item.table], item.places()
+    for node in fields(item.table, row, paths):
+        group, leaves = (node[0], node[1]) if not isinstance(node[1], str) else ("", [])
+        first = f"{group}/{leaves[0][0]}" if group else node[0]
+        mates = [element for path, element in places.items() if group and path.startswith(f"{group}/")]
+        if mates:
+            for leaf in leaves:
+                edits.insert_after(mates[-1], edits.space_before(mates[-1]) + text_of(leaf))
+            continue
+        before = [path for path in order[: order.index(first)] if path in places]
+        anchor = places[before[-1]] if before else None
+        if anchor is not None and "/" in before[-1]:
+            anchor = anchor.getparent()
+        parent = anchor if anchor is not None else item.element[0] if len(item.element) else None
+        space = edits.space_before(parent) if parent is not None else edits.newline
+        markup = space + text_of(node, space.rpartition("\n")[2], edits.newline)
+        if anchor is not None:
+            edits.insert_after(anchor, markup)
+        else:
+            edits.insert_first(item.element, markup)
+
+
+def _grouped(found: list[PlacedRecord]) -> list[list[PlacedRecord]]:
+    """Behaviours with their parts, one list each."""
+    groups: list[list[PlacedRecord]] = []
+    for item in found:
+        if isinstance(item.record, Clockwork | Network):
+            groups.append([])
+        groups[-1].append(item)
+    return groups
+
+
+def _paired(
+    groups: list[list[PlacedRecord]], now: list[Clockwork | Network]
+) -> tuple[list[tuple[list[PlacedRecord], Clockwork | Network]], list[list[PlacedRecord]], list[Clockwork | Network]]:
+    """Return which behaviour of the document is which of now; those that are gone, and those that are new."""
+    if len(groups) == len(now):
+        return list(zip(groups, now, strict=True)), [], []
+    pairs = []
+    for alike in (_equal, _same_name):
+        for group in list(groups):
+            match = next((item for item in now if alike(group[0].record, item)), None)
+            if match is not None:
+                pairs.append((group, match))
+                groups = [other for other in groups if other is not group]
+                now = [other for other in now if other is not match]
+    return pairs, groups, now
+
+
+def _equal(a: object, b: object) -> bool:
+    return a == b
+
+
+def _same_name(a: Clockwork | Network, b: Clockwork | Network) -> bool:
+    return type(a) is type(b) and a.name == b.name
+
+
+def _same_structure(group: list[PlacedRecord], records: list[Any]) -> bool:
+    if len(group) != len(records):
+        return False
+    return all(
+        table_of(placed.record) is table_of(record) and getattr(placed.record, "id", "") == getattr(record, "id", "")
+        for placed, record in zip(group, records, strict=True)
+    )
+
+
+SAME_PLACE = 1e-6
+
+
+@dataclass
+class Plan:
+    """What is to be written, in Juice's vocabulary, with the IDs to be given."""
+
+    bodies: list[Body]
+    joints: list[Joint]
+    body_number: Numbers
+    joint_number: Numbers
+    pose_of: dict[str, Array]
+    #: How the coordinates of joints relate to those that the file counts in, by id. A weld has none.
+    file_signs: dict[str, float]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, report: Report, taken: Iterable[str] = ()) -> Plan:
+        """Lower a mechanism. ``taken`` are IDs not to be given to what has none. FormatError for two objects of one
+        kind with one id."""
+        bodies, joints = lowered(mechanism, report)
+        try:
+            body_number = Numbers((body.id for body in bodies), (*taken, *(joint.id for joint in joints)))
+            joint_number = Numbers((joint.id for joint in joints), (*taken, *body_number.values()))
+        except FormatError as error:
+            raise FormatError(error.message, path=mechanism.source.path, remedy=error.remedy) from None
+        pose_of = {body.id: body.pose for body in mechanism.bodies}
+        file_signs = {joint.id: joint.dofs[0].file_sign for joint in mechanism.joints if joint.dofs}
+        return cls(bodies, joints, body_number, joint_number, pose_of, file_signs)
+
+    def is_reversed(self, joint: Joint, sense: float) -> bool:
+        """Return whether the file will count a joint the other way round, ``sense`` being that of its row."""
+        return sense != self.file_signs.get(joint.id, sense)
+
+
+def frame_of(joint: Joint, pose_of: Mapping[str, Array], report: Report) -> Array:
+    """A joint's frame in the world (4, 4); reported where its two bodies have it in two places."""
+    frame, apart = joint_frame(joint, pose_of)
+    if apart > SAME_PLACE * (1.0 + abs(frame[:3, 3]).max()):
+        message = f"the bodies of joint '{joint.name}' have it {apart:.3g} apart; its parent's is written"
+        report.warn("joint-apart", message)
+    return frame
+
+
+def new_document(mechanism: Mechanism, report: Report) -> str:
+    """The text of a Juice file (.jm) with everything of a mechanism that Juice can hold."""
+    plan = Plan.of(mechanism, report)
+    rows: dict[str, list[Row]] = {table.tag: [] for table in CONTAINERS.values()}
+    rows[BODY.tag] = [body_row(body, plan.body_number) for body in plan.bodies]
+    reversed_joints = set()
+    for joint in plan.joints:
+        frame = frame_of(joint, plan.pose_of, report)
+        row, sense = joint_row(joint, frame, plan.body_number, plan.joint_number)
+        rows[JOINTS[joint.type].tag].append(row)
+        if plan.is_reversed(joint, sense):
+            reversed_joints.add(joint.id)
+    behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
+    usual = dict(MODEL.defaults)
+    if mechanism.source.format != "juice" and mechanism.behaviours is None:
+        rigid = softness(mechanism, usual["ERP"], usual["CFM"])
+        if mechanism.world.cfm is None and rigid != usual["CFM"]:
+            report.info(
+                "approximated-softness", f"its joints are rigid; Juice's are springs, with a CFM of {rigid:g} here"
+            )
+        usual["CFM"] = rigid
+    settings = settings_row(mechanism.world, behaviours.engine, usual)
+    writer = Writer(plan.body_number, plan.joint_number)
+    taken = {*plan.body_number.values(), *plan.joint_number.values()}
+    content: list[Node] = [
+        *fields(MODEL, settings),
+        *((name, _objects(table, rows[table.tag])) for name, table in CONTAINERS.items()),
+        ("Behaviors", [writer.node(item, taken) for item in turned(behaviours, reversed_joints).items]),
+    ]
+    return text_of((MODEL.tag, content)).replace("<Model>", '<Model FileVersion="1">', 1) + "\n"
+
+
+def _objects(table: Table, rows: list[Row]) -> list[Node]:
+    return [object_node(table, row) for row in rows]

@@ -1,0 +1,1 @@
+"""Mesh files: found, measured, copied, read and written."""

@@ -1,0 +1,479 @@
+"""How large meshes are, read without Blender: the boxes that moments of inertia are made of."""
+
+from __future__ import annotations
+
+import io
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+
+from ...core.model import Array, Body, Mechanism, Shape
+from ...core.report import Report
+from ..document.conversion_losses import Losses
+from ..skel.to_model_masses import DERIVED, complete
+from ..text.file_io import check_size, read_bytes
+from ..text.numbers import read_many
+from .collada import read_collada
+from .locate import MeshTrouble, as_trouble, find_mesh, library_at_hand
+from .ply import Head, List, head_of
+
+#: The kinds of mesh files that are read, by the ends of their names.
+KINDS = (".obj", ".stl", ".ply", ".dae")
+#: The least edge of a box that stands for a mesh, as a share of its largest.
+_THINNEST = 1e-3
+
+
+def kind_of(path: Path) -> str:
+    """The kind of a mesh file, one of ``KINDS``; MeshTrouble for any other, and for one that is too large."""
+    kind = path.suffix.lower()
+    with as_trouble():
+        check_size(path)
+    if kind not in KINDS:
+        raise MeshTrouble(
+            f"meshes of the kind {kind or 'without an ending'} are not read",
+            path=str(path),
+            remedy=f"Convert it to one of {', '.join(KINDS)}.",
+        )
+    return kind
+
+
+def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
+    """Edges (3,) of the box around a mesh file's polygons along its own axes, in its own numbers (Collada: in metres
+    where its unit is not ignored), rounded to single precision as DART and Blender keep them. MeshTrouble where it
+    cannot be read."""
+    low, high = mesh_bounds(path, ignore_unit)
+    return np.asarray(high - low)
+
+
+def mesh_bounds(path: Path, ignore_unit: bool = True, report: Report | None = None) -> Array:
+    """The least and the greatest coordinates (2, 3) of the same; ``report`` takes what is left out of it."""
+    kind = kind_of(path)
+    if kind == ".dae":
+        surfaces = read_collada(path, ignore_unit, report)
+        low = np.min([surface.points.min(axis=0) for surface in surfaces], axis=0)
+        high = np.max([surface.points.max(axis=0) for surface in surfaces], axis=0)
+    else:
+        low, high = _bounds(path, kind, report)
+    with np.errstate(over="ignore"):
+        low, high = (np.asarray(end, dtype=np.float32).astype(np.float64) for end in (low, high))
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise MeshTrouble("this mesh has coordinates that are too large for single precision", path=str(path))
+    return np.stack([low, high])
+
+
+def _bounds(path: Path, kind: str, report: Report | None) -> Array:
+    """The least and the greatest coordinates (2, 3) of a file's polygons."""
+    with as_trouble():
+        data = read_bytes(path)
+    if kind in (".obj", ".ply"):
+        try:
+            faults = Faults()
+            points = obj_points(data, faults) if kind == ".obj" else ply_points(data, head_of(data, path))
+            if report is not None and faults.told:
+                report.warn("repaired-mesh", f"{path.name}: {faults.told}")
+        except MeshTrouble as trouble:
+            raise MeshTrouble(trouble.message, path=str(path), remedy=trouble.remedy) from None
+        if not np.isfinite(points).all():
+            raise MeshTrouble("this mesh has coordinates that are no numbers", path=str(path))
+        return np.stack([points.min(axis=0), points.max(axis=0)])
+    with library_at_hand("the size of a mesh needs trimesh", path):
+        import trimesh
+    try:
+        # from memory, so that nothing the file names can be opened; as it is, no vertex merged or moved
+        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, skip_materials=True)
+        bounds = scene.bounds
+    except Exception as error:  # whatever a library makes of a bad file
+        raise MeshTrouble(f"this mesh cannot be read: {error or type(error).__name__}", path=str(path)) from error
+    if bounds is None or not np.isfinite(bounds).all():
+        raise MeshTrouble("this file holds no mesh", path=str(path))
+    return np.asarray(bounds, dtype=np.float64)
+
+
+def lacks_masses(mechanism: Mechanism) -> bool:
+    """Return whether a moment of inertia hangs on the size of a mesh and is not known yet."""
+    return any(_is_lacking(body) for body in mechanism.bodies)
+
+
+def complete_masses(
+    mechanism: Mechanism,
+    report: Report,
+    folders: Iterable[str] = (),
+    ignore_unit: bool = True,
+    tell_missing: bool = True,
+) -> list[Body]:
+    """Give the bodies whose moment of inertia hangs on the size of a mesh that moment, where the mesh is found: the one
+    that the mesh has as it is drawn. Returns these bodies; reads nothing where there are none.
+
+    The rule is that of DART 6.20, but for Collada files in another unit than metres: DART 6.20 applies their unit, and
+    6.13 and older, for which SKEL models were made, do not. With ``ignore_unit`` we do not either, neither here nor
+    where the mesh is drawn. ``folders``: absolute ones, beside the model's, in which meshes may lie; ``tell_missing``:
+    warn of meshes that cannot be read."""
+    lacking = [body for body in mechanism.bodies if _is_lacking(body)]
+    if not lacking:
+        return []
+    boxes = _Boxes(mechanism.source.path, tuple(folders), ignore_unit, report if tell_missing else None)
+    done = complete(lacking, boxes.box)
+    for body in done:
+        unit = "; the unit that its Collada file names is not applied" if ignore_unit and _is_collada(body) else ""
+        message = f"the moment of inertia of {body.name} is made from the box around its mesh, as DART 6.20 does{unit}"
+        report.info("moment-from-mesh", message, body.line)
+    told = [entry.message for entry in report.entries] if boxes.troubles else []
+    for trouble in boxes.troubles if tell_missing else ():
+        if not any(str(trouble) in message for message in told):
+            report.warn("moment-without-mesh", f"moments of inertia do without a mesh: {trouble}")
+    return done
+
+
+def _is_lacking(body: Body) -> bool:
+    return body.inertia is None and bool(body.extra.get(DERIVED)) and any(shape.mesh for shape in body.shapes)
+
+
+def _is_collada(body: Body) -> bool:
+    return any((shape.mesh or "").lower().endswith(".dae") for shape in body.shapes)
+
+
+def boxed(mechanism: Mechanism, report: Report, folders: Iterable[str] = (), ignore_unit: bool = True) -> Mechanism:
+    """Return a mechanism for a format that names no mesh files: in the place of each mesh that is found stands the box
+    that holds it. The mechanism itself where it names none."""
+    if not any(_names_mesh(shape) for body in mechanism.bodies for shape in body.shapes):
+        return mechanism
+    boxes, losses = _Boxes(mechanism.source.path, tuple(folders), ignore_unit, report), Losses()
+    bodies = []
+    for body in mechanism.bodies:
+        shapes = [boxes.boxed(shape) if _names_mesh(shape) else shape for shape in body.shapes]
+        if any(now is not before for now, before in zip(shapes, body.shapes, strict=True)):
+            losses.add("approximated-shape", "a mesh is written as the box that holds it", body)
+        bodies.append(replace(body, shapes=shapes))
+    losses.tell(report)
+    for trouble in boxes.troubles:
+        report.warn("box-without-mesh", f"the size of a mesh is not known: {trouble}")
+    return replace(mechanism, bodies=bodies)
+
+
+def _names_mesh(shape: Shape) -> bool:
+    return shape.type == "mesh" and bool(shape.mesh)
+
+
+class _Boxes:
+    """The boxes of a model's meshes, each file read once."""
+
+    def __init__(self, model: str, folders: Sequence[str], ignore_unit: bool, report: Report | None) -> None:
+        self._model, self._folders, self._ignore_unit, self._report = model, folders, ignore_unit, report
+        self._bounds: dict[tuple[str, ...], Array | None] = {}
+        self.troubles: list[MeshTrouble] = []
+
+    def box(self, name: str) -> Array | None:
+        """Edges (3,) of a mesh's box; None where it is missing or unreadable."""
+        found = self._of(name)
+        return None if found is None else np.asarray(found[1] - found[0])
+
+    def boxed(self, shape: Shape) -> Shape:
+        """The box that holds a mesh as it is drawn, in its colour; the shape itself where the mesh is missing. What is
+        flat gets some thickness, for a box has moments of inertia."""
+        found = self._of(str(shape.mesh), _includes(shape))
+        if found is None:
+            return shape
+        scale = np.array([shape.size.get(axis, 1.0) for axis in "xyz"])
+        edges = np.abs(scale) * (found[1] - found[0])
+        edges = np.maximum(edges, _THINNEST * edges.max())
+        middle = np.eye(4)
+        middle[:3, 3] = _plain(scale * found.mean(axis=0))
+        size = dict(zip("xyz", _plain(edges), strict=True))
+        return Shape("box", size, shape.pose @ middle, shape.visual, shape.collision, shape.color)
+
+    def _of(self, name: str, include: tuple[str, ...] = ()) -> Array | None:
+        """The least and the greatest coordinates (2, 3) of a mesh; None where it is missing or unreadable."""
+        if (name, *include) not in self._bounds:
+            try:
+                path = find_mesh(name, self._model, include, self._folders)
+                self._bounds[name, *include] = mesh_bounds(path, self._ignore_unit, self._report)
+            except MeshTrouble as trouble:
+                self._bounds[name, *include] = None
+                self.troubles.append(trouble)
+        return self._bounds[name, *include]
+
+
+def _plain(numbers: Array) -> list[float]:
+    """Numbers without the digits that single precision does not have."""
+    return [float(f"{number:.7g}") for number in numbers.tolist()]
+
+
+def _includes(shape: Shape) -> tuple[str, ...]:
+    """The folders that a model names for its meshes."""
+    named = shape.extra.get("include")
+    return tuple(str(each) for each in named) if isinstance(named, (list, tuple)) else ()
+
+
+_STATEMENT = rb"^[ \t]*%s[ \t]+([^\n]*)"
+_POINT, _FACE = (re.compile(_STATEMENT % letter, re.MULTILINE) for letter in (b"v", b"f"))
+#: Of a corner all but its point.
+_MORE = re.compile(rb"/\S*")
+#: Lines that are held while they become numbers.
+_AT_ONCE = 5000
+
+
+#: A decimal comma in a coordinate of a point.
+_COMMA = re.compile(rb"^[ \t]*v[ \t](?:[^\n#]*[ \t])?[+-]?[0-9]*,[0-9]", re.MULTILINE)
+
+
+def obj_faults(data: bytes, polygons: int) -> str:
+    """Describe what other programs pass over in an .obj in silence; empty for nothing. ``polygons``: how many they
+    found. MeshTrouble for points with decimal commas, of which they make other points."""
+    if b"," in data and (comma := _COMMA.search(data)):
+        line = data.count(b"\n", 0, comma.end()) + 1
+        raise MeshTrouble(
+            f"line {line} of this mesh has a decimal comma", remedy="Write its coordinates with decimal points."
+        )
+    if polygons == data.count(b"\nf ") + data.startswith(b"f "):
+        return ""
+    faults = Faults()
+    with suppress(MeshTrouble):
+        obj_points(data, faults)
+    return faults.told
+
+
+@dataclass
+class Faults:
+    """Polygons of an .obj that are none: how many, and the line of the first, where that is known."""
+
+    count: int = 0
+    line: int = 0
+
+    @property
+    def told(self) -> str:
+        """Say in words how many polygons are none, and where; empty where all are."""
+        if not self.count:
+            return ""
+        those = "polygon is" if self.count == 1 else "polygons are"
+        what = "too few corners or points that are not there"
+        where = f" (first on line {self.line})" if self.line else ""
+        return f"{self.count} {those} left out, with {what}{where}"
+
+
+def obj_points(data: bytes, faults: Faults | None = None) -> Array:
+    """The points (n, 3) that polygons of an .obj name, without the polygons that are none (see ``Faults``). MeshTrouble
+    where there are no others."""
+    faults = Faults() if faults is None else faults
+    whole = data
+    if b"\\" in data:  # at the end of a line that goes on in the next
+        data = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ")
+    starts, parts = array("q"), []
+    for lines in _statements(_POINT, data):
+        starts.extend(start for start, _ in lines)
+        parts.append(_coordinates([line for _, line in lines]))
+    points = np.concatenate(parts) if parts else np.empty((0, 3))
+    used, before = np.zeros(len(points), bool), np.array(starts, np.int64)
+    for lines in _statements(_FACE, data):
+        try:
+            if any(len(line.split(None, 2)) != 3 for _, line in lines):
+                raise MeshTrouble("a polygon has no three corners")
+            _use_faces(used, before, lines)
+        except MeshTrouble:
+            for start, line in lines:
+                try:
+                    if len(line.split(None, 2)) != 3:
+                        raise MeshTrouble("a polygon has no three corners")
+                    _use_faces(used, before, [(start, line)])
+                except MeshTrouble:
+                    if not faults.count and whole is data:
+                        faults.line = data.count(b"\n", 0, start) + 1
+                    faults.count += 1
+    return _used(points, used)
+
+
+def _use_faces(used: np.ndarray, before: np.ndarray, faces: Sequence[tuple[int, bytes]]) -> None:
+    """Mark the points of polygons, of which each is given by where its line begins and what it says."""
+    text = b" ".join(line for _, line in faces)
+    numbers = _numbers(_MORE.sub(b"", text) if b"/" in text else text)
+    if (numbers < 0).any():  # counted from the line backwards
+        there = np.searchsorted(before, [start for start, _ in faces])
+        counts = [len(line.split()) for _, line in faces]
+        if sum(counts) != len(numbers):
+            raise MeshTrouble("a corner of this mesh has no point")
+        numbers += (numbers < 0) * (1.0 + np.repeat(there, counts))
+    _use(used, numbers - 1.0)
+
+
+def _statements(kind: re.Pattern[bytes], data: bytes) -> Iterator[list[tuple[int, bytes]]]:
+    """Yield where statements of a kind begin and what they say, some at a time, comments left out."""
+    found = ((match.start(), match[1].partition(b"#")[0]) for match in kind.finditer(data))
+    while some := list(islice(found, _AT_ONCE)):
+        yield some
+
+
+def _coordinates(lines: Sequence[bytes]) -> Array:
+    """The first three numbers (n, 3) of each line; some have a weight or a colour behind them."""
+    numbers = _numbers(b" ".join(lines))
+    if len(numbers) != 3 * len(lines) or any(len(line.split(None, 3)) != 3 for line in lines):
+        numbers = _numbers(b" ".join(chain.from_iterable(line.split(None, 3)[:3] for line in lines)))
+        if len(numbers) != 3 * len(lines):
+            raise MeshTrouble("a point of this mesh has no three coordinates")
+    return numbers.reshape(-1, 3)
+
+
+def _numbers(text: bytes) -> Array:
+    found = read_many(text.decode("latin-1"))
+    if found is None:
+        raise MeshTrouble("this mesh has numbers that are none")
+    return found
+
+
+def _use(used: np.ndarray, places: Array) -> None:
+    """Mark points by their places, counted from 0."""
+    if len(places) and (places.min() < 0 or places.max() >= len(used) or (places % 1.0).any()):
+        raise MeshTrouble("polygons of this mesh name points that are not there")
+    used[places.astype(np.int64)] = True
+
+
+def _used(points: Array, used: np.ndarray) -> Array:
+    if not used.any():
+        raise MeshTrouble("this file holds no mesh")
+    return points[used]
+
+
+def ply_points(data: bytes, head: Head) -> Array:
+    """The points (n, 3) that polygons of a .ply name; the same."""
+    body = _Words(data[head.end :]) if head.order is None else _Bytes(data, head.end, head.order)
+    points, faces = np.empty((0, 3)), list[Array]()
+    for name, count, properties in head.elements:
+        rows = body.rows(count, properties)
+        if name == b"vertex":
+            points = np.stack([np.asarray(rows[axis], np.float64) for axis in (b"x", b"y", b"z")], axis=1)
+        elif name == b"face":
+            named = (each for each in (b"vertex_indices", b"vertex_index") if each in rows)
+            faces = [np.asarray(rows[each], np.float64) for each in named]
+    used = np.zeros(len(points), bool)
+    for corners in faces:
+        _use(used, corners)
+    return _used(points, used)
+
+
+Properties = Sequence[tuple[bytes, str | List]]
+
+
+class _Words:
+    """The numbers of a .ply in plain text, taken one element after the other."""
+
+    def __init__(self, body: bytes) -> None:
+        self.left = _numbers(body)
+
+    def rows(self, count: int, properties: Properties) -> dict[bytes, Array]:
+        """The values of each property of some rows; of a list, those of all rows that have three or more."""
+        lists = [place for place, (_, kind) in enumerate(properties) if isinstance(kind, List)]
+        if not lists:
+            return self._table(count, [name for name, _ in properties])
+        if len(lists) == 1 and (found := self._alike(count, properties, lists[0])) is not None:
+            return found
+        out: dict[bytes, list[Array]] = {name: [] for name, _ in properties}
+        at, left = 0, self.left
+        for _ in range(count):
+            for name, kind in properties:
+                length = 1
+                if isinstance(kind, List):
+                    _enough(left, at + 1)
+                    length, at = int(left[at]), at + 1
+                _enough(left, at + length if length >= 0 else -1)
+                if not isinstance(kind, List) or length >= 3:
+                    out[name].append(left[at : at + length])
+                at += length
+        self.left = left[at:]
+        return {name: np.concatenate(each) if each else np.empty(0) for name, each in out.items()}
+
+    def _table(self, count: int, names: Sequence[bytes]) -> dict[bytes, Array]:
+        size = count * len(names)
+        _enough(self.left, size)
+        table, self.left = self.left[:size].reshape(count, len(names)), self.left[size:]
+        return {name: table[:, place] for place, name in enumerate(names)}
+
+    def _alike(self, count: int, properties: Properties, place: int) -> dict[bytes, Array] | None:
+        """Read the rows of a table whose lists are as long as the first; None where they are not."""
+        if not count or place >= len(self.left) or not 0 <= self.left[place] < len(self.left):
+            return None
+        length = int(self.left[place])
+        width = len(properties) + length
+        if count * width > len(self.left) or (self.left[place : count * width : width] != length).any():
+            return None
+        table, self.left = self.left[: count * width].reshape(count, width), self.left[count * width :]
+        names = [name for name, _ in properties]
+        out = {name: table[:, at if at < place else at + length] for at, name in enumerate(names) if at != place}
+        return out | {names[place]: table[:, place + 1 : place + 1 + length].ravel() if length >= 3 else np.empty(0)}
+
+
+class _Bytes:
+    """The same of a binary .ply."""
+
+    def __init__(self, data: bytes, start: int, order: str) -> None:
+        self.data, self.at, self.order = data, start, order
+
+    def rows(self, count: int, properties: Properties) -> dict[bytes, Array]:
+        """As of ``_Words``."""
+        lists = [place for place, (_, kind) in enumerate(properties) if isinstance(kind, List)]
+        if not lists:
+            return self._table(count, [(name, np.dtype(self.order + str(kind))) for name, kind in properties])
+        if len(lists) == 1 and (found := self._alike(count, properties, lists[0])) is not None:
+            return found
+        steps: list[tuple[bytes, np.dtype | None, np.dtype]] = []
+        for name, kind in properties:
+            if isinstance(kind, List):
+                steps.append((name, np.dtype(self.order + kind.count), np.dtype(self.order + kind.item)))
+            else:
+                steps.append((name, None, np.dtype(self.order + kind)))
+        out: dict[bytes, list[Array]] = {name: [] for name, _ in properties}
+        data, at = self.data, self.at
+        take: Callable[..., Array] = np.frombuffer
+        for _ in range(count):
+            for name, before, item in steps:
+                length = 1
+                if before is not None:
+                    _enough(data, at + before.itemsize)
+                    length, at = int(take(data, before, 1, at)[0]), at + before.itemsize
+                _enough(data, at + length * item.itemsize if length >= 0 else -1)
+                if before is None or length >= 3:
+                    out[name].append(take(data, item, length, at))
+                at += length * item.itemsize
+        self.at = at
+        return {name: np.concatenate(each) if each else np.empty(0) for name, each in out.items()}
+
+    def _table(self, count: int, fields: list[tuple[bytes, np.dtype]]) -> dict[bytes, Array]:
+        kind = np.dtype([(str(place), each) for place, (_, each) in enumerate(fields)])
+        _enough(self.data, self.at + count * kind.itemsize)
+        table = np.frombuffer(self.data, kind, count, self.at) if count else np.empty(0, kind)
+        self.at += count * kind.itemsize
+        return {name: table[str(place)] for place, (name, _) in enumerate(fields)}
+
+    def _alike(self, count: int, properties: Properties, place: int) -> dict[bytes, Array] | None:
+        listed = properties[place][1]
+        assert isinstance(listed, List)
+        before = [np.dtype(self.order + str(kind)) for _, kind in properties[:place]]
+        length_at, length_kind = self.at + sum(each.itemsize for each in before), np.dtype(self.order + listed.count)
+        if not count or length_at + length_kind.itemsize > len(self.data):
+            return None
+        length = int(np.frombuffer(self.data, length_kind, 1, length_at)[0])
+        if not 0 <= length < len(self.data):
+            return None
+        fields: list[tuple] = [(str(at), each) for at, each in enumerate(before)]
+        fields += [("length", length_kind), ("items", np.dtype(self.order + listed.item), (length,))]
+        fields += [
+            (str(at), np.dtype(self.order + str(kind)))
+            for at, (_, kind) in enumerate(properties[place + 1 :], place + 1)
+        ]
+        row = np.dtype(fields)
+        if self.at + count * row.itemsize > len(self.data):
+            return None
+        table = np.frombuffer(self.data, row, count, self.at)
+        if (table["length"] != length).any():
+            return None
+        self.at += count * row.itemsize
+        out = {name: table[str(at)] for at, (name, _) in enumerate(properties) if at != place}
+        return out | {properties[place][0]: table["items"].ravel() if length >= 3 else np.empty(0)}
+
+
+def _enough(data: Sequence | Array | bytes, wanted: int) -> None:
+    if wanted < 0 or wanted > len(data):
+        raise MeshTrouble("this mesh ends before all that it promises")

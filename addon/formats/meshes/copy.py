@@ -1,0 +1,309 @@
+"""The mesh files of a model copied into the folder that it is written into, with the materials and pictures that they
+name, so that the written file loads there on its own.
+
+What lies where a plain relative name says keeps that name, and the model's text with it. What is named by an absolute
+path, by ``..`` or by a collection, or whose place is taken by another file, goes into ``NAME_meshes`` under a name that
+is free, and the model names it there. Nothing is ever written outside the model's folder or over another file, only
+meshes, materials and pictures are, and nothing is read that ``mesh_files`` does not allow."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from ...core.model import Mechanism, Shape
+from ...core.report import FormatError, Report
+from ..text.file_io import make_folder, read_bytes, write_whole
+from .bounds import kind_of
+from .locate import MeshTrouble, find_mesh
+from .obj import libraries, picture_name
+
+_SCHEME_OR_DRIVE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tga", ".bmp", ".tif", ".tiff", ".exr", ".hdr", ".webp", ".gif"})
+_COLLADA_PICTURE = re.compile(rb"(<init_from>\s*(?:<ref>\s*)?)([^<]+?)(\s*<)")
+_MOST_FILES = 10_000
+#: In the ``extra`` of a shape whose mesh was written beside the model's new file just now.
+IS_WRITTEN = "is_written"
+
+
+def copy_meshes(
+    mechanism: Mechanism, path: str | os.PathLike[str], report: Report, folders: Sequence[str] = ()
+) -> Mechanism:
+    """Copy what a model needs beside the file ``path`` that it is going to be written to. Returns the model as it is to
+    be written: where a mesh could not keep its name, with another. One that is written into its own folder stays as it
+    is. ``folders``: where meshes may lie beside that of the model. FormatError where a file cannot be written."""
+    target = Path(os.path.abspath(path))
+    source = mechanism.source.path
+    if not source or Path(os.path.abspath(source)).parent.resolve() == target.parent.resolve():
+        return mechanism
+    written = (shape for body in mechanism.bodies for shape in body.shapes if shape.extra.get(IS_WRITTEN))
+    claimed = {str(target.parent / (shape.mesh or "")).lower() for shape in written}
+    copier = _Copier(source, target, folders, report, claimed)
+    bodies = [
+        replace(body, shapes=[copier.shape(shape) if shape.mesh else shape for shape in body.shapes])
+        for body in mechanism.bodies
+    ]
+    copier.tell()
+    return replace(mechanism, bodies=bodies)
+
+
+def unmarked(mechanism: Mechanism) -> Mechanism:
+    """A model whose shapes do not say any more which meshes were written just now: that is no file's concern."""
+    marked = [body for body in mechanism.bodies if any(IS_WRITTEN in shape.extra for shape in body.shapes)]
+    if not marked:
+        return mechanism
+    plain = {
+        body.id: [
+            replace(shape, extra={k: v for k, v in shape.extra.items() if k != IS_WRITTEN}) for shape in body.shapes
+        ]
+        for body in marked
+    }
+    bodies = [replace(body, shapes=plain.get(body.id, body.shapes)) for body in mechanism.bodies]
+    return replace(mechanism, bodies=bodies)
+
+
+@dataclass
+class _File:
+    """A file to go along: the names by which it names others, each with the file meant, and how it is written where
+    these are called otherwise."""
+
+    path: Path
+    data: bytes
+    names: dict[str, _File]
+    renamed: Callable[[bytes, Mapping[str, str]], bytes]
+
+
+@dataclass
+class _Copier:
+    source: str
+    target: Path
+    folders: Sequence[str]
+    report: Report
+    claimed: Container[str]  # paths in small letters of meshes that are written beside the model, or going to be
+    _files: dict[Path, _File] = field(default_factory=dict)
+    _flat: dict[Path, str] = field(default_factory=dict)
+    _done: dict[tuple[str, ...], tuple[str, list[str]] | None] = field(default_factory=dict)
+    _written: dict[Path, None] = field(default_factory=dict)
+    _renamed: dict[str, str] = field(default_factory=dict)
+
+    def shape(self, shape: Shape) -> Shape:
+        """A mesh shape as it is to be written, its files copied."""
+        if shape.extra.get(IS_WRITTEN):
+            return shape
+        listed = [str(name) for name in shape.extra.get("files") or () if str(name) != shape.mesh]
+        key = (shape.mesh or "", *listed)
+        if key not in self._done:
+            self._done[key] = self._copied(shape.mesh or "", listed, tuple(shape.extra.get("include") or ()))
+        made = self._done[key]
+        if made is None or (made[0] == shape.mesh and made[1] == listed):
+            return shape
+        extra = shape.extra | ({"files": [made[0], *made[1]]} if shape.extra.get("files") else {})
+        return replace(shape, mesh=made[0], extra=extra)
+
+    def tell(self) -> None:
+        """Say what was copied, and what has another name now."""
+        if self._written:
+            self.report.info("meshes-copied", f"{len(self._written)} mesh files and what they name were copied")
+        for old, new in self._renamed.items():
+            self.report.info("mesh-renamed", f"the mesh {old} is {new} in the written file", where=new)
+
+    def _copied(self, name: str, listed: list[str], include: Sequence[str]) -> tuple[str, list[str]] | None:
+        """Return what a mesh and the materials listed with it are called in the written file, after they were copied;
+        None where the mesh is not to be had."""
+        try:
+            found = find_mesh(name, self.source, include, self.folders)
+            kind_of(found)  # anything else might be what another program runs
+            mesh = self._file(found)
+        except FormatError as trouble:
+            code = trouble.code if isinstance(trouble, MeshTrouble) else "unreadable"
+            self.report.warn(f"mesh-{code}", f"not copied: {trouble}", where=name)
+            return None
+        others: dict[str, _File] = {}
+        for each in filter(_is_material, listed):
+            try:
+                material = find_mesh(each, self.source, include, self.folders)
+                others |= {each: self._file(material)} if _is_material(material.name) else {}
+            except FormatError:
+                continue  # the mesh is as good without its colours
+        if self._keeps({name: mesh} | others):
+            return name, listed
+        new = {each: self._flattened(file) for each, file in ({name: mesh} | others).items()}
+        self._renamed[name] = new[name]
+        return new[name], [new.get(each, each) for each in listed]
+
+    # ------------------------------------------------------------ names as they are
+
+    def _keeps(self, named: Mapping[str, _File]) -> bool:
+        """Copy files to where their names say, if all can be; whether they could."""
+        places: dict[Path, _File] = {}
+        if not all(self._place(self.target.parent, name, file, places) for name, file in named.items()):
+            return False
+        for place, file in places.items():
+            self._write(place, file.data)
+        return True
+
+    def _place(self, folder: Path, name: str, file: _File, places: dict[Path, _File]) -> bool:
+        """Find the place of a file, and of what it names, from the folder of what names it."""
+        plain = _plain(name)
+        if plain is None:
+            return False
+        place = Path(os.path.normpath(folder / plain))
+        if places.get(place) is file:
+            return True
+        if place in places or not self._is_free(place, file.data) or len(places) > _MOST_FILES:
+            return False
+        places[place] = file
+        return all(self._place(place.parent, each, other, places) for each, other in file.names.items())
+
+    def _is_free(self, place: Path, data: bytes) -> bool:
+        """Return whether a file may be written to a place: it is within the model's folder once every symbolic link is
+        followed, and no other file is there."""
+        room = self.target.parent
+        if place == self.target or not place.is_relative_to(room) or str(place).lower() in self.claimed:
+            return False
+        if not Path(os.path.realpath(place)).is_relative_to(os.path.realpath(room)):
+            return False
+        for above in place.relative_to(room).parents:
+            if os.path.lexists(room / above) and not (room / above).is_dir():
+                return False
+        return not os.path.lexists(place) or _has(place, data)
+
+    # ------------------------------------------------------------ names of our own
+
+    def _flattened(self, file: _File) -> str:
+        """Copy a file, with what it names, into the folder of meshes; its name from the model's."""
+        folder = self.target.parent / f"{self.target.stem}_meshes"
+        return f"{folder.name}/{self._flat_name(file, folder)}"
+
+    def _flat_name(self, file: _File, folder: Path) -> str:
+        if file.path not in self._flat:
+            self._flat[file.path] = file.path.name  # what names itself finds a name
+            names = {name: self._flat_name(other, folder) for name, other in file.names.items()}
+            data = file.renamed(file.data, names)
+            number, name = 1, file.path.name
+            taken = {each.lower() for path, each in self._flat.items() if path != file.path}
+            while name.lower() in taken or not self._is_free(folder / name, data):
+                number += 1
+                name = f"{file.path.stem}_{number}{file.path.suffix}"
+                if number > _MOST_FILES:
+                    raise FormatError(f"{folder.name} cannot take {file.path.name}", path=str(self.target))
+            self._flat[file.path] = name
+            self._write(folder / name, data)
+        return self._flat[file.path]
+
+    def _write(self, place: Path, data: bytes) -> None:
+        if place in self._written or _has(place, data):
+            return
+        make_folder(place.parent)
+        write_whole(place, data)
+        self._written[place] = None
+
+    # ------------------------------------------------------------ what files name
+
+    def _file(self, path: Path) -> _File:
+        if path not in self._files:
+            data = read_bytes(path)
+            finder, renamed = _KINDS.get(path.suffix.lower(), (_nothing, _as_it_is))
+            made = self._files[path] = _File(path, data, {}, renamed)
+            for name in finder(path, data):
+                self._add(made, name)
+        return self._files[path]
+
+    def _add(self, file: _File, name: str) -> None:
+        room = os.path.dirname(os.path.abspath(self.source))
+        try:
+            found = find_mesh(name, file.path, (), [room, *self.folders])
+            if _is_material(found.name) or _is_picture(found.name):  # a link may lead to anything
+                file.names[name] = self._file(found)
+        except FormatError:
+            return  # a mesh is as good without its colours
+
+
+def _plain(name: str) -> str | None:
+    """A name as a relative path, None where it is none: an address, an absolute path."""
+    path = unquote(name.strip()).replace("\\", "/")
+    if not path or path.startswith("/") or _SCHEME_OR_DRIVE.match(path) or "\0" in path:
+        return None
+    return str(PurePosixPath(path))
+
+
+def _has(place: Path, data: bytes) -> bool:
+    try:
+        return place.is_file() and place.stat().st_size == len(data) and place.read_bytes() == data
+    except OSError:
+        return False
+
+
+def _nothing(_path: Path, _data: bytes) -> list[str]:
+    return []
+
+
+def _as_it_is(data: bytes, _names: Mapping[str, str]) -> bytes:
+    return data
+
+
+def _of_obj(path: Path, data: bytes) -> list[str]:
+    return [name for name in libraries(data) if _is_material(name)] or [path.with_suffix(".mtl").name]
+
+
+def _obj_renamed(data: bytes, names: Mapping[str, str]) -> bytes:
+    """An .obj whose materials are called otherwise. One that names none has them in the file of its own name."""
+    if not names:
+        return data
+
+    def line(found: re.Match[bytes]) -> bytes:
+        whole = found[2].decode("utf-8", "replace").strip()
+        each = [names[whole]] if whole in names else [names.get(word, word) for word in whole.split()]
+        return found[1] + " ".join(each).encode() + found[3]
+
+    changed, count = re.subn(rb"^([ \t]*mtllib[ \t]+)([^\r\n]*)(\r?)$", line, data, flags=re.MULTILINE)
+    return changed if count else f"mtllib {' '.join(names.values())}\n".encode() + data
+
+
+def _of_mtl(_path: Path, data: bytes) -> list[str]:
+    return [name for line in data.splitlines() if (name := picture_name(line)) and _is_picture(name)]
+
+
+def _mtl_renamed(data: bytes, names: Mapping[str, str]) -> bytes:
+    out = []
+    for line in data.splitlines(keepends=True):
+        name = picture_name(line)
+        if name in names:
+            words = line.decode("utf-8", "replace").split()
+            kept = words[: len(words) - len(name.split())]
+            out.append(" ".join([*kept, names[name]]).encode() + b"\n")
+        else:
+            out.append(line)
+    return b"".join(out)
+
+
+def _of_collada(_path: Path, data: bytes) -> list[str]:
+    named = [found[2].decode("utf-8", "replace") for found in _COLLADA_PICTURE.finditer(data)]
+    return [name for name in dict.fromkeys(named) if _is_picture(name)]
+
+
+def _collada_renamed(data: bytes, names: Mapping[str, str]) -> bytes:
+    def line(found: re.Match[bytes]) -> bytes:
+        name = found[2].decode("utf-8", "replace")
+        return found[1] + names.get(name, name).encode() + found[3]
+
+    return _COLLADA_PICTURE.sub(line, data) if names else data
+
+
+def _is_material(name: str) -> bool:
+    return name.lower().endswith(".mtl")
+
+
+def _is_picture(name: str) -> bool:
+    return PurePosixPath(name.replace("\\", "/")).suffix.lower() in _PICTURES
+
+
+_KINDS: dict[str, tuple[Callable[[Path, bytes], list[str]], Callable[[bytes, Mapping[str, str]], bytes]]] = {
+    ".obj": (_of_obj, _obj_renamed),
+    ".mtl": (_of_mtl, _mtl_renamed),
+    ".dae": (_of_collada, _collada_renamed),
+}

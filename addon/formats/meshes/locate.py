@@ -1,0 +1,277 @@
+"""Where the mesh files of a model may lie, and which of these places has one. The one rule for all formats.
+
+A model is a stranger's file. What it names is looked for in the folder that the model lies in, with all below it, and
+in the folders that the user has written out in the preferences or on the command line; nothing else is ever touched.
+``..``, absolute paths, include directories and symbolic links are followed where they end in one of these. Addresses
+and shares of a network are never followed, wherever they lead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote
+
+from ...core.model import Mechanism
+from ...core.report import FormatError, Report
+
+REMEDY = (
+    "Put the file beside the model, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh Folders "
+    "(on the command line: --meshes)"
+)
+#: Schemes whose path means a place in some collection of models that we do not know: what is behind is looked for.
+_COLLECTIONS = frozenset({"dart", "package", "model"})
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+class MeshTrouble(FormatError):
+    """A mesh file that is missing, not allowed or not readable. ``tried`` names the places that were looked at;
+    ``code`` says in a word what it is: ``missing``, ``address`` or ``unreadable``."""
+
+    def __init__(
+        self, message: str, *, path: str = "", remedy: str = "", tried: Sequence[str] = (), code: str = "unreadable"
+    ) -> None:
+        super().__init__(message, path=path, remedy=remedy)
+        self.tried, self.code = tuple(tried), code
+
+    def __str__(self) -> str:
+        if not self.tried:
+            return super().__str__()
+        return f"{self.message.rstrip('.')}. Looked for: {', '.join(self.tried)}. {self.remedy}".rstrip()
+
+
+#: Of bodies in a line of the report.
+_MOST_NAMES = 3
+
+
+def told_of_mesh(name: str, is_seen: bool, trouble: MeshTrouble, bodies: Iterable[str]) -> tuple[str, str]:
+    """The code and the words of the report for a mesh that is not to be had, with the name that the model gives it."""
+    text = str(trouble)
+    text = text if name and name in text else f"{name}: {text}"
+    names = [*bodies]
+    who = ", ".join(names[:_MOST_NAMES])
+    who += f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    if is_seen:
+        return f"mesh-{trouble.code}", f"a box stands for the mesh of {who}: {text}"
+    return f"collision-mesh-{trouble.code}", f"nothing collides in place of the collision mesh of {who}: {text}"
+
+
+@contextmanager
+def as_trouble() -> Iterator[None]:
+    """Has what a file may do wrong become a MeshTrouble."""
+    try:
+        yield
+    except MeshTrouble:
+        raise
+    except FormatError as error:
+        raise MeshTrouble(error.message, path=error.path, remedy=error.remedy) from error
+    except OSError as error:
+        raise MeshTrouble(f"the file cannot be read: {error.strerror or error}", path=str(error.filename)) from error
+
+
+@contextmanager
+def library_at_hand(need: str, path: Path) -> Iterator[None]:
+    """Has a library that cannot be imported become a MeshTrouble; ``need`` says what needs which."""
+    try:
+        yield
+    except ImportError as error:
+        raise MeshTrouble(f"{need} ({error})", path=str(path), remedy="Install Knuckle again from its zip.") from error
+
+
+def is_network(name: str) -> bool:
+    """Return whether a name leads out to another machine: an address, or a share."""
+    plain = name.strip().replace("\\", "/")
+    if plain.startswith("//"):
+        return True
+    scheme = _SCHEME.match(plain)
+    if scheme is None:
+        return False
+    kind, rest = scheme[1].lower(), plain[scheme.end() :]
+    if kind == "file":
+        host = re.match(r"//([^/]*)", rest)
+        path = rest[host.end() :] if host else rest
+        return path.startswith("//") or bool(host and host[1].lower() not in ("", "localhost"))
+    return kind not in _COLLECTIONS and rest.startswith("//")
+
+
+def find_mesh(
+    name: str,
+    model_path: str | os.PathLike[str] = "",
+    include: Sequence[str] = (),
+    folders: Iterable[str | os.PathLike[str]] = (),
+) -> Path:
+    """The file that a model means by ``name``, with no symbolic link in its path.
+
+    ``model_path``: the model's own file, empty where it has none; then only ``folders`` count. ``include``: the include
+    directories that the model names, relative to its folder or to one above. ``folders``: absolute ones that the user
+    allows. MeshTrouble, with every place looked at, where there is none."""
+    if "\0" in name or not name.strip():
+        raise MeshTrouble("the mesh has no name of a file", code="missing")
+    if any(is_network(each) for each in _spellings(name)):
+        raise MeshTrouble(
+            f"{name} is an address in a network; nothing is ever fetched",
+            remedy="Download the mesh and name the file in the model.",
+            code="address",
+        )
+    rooms = Rooms(model_path, folders)
+    tried: dict[str, None] = {}
+    places = []
+    for place in _places(name, rooms, include):
+        if not rooms.hold(place):
+            if name_is_outside(place, name, rooms):
+                tried[f"{place} (outside the folders that may be read)"] = None
+            continue
+        tried[str(place)] = None
+        places.append(place)
+    for look in (_exact, _any_case):
+        for place in places:
+            found = look(place, rooms)
+            if found is not None and rooms.hold_really(found):
+                return found.resolve()
+            if found is not None:
+                tried.pop(str(place), None)
+                tried[f"{place} (leads outside the folders that may be read)"] = None
+    raise MeshTrouble(f"{name} is not found", remedy=f"{REMEDY}.", tried=list(tried), code="missing")
+
+
+class Rooms:
+    """The folders that may be read: that of the model, and those that the user allows."""
+
+    def __init__(self, model_path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> None:
+        path = os.fspath(model_path)
+        self.model = Path(os.path.abspath(path)).parent if path else None
+        self.folders = [Path(os.path.normpath(folder)) for folder in folders if _may_be_room(os.fspath(folder))]
+        written = [*([self.model] if self.model else []), *self.folders]
+        self._real = [Path(os.path.realpath(each)) for each in written]
+        self.all = list(dict.fromkeys([*written, *self._real]))
+
+    def hold(self, place: Path) -> bool:
+        """Return whether a place lies in one of them by its name, ``..`` taken out; nothing is looked at on disk."""
+        return any(place.is_relative_to(room) for room in self.all)
+
+    def hold_really(self, place: Path) -> bool:
+        """Return whether a place lies in one of them once every symbolic link is followed."""
+        real = Path(os.path.realpath(place))
+        return any(real.is_relative_to(room) for room in self._real)
+
+    def of(self, place: Path) -> Path:
+        """The one of them that a place lies in by its name."""
+        return next(room for room in self.all if place.is_relative_to(room))
+
+
+def _may_be_room(folder: str) -> bool:
+    """A folder counts where it is written out absolutely."""
+    return os.path.isabs(folder) and "\0" not in folder
+
+
+def name_is_outside(place: Path, name: str, rooms: Rooms) -> bool:
+    """Return whether a place outside is what the name itself says, rather than a guess of ours that is not worth
+    telling."""
+    plain = _local(name)
+    own = plain if _is_absolute(plain) else os.path.join(rooms.model, plain) if rooms.model else ""
+    return bool(own) and place == Path(os.path.normpath(own))
+
+
+def _spellings(name: str) -> list[str]:
+    """A name as written and, where it has percent signs, as an address would mean it."""
+    return list(dict.fromkeys([name, unquote(name)]))
+
+
+def _local(name: str) -> str:
+    """A name as a path with slashes: a ``file:`` address without what makes it one."""
+    plain = name.strip().replace("\\", "/")
+    scheme = _SCHEME.match(plain)
+    if scheme is None or scheme[1].lower() != "file":
+        return plain
+    path = re.sub(r"^//[^/]*", "", plain[scheme.end() :])
+    return path[1:] if re.match(r"/[A-Za-z]:/", path) else path
+
+
+def _is_absolute(path: str) -> bool:
+    return os.path.isabs(path) or path.startswith("/") or _DRIVE.match(path) is not None
+
+
+def _places(name: str, rooms: Rooms, include: Sequence[str]) -> Iterator[Path]:
+    """Every place to look, likely ones first, ``..`` taken out of each; they need not be allowed."""
+    for path in map(_local, _spellings(name)):
+        collection = _SCHEME.match(path)
+        if collection is not None and collection[1].lower() in _COLLECTIONS:
+            inner = path[collection.end() :].strip("/")  # with the name of the collection or without
+            for each in dict.fromkeys((inner.partition("/")[2], inner)):
+                yield from _relative_places(each, rooms, include, above=True)
+        elif _is_absolute(path):
+            yield Path(os.path.normpath(path))
+        else:
+            yield from _relative_places(path, rooms, include, above=False)
+        yield from _relative_places(PurePosixPath(path).name, rooms, include, above=False)
+
+
+def _relative_places(path: str, rooms: Rooms, include: Sequence[str], above: bool) -> Iterator[Path]:
+    if not path:
+        return
+    model = [rooms.model] if rooms.model is not None else []
+    parents = [*rooms.model.parents] if rooms.model is not None else []
+    for directory in include:
+        plain = _local(directory)
+        if is_network(directory) or is_network(unquote(directory)):
+            continue
+        bases = [Path(plain)] if _is_absolute(plain) else [base / plain for base in (*model, *parents)]
+        yield from (_joined(base, path) for base in bases)
+    yield from (_joined(base, path) for base in (*model, *rooms.folders))
+    inner = re.sub(r"^(\.\.?/)+", "", path)
+    if inner != path:
+        yield from (_joined(base, inner) for base in rooms.folders)
+    if above:
+        yield from (_joined(base, path) for base in parents)
+
+
+def _joined(base: Path, path: str) -> Path:
+    return Path(os.path.normpath(base / path))
+
+
+def _exact(place: Path, _rooms: Rooms) -> Path | None:
+    try:
+        return place if place.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _any_case(place: Path, rooms: Rooms) -> Path | None:
+    """The file of that name but for capitals, as models from systems that ignore them name it."""
+    room = rooms.of(place)
+    here = room
+    for part in place.relative_to(room).parts:
+        step = here / part
+        if not os.path.lexists(step):
+            try:
+                names = sorted(name for name in os.listdir(here) if name.casefold() == part.casefold())
+            except OSError:
+                return None
+            if not names:
+                return None
+            step = here / names[0]
+        if not rooms.hold_really(step):
+            return step if step == place else None
+        here = step
+    return _exact(here, rooms)
+
+
+def tell_missing(mechanism: Mechanism, report: Report, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Warn of the mesh files of a model that are not where they may be read, in the words of an import. ``folders`` as
+    in ``find_mesh``."""
+    folders = tuple(folders)
+    bodies: dict[tuple[str, bool, tuple[str, ...]], dict[str, None]] = {}
+    for body in mechanism.bodies:
+        for shape in body.shapes:
+            if shape.mesh:
+                key = shape.mesh, shape.visual, tuple(shape.extra.get("include") or ())
+                bodies.setdefault(key, {})[body.name] = None
+    for (name, is_seen, include), names in bodies.items():
+        try:
+            find_mesh(name, mechanism.source.path, include, folders)
+        except MeshTrouble as trouble:
+            report.warn(*told_of_mesh(name, is_seen, trouble, names))

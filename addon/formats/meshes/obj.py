@@ -1,0 +1,166 @@
+"""Meshes written as Wavefront .obj: points and polygons, and nothing else."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import string
+from collections.abc import Iterable, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...core.model import Array
+from ...core.report import FormatError
+from ..text.file_io import read_bytes
+from .locate import find_mesh
+
+#: Blender's points are 32-bit numbers.
+_DIGITS = 7
+
+
+def obj_text(name: str, points: Array, polygons: Iterable[Sequence[int]]) -> str:
+    """The text of an .obj with one object: its points (n, 3), and polygons by the numbers of their points, from 0."""
+    lines = ["# knuckle", f"o {name.replace(chr(10), ' ')}"]
+    lines += [f"v {' '.join(f'{float(x):.{_DIGITS}g}' for x in point)}" for point in points]
+    lines += ["f " + " ".join(str(number + 1) for number in polygon) for polygon in polygons]
+    return "\n".join(lines) + "\n"
+
+
+#: What a made .obj says of its materials.
+LIBRARY = "knuckle.mtl"
+#: Blender cuts paths at 1023 bytes, and what is left may be another file.
+LONGEST_PATH = 1000
+#: More than any mesh has of names of .mtl files, of bytes in these, and of names of pictures.
+_MOST_LIBRARIES, _MOST_BYTES, _MOST_PICTURES = 100, 16 * 2**20, 1000
+_PLAIN = {"newmtl", "illum", "Ka", "Kd", "Ks", "Ke", "Tf", "Ns", "Ni", "d", "Tr"}
+_PLAIN |= {"Pr", "Pm", "Ps", "Pc", "Pcr", "aniso", "anisor"}
+_PICTURES = {"map_Ka", "map_Kd", "map_Ks", "map_Ke", "map_Ns", "map_d", "map_Pr", "map_Pm", "map_Ps", "map_refl"}
+_PICTURES |= {"refl", "map_Bump", "map_bump", "bump", "norm"}
+#: Options of pictures, with how many words follow; of three numbers some may be missing.
+_OPTIONS = {"-blendu": 1, "-blendv": 1, "-boost": 1, "-mm": 2, "-o": 3, "-s": 3, "-t": 3, "-texres": 1, "-clamp": 1}
+_OPTIONS |= {"-bm": 1, "-imfchan": 1, "-type": 1, "-cc": 1}
+#: Those that are kept, with the numbers that they mean where they give none.
+_KEPT = {"-o": (0.0, 0.0, 0.0), "-s": (1.0, 1.0, 1.0), "-bm": (1.0,)}
+_PICTURE_KINDS = {".png", ".jpg", ".jpeg", ".tga", ".bmp", ".tif", ".tiff", ".exr", ".hdr", ".webp", ".jp2", ".dds"}
+#: Statements that name files, and curves, of some of which Blender dies. Wherever the word stands: which bytes a reader
+#: takes for the beginning of a line is its own affair.
+_HARMFUL = re.compile(rb"(?<![\x21-\x5b\x5d-\x7e])(?:mtllib|curv2?|cstype)(?![\x21-\x5b\x5d-\x7e])")
+
+
+@dataclass
+class Harmless:
+    """An .obj that names no file but ``LIBRARY``, the bytes of that, and the pictures that it names."""
+
+    data: bytes
+    materials: bytes
+    pictures: list[Path]
+
+
+def harmless(
+    path: Path, folders: Iterable[Path | str], materials: Sequence[str], names: MutableMapping[Path, str]
+) -> Harmless:
+    """An .obj made harmless. ``folders``: where what is named may lie beside the .obj; ``materials``: names of .mtl
+    files to take where the .obj names none; ``names``: what pictures are called in the made .mtl, to be added to."""
+    data = read_bytes(path)
+    gathered = _Materials([*folders], names)
+    named = libraries(data) or [path.with_suffix(".mtl").name, *materials]
+    for name in [*dict.fromkeys(named)][:_MOST_LIBRARIES]:
+        gathered.add(name, path)
+    head = f"mtllib {LIBRARY}\n".encode()
+    made = _HARMFUL.sub(b"#", b"\n".join(gathered.statements)) + b"\n"
+    return Harmless(head + _HARMFUL.sub(b"#", data), made, [*gathered.pictures])
+
+
+def libraries(data: bytes) -> list[str]:
+    """The .mtl files that an .obj names, a name with spaces in it whole and in its parts."""
+    names = []
+    for found in re.finditer(rb"^[ \t]*mtllib[ \t]+(.*)$", data, re.MULTILINE):
+        name = found[1].decode("utf-8", "replace").strip()
+        names += [name, *(name.split() if " " in name else ())]
+    return names
+
+
+@dataclass
+class _Materials:
+    """The known statements of .mtl files, each file once by whatever names; pictures that are not found are left
+    out."""
+
+    folders: Sequence[Path | str]
+    names: MutableMapping[Path, str]
+    statements: list[bytes] = field(default_factory=list)
+    pictures: dict[Path, None] = field(default_factory=dict)
+    _seen: set[Path] = field(default_factory=set)
+    _looked_for: dict[tuple[Path, str], Path | None] = field(default_factory=dict)
+    _size: int = 0
+
+    def add(self, name: str, beside: Path) -> None:
+        """Add the .mtl of a name, if it may be read; a mesh is as good without its colours."""
+        try:
+            library = find_mesh(name, beside, (), self.folders)
+            if library in self._seen or self._size + library.stat().st_size > _MOST_BYTES:
+                return
+            self._seen.add(library)
+            data = read_bytes(library)
+        except (FormatError, OSError):
+            return
+        self._size += len(data)
+        for line in data.splitlines():
+            words = line.decode("utf-8", "replace").rstrip(string.whitespace + "\\").split()
+            if words and words[0] in _PLAIN:
+                self.statements.append(" ".join(words).encode())
+            elif words and words[0] in _PICTURES:
+                self._add_picture(words, library)
+
+    def _add_picture(self, words: Sequence[str], library: Path) -> None:
+        options, name = _options(words[1:])
+        key = library.parent, name
+        if key not in self._looked_for and len(self._looked_for) < _MOST_PICTURES:
+            self._looked_for[key] = _picture(name, library, self.folders)
+        picture = self._looked_for.get(key)
+        if picture is not None:
+            self.pictures[picture] = None
+            plain = self.names.setdefault(picture, f"{len(self.names)}{picture.suffix.lower()}")
+            self.statements.append(" ".join([words[0], *options, plain]).encode())
+
+
+def _picture(name: str, library: Path, folders: Sequence[Path | str]) -> Path | None:
+    """The file of a picture that an .mtl names, where it is one and may be read."""
+    if Path(name.replace("\\", "/")).suffix.lower() not in _PICTURE_KINDS:
+        return None
+    try:
+        picture = find_mesh(name, library, (), folders)
+    except FormatError:
+        return None
+    fits = picture.suffix.lower() in _PICTURE_KINDS and len(os.fsencode(picture)) <= LONGEST_PATH
+    return picture if fits else None
+
+
+def picture_name(line: bytes) -> str:
+    """The picture that a line of an .mtl names; empty where it names none."""
+    words = line.decode("utf-8", "replace").rstrip(string.whitespace + "\\").split()
+    return _options(words[1:])[1] if words and words[0] in _PICTURES else ""
+
+
+def _options(words: Sequence[str]) -> tuple[list[str], str]:
+    """The options of a picture that are kept, with all their numbers, and its name."""
+    kept: list[str] = []
+    at = 0
+    while at < len(words) and words[at] in _OPTIONS:
+        option, first = words[at], at + 1
+        at = min(first + _OPTIONS[option], len(words))
+        if _OPTIONS[option] == 3:  # it may leave some out
+            at = next((k for k in range(first, at) if _number(words[k]) is None), at)
+        if option in _KEPT:
+            given = [_number(word) for word in words[first:at]]
+            full = [*given, *_KEPT[option][len(given) :]]
+            kept += [option, *(f"{one if one is not None else 1.0:.9g}" for one in full)]
+    return kept, " ".join(words[at:])
+
+
+def _number(word: str) -> float | None:
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

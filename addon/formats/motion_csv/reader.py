@@ -1,0 +1,274 @@
+"""A table of motion read: its columns and rows, and where in its text everything stands."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.model import Array, Trajectory
+from ...core.report import FormatError, Report
+from ..text import csv_table as tables
+from ..text.csv_table import UNITS, Cell, Line, Lines, Unit
+from ..text.numbers import BLANKS, DECIMAL, read_many
+
+#: Words that are held while they become numbers.
+_WORDS_AT_ONCE = 4000
+
+
+@dataclass
+class Column:
+    """A servo's column."""
+
+    index: int
+    name: str
+    unit: Unit
+
+
+@dataclass
+class Document:
+    """A table as it stands in its text: its rows with their times (s), and ``table`` (rows, servos) with the values
+    (rad or m), NaN where a cell is empty."""
+
+    text: str
+    delimiter: str
+    header: Line
+    time: Column
+    columns: list[Column]
+    rows: Sequence[Line]
+    times: Array
+    table: Array
+    comma: bool  # whether numbers have a decimal comma
+
+    @property
+    def newline(self) -> str:
+        """Return how its lines end."""
+        return "\r\n" if self.text.startswith("\r\n", self.header.end) else "\n"
+
+
+def parse(text: str, path: str, report: Report) -> Document:
+    """The document of a text."""
+    header, delimiter = tables.header(text)
+    at = tables.time_column(header) if delimiter else None
+    if at is None:
+        raise FormatError(
+            "the table has no column of times", path=path, line=header.number,
+            remedy="Its first line has to name the columns, one of them 'time [s]', the others the servos.",
+        )  # fmt: skip
+    width = sum(1 for _ in header.each())
+    if width > tables.MOST_COLUMNS:
+        raise FormatError(
+            f"the table has {width} columns, more than the {tables.MOST_COLUMNS} that are read", path=path,
+            line=header.number, remedy="Split it into several tables, each with the times.",
+        )  # fmt: skip
+    cells = header.cells
+    columns = [_column(cell, index, header.number, path) for index, cell in enumerate(cells)]
+    time = columns.pop(at)
+    if time.unit.base not in {"", "s"}:
+        raise FormatError(
+            "the times are not in seconds", path=path, line=header.number, where=time.name, remedy="Use [s] or [ms]."
+        )
+    lines = tables.lines_below(text, delimiter, header)
+    vacant = _vacant(cells, lines)
+    columns = [column for column in columns if column.index not in vacant]
+    if not columns:
+        raise FormatError(
+            "the table names no servo", path=path, line=header.number, remedy="Give every servo a column with its name."
+        )
+    for column in columns:
+        if column.unit.base == "s":
+            raise FormatError(
+                "a position cannot be in seconds", path=path, line=header.number, where=column.name,
+                remedy="Use [rad], [deg], [m] or [mm].",
+            )  # fmt: skip
+    names = Counter(column.name for column in columns)
+    for name in sorted(name for name, count in names.items() if count > 1):
+        report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", header.number)
+    if not lines:
+        raise FormatError("the table has no rows", path=path, line=header.number, remedy="Write a row for every key.")
+    times, table, comma = _numbers(lines, width, [time, *columns], path)
+    back = np.flatnonzero(np.diff(times) < 0)
+    if len(back):
+        line = lines[back[0] + 1]
+        raise FormatError(
+            f"time {line.words[time.index]} comes after a later one", path=path, line=line.number,
+            where=time.name, remedy="Sort the rows by their times.",
+        )  # fmt: skip
+    return Document(text, delimiter, header, time, columns, lines, times, table, comma)
+
+
+def trajectories_of(document: Document, path: str = "") -> list[Trajectory]:
+    """A trajectory for every servo's column: its cells that are not empty. A cell at the time of the next one which
+    repeats the one before says that that one is held."""
+    times, table = document.times, document.table
+    found = []
+    for number, column in enumerate(document.columns):
+        rows = np.flatnonzero(~np.isnan(table[:, number]))
+        moments, values = times[rows], table[rows, number]
+        keys = keys_of(moments, values)
+        if keys is None:
+            raise _two_at_once(document, rows, moments, values, column, path)
+        kept, held = keys
+        unit: Any = column.unit.base
+        found.append(Trajectory(column.name, moments[kept], values[kept], held=held if held.any() else None, unit=unit))
+    return found
+
+
+def keys_of(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return which of a column's cells are keys, and whether each of these is held; None where two are at one time that
+    do not say so."""
+    steps, unclear = _steps(times, values)
+    if not len(steps):
+        return np.arange(len(times)), np.zeros(len(times), bool)
+    if unclear.any():
+        return None
+    held = np.zeros(len(times), bool)
+    held[steps - 1] = True
+    kept = np.setdiff1d(np.arange(len(times)), steps)
+    return kept, held[kept]
+
+
+def _steps(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first cell of each two at one time, and whether it does not repeat the value before it, or is itself the
+    second of two."""
+    steps = np.flatnonzero(np.diff(times) == 0)
+    unclear = (steps == 0) | (values[steps] != values[steps - 1])
+    unclear[1:] |= np.diff(steps) == 1
+    return steps, unclear
+
+
+def _two_at_once(
+    document: Document, rows: np.ndarray, times: np.ndarray, values: np.ndarray, column: Column, path: str
+) -> FormatError:
+    steps, unclear = _steps(times, values)
+    second = int(steps[unclear][0]) + 1
+    return FormatError(
+        f"servo {column.name!r} has two values at {times[second]:g} s", path=path,
+        line=document.rows[int(rows[second])].number, where=column.name,
+        remedy="Keep one; before a step, the first of the two repeats the value before it.",
+    )  # fmt: skip
+
+
+def _column(cell: Cell, index: int, line: int, path: str) -> Column:
+    name, unit = tables.name_and_unit(cell)
+    if unit not in UNITS:
+        raise FormatError(
+            f"{unit!r} is no unit of a position", path=path, line=line, where=name,
+            remedy="Use [rad], [deg], [m] or [mm], or take the column out.",
+        )  # fmt: skip
+    return Column(index, name, UNITS[unit])
+
+
+def _vacant(headings: list[Cell], lines: Iterable[Line]) -> set[int]:
+    """The columns that have neither a heading nor anything below it: the lines end with delimiters."""
+    left = {index for index, heading in enumerate(headings) if not heading.text.strip() and not heading.quoted}
+    for line in lines:
+        if not left:
+            break
+        words = line.words
+        left = {index for index in left if index >= len(words) or not words[index].strip()}
+    return left
+
+
+def _wrong_width(line: Line, columns: list[Column], width: int, path: str) -> FormatError:
+    count = len(line.words)
+    missing = [column.name for column in columns if column.index >= count]
+    return FormatError(
+        f"the row has {count} cells for {width} columns", path=path, line=line.number,
+        where=missing[0] if missing else columns[-1].name,
+        remedy="Give every column a cell, empty where there is no key.",
+    )  # fmt: skip
+
+
+def _numbers(lines: Lines, width: int, columns: list[Column], path: str) -> tuple[Array, Array, bool]:
+    """The first column, of times, and the others (rows, columns), in s, rad and m; and whether there are decimal
+    commas. By some rows at a time, as all their words at once would take ten times the memory of the file."""
+    table = np.empty((len(lines), len(columns)))
+    comma = False
+    step = max(_WORDS_AT_ONCE // len(columns), 1)
+    whole = [column.index for column in columns] if len(columns) == width else []
+    for start in range(0, len(lines), step):
+        plain = _plain(lines, slice(start, start + step), width) if whole else None
+        if plain is not None:
+            comma |= plain[1]
+            table[start : start + step] = _in_units(plain[0][:, whole], columns)
+            if np.isfinite(table[start : start + step]).all():
+                continue
+        part = lines[start : start + step]
+        rows = [line.words for line in part]
+        short = next((line for line, row in zip(part, rows, strict=True) if len(row) != width), None)
+        if short is not None:
+            raise _wrong_width(short, columns[1:], width, path)
+        words = [row[column.index] for row in rows for column in columns]
+        text = " ".join(filter(None, words))
+        if lines.delimiter != "," and "," in text:
+            comma, text = True, text.replace(",", ".")
+        table[start : start + step] = _read(words, text, columns, part, lines.delimiter != ",", path)
+    without = np.flatnonzero(np.isnan(table[:, 0]))
+    if len(without):
+        raise FormatError(
+            "the row has no time", path=path, line=lines[int(without[0])].number, where=columns[0].name,
+            remedy="Write the time of its keys.",
+        )  # fmt: skip
+    return table[:, 0].copy(), table[:, 1:], comma
+
+
+def _plain(lines: Lines, some: slice, width: int) -> tuple[Array, bool] | None:
+    """The numbers of some lines, (rows, columns), and whether they have decimal commas, where every cell is a number
+    and nothing else: a fifth of the time. None where that is not so, which says nothing yet."""
+    delimiter = lines.delimiter
+    rows = lines.texts(some)
+    if any(row.count(delimiter) != width - 1 for row in rows):
+        return None
+    text = f";{delimiter.join(rows).replace(delimiter, ';')};"
+    if " " in text:
+        text = text.replace("; ", ";").replace(" ;", ";")
+    if ";;" in text or len(text.split(None, 1)) > 1:
+        return None  # an empty cell, or several words in one
+    text, comma = text.replace(";", " "), "," in text
+    numbers = read_many(text.replace(",", ".") if comma else text)
+    if numbers is None or len(numbers) != width * len(rows):
+        return None
+    return numbers.reshape(-1, width), comma
+
+
+def _in_units(table: Array, columns: list[Column]) -> Array:
+    """Numbers (rows, columns) in s, rad and m; infinite where they are too large for that."""
+    with np.errstate(over="ignore"):
+        return table * [each.unit.factor for each in columns] / [each.unit.divisor for each in columns]
+
+
+def _read(words: list[str], text: str, columns: list[Column], lines: list[Line], comma: bool, path: str) -> Array:
+    """The words of some rows, which stand in ``text`` once more, as (rows, columns) in the columns' units."""
+    numbers = read_many(text)
+    filled = np.array([bool(word) for word in words])
+    if numbers is not None and len(numbers) == np.count_nonzero(filled):
+        table = np.full(len(words), np.nan)
+        table[filled] = numbers
+        table = _in_units(table.reshape(len(lines), len(columns)), columns)
+        if not np.isinf(table).any():
+            return table
+    rows = zip(lines, (words[at : at + len(columns)] for at in range(0, len(words), len(columns))), strict=True)
+    return np.array(
+        [[_number(word, line, column, comma, path) for word, column in zip(row, columns, strict=True)]
+         for line, row in rows]
+    )  # fmt: skip
+
+
+def _number(word: str, line: Line, column: Column, comma: bool, path: str) -> float:
+    """Return what a cell says in seconds, rad or m; NaN where it is empty."""
+    if not word.strip():
+        return math.nan
+    word = word.strip(BLANKS)
+    decimal = word.replace(",", ".") if comma else word
+    value = column.unit.read(float(decimal)) if DECIMAL.fullmatch(decimal) else math.nan
+    if not math.isfinite(value):
+        raise FormatError(
+            f"{word!r} is no number", path=path, line=line.number, where=column.name,
+            remedy="Write a number like -0.7, or leave the cell empty where there is no key.",
+        )  # fmt: skip
+    return value

@@ -1,0 +1,349 @@
+"""A motion written into the table that it was read from: what was edited changes there, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ...core.model import Array, Motion, Trajectory
+from ...core.report import FormatError, Report
+from ..text import alignment
+from ..text.csv_table import LINE_END, UNITS, Cell, Line, Unit, quoted
+from ..text.numbers import Change, changed, shortest
+from ..webots.writer import tell_of_attributes
+from .reader import Document, trajectories_of
+
+NO_KEYS = (np.empty(0), np.empty(0))
+
+
+def patched(document: Document, motion: Motion, report: Report) -> str:
+    """The text of the document with a motion's edits; the very text where there are none."""
+    return _Patch(document, motion, report).text()
+
+
+class _Line:
+    """A line of the table to be: the document's row with its time (s) and values (NaN where a cell is empty), None for
+    a new one; its time by now, and new values by the servo's place, None where a cell becomes empty."""
+
+    def __init__(self, time: float, row: Line | None = None, was: float = 0.0, old: Sequence[float] = ()) -> None:
+        self.time, self.row, self.was, self.old = time, row, was, old
+        self.changes: dict[int, float | None] = {}
+
+    def holds(self, column: int | None) -> bool:
+        """Return whether there was a value in a column."""
+        return column is not None and self.row is not None and not math.isnan(self.old[column])
+
+
+class _Patch:
+    """Finds the cell for every value, and the changes that this makes."""
+
+    def __init__(self, document: Document, motion: Motion, report: Report) -> None:
+        self.document, self.motion = document, motion
+        check_servos(motion, report)
+        self.before = trajectories_of(document)
+        self.width = len(document.header.cells)
+        names = [column.name for column in document.columns]
+        places = alignment.servos(names, [trajectory.name for trajectory in motion.trajectories])
+        #: for every servo its column in the document, None where it has none yet
+        self.columns = [
+            place if place is not None and self._fits(place, trajectory) else None
+            for place, trajectory in zip(places, motion.trajectories, strict=True)
+        ]
+
+    def _fits(self, place: int, trajectory: Trajectory) -> bool:
+        """Return whether a column counts in what a servo's values are."""
+        return not trajectory.unit or self.document.columns[place].unit.base in {"", trajectory.unit}
+
+    def text(self) -> str:
+        """The document's text with every edit made."""
+        same = self.columns == list(range(len(self.document.columns)))
+        if same and all(map(_equal, self.before, self.motion.trajectories)):
+            return self.document.text
+        check_keys(self.motion)
+        lines = self._lines()
+        for servo, column in enumerate(self.columns):
+            self._fill(lines, servo, column)
+        changes = self._headings(same)
+        end = self.document.header.end
+        for time in sorted(lines):
+            for line in lines[time]:
+                if same and line.row is not None and not line.changes and line.time == line.was:
+                    end = line.row.end
+                elif line.row is None:
+                    changes.append((end, end, self.document.newline + self._joined(line)))
+                elif self._is_emptied(line):
+                    changes.append((line.row.start, self._next(line.row.end), ""))
+                else:
+                    end = line.row.end
+                    changes += self._cells(line) if same else [(line.row.start, end, self._joined(line))]
+        return changed(self.document.text, changes)
+
+    # -------------------------------------------------------------- where keys are to stand
+
+    def _lines(self) -> dict[float, list[_Line]]:
+        """The document's rows by their times, new ones where all keys of a row moved together."""
+        moved = self._moved()
+        self.stays = not moved  # whether all rows stay at their times
+        lines: dict[float, list[_Line]] = {}
+        document = self.document
+        for row, was, old in zip(document.rows, document.times.tolist(), document.table.tolist(), strict=True):
+            line = _Line(moved.get(was, was), row, was, old)
+            lines.setdefault(line.time, []).append(line)
+        return lines
+
+    def _moved(self) -> dict[float, float]:
+        """New times of rows in whose old time no servo has a key any more."""
+        if all(map(self._has_its_times, range(len(self.columns)))):
+            return {}
+        shared = [(servo, column) for servo, column in enumerate(self.columns) if column is not None]
+        weights = np.random.default_rng(0).uniform(1.0, 2.0, len(self.columns))
+        old = _signatures((self.before[column], weights[servo]) for servo, column in shared)
+        new = _signatures((self.motion.trajectories[servo], weights[servo]) for servo, _ in shared)
+        for trajectory in self.motion.trajectories:
+            for time in _keys(trajectory)[0]:
+                new.setdefault(time, 0.0)
+        times = [np.array(sorted(each), np.float64) for each in (old, new)]
+        signs = [np.array([each[time] for time in sorted(each)], np.float64) for each in (old, new)]
+        places = alignment.keys(times[0], signs[0], times[1], signs[1])
+        pairs = ((times[0][place], time) for place, time in zip(places, times[1], strict=True) if place >= 0)
+        found = {float(was): float(now) for was, now in pairs if was != now}
+        return found if self._in_order(found) else {}
+
+    def _has_its_times(self, servo: int) -> bool:
+        """Return whether a servo's keys stand at the times at which they stood."""
+        column = self.columns[servo]
+        return column is not None and np.array_equal(self.before[column].times, self.motion.trajectories[servo].times)
+
+    def _in_order(self, moved: dict[float, float]) -> bool:
+        """Return whether rows, those without keys too, stay in the order of their times."""
+        times = [moved.get(time, time) for time in self.document.times.tolist()]
+        return all(one <= two for one, two in zip(times[:-1], times[1:], strict=True))
+
+    def _fill(self, lines: dict[float, list[_Line]], servo: int, column: int | None) -> None:
+        """Put a servo's values into cells, into new rows where there are none for them."""
+        if column is not None and self._has_its_times(servo) and self._fill_alike(lines, servo, column):
+            return
+        wanted: dict[float, list[float]] = {}
+        for (time, _), value in sorted(cells_of(self.motion.trajectories[servo]).items()):
+            wanted.setdefault(time, []).append(value)
+        for time in [*lines, *(time for time in wanted if time not in lines)]:
+            there, values = lines.setdefault(time, []), wanted.get(time, [])
+            filled = [line for line in there if line.holds(column)]
+            extra = max(len(filled) - len(values), 0)
+            for line in filled[:extra]:
+                line.changes[servo] = None
+            chosen = filled[extra:] if len(filled) >= len(values) else _room(there, filled, time, len(values))
+            for line, value in zip(chosen, values, strict=True):
+                if not line.holds(column) or line.old[column] != value:
+                    line.changes[servo] = value
+
+    def _fill_alike(self, lines: dict[float, list[_Line]], servo: int, column: int) -> bool:
+        """Put a servo's values into cells where all rows stay, there is one at a time, and keys are in the cells that
+        were filled. Returns whether it is so."""
+        document, wanted = self.document, self.motion.trajectories[servo]
+        filled = np.flatnonzero(~np.isnan(document.table[:, column]))
+        if not self.stays or len(lines) != len(document.rows) or wanted.holds()[:-1].any():
+            return False
+        times, values = document.times[filled], np.asarray(wanted.values, np.float64)
+        if not np.array_equal(times, wanted.times):
+            return False
+        for number in np.flatnonzero(values != document.table[filled, column]).tolist():
+            (line,) = lines[float(times[number])]
+            line.changes[servo] = float(values[number])
+        return True
+
+    # -------------------------------------------------------------- their text
+
+    def _is_emptied(self, line: _Line) -> bool:
+        """Return whether a row that had a value has none any more."""
+        left = (servo for servo, column in enumerate(self.columns) if servo not in line.changes and line.holds(column))
+        had = any(line.holds(column) for column in range(len(self.document.columns)))
+        return had and all(value is None for value in line.changes.values()) and next(left, None) is None
+
+    def _next(self, position: int) -> int:
+        """Return where the next line begins."""
+        end = LINE_END.search(self.document.text, position)
+        return end.end() if end else len(self.document.text)
+
+    def _headings(self, same: bool) -> list[Change]:
+        """The header's changes."""
+        document, text = self.document, self.document.text
+        cells = document.header.cells
+        renamed: dict[int, str] = {}
+        for column, trajectory in zip(self.columns, self.motion.trajectories, strict=True):
+            if column is not None and document.columns[column].name != trajectory.name:
+                old = document.columns[column]
+                suffix = cells[old.index].text[len(old.name) :]
+                name = trajectory.name + suffix if suffix else heading(Trajectory(trajectory.name, *NO_KEYS))
+                renamed[old.index] = quoted(name)
+        if same:
+            return [(*_inside(text, cells[index]), name) for index, name in sorted(renamed.items())]
+        gone = {each.index for place, each in enumerate(document.columns) if place not in self.columns}
+        words = [
+            renamed.get(index, text[cell.start : cell.end]) for index, cell in enumerate(cells) if index not in gone
+        ]
+        added = [each for each, column in zip(self.motion.trajectories, self.columns, strict=True) if column is None]
+        words += [quoted(heading(trajectory)) for trajectory in added]
+        return [(document.header.start, document.header.end, document.delimiter.join(words))]
+
+    def _cells(self, line: _Line) -> list[Change]:
+        """The changes of a row whose columns stay."""
+        text = self.document.text
+        words = {self._index(servo): self._spelt(value, servo) for servo, value in line.changes.items()}
+        if line.time != line.was:
+            words[self.document.time.index] = self._when(line.time)
+        cells = line.row.cells if words else []
+        return [(*_inside(text, cells[index]), word) for index, word in sorted(words.items())]
+
+    def _joined(self, line: _Line) -> str:
+        """A row written anew, with the very text of the cells that stay."""
+        document = self.document
+        old = line.row.cells if line.row is not None else []
+        words = [document.text[cell.start : cell.end] for cell in old] or [""] * self.width
+        if line.row is None or line.time != line.was:
+            words[document.time.index] = self._when(line.time)
+        added = []
+        for servo, column in enumerate(self.columns):
+            word = self._spelt(line.changes.get(servo), servo)
+            if column is None:
+                added.append(word)
+            elif servo in line.changes:
+                words[self._index(servo)] = word
+        gone = {each.index for place, each in enumerate(document.columns) if place not in self.columns}
+        return document.delimiter.join([word for index, word in enumerate(words) if index not in gone] + added)
+
+    def _index(self, servo: int) -> int:
+        """Return which cell of a row is a servo's."""
+        column = self.columns[servo]
+        assert column is not None
+        return self.document.columns[column].index
+
+    def _when(self, time: float) -> str:
+        return self._number(time, self.document.time.unit)
+
+    def _spelt(self, value: float | None, servo: int) -> str:
+        column = self.columns[servo]
+        unit = UNITS[""] if column is None else self.document.columns[column].unit
+        return "" if value is None else self._number(value, unit)
+
+    def _number(self, value: float, unit: Unit) -> str:
+        word = unit.spelled(value)
+        return word.replace(".", ",") if self.document.comma else word
+
+
+def _room(there: list[_Line], filled: list[_Line], time: float, count: int) -> list[_Line]:
+    """The lines for ``count`` values at a time, of which too few are filled: others of that time, or new ones."""
+    last = there.index(filled[-1]) + 1 if filled else len(there)
+    found = there[max(last - count, 0) : last]
+    new = [_Line(time) for _ in range(count - len(found))]
+    there[:0] = new
+    return new + found
+
+
+def _signatures(tracks: Iterable[tuple[Trajectory, float]]) -> dict[float, float]:
+    """A number for every time at which there are keys, by which to know their values again."""
+    found: dict[float, float] = {}
+    for trajectory, weight in tracks:
+        for time, value in zip(*_keys(trajectory), strict=True):
+            found[time] = found.get(time, 0.0) + weight * value
+    return found
+
+
+def _keys(trajectory: Trajectory) -> tuple[list[float], list[float]]:
+    """Its times and values."""
+    times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
+    return times.tolist(), values.tolist()
+
+
+def _equal(one: Trajectory, other: Trajectory) -> bool:
+    """Return whether two trajectories would stand in a table alike."""
+    return (
+        one.name == other.name
+        and other.unit in ("", one.unit)
+        and np.array_equal(one.times, other.times)
+        and np.array_equal(one.values, other.values)
+        and np.array_equal(one.holds()[:-1], other.holds()[:-1])
+    )
+
+
+def _inside(text: str, cell: Cell) -> tuple[int, int]:
+    """Return where a cell stands without the space around it."""
+    words = text[cell.start : cell.end]
+    start = cell.start + len(words) - len(words.lstrip())
+    return (start, start + len(words.strip())) if words.strip() else (cell.start, cell.end)
+
+
+#: A cell's place: its time, and whether it is the key itself or, before that, the value that was held until then.
+Place = tuple[float, bool]
+
+
+def new_document(motion: Motion, report: Report) -> str:
+    """A motion as a new table."""
+    columns = columns_of(motion, report)
+    check_keys(motion)
+    lines = [["time [s]", *(quoted(heading(trajectory)) for trajectory in motion.trajectories)]]
+    for place in sorted(set().union(*columns)):
+        cells = (column.get(place) for column in columns)
+        lines.append([shortest(place[0]), *("" if value is None else shortest(value) for value in cells)])
+    return "".join(",".join(line) + "\n" for line in lines)
+
+
+def heading(trajectory: Trajectory) -> str:
+    """A servo's name with its unit; ``[]`` says that what looks like one belongs to the name."""
+    if trajectory.unit:
+        return f"{trajectory.name} [{trajectory.unit}]"
+    return f"{trajectory.name} []" if trajectory.name[-1:] in ("", "]", ")") else trajectory.name
+
+
+def check_keys(motion: Motion) -> None:
+    """FormatError where a table would have no rows."""
+    if not any(len(trajectory.times) for trajectory in motion.trajectories):
+        raise FormatError(
+            "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
+        )
+
+
+def columns_of(motion: Motion, report: Report) -> list[dict[Place, float]]:
+    """Return what stands in every servo's column. FormatError where there are no servos, or their keys are none."""
+    check_servos(motion, report)
+    return [cells_of(trajectory) for trajectory in motion.trajectories]
+
+
+def check_servos(motion: Motion, report: Report) -> None:
+    """Check that a motion has servos with keys, and report what is to be told of their columns. FormatError where there
+    are no servos, or their keys are none."""
+    where = f"motion {motion.name!r}"
+    if not motion.trajectories:
+        raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
+    tell_of_attributes(motion, "a table", report)
+    for trajectory in motion.trajectories:
+        _check(trajectory, np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64), where)
+    steps = sum(int(np.count_nonzero(trajectory.holds()[:-1])) for trajectory in motion.trajectories)
+    if steps:
+        report.info("held-keys", f"{steps} held values stand twice, as steps", where=where)
+
+
+def cells_of(trajectory: Trajectory) -> dict[Place, float]:
+    """Return what stands in a servo's column."""
+    times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
+    cells = {(time, True): value for time, value in zip(times.tolist(), values.tolist(), strict=True)}
+    for key in np.flatnonzero(trajectory.holds()[:-1]):
+        cells[float(times[key + 1]), False] = float(values[key])
+    return cells
+
+
+def _check(trajectory: Trajectory, times: Array, values: Array, where: str) -> None:
+    if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
+        raise FormatError(
+            f"the keys of servo {trajectory.name!r} are not pairs of finite numbers", where=where,
+            remedy="Remove or repair those keys.",
+        )  # fmt: skip
+    if (np.diff(times) <= 0).any():
+        raise FormatError(
+            f"the keys of servo {trajectory.name!r} are not in the order of their times", where=where,
+            remedy="Sort them, each time once.",
+        )  # fmt: skip
+    if "\0" in trajectory.name:
+        raise FormatError(f"a table cannot hold the name {trajectory.name!r}", where=where, remedy="Rename the servo.")

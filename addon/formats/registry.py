@@ -1,0 +1,134 @@
+"""The kinds of files that there are: each is one row of ``FORMATS`` or ``MOTION_FORMATS``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ..core.model import Mechanism, Motion
+from ..core.report import FormatError, Report
+from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
+from .document.cache import AnyDocument
+from .text.detection import FOREIGN_ROOTS, Opened, json_kind, not_ours
+from .text.xml_reader import line_of
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of model file. ``dump`` gives the text for a mechanism, a file extension (with its dot; it may decide
+    on a dialect) and a report to add to. ``read`` gives the document with the mechanism in it that ``load`` gives:
+    where there is one, it is kept from one edit and export to the next."""
+
+    id: str
+    label: str
+    extensions: tuple[str, ...]
+    detect: Callable[[Opened], bool]
+    load: Callable[[Opened], Mechanism]
+    dump: Callable[[Mechanism, str, Report], str]
+    names_meshes: bool = True  # False: it has no shapes that are in files of their own
+    read: Callable[[Opened], AnyDocument] | None = None
+
+
+@dataclass(frozen=True)
+class MotionFormat:
+    """A kind of motion file. ``dump`` gives the text for motions: the document they were read from with what was
+    edited, where they have one of this format, else a new one. ``holds_roots``: it has a place for root motion."""
+
+    id: str
+    label: str
+    extensions: tuple[str, ...]
+    detect: Callable[[Opened], bool]
+    load: Callable[[Opened], tuple[list[Motion], Report]]
+    dump: Callable[[Sequence[Motion], Report], str]
+    holds_roots: bool = False
+
+
+FORMATS: dict[str, Format] = {
+    "juice": Format(
+        "juice",
+        "Juice",
+        (".jm", ".jm3", ".jpm", ".xml"),
+        juice.detect,
+        juice.load,
+        juice.dump,
+        names_meshes=False,
+        read=juice.read_opened,
+    ),
+    "skel": Format("skel", "SKEL (DART)", (".skel",), skel.detect, skel.load, skel.dump, read=skel.read_opened),
+    "x_xy": Format("x_xy", "x_xy (ring)", (".xml",), x_xy.detect, x_xy.load, x_xy.dump, read=x_xy.read_opened),
+    "shift": Format("shift", "Shift", (".json",), shift.detect, shift.load, shift.dump, read=shift.read_opened),
+}
+MOTION_FORMATS: dict[str, MotionFormat] = {
+    "xmdi": MotionFormat("xmdi", "XMDI servo motion", (".xmdi", ".xml"), xmdi.detect, xmdi.load, xmdi.dump),
+    "webots": MotionFormat(
+        "webots",
+        "Webots motion",
+        (".motion",),
+        webots.detect,
+        webots.load,
+        webots.dump,
+    ),
+    "csv": MotionFormat(
+        "csv",
+        "CSV table of motion",
+        (".csv",),
+        motion_csv.detect,
+        motion_csv.load,
+        motion_csv.dump,
+        holds_roots=True,
+    ),
+}
+
+
+def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None = None) -> str:
+    """Return what ``save`` writes: the format asked for; else that of the path's extension, where several share it the
+    mechanism's own, else the one that it is the first extension of."""
+    own, suffix = mechanism.source.format, PurePath(path).suffix.lower()
+    if format:
+        return format
+    rows = [row for row in FORMATS.values() if suffix in row.extensions]
+    fitting = [row.id for row in sorted(rows, key=lambda row: row.extensions.index(suffix))]
+    if own in FORMATS and (own in fitting or not suffix):
+        return own
+    return fitting[0] if fitting else suffix or own
+
+
+def row_of(format: str) -> Format:
+    """The row of a format of models. FormatError where there is none of this name."""
+    if format not in FORMATS:
+        known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in FORMATS.values())
+        raise FormatError(f"there is no model format '{format}'", remedy=f"Give one of: {known}.")
+    return FORMATS[format]
+
+
+def refusal(opened: Opened, wanted: str) -> FormatError:
+    """Return what a sound document is, if it is not what was wanted."""
+    root, path = opened.root, opened.path
+    line, where = line_of(root), str(root.tag)
+    if opened.json is not None or opened.plain:
+        line, where = 1, ""
+    rows: list[Format | MotionFormat] = [*FORMATS.values(), *MOTION_FORMATS.values()]
+    found = next((row for row in rows if row.detect(opened)), None)
+    if found is not None:
+        kind = "servo motion" if isinstance(found, MotionFormat) else "model"
+        return FormatError(
+            f"this is a {kind} ({found.label}), not a {wanted}",
+            path=path,
+            line=line,
+            where=where,
+            remedy=f"Open it with File > Import > {'Servo Motion' if kind == 'servo motion' else 'Mechanism'}.",
+        )
+    what = FOREIGN_ROOTS.get(where, f"XML of a kind that is not known, beginning with <{where}>")
+    if opened.json is not None:
+        what = json_kind(opened.json)
+    reads = MOTION_FORMATS if wanted == "servo motion" else FORMATS
+    labels = ", ".join(f"{row.label} ({', '.join(row.extensions)})" for row in reads.values())
+    return not_ours(what, path, line, where, f"A {wanted} can be: {labels}.")
+
+
+def motion_format_id(path: str | os.PathLike[str]) -> str:
+    """The motion format of a path's extension; empty where there is none."""
+    suffix = PurePath(path).suffix.lower()
+    return next((row.id for row in MOTION_FORMATS.values() if suffix in row.extensions), "")

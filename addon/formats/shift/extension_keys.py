@@ -1,0 +1,184 @@
+"""What Shift has no word for, kept under a key of our own, so that it is there again when the file comes back.
+
+Only what differs from a record's defaults is kept. Reading takes no kept value on trust: one that does not fit is left.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import Any, get_args
+
+import numpy as np
+
+from ...core.model import DOF_SIZE, Body, Dof, DofKind, Joint, Shape, ShapeType, World, identity
+from .schema import is_number
+
+_SHAPE = ("visual", "collision", "soft", "name")
+_DOF = ("lower", "upper", "friction", "armature", "gain", "max_force", "actuator", "pitch", "name")
+_SPRING = ("stiffness", "rest", "damping")
+_BODY = ("twin", "gravity", "collidable", "immobile")
+_WORLD = ("friction", "erp", "cfm", "time_step", "ground")
+
+
+def _defaults(record: type) -> dict[str, Any]:
+    return {item.name: item.default for item in fields(record)}
+
+
+_OF = {record: _defaults(record) for record in (Shape, Dof, Body, World)}
+
+
+def _differing(record: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    defaults = _OF[type(record)]
+    return {name: value for name in names if (value := getattr(record, name)) != defaults[name]}
+
+
+def _take(record: Any, kept: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Set the attributes that are kept, where they are of the kind of the default."""
+    for name in names:
+        value, default = kept.get(name), _OF[type(record)][name]
+        if isinstance(default, bool):
+            fits = isinstance(value, bool)
+        elif isinstance(default, str) or name == "twin":
+            fits = isinstance(value, str)
+        else:
+            fits = is_number(value)
+        if fits:
+            setattr(record, name, value)
+
+
+def world_mark(world: World) -> dict[str, Any]:
+    """Return what is kept of a world."""
+    return _differing(world, _WORLD)
+
+
+def take_world(world: World, kept: Any) -> None:
+    """Set what was kept of a world."""
+    if isinstance(kept, dict):
+        _take(world, kept, _WORLD)
+
+
+def body_mark(body: Body, shapes: list[Shape]) -> dict[str, Any]:
+    """Return what is kept of a body; ``shapes`` are those that the format cannot hold, all of them, or none."""
+    mark = _differing(body, _BODY)
+    if body.inertia is None and body.mass:
+        mark["inertia"] = "shapes"
+    if shapes:
+        mark["shapes"] = [_shape_mark(shape) for shape in shapes]
+    return mark
+
+
+def _shape_mark(shape: Shape) -> dict[str, Any]:
+    mark: dict[str, Any] = {"type": shape.type, "size": dict(shape.size), **_differing(shape, _SHAPE)}
+    if not np.array_equal(shape.pose, identity()):
+        mark["pose"] = shape.pose[:3].tolist()
+    if shape.color is not None:
+        mark["color"] = list(shape.color)
+    if shape.mesh is not None:
+        mark["mesh"] = shape.mesh
+    if shape.spheres:
+        mark["spheres"] = [list(sphere) for sphere in shape.spheres]
+    return mark
+
+
+def take_body(body: Body, kept: Any) -> None:
+    """Set what was kept of a body."""
+    if not isinstance(kept, dict):
+        return
+    _take(body, kept, _BODY)
+    if kept.get("inertia") == "shapes":
+        body.inertia = None
+    marks = kept.get("shapes")
+    if isinstance(marks, list):
+        shapes = [_shape(mark) for mark in marks]
+        if None not in shapes:
+            body.shapes = [shape for shape in shapes if shape is not None]
+
+
+def _shape(mark: Any) -> Shape | None:
+    if not isinstance(mark, dict) or mark.get("type") not in get_args(ShapeType):
+        return None
+    size, pose = mark.get("size"), mark.get("pose")
+    if not isinstance(size, dict) or not all(map(is_number, size.values())) or not _NEEDED[mark["type"]] <= size.keys():
+        return None
+    shape = Shape(mark["type"], {str(key): float(value) for key, value in size.items()})
+    _take(shape, mark, _SHAPE)
+    if isinstance(pose, list) and len(pose) == 3 and all(_row(row, 4) for row in pose):
+        shape.pose = np.array([*pose, [0.0, 0.0, 0.0, 1.0]])
+    if _row(mark.get("color"), 4):
+        shape.color = tuple(float(x) for x in mark["color"])  # type: ignore[assignment]
+    if isinstance(mark.get("mesh"), str):
+        shape.mesh = mark["mesh"]
+    spheres = mark.get("spheres")
+    if isinstance(spheres, list) and all(_row(sphere, 4) for sphere in spheres):
+        shape.spheres = [tuple(float(x) for x in sphere) for sphere in spheres]  # type: ignore[misc]
+    return shape
+
+
+_NEEDED: dict[str, set[str]] = {
+    **dict.fromkeys(get_args(ShapeType), set()),
+    "box": {"x", "y", "z"},
+    "ellipsoid": {"x", "y", "z"},
+    "sphere": {"radius"},
+    "hemisphere": {"radius"},
+    "cylinder": {"length", "radius"},
+    "capsule": {"length", "radius"},
+    "cone": {"length", "radius"},
+    "pyramid": {"x", "y", "length"},
+}
+
+
+def _row(value: Any, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count and all(map(is_number, value))
+
+
+def joint_mark(joint: Joint, usual: str) -> dict[str, Any]:
+    """Return what is kept of a joint. ``usual`` is the type that it would be read as."""
+    mark: dict[str, Any] = {"type": joint.type} if joint.type != usual else {}
+    if joint.twin is not None:
+        mark["twin"] = joint.twin
+    dofs = [_dof_mark(dof) for dof in joint.dofs]
+    if any(dofs):
+        mark["dofs"] = dofs
+    return mark
+
+
+def _dof_mark(dof: Dof) -> dict[str, Any]:
+    mark = _differing(dof, _DOF)
+    if DOF_SIZE[dof.kind] > 1:
+        mark |= _differing(dof, _SPRING)
+    elif dof.rest and not dof.stiffness:
+        mark["rest"] = dof.rest
+    if dof.kind == "screw":
+        mark["kind"] = "screw"
+    if dof.parts:
+        mark["parts"] = [{"kind": part.kind, **_differing(part, (*_DOF, *_SPRING))} for part in dof.parts]
+    return {key: value for key, value in mark.items() if not isinstance(value, float) or math.isfinite(value)}
+
+
+def take_joint(joint: Joint, kept: Any) -> None:
+    """Set what was kept of a joint."""
+    if not isinstance(kept, dict):
+        return
+    if isinstance(kept.get("type"), str):
+        joint.type = kept["type"]
+    if isinstance(kept.get("twin"), str):
+        joint.twin = kept["twin"]
+    marks = kept.get("dofs")
+    if isinstance(marks, list) and len(marks) == len(joint.dofs):
+        for dof, mark in zip(joint.dofs, marks, strict=True):
+            if isinstance(mark, dict):
+                _take_dof(dof, mark)
+
+
+def _take_dof(dof: Dof, mark: dict[str, Any]) -> None:
+    _take(dof, mark, (*_DOF, *_SPRING))
+    if mark.get("kind") == "screw" and dof.kind == "rotation":
+        dof.kind = "screw"
+    parts = mark.get("parts")
+    kinds = get_args(DofKind)
+    if isinstance(parts, list) and all(isinstance(part, dict) and part.get("kind") in kinds for part in parts):
+        for part in parts:
+            made = Dof(part["kind"])
+            _take(made, part, (*_DOF, *_SPRING))
+            dof.parts.append(made)

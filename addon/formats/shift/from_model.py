@@ -1,0 +1,505 @@
+"""A mechanism in Shift's vocabulary: rows of bodies, frames, joints, lights and restraints, ready to be written.
+
+It is made the same way for a mechanism as it was read and as it is now, so that their differences are the edits.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...core.kinematics import spanning_tree
+from ...core.mass_properties import body_inertia
+from ...core.model import Array, Body, Joint, Mechanism, Shape, identity
+from ...core.record_utils import same_record
+from ...core.transforms import affine_inverse
+from ..document.conversion_losses import Losses
+from . import conventions as values
+from . import extension_keys as keep
+from .conventions import SAME_POSE, same_pose
+from .document import PLACEMENT, Key, between_id
+from .from_model_joints import Names, Tree, axis_turn, joint_row, safe, usual_type
+from .schema import ENDS, FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR, Row
+from .to_model import files_of, mesh_of
+
+
+class Lowering:
+    """Makes the rows. ``top`` is the name for an assembly of what is in none; ``placed`` are the bodies that a document
+    puts where they are, by which the parts that hang on nothing are held."""
+
+    def __init__(self, mechanism: Mechanism, dialect: str, top: str = "", placed: Collection[str] = ()) -> None:
+        self.mechanism, self.dialect, self.placed = mechanism, dialect, placed
+        self.own = mechanism.source.format == "shift"
+        self.losses = Losses()
+        tree = Tree(mechanism, top)
+        self.out = Lowered(tree, {}, {}, {}, {}, [], [], {None: {}}, {})
+        self.active = {body.id for body in mechanism.bodies if body.active}
+        self.used_names: dict[str, Names] = {}
+        self.joint_names: dict[str, Names] = {}
+        self.joint_of: dict[str, tuple[str, str]] = {}  # assembly and name
+        self.frames: dict[str | None, Frames] = {None: Frames()}
+        self.wanted: dict[tuple[str | None, str], list[Array]] = {}  # by owner and name of a frame: the joints' poses
+
+    def lowered(self, before: Lowering | None = None) -> Lowered:
+        """Everything. ``before`` is the same of the document, which tells which frames were edited."""
+        self._settings()
+        for path, item in self.out.tree.assemblies.items():
+            self.out.assemblies[path] = {"name": safe(item.name), "active": item.active, MARK: None}
+        for body in self.mechanism.bodies:
+            self._name(body)
+        rows = {} if before is None else before.rows_of_bodies()
+        for body in self.mechanism.bodies:
+            self._body(body, rows)
+        self._given_frames()
+        self._joint_frames(before)
+        for joint in self.mechanism.joints:
+            self._name_joint(joint)
+        for joint in self.mechanism.joints:
+            self._joint(joint)
+        self._placements(before)
+        self._lights()
+        self._restraints()
+        for owner, frames in self.frames.items():
+            for name, pose in frames.poses.items():
+                turn, shift = values.turn_and_shift(pose)
+                self.out.frames.setdefault(owner, {})[name] = {"name": name, "T": shift, "R": turn, MARK: None}
+        self._unsaid()
+        return self.out
+
+    def _settings(self) -> None:
+        world = self.mechanism.world
+        mark = keep.world_mark(world)
+        self.out.settings = {"gravity": values.tidy(world.gravity), MARK: mark or None}
+        if mark:
+            self.losses.add(
+                "kept-aside", "a world's friction, softness, ground and time step are kept aside", self.mechanism
+            )
+
+    def _name(self, body: Body) -> None:
+        home = self.out.tree.home(body.assembly)
+        names = made_in(self.used_names, home, Names)
+        # a document may repeat a name: then it stays repeated
+        repeated = self.own and SEPARATOR not in body.name and body.name not in ("", FIXED)
+        name = body.name if repeated else names.of(body.name, "body")
+        names.add(name)
+        self.out.names[body.id] = home, name
+
+    def rows_of_bodies(self) -> dict[str, tuple[Body, str, Row]]:
+        """The body, its name and its row by its id, of those whose rows depend on nothing else."""
+        rows = self.out.bodies
+        return {
+            body.id: (body, self.out.names[body.id][1], rows[body.id, 0].row)
+            for body in self.mechanism.bodies
+            if body.twin is None
+        }
+
+    def _body(self, body: Body, rows: Mapping[str, tuple[Body, str, Row]]) -> None:
+        """The row of a body; the very one of ``rows`` where the body is what it was."""
+        home, name = self.out.names[body.id]
+        before = rows.get(body.id)
+        if before is not None and before[1] == name and same_record(before[0], body):
+            row = before[2]
+        else:
+            row = self._body_row(body, name)
+        if "shapes" in (row[MARK] or ()):
+            self.losses.add(
+                "kept-aside",
+                "shapes that are not a plain mesh file are kept aside, and Shift does not show them",
+                body,
+            )
+        self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
+
+    def _body_row(self, body: Body, name: str) -> Row:
+        row: Row = {
+            "name": name,
+            "active": bool(body.extra.get("active", True)) if not body.active else True,
+            "center_of_mass": values.tidy(body.com),
+            "mass": float(body.mass),
+            "collision_geometry": body.extra.get("collision_geometry", "") if self.own else "",
+        }
+        tensor = body_inertia(body)
+        row |= {key: float(tensor[i, j]) + 0.0 for key, (i, j) in zip(MOMENTS, _CELLS, strict=True)}
+        plain = [shape for shape in body.shapes if self._is_plain(shape, body)]
+        row |= self._geometry(body, plain)
+        beyond = body.shapes if len(plain) < len(body.shapes) else []
+        mark = keep.body_mark(body, beyond)
+        if body.twin in self.out.names:
+            mark["twin"] = self._path(body.twin)
+        if name != body.name:
+            mark["name"] = body.name
+        row[MARK] = mark or None
+        return row
+
+    def _path(self, body: str) -> str:
+        """The path of a body from the top, by which it is known when the file is read."""
+        home, name = self.out.names[body]
+        return SEPARATOR.join(filter(None, (self.out.tree.written(home), name)))
+
+    def _is_plain(self, shape: Shape, body: Body) -> bool:
+        """Return whether a shape is what the file says of it, a mesh where it lies, and no more."""
+        return (
+            shape.type == "mesh"
+            and bool(shape.mesh)
+            and shape.visual
+            and shape.collision == bool(body.extra.get("collision_geometry") if self.own else False)
+            and not shape.soft
+            and shape.color is None
+            and all(shape.size.get(axis, 1.0) == 1.0 for axis in "xyz")
+            and np.array_equal(shape.pose, identity())
+        )
+
+    def _geometry(self, body: Body, meshes: list[Shape]) -> Row:
+        raw = {key: body.extra.get(key) for key in ("definition", "geometry")} if self.own else {}
+        written = [mesh_of(files) for key in raw for files in files_of(raw[key])]
+        if raw and written == [shape.mesh for shape in meshes]:
+            return raw
+        groups = [[str(shape.mesh), *_materials(shape)] for shape in meshes]
+        if len(groups) == 1 and not (self.dialect == ENDS and raw.get("definition") is None):
+            return {"definition": groups[0], "geometry": None}
+        listed = [{"type": "mesh", "filename": group} for group in groups]
+        return {"definition": None, "geometry": listed or None}
+
+    def _given_frames(self) -> None:
+        for frame in self.mechanism.frames:
+            if frame.body is None or frame.body in self.out.names:
+                frames = made_in(self.frames, frame.body, Frames)
+                frames.put(frames.names.of(frame.name, "frame"), frame.pose)
+
+    def _joint_frames(self, before: Lowering | None) -> None:
+        """Frames that a document has and that joints use, with the poses the joints want; those that a joint wants
+        elsewhere than it did, on which all agree, and which were not moved themselves, go where the joints want them.
+        (Of a document it is no edit that a joint's frame is not what the joint made of it: it may name no body.)"""
+        for joint in self.mechanism.joints if self.own else ():
+            if len(joint.dofs) > 1:
+                continue
+            turn = axis_turn(joint, joint.extra, self.dialect)
+            sides = ((joint.parent, self._parent_frame(joint)), (joint.child, joint.frame_child))
+            for (owner, pose), name in zip(sides, joint.extra.get("frames", ()), strict=False):
+                if name != ORIGIN and (owner is None or owner in self.out.names):
+                    self.wanted.setdefault((owner, name), []).append(pose @ turn)
+        for (owner, name), poses in self.wanted.items():
+            here = self._frame(owner, name)
+            agree = all(values.same_pose(pose, poses[0]) for pose in poses)
+            was = None if before is None else before._frame(owner, name)
+            unmoved = here is None or (was is not None and values.same_pose(here, was))
+            earlier = () if before is None else before.wanted.get((owner, name), ())
+            edited = here is None or not any(values.same_pose(pose, poses[0]) for pose in earlier)
+            if unmoved and agree and edited:
+                made_in(self.frames, owner, Frames).put(name, poses[0])
+
+    def _frame(self, owner: str | None, name: str) -> Array | None:
+        """The pose of a frame, None where there is none of this name."""
+        return self.frames[owner].poses.get(name) if owner in self.frames else None
+
+    def _parent_frame(self, joint: Joint) -> Array:
+        """A joint's frame on its parent, without the fixed displacement that a rigid joint has in it."""
+        if joint.type == "weld" and self.own and not joint.dofs:
+            return joint.frame_parent @ affine_inverse(values.displaced(joint.extra.get("initial_displacement")))
+        return joint.frame_parent
+
+    def frame_name(self, owner: str | None, pose: Array, hint: str) -> str:
+        """The name of a frame on a body: the one hinted at where it is there, else one that is, else a new one."""
+        owner = owner if owner in self.out.names else None
+        if hint == ORIGIN and values.same_pose(pose, identity()):
+            return ORIGIN
+        there = made_in(self.frames, owner, Frames)
+        if hint in there.poses and values.same_pose(there.poses[hint], pose):
+            return hint
+        if values.same_pose(pose, identity()):
+            return ORIGIN
+        found = there.at(pose)
+        if found is None:
+            found = there.names.of(hint if hint != ORIGIN else "frame", "part")
+            there.put(found, pose)
+        return found
+
+    def _name_joint(self, joint: Joint) -> None:
+        home = self.out.tree.home(joint.assembly)
+        if joint.assembly == "" and self.out.tree.top and not self.own:
+            home = next((self.out.names[end][0] for end in (joint.child, joint.parent) if end in self.out.names), home)
+        names = made_in(self.joint_names, home, Names)
+        keeps = self.own and SEPARATOR not in joint.name and joint.name
+        name = joint.name if keeps else names.of(joint.name, "joint")
+        names.add(name)
+        self.joint_of[joint.id] = home, name
+
+    def _joint(self, joint: Joint) -> None:
+        home, name = self.joint_of[joint.id]
+        if len(joint.dofs) > 1:
+            self._chain(joint, home, name)
+            return
+        mark = self._joint_mark(joint, name, usual_type(joint))
+        frames = joint.frame_parent, joint.frame_child
+        if not joint.dofs and self.own:  # a rigid joint has its displacement in there
+            frames = self._parent_frame(joint), joint.frame_child
+        part = Part((joint.id, 0), home, {"name": name, MARK: mark or None})
+        self._piece(part, joint, frames, self._hints(joint, name))
+
+    def _piece(self, part: Part, joint: Joint, frames: tuple[Array, Array], hints: tuple[str, str]) -> None:
+        """One element of a joint with one degree of freedom or none."""
+        raw = joint.extra if self.own else {}
+        turn = axis_turn(joint, raw, self.dialect)
+        part.row |= {**joint_row(joint, raw, self.dialect, self._degrees), "active": self._own_switch(joint)}
+        for body, frame, hint in zip((joint.parent, joint.child), frames, hints, strict=True):
+            part.ends.append((body, self.frame_name(body, frame @ turn, hint)))
+            if body is not None and body not in self.out.names:
+                self.losses.add("dangling-reference", "a joint to a body that is gone is written switched off", joint)
+                part.row["active"] = False
+        self.out.joints[part.key] = part
+
+    def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
+        mark = keep.joint_mark(joint, usual)
+        if joint.twin in self.joint_of:  # by the id that it will be read with
+            home, twin = self.joint_of[joint.twin]
+            mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
+        if "dofs" in mark or "twin" in mark:
+            self.losses.add("kept-aside", "limits, motors, friction and twins of joints are kept aside", joint)
+        if any(dof.kind == "screw" for dof in joint.dofs):
+            self.losses.add("approximated-joint", "a screw is written as a hinge; its pitch is kept aside", joint)
+        return mark | ({"name": joint.name} if name != joint.name else {})
+
+    def _hints(self, joint: Joint, name: str) -> tuple[str, str]:
+        frames = joint.extra.get("frames") if self.own else None
+        return (frames[0], frames[1]) if isinstance(frames, list) and len(frames) == 2 else (name, name)
+
+    @property
+    def _degrees(self) -> bool:
+        entries = getattr(self.mechanism.report, "entries", ())
+        return self.own and any(entry.code == "degrees" for entry in entries)
+
+    def _own_switch(self, joint: Joint) -> bool:
+        """Return whether a joint itself is on: off with its assembly or its bodies it may still be on."""
+        if joint.active:
+            return True
+        own = bool(joint.extra.get("active", True)) if self.own else True
+        path, on = joint.assembly, True
+        while path:
+            item = self.out.tree.assemblies.get(path)
+            on = on and (item is None or item.active)
+            path = self.out.tree.outer(path)
+        ends = [end for end in (joint.parent, joint.child) if end is not None]
+        excused = bool(joint.extra.get("broken")) or any(end not in self.active for end in ends)
+        return own if not on or (self.own and excused) else False
+
+    def _chain(self, joint: Joint, home: str, name: str) -> None:
+        """Several degrees of freedom: elementary joints one after another, with massless bodies between."""
+        self.losses.add(
+            "split-joint", "a joint with several degrees of freedom is written as a marked chain of joints", joint
+        )
+        count, hints = len(joint.dofs), self._hints(joint, name)
+        names = made_in(self.used_names, home, Names)
+        before = joint.parent
+        for part, dof in enumerate(joint.dofs):
+            last = part == count - 1
+            mark: Row = {"joint": name, "part": part + 1, "parts": count}
+            if not part:
+                mark |= self._joint_mark(joint, name, "")
+            after = joint.child if last else between_id(joint.id, part + 1)
+            if not last:
+                helper = names.of(f"{name}_{part + 1}", "part")
+                self.out.names[str(after)] = home, helper
+                row = {"name": helper, "active": True, MARK: {"part_of": name}, **_MASSLESS}
+                self.out.bodies[joint.id, part + 1] = Part((joint.id, part + 1), home, row)
+            frames = (identity() if part else joint.frame_parent), (joint.frame_child if last else identity())
+            piece = replace(joint, parent=before, child=after, dofs=[dof], extra={})
+            written = Part((joint.id, part), home, {"name": f"{name}_{part + 1}", MARK: mark})
+            self._piece(written, piece, frames, ("in" if part else hints[0], hints[1] if last else "out"))
+            before = after
+
+    def _placements(self, before: Lowering | None) -> None:
+        """A part of the mechanism that nothing joins to the ground is put where it is by a joint of its own. What a
+        joint of the document would hold if it were not switched off is not, unless it was moved from where ``before``
+        has it."""
+        ends = [(joint.parent, joint.child) for joint in self.mechanism.joints if self.own and not joint.active]
+        held = {body for pair in ends for body in pair}
+        stood = {} if before is None else {body.id: body.pose for body in before.mechanism.bodies}
+        for root in spanning_tree(self.mechanism, self.placed).roots:
+            stays = values.same_pose(root.pose, stood.get(root.id, root.pose))
+            if root.id in held and root.id not in self.placed and stays:
+                continue
+            home, name = self.out.names[root.id]
+            fixed = root.immobile
+            row: Row = {
+                "name": made_in(self.joint_names, home, Names).of(f"{name}_place", "part"),
+                "active": root.active,
+                "type": "rigid" if fixed else "float",
+                "axis": None,
+                "initial_displacement": values.write_displacement(root.pose),
+                "initial_velocity": 0.0,
+                "stiffness": [],
+                "damping": [],
+                MARK: {"placement": True},
+            }
+            self.out.joints[root.id, PLACEMENT] = Part(
+                (root.id, PLACEMENT), home, row, [(None, ORIGIN), (root.id, ORIGIN)]
+            )
+
+    def _lights(self) -> None:
+        for number, light in enumerate(self.mechanism.lights):
+            hint = str(light.extra.get("frame", safe(light.name) or "light"))
+            kind = light.extra.get("type", light.type) if self.own else light.type
+            row: Row = {"name": light.name, "type": kind}
+            row |= dict(zip(("Ka", "Kd", "Ks"), map(list, (light.ambient, light.diffuse, light.specular)), strict=True))
+            owner = light.body if light.body in self.out.names else None
+            ends = [(owner, self.frame_name(owner, light.pose, hint))]
+            self.out.lights.append(Part((light.name, number), "", row, ends))
+
+    def _restraints(self) -> None:
+        for number, item in enumerate(self.mechanism.restraints):
+            home = self.out.tree.home(item.assembly)
+            row: Row = {
+                "name": item.name,
+                "active": bool(item.extra.get("active", True)),
+                "type": item.type,
+                "joint": self._joint_reference(item.joint, home),
+                "distance_type": item.distance,
+                "knot_points": list(item.knots),
+                "coefficients": [list(piece) for piece in item.coefficients],
+                MARK: None,
+            }
+            ends = []
+            hints = item.extra.get("frames", [item.name] * 2) if self.own else [safe(item.name)] * 2
+            if item.bodies is not None and item.frames is not None:
+                triples = zip(item.bodies, item.frames, hints, strict=False)
+                ends = [(body, self.frame_name(body, pose, str(hint))) for body, pose, hint in triples]
+            self.out.restraints.append(Part((item.name, number), home, row, ends))
+
+    def _joint_reference(self, joint: str | None, home: str) -> str:
+        part = self.out.joints.get((joint or "", 0))
+        if part is None:
+            return ""
+        name = str(part.row["name"])
+        return name if part.assembly == home else SEPARATOR.join((self.out.tree.written(part.assembly), name))
+
+    def _unsaid(self) -> None:
+        if self.mechanism.motions:
+            self.losses.add("dropped-motion", "motions are not written; save them as servo motion", self.mechanism)
+        if getattr(self.mechanism.behaviours, "items", None):
+            self.losses.add("dropped-behaviours", "behaviours are not written", self.mechanism)
+
+
+_CELLS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+_MASSLESS: Row = {
+    "center_of_mass": [0.0, 0.0, 0.0],
+    "mass": 0.0,
+    "collision_geometry": "",
+    "definition": None,
+    "geometry": None,
+    **dict.fromkeys(MOMENTS, 0.0),
+}
+
+
+def _materials(shape: Shape) -> list[str]:
+    files = shape.extra.get("files")
+    return [name for name in files if name != mesh_of(files)] if isinstance(files, list) and files else []
+
+
+#: What a pose's twelve numbers are multiplied by to make one of them, so that few poses share it.
+_WEIGHTS = np.sqrt([[2.0, 3.0, 5.0, 7.0], [11.0, 13.0, 17.0, 19.0], [23.0, 29.0, 31.0, 37.0]])
+_ALL_WEIGHTS = float(_WEIGHTS.sum())
+
+
+class Frames:
+    """Frames by name. A body that a thousand joints hang on has as many: where one is wanted, only those are looked at
+    whose numbers have nearly the same weighted sum."""
+
+    def __init__(self) -> None:
+        self.poses: dict[str, Array] = {}
+        self.names = Names()
+        self._order: dict[str, int] = {}
+        self._sums: list[tuple[float, int, str]] = []  # ascending, each with the place in the order and the name
+
+    def put(self, name: str, pose: Array) -> None:
+        """Give a name a pose, be it a new one or not."""
+        order = self._order.setdefault(name, len(self._order))
+        if name in self.poses:
+            del self._sums[bisect_left(self._sums, (_sum(self.poses[name]), order))]
+        self.names.add(name)
+        self.poses[name] = pose
+        insort(self._sums, (_sum(pose), order, name))
+
+    def at(self, pose: Array) -> str | None:
+        """The first frame that is at a pose but for rounding, None where there is none."""
+        middle = _sum(pose)
+        reach = 2.0 * SAME_POSE * (1.0 + float(np.abs(pose[:3, 3]).max())) * _ALL_WEIGHTS
+        near: list[tuple[int, str]] = []
+        for number in range(bisect_left(self._sums, (middle - reach,)), len(self._sums)):
+            found, order, name = self._sums[number]
+            if found > middle + reach:
+                break
+            if same_pose(self.poses[name], pose):
+                near.append((order, name))
+        return min(near)[1] if near else None
+
+
+def _sum(pose: Array) -> float:
+    with np.errstate(over="ignore"):  # of numbers near the end of all numbers it is infinite
+        return float((pose[:3] * _WEIGHTS).sum())
+
+
+Made = TypeVar("Made")
+
+
+def made_in(made: dict[Any, Made], key: Any, make: Callable[[], Made]) -> Made:
+    """Return what is made for a key, the first time that it is asked for."""
+    if key not in made:
+        made[key] = make()
+    return made[key]
+
+
+@dataclass
+class Part:
+    """An element to be written: what it makes, the assembly it is in, its row, and the ends it joins, each the body
+    (None for the ground) and the name of a frame."""
+
+    key: Key
+    assembly: str
+    row: Row
+    ends: list[tuple[str | None, str]] = field(default_factory=list)
+
+
+@dataclass
+class Held:
+    """What an assembly holds, but for other assemblies."""
+
+    bodies: list[Part] = field(default_factory=list)
+    joints: list[Part] = field(default_factory=list)
+    restraints: list[Part] = field(default_factory=list)
+
+
+@dataclass
+class Lowered:
+    """All that is to be written. ``frames`` are rows by owner (None for the ground) and name."""
+
+    tree: Tree
+    settings: Row
+    assemblies: dict[str, Row]
+    bodies: dict[Key, Part]
+    joints: dict[Key, Part]
+    lights: list[Part]
+    restraints: list[Part]
+    frames: dict[str | None, dict[str, Row]]
+    names: dict[str, tuple[str, str]]  # of bodies: assembly and name
+
+    @cached_property
+    def held(self) -> dict[str, Held]:
+        """The parts in each assembly, once all are there."""
+        found: dict[str, Held] = {}
+        for kind, parts in (("bodies", self.bodies.values()), ("joints", self.joints.values())):
+            for part in parts:
+                getattr(made_in(found, part.assembly, Held), kind).append(part)
+        for part in self.restraints:
+            made_in(found, part.assembly, Held).restraints.append(part)
+        return found
+
+    def reference(self, body: str | None, assembly: str) -> str:
+        """Return how something in an assembly calls a body."""
+        if body is None or body not in self.names:
+            return FIXED
+        home, name = self.names[body]
+        return name if home == assembly else SEPARATOR.join(filter(None, (self.tree.written(home), name)))

@@ -1,0 +1,180 @@
+"""The row of a joint: its type, axis, displacement, velocity and forces, near to how its document has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...core.model import Array, Assembly, Dof, Joint, Mechanism, identity
+from ...core.naming import Unique
+from ...core.transforms import frame_with_z
+from . import conventions as values
+from .schema import ELEMENTARY, ENDS, FIXED, ORIGIN, SEPARATOR, TYPES, Row
+
+_ELEMENTARY_OF = {(kind, axis): name for name, (kind, axis) in ELEMENTARY.items()}
+
+
+def joint_row(joint: Joint, raw: dict[str, Any], dialect: str, degrees: bool = False) -> Row:
+    """The row, but for name, switch and mark, of a joint with one degree of freedom or none. ``raw`` are the values of
+    the document that it came from: one that still says what it should is not written anew."""
+    displacement, velocity = raw.get("initial_displacement"), raw.get("initial_velocity")
+    row: Row = {"axis": None, "stiffness": [], "damping": []}
+    if not joint.dofs:
+        known = joint.type == "weld" or "type" not in raw
+        row["type"] = "rigid" if known and raw.get("type") in (None, *TYPES) else raw["type"]
+        return {**row, "initial_displacement": displacement or 0.0, "initial_velocity": velocity or 0.0}
+    dof = joint.dofs[0]
+    if dof.kind not in ("ball", "free"):
+        return row | _simple_row(dof, raw, dialect, np.radians(1.0) if degrees and dof.kind != "translation" else 1.0)
+    fresh = values.write_displacement(values.started(dof.initial))
+    if dof.kind == "ball":
+        row |= {"type": "spherical", "initial_velocity": 0.0 if velocity is None else velocity}
+        row["initial_displacement"] = values.kept(displacement, values.ball_start, dof.initial, {"R": fresh["R"]})
+        return row
+    rates = np.array(dof.start_rates or [0.0] * 6)
+    shown = values.tidy(np.concatenate([rates[3:], rates[:3]]))
+    row |= {"type": "float", "initial_velocity": values.kept(velocity, values.free_rates, rates, shown)}
+    row["initial_displacement"] = values.kept(displacement, values.free_start, dof.initial, fresh)
+    return row
+
+
+def _simple_row(dof: Dof, raw: dict[str, Any], dialect: str, unit: float) -> Row:
+    row: Row = {"axis": None}
+    elementary = _elementary(dof)
+    if _has_axis(raw) or (dialect == ENDS and not (elementary and raw.get("type") == elementary)):
+        row["type"] = "prismatic" if dof.kind == "translation" else "revolute"
+        row["axis"] = values.kept(raw.get("axis"), _known_axis, dof.axis, values.tidy(dof.axis))
+    else:
+        row["type"] = elementary or ("Tz" if dof.kind == "translation" else "Rz")
+        row["axis"] = raw.get("axis")
+    row["initial_displacement"] = float(dof.position / unit)
+    row["initial_velocity"] = float(dof.velocity / unit)
+    row["stiffness"] = _spring_terms(dof, raw.get("stiffness"), unit)
+    row["damping"] = _damper_terms(dof, raw.get("damping"), unit)
+    return row
+
+
+def axis_turn(joint: Joint, raw: dict[str, Any], dialect: str) -> Array:
+    """Return what to turn a joint's frames by, (4, 4), so that an elementary joint does what its one degree of freedom
+    does along an axis that is none of the frames' own."""
+    turn = identity()
+    if dialect != ENDS and not _has_axis(raw) and joint.dofs:
+        dof = joint.dofs[0]
+        if dof.kind in ("rotation", "translation", "screw") and not _elementary(dof):
+            turn[:3, :3] = frame_with_z(dof.axis)
+    return turn
+
+
+def usual_type(joint: Joint) -> str:
+    """The type that a joint with these degrees of freedom is read as."""
+    if not joint.dofs:
+        return "weld"
+    kinds = {"rotation": "revolute", "screw": "revolute", "translation": "prismatic", "ball": "ball", "free": "free"}
+    return kinds[joint.dofs[0].kind]
+
+
+def _has_axis(raw: dict[str, Any]) -> bool:
+    return raw.get("type") in ("revolute", "prismatic")
+
+
+def _elementary(dof: Dof) -> str | None:
+    kind = "rotation" if dof.kind == "screw" else dof.kind
+    return _ELEMENTARY_OF.get((kind, tuple((np.asarray(dof.axis) + 0.0).tolist())))  # type: ignore[arg-type]
+
+
+def _known_axis(written: Any) -> Array:
+    axis = values.axis_of(written)
+    return np.array([0.0, 0.0, 1.0]) if axis is None else axis
+
+
+def _spring_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]:
+    """The terms of a spring; what a document has beyond the linear ones stays."""
+    stiffness, rest = dof.stiffness * unit, dof.rest / unit
+    if raw is not None and np.allclose(values.spring_of(raw), (stiffness, rest), rtol=1e-12, atol=0.0):
+        return raw
+    if not stiffness:
+        return [] if raw is None else [*raw[:1], *([0.0] if len(raw) > 1 else []), *raw[2:]]
+    return [-stiffness * rest + 0.0, stiffness, *(raw or [])[2:]]
+
+
+def _damper_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]:
+    damping = dof.damping * unit
+    if raw is not None and np.isclose(values.damper_of(raw), damping, rtol=1e-12, atol=0.0):
+        return raw
+    if not damping and raw is None:
+        return []
+    return [*((raw or [])[:1] or [0.0]), damping, *(raw or [])[2:]]
+
+
+_RESERVED = {FIXED, ORIGIN, ""}
+
+
+def safe(name: str) -> str:
+    """A name without what parts a path."""
+    return name.replace(SEPARATOR, "_")
+
+
+class Names(Unique):
+    """Safe names that are neither taken nor reserved, given once each."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        super().__init__(lambda name, number: f"{name}_{number}", 2, {*taken, *_RESERVED})
+
+    def of(self, name: str, otherwise: str) -> str:
+        """A name made safe, or with a number behind it; ``otherwise`` is taken for an empty one."""
+        return self(safe(name) or otherwise)
+
+
+class Tree:
+    """The assemblies of a mechanism: their paths here, and those by which a document names them.
+
+    ``top`` is the name of the assembly that takes what is in none; empty where the document's top takes it."""
+
+    def __init__(self, mechanism: Mechanism, top: str = "") -> None:
+        used = [*(body.assembly for body in mechanism.bodies), *(joint.assembly for joint in mechanism.joints)]
+        used += [restraint.assembly for restraint in mechanism.restraints]
+        self.assemblies: dict[str, Assembly] = {item.path: item for item in mechanism.assemblies}
+        for path in used:
+            parts = path.split(SEPARATOR) if path else []
+            for count in range(1, len(parts) + 1):
+                own = SEPARATOR.join(parts[:count])
+                self.assemblies.setdefault(own, Assembly(own, parts[count - 1]))
+        self.top = ""
+        if top and (not self.assemblies or "" in used):
+            self.top = Names(self.assemblies).of(top, "model")
+            self.assemblies[self.top] = Assembly(self.top, self.top)
+        self._written: dict[str, str] = {}
+
+    def home(self, assembly: str) -> str:
+        """Return where what is in an assembly goes: there, or to the top one where it is in none."""
+        return assembly or self.top
+
+    def outer(self, path: str) -> str:
+        """The assembly that another is in, empty for the top of the document."""
+        head = path.rpartition(SEPARATOR)[0]
+        return head if head in self.assemblies else ""
+
+    def written(self, path: str) -> str:
+        """The path by which a document leads to an assembly: the names on the way to it."""
+        if not path:
+            return ""
+        if path not in self._written:
+            outer = self.written(self.outer(path))
+            name = safe(self.assemblies[path].name) or "assembly"
+            self._written[path] = f"{outer}{SEPARATOR}{name}" if outer else name
+        return self._written[path]
+
+    def inner(self, path: str) -> list[str]:
+        """The assemblies right inside of one, in order."""
+        return self._inner.get(path, [])
+
+    @cached_property
+    def _inner(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for own in self.assemblies:
+            if (outer := self.outer(own)) != own:
+                found.setdefault(outer, []).append(own)
+        return found

@@ -1,0 +1,274 @@
+"""Elements of a document to rows: values checked and taken from wherever their dialect has them."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.model import Array, Body
+from ...core.report import FormatError, Report
+from ..document.schema import Given
+from ..text.json_reader import Node
+from . import conventions as values
+from .schema import ENDS, FIXED, ORIGIN, PAIRS, SEPARATOR, Path, Table
+
+
+@dataclass(slots=True)
+class End:
+    """One end of a joint as it is written: a path to a body, and a frame on it. ``whole`` is the node of both, which is
+    a ``pair`` of nodes or a single text."""
+
+    path: tuple[str, ...]
+    frame: str
+    whole: Node
+    pair: bool
+
+    @property
+    def body_node(self) -> Node | None:
+        """The node of the body's name or path, None where it is in one text with the frame's."""
+        return self.whole.value[0] if self.pair else None
+
+    @property
+    def frame_node(self) -> Node | None:
+        """Return the node of the frame's name, None where it is in one text with the body's."""
+        return self.whole.value[1] if self.pair else None
+
+
+@dataclass(slots=True)
+class Placed:
+    """An element's row, and the paths in it at which the values stand that it has."""
+
+    table: Table
+    node: Node
+    row: Given
+    places: dict[str, Path]
+    assembly: str
+    reader: Reader
+    ends: Sequence[End] = ()
+
+    def at(self, name: str) -> Node | None:
+        """The node of a value; None where the element has none."""
+        path = self.places.get(name)
+        return None if path is None else self.node.get(*path)
+
+    @property
+    def line(self) -> int:
+        """The line on which it begins."""
+        return self.reader.line(self.node)
+
+    @property
+    def where(self) -> str:
+        """Its path in the document."""
+        return self.node.where
+
+    @property
+    def name(self) -> str:
+        """The name that it has."""
+        return str(self.row.get("name") or "")
+
+    @property
+    def label(self) -> str:
+        """Return what it is, for messages."""
+        return f"{self.table.what} '{self.name}'"
+
+
+class Reader:
+    """Takes rows from nodes, and keeps what there is to say about the file."""
+
+    def __init__(self, text: str, path: str, report: Report) -> None:
+        self.path, self.report = path, report
+        self._breaks = _breaks(text)
+        self.unknown: dict[str, list[Node]] = {}
+
+    def line(self, node: Node) -> int:
+        """The line on which a node begins, 1 is the first."""
+        return bisect_left(self._breaks, node.before) + 1
+
+    def error(self, node: Node, message: str, remedy: str = "") -> FormatError:
+        """Return what is wrong with a node."""
+        return FormatError(message, path=self.path, line=self.line(node), where=node.where, remedy=remedy)
+
+    def warn(self, code: str, message: str, node: Node) -> None:
+        """Something repaired or left out."""
+        self.report.warn(code, message, self.line(node), node.where)
+
+    def elements(self, node: Node | None) -> list[Node]:
+        """The objects of a list; a single object counts as a list of one, null and nothing as an empty one."""
+        if node is None or node.plain() is None:
+            return []
+        if node.kind is dict:
+            return [node]
+        if node.kind is not list:
+            raise self.error(node, "a list is expected here", "Write it as [ ... ].")
+        for child in node.value:
+            if child.kind is not dict:
+                raise self.error(child, "an object is expected here", "Write it as { ... }.")
+        return list(node.value)
+
+    def place(self, node: Node, table: Table, assembly: str = "", more: tuple[str, ...] = ()) -> Placed:
+        """The row of an element. ``more`` are keys beside the table's that mean something. FormatError for a value
+        that is not of its kind."""
+        row = Given(table.defaults)
+        places: dict[str, Path] = {}
+        plain = node.plain()
+        known = table.keys.intersection(plain)
+        for field, paths in table.among(known):
+            for path in paths:
+                value = plain[path[0]]
+                for key in path[1:]:
+                    value = value.get(key, _ABSENT) if type(value) is dict else _ABSENT
+                if value is not _ABSENT:
+                    break
+            else:
+                continue
+            places[field.name] = path
+            if value is None:
+                continue
+            if not field.kind.takes(value):
+                place = node.get(*path)
+                assert place is not None
+                raise self.error(place, f"{_shown(value)} is not {field.kind.wanted}", f"Correct {field.name} here.")
+            row[field.name] = value
+        if len(known) < len(plain):
+            for key in plain:
+                if key not in known and key not in more:
+                    self.unknown.setdefault(key, []).append(node)
+        return Placed(table, node, row, places, assembly, self)
+
+    def ends(self, node: Node) -> tuple[list[End], str]:
+        """The two ends of an element, parent first, and the dialect they are in; no ends where it has none."""
+        pairs = node.get("body_frame_pairs") or node.get("body_frame_pair")
+        if pairs is not None:
+            if pairs.kind is not list or len(pairs.plain()) != 2:
+                raise self.error(pairs, "this is not two pairs of a body and a frame", _PAIRS_REMEDY)
+            return [self.end(child) for child in pairs.value], PAIRS
+        parent, child = node.get("parent"), node.get("child")
+        if parent is None and child is None:
+            return [], ""
+        if parent is None or child is None:
+            raise self.error(node, f"there is no {'child' if child is None else 'parent'}", _ENDS_REMEDY)
+        return [self.end(parent), self.end(child)], ENDS
+
+    def end(self, node: Node) -> End:
+        """One end: a body and a frame, or one text with both."""
+        value = node.plain()
+        if node.kind is str:
+            parts = tuple(value.split(SEPARATOR))
+            if len(parts) > 1:
+                return End(parts[:-1], parts[-1], node, False)
+            return End(parts, ORIGIN, node, False)
+        if node.kind is list and len(value) == 2:
+            body, frame = value
+            if type(frame) is str and (path := _path_of(body)) is not None:
+                return End(path, frame, node, True)
+        raise self.error(node, f"{_shown(value)} is not a body and a frame", _PAIRS_REMEDY)
+
+    def tell_unknown(self) -> None:
+        """Say which keys mean nothing here."""
+        for key, nodes in self.unknown.items():
+            if key != "comment":
+                times = f" ({len(nodes)} times, here first)" if len(nodes) > 1 else ""
+                first = nodes[0].get(key) or nodes[0]
+                message = f'"{key}"{times} means nothing here; it stays in the file as it is'
+                self.report.info("kept", message, self.line(first), first.where)
+
+
+_ABSENT = object()
+#: Characters of a text that are looked through at once.
+_PIECE = 1 << 20
+
+
+def _breaks(text: str) -> array[int]:
+    """Return where the lines of a text end."""
+    found = array("q")
+    for start in range(0, len(text), _PIECE):
+        letters = np.frombuffer(text[start : start + _PIECE].encode("utf-32-le", "surrogatepass"), dtype="<u4")
+        found.frombytes((np.flatnonzero(letters == ord("\n")) + start).astype(np.int64).tobytes())
+    return found
+
+
+def _path_of(value: Any) -> tuple[str, ...] | None:
+    """The path that leads to a body, of its name or of several; None where a value is neither."""
+    if isinstance(value, str):
+        return tuple(value.split(SEPARATOR))
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
+        return tuple(part for item in value for part in item.split(SEPARATOR))
+    return None
+
+
+def is_ground(path: tuple[str, ...]) -> bool:
+    """Return whether a path leads to the ground."""
+    return path == (FIXED,)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if not isinstance(value, str) else f'"{value}"'
+    return text if len(text) <= 60 else text[:60] + "..."
+
+
+_PAIRS_REMEDY = 'Write [["body", "frame"], ["body", "frame"]].'
+_ENDS_REMEDY = 'Write "parent": [["body"], "frame"] and "child": [["body"], "frame"].'
+
+
+#: A body (None for the ground) and the pose of a frame on it.
+Place = tuple[str | None, Array]
+
+
+class Resolver:
+    """Finds what names lead to. ``bodies`` are ids by assembly and name, ``poses`` those of frames by body and name,
+    ``records`` the bodies of the mechanism."""
+
+    def __init__(self, reader: Reader, records: list[Body]) -> None:
+        self.reader, self.records = reader, records
+        self.bodies: dict[str, dict[str, str]] = {}
+        self.poses: dict[tuple[str | None, str], Array] = {}
+
+    def place(self, end: End, assembly: str, placed: Placed) -> Place | None:
+        """The body (None for the ground) and frame of an end; None where there is no such body."""
+        if is_ground(end.path):
+            body: str | None = None
+        else:
+            found = self._body(end.path, assembly, placed)
+            if found is None:
+                return None
+            body = found
+        if end.frame == ORIGIN:
+            return body, np.eye(4)
+        pose = self.poses.get((body, end.frame))
+        if pose is None:
+            message = f"{placed.label} names the frame '{end.frame}', which '{SEPARATOR.join(end.path)}' does not have"
+            self.reader.warn("missing-frame", f"{message}; its origin is taken", end.frame_node or end.whole)
+            return body, np.eye(4)
+        return body, pose
+
+    def _body(self, path: tuple[str, ...], assembly: str, placed: Placed) -> str | None:
+        """A name is looked for in its own assembly, a longer path from the top."""
+        if len(path) == 1:
+            own = self.bodies.get(assembly, {}).get(path[0])
+        else:
+            own = self.bodies.get(SEPARATOR.join(path[:-1]), {}).get(path[-1])
+        if own is not None:
+            return own
+        ending = SEPARATOR.join(path)
+        found = [body.id for body in self.records if body.id.endswith(SEPARATOR + ending) or body.id == ending]
+        if len(found) != 1:
+            return None
+        message = f"{placed.label} names '{ending}', which is in another assembly; '{found[0]}' is taken"
+        self.reader.warn("repaired-path", message, placed.node)
+        return found[0]
+
+
+def tell_loose(reader: Reader, turn: Any, node: Node | None, label: str) -> None:
+    """Say by how much a rotation is none."""
+    if turn is None or node is None:
+        return
+    if np.linalg.det(np.array(turn, dtype=np.float64)) < 0:
+        reader.warn("mirrored-rotation", f"R of {label} mirrors; the nearest rotation is taken", node)
+    elif (loose := values.looseness(turn)) > values.LOOSE:
+        message = f"R of {label} is no rotation, by {loose:.2g}; the nearest one is taken"
+        reader.warn("repaired-rotation", message, node)

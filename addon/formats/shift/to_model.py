@@ -1,0 +1,514 @@
+"""Elements of a Shift document to the records of a mechanism."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from ...core.kinematics import spanning_tree
+from ...core.loops.closure import chord_errors
+from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source, World
+from ...core.record_utils import HERE, MIDDLE, NOTHING
+from ...core.transforms import affine_inverse, inverse
+from ..meshes.locate import is_network
+from ..text.json_reader import Node
+from . import conventions as values
+from . import extension_keys as keep
+from .document import PLACEMENT, Document, Elements, between_id, mark_of, own_paths
+from .reader import Placed, Reader, Resolver, tell_loose
+from .schema import ELEMENTARY, FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR, TYPES
+
+#: A loop open by more than this (length units or radians) is worth a warning.
+OPEN = 1e-3
+#: Where a body's mesh files stand.
+_LOOKS = ("definition", "geometry")
+
+
+def build(text: str, root: Node, elements: Elements, reader: Reader) -> Document:
+    """The document of its elements, with the mechanism that they describe."""
+    return _Builder(text, root, elements, reader).document()
+
+
+class _Builder:
+    def __init__(self, text: str, root: Node, elements: Elements, reader: Reader) -> None:
+        self.elements, self.reader = elements, reader
+        self.result = Mechanism(name=PurePath(reader.path).stem or "Mechanism", report=reader.report)
+        self.made = Document(text, root, elements.dialect, elements, {}, {}, {}, self.result)
+        self.result.source = Source("shift", elements.dialect, reader.path, text)
+        self.id_of: dict[int, str] = {}  # of an element's node
+        self.resolver = Resolver(reader, self.result.bodies)
+        self.off: set[str] = set()  # bodies that are switched off
+        self.placed_roots: set[str] = set()  # bodies that a joint to the ground does no more than place
+        self.turn = 1.0
+
+    def document(self) -> Document:
+        """Everything, in the order in which one thing needs the other."""
+        self._world()
+        self._assemblies()
+        chains = chained(self.elements)
+        between = {id(helper.node) for chain in chains for helper in chain.helpers}
+        self._bodies(between)
+        self._frames(between)
+        self._joints(chains)
+        self._place()
+        reader, result = self.reader, self.result
+        result.lights += [light_of(placed, self.resolver, reader) for placed in self.elements.lights]
+        joints = {joint.id for joint in result.joints}
+        result.restraints += [
+            restraint_of(placed, self.resolver, joints, reader) for placed in self.elements.restraints
+        ]
+        self._tell_names()
+        return self.made
+
+    def _world(self) -> None:
+        row = self.elements.settings.row
+        world = World(gravity=np.array(row["gravity"], dtype=np.float64))
+        keep.take_world(world, row[MARK])
+        self.result.world = world
+        if str(row["angle"]).lower().startswith("deg"):
+            self.turn = math.radians(1.0)
+            self.reader.report.info("degrees", "angles are in degrees in the file and in radians here")
+
+    def _assemblies(self) -> None:
+        for path, placed in self.elements.assemblies.items():
+            self.result.assemblies.append(Assembly(path, placed.name, bool(placed.row["active"])))
+
+    def _is_on(self, assembly: str) -> bool:
+        """Return whether an assembly is active, and all those that it is in."""
+        known = self.elements.assemblies
+        while assembly:
+            if assembly in known and not known[assembly].row["active"]:
+                return False
+            assembly = known[assembly].assembly if assembly in known else ""
+        return True
+
+    def _bodies(self, between: set[int]) -> None:
+        """Records of all bodies but those between the pieces of a joint, which get ids of their own for now."""
+        paths = own_paths()
+        for number, placed in enumerate(self.elements.bodies):
+            name = self._named(placed, f"body {number + 1}")
+            if id(placed.node) in between:
+                self.id_of[id(placed.node)] = f"\0{number}"
+                self.resolver.bodies.setdefault(placed.assembly, {}).setdefault(name, f"\0{number}")
+                continue
+            if name == FIXED:
+                self.reader.warn("reserved-name", "'fixed' is the ground; no joint can mean this body", placed.node)
+            own = paths(_joined(placed.assembly, name))
+            self.id_of[id(placed.node)] = own
+            self.resolver.bodies.setdefault(placed.assembly, {}).setdefault(name, own)
+            self.made.bodies[own, 0] = placed
+            self.result.bodies.append(self._body(placed, own))
+
+    def _body(self, placed: Placed, own: str) -> Body:
+        row, said = placed.row, placed.places.keys()
+        com = row["center_of_mass"]
+        body = Body(
+            own,
+            str(mark_of(placed).get("name", placed.name)),
+            mass=float(row["mass"]),
+            pose=HERE,  # until all are placed
+            com=np.array(com, dtype=np.float64) if any(com) else MIDDLE,
+            shapes=[] if said.isdisjoint(_LOOKS) else self._shapes(placed),
+            assembly=placed.assembly,
+            line=placed.line,
+        )
+        if said.isdisjoint(MOMENTS):
+            body.inertia = None if body.mass else NOTHING
+        else:
+            xx, yy, zz, xy, yz, zx = (float(row[name]) for name in MOMENTS)
+            has_some = any((xx, yy, zz, xy, yz, zx))
+            body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) if has_some else NOTHING
+            self._tell_inertia(np.linalg.eigvalsh(body.inertia).tolist() if xy or yz or zx else [xx, yy, zz], placed)
+        kept = ((key, row[key]) for key in (*_LOOKS, "collision_geometry") if key in said)
+        body.extra = {key: value for key, value in kept if value not in (None, "")}
+        if not row["active"]:
+            body.extra["active"] = False
+        body.active = bool(row["active"]) and self._is_on(placed.assembly)
+        if not body.active:
+            self.off.add(own)
+        keep.take_body(body, row[MARK])
+        return body
+
+    def _tell_inertia(self, principal: list[float], placed: Placed) -> None:
+        moments = sorted(principal)
+        if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6) - 1e-12 or moments[0] < -1e-12:
+            message = f"no real body has the moments of inertia of {placed.label}; they are kept as they are"
+            place = next(placed.at(name) for name in MOMENTS if name in placed.places)
+            self.reader.warn("impossible-inertia", message, place)
+
+    def _shapes(self, placed: Placed) -> list[Shape]:
+        collides = bool(placed.row["collision_geometry"])
+        shapes = []
+        for key in _LOOKS:
+            try:
+                groups = files_of(placed.row[key])
+            except ValueError as error:
+                raise self.reader.error(
+                    placed.at(key), str(error), 'Write [{"type": "mesh", "filename": ["link.obj"]}].'
+                ) from None
+            for files in groups:
+                name = mesh_of(files)
+                if is_network(name):
+                    message = f"{name} is an address in a network; nothing is ever fetched, and the mesh is left out"
+                    self.reader.warn("mesh-address", message, placed.at(key))
+                    continue
+                extra = {"files": files, "include": _listed(self.elements.settings.row["include"])}
+                size = {"x": 1.0, "y": 1.0, "z": 1.0}
+                shapes.append(Shape("mesh", size, mesh=name, collision=collides, extra=extra))
+        return shapes
+
+    def _frames(self, between: set[int]) -> None:
+        for owner, placed in self.elements.frames:
+            body = None if owner is None else self.id_of[id(owner.node)]
+            name = self._named(placed, "frame")
+            if name == ORIGIN:
+                self.reader.warn("reserved-name", "'origin' is every body's own; this frame is never used", placed.node)
+                continue
+            if (body, name) in self.resolver.poses:
+                self.reader.warn("repeated-name", f"{placed.label} is there twice; the first counts", placed.node)
+                continue
+            turn = placed.row["R"] if "R" in placed.places else None
+            tell_loose(self.reader, turn, placed.at("R"), placed.label)
+            self.resolver.poses[body, name] = values.pose_of(turn, placed.row["T"])
+            self.made.frames[body, name] = placed
+            if owner is None or id(owner.node) not in between:
+                self.result.frames.append(Frame(name, body, self.resolver.poses[body, name], placed.assembly))
+
+    def _joints(self, chains: list[Chain]) -> None:
+        paths = own_paths()
+        maker = JointMaker(self.resolver, self.reader, self.turn)
+        for number, chain in enumerate(chains):
+            first = chain.pieces[0]
+            name = self._named(first, f"joint {number + 1}")
+            if mark_of(first).get("placement"):
+                end = self.resolver.place(first.ends[1], first.assembly, first)
+                if end is not None and end[0] is not None:
+                    self.made.joints[end[0], PLACEMENT] = first
+                    self._root_pose(end[0], end[1], first)
+                    continue
+            on = self._is_on(first.assembly)
+            pieces = [maker.joint(placed, self.off, on) for placed in chain.pieces]
+            joint = pieces[0] if len(pieces) == 1 else merged(pieces)
+            joint.name = str(mark_of(first).get("name", chain.name if len(pieces) > 1 else name))
+            joint.id = paths(_joined(first.assembly, chain.name if len(pieces) > 1 else name))
+            keep.take_joint(joint, mark_of(first))
+            for part, placed in enumerate(chain.pieces):
+                self.made.joints[joint.id, part] = placed
+            for part, helper in enumerate(chain.helpers, 1):
+                self.made.bodies[joint.id, part] = helper
+                token = self.id_of[id(helper.node)]
+                for owner, frame in [key for key in self.made.frames if key[0] == token]:
+                    self.made.frames[between_id(joint.id, part), frame] = self.made.frames.pop((owner, frame))
+            self.result.joints.append(joint)
+
+    def _root_pose(self, body: str, frame: Array, placed: Placed) -> None:
+        pose = values.displaced(placed.row["initial_displacement"]) @ affine_inverse(frame)
+        next(item for item in self.result.bodies if item.id == body).pose = pose
+        self.placed_roots.add(body)
+
+    def _place(self) -> None:
+        """Design poses: along the tree with every joint at zero; then what the loops say at their positions."""
+        tree = spanning_tree(self.result, self.placed_roots)
+        poses = tree.forward({})[0]
+        for body, pose in zip(self.result.bodies, poses, strict=True):
+            body.pose = pose
+        joints = {joint.id: joint for joint in self.result.joints}
+        errors = chord_errors(self.result, tree=tree) if tree.loop_joints else {}  # else all would be posed for nothing
+        for chord, (distance, angle) in errors.items():
+            joint = joints[chord]
+            severity = "warning" if max(distance, angle) > OPEN else "info"
+            wide = f"{distance:.3g} (length) and {angle:.3g} rad"
+            message = f"joint '{joint.name}' closes a loop, which the file leaves open by {wide} there"
+            self.reader.report.add(severity, "loop", message, joint.line, self.made.joints[chord, 0].where)  # type: ignore[arg-type]
+        if any(link.carrier is None for link in tree.links) or not self.result.bodies:
+            return
+        self.reader.report.info("floating", "nothing is joined to the ground; a body stands at its origin")
+
+    def _named(self, placed: Placed, otherwise: str) -> str:
+        if not placed.name:
+            placed.row["name"] = otherwise
+            self.reader.warn("repaired-name", f"the {placed.table.what} has no name; it is '{otherwise}'", placed.node)
+        elif SEPARATOR in placed.name:
+            self.reader.warn("reserved-name", f"{placed.label} has a ':' in its name; no path leads there", placed.node)
+        return placed.name
+
+    def _tell_names(self) -> None:
+        for what, ids in (("bodies", self.result.bodies), ("joints", self.result.joints)):
+            shared = sum(n for n in Counter((item.assembly, item.name) for item in ids).values() if n > 1)
+            if shared:
+                message = f"{shared} {what} share their name with another of their assembly; order tells them apart"
+                self.reader.report.info("shared-name", message)
+
+
+def _joined(assembly: str, name: str) -> str:
+    return f"{assembly}{SEPARATOR}{name}" if assembly else name
+
+
+def _listed(names: Any) -> list[str]:
+    return [names] if isinstance(names, str) else list(names or [])
+
+
+_LIGHTS = {"point", "spot", "directional"}
+
+
+def light_of(placed: Placed, resolver: Resolver, reader: Reader) -> Light:
+    """The light of an element."""
+    row = placed.row
+    light = Light(str(row["name"]), "point")
+    if row["type"] in _LIGHTS:
+        light.type = row["type"]
+    else:
+        reader.warn("unknown-light", f"{placed.label} is a '{row['type']}'; a point is taken", placed.node)
+    light.ambient, light.diffuse, light.specular = (tuple(map(float, row[key])) for key in ("Ka", "Kd", "Ks"))  # type: ignore[assignment]
+    light.extra = {"type": row["type"], "frame": ORIGIN}
+    parent = placed.node.get("parent")
+    if parent is not None and parent.plain() is not None:
+        placed.ends = [reader.end(parent)]
+        end = resolver.place(placed.ends[0], "", placed)
+        light.extra["frame"] = placed.ends[0].frame
+        if end is None:
+            reader.warn("missing-body", f"{placed.label} hangs on a body that is not there", parent)
+        else:
+            light.body, light.pose = end
+    return light
+
+
+def restraint_of(placed: Placed, resolver: Resolver, joints: Collection[str], reader: Reader) -> Restraint:
+    """The restraint of an element; ``joints`` are the ids of all. FormatError where its knots and pieces do not fit."""
+    row = placed.row
+    made = Restraint(str(row["name"]), row["type"], distance=row["distance_type"], assembly=placed.assembly)
+    made.knots = [float(x) for x in row["knot_points"]]
+    made.coefficients = [[float(x) for x in piece] for piece in row["coefficients"]]
+    if len(made.coefficients) != len(made.knots) + 1:
+        place = placed.at("coefficients") or placed.node
+        message = f"{placed.label} has {len(made.knots)} knots and {len(made.coefficients)} pieces"
+        raise reader.error(place, message, "Give one piece more than there are knots.")
+    if any(a >= b for a, b in zip(made.knots, made.knots[1:], strict=False)):
+        raise reader.error(placed.at("knot_points"), "the knots do not ascend", "Sort them.")
+    if not row["active"]:
+        made.extra["active"] = False
+    if row["joint"]:
+        made.joint = _joint_named(row["joint"], placed, joints, reader)
+    if placed.ends:
+        ends = [resolver.place(end, placed.assembly, placed) for end in placed.ends]
+        if None in ends:
+            reader.warn("missing-body", f"{placed.label} acts on a body that is not there", placed.node)
+        else:
+            (one, at_one), (other, at_other) = ends  # type: ignore[assignment]
+            made.bodies, made.frames = (one, other), (at_one, at_other)
+        made.extra["frames"] = [end.frame for end in placed.ends]
+    return made
+
+
+def _joint_named(name: str, placed: Placed, joints: Collection[str], reader: Reader) -> str | None:
+    wanted = name if SEPARATOR in name or not placed.assembly else f"{placed.assembly}{SEPARATOR}{name}"
+    if wanted in joints:
+        return wanted
+    reader.warn("missing-joint", f"{placed.label} acts on the joint '{name}', which is not there", placed.node)
+    return None
+
+
+@dataclass
+class Chain:
+    """The elements that make one joint, usually one, and the bodies between them."""
+
+    name: str
+    pieces: list[Placed]
+    helpers: list[Placed] = field(default_factory=list)
+
+
+def chained(elements: Elements) -> list[Chain]:
+    """The joints of a document in order, those that are marked as one chain together."""
+    bodies: dict[tuple[str, str], Placed] = {}
+    for body in elements.bodies:
+        bodies.setdefault((body.assembly, body.name), body)
+    bent = {
+        id(owner.node) for owner, frame in elements.frames if owner is not None and any(frame.row["T"])
+    }  # bodies with a frame that is not at their origin
+    chains: list[Chain] = []
+    at = 0
+    while at < len(elements.joints):
+        first = elements.joints[at]
+        count = mark_of(first).get("parts")
+        pieces = elements.joints[at : at + count] if isinstance(count, int) and 1 < count < 7 else []
+        chain = _chain(pieces, bodies, bent)
+        chains.append(chain or Chain(first.name, [first]))
+        at += len(chains[-1].pieces)
+    return chains
+
+
+def _chain(pieces: list[Placed], bodies: dict[tuple[str, str], Placed], bent: set[int]) -> Chain | None:
+    if not pieces:
+        return None
+    name, assembly = mark_of(pieces[0]).get("joint"), pieces[0].assembly
+    if not isinstance(name, str) or len(pieces) != mark_of(pieces[0])["parts"]:
+        return None
+    for number, piece in enumerate(pieces):
+        mark = mark_of(piece)
+        if (mark.get("joint"), mark.get("part"), piece.assembly) != (name, number + 1, assembly):
+            return None
+        if TYPES.get(str(piece.row["type"])) not in ("revolute", "prismatic"):
+            return None
+    helpers = []
+    for one, other in zip(pieces, pieces[1:], strict=False):
+        path = one.ends[1].path
+        helper = bodies.get((assembly, path[0])) if len(path) == 1 and path == other.ends[0].path else None
+        if helper is None or mark_of(helper).get("part_of") != name or id(helper.node) in bent:
+            return None
+        helpers.append(helper)
+    return Chain(name, pieces, helpers)
+
+
+def merged(pieces: list[Joint]) -> Joint:
+    """One joint of the pieces of a chain, which all turn and slide through one point."""
+    joint = replace(pieces[0], type="", child=pieces[-1].child, dofs=[])
+    turned: Array = np.eye(4)
+    for number, piece in enumerate(pieces):
+        if number:
+            turned = turned @ inverse(pieces[number - 1].frame_child) @ piece.frame_parent
+        joint.dofs += [replace(dof, axis=_exact(turned[:3, :3] @ dof.axis)) for dof in piece.dofs]
+    joint.frame_child = pieces[-1].frame_child @ inverse(turned)
+    joint.active = all(piece.active for piece in pieces)
+    joint.extra = {"frames": [pieces[0].extra["frames"][0], pieces[-1].extra["frames"][1]]}
+    joint.type = _type_of([dof.kind for dof in joint.dofs])
+    return joint
+
+
+def _exact(axis: Array) -> Array:
+    """A unit vector without the rounding of the turns that it went through."""
+    whole = np.round(axis)
+    return whole if np.abs(axis - whole).max() < 1e-14 else axis
+
+
+def _type_of(kinds: list[str]) -> str:
+    if set(kinds) == {"rotation"}:
+        return "universal" if len(kinds) == 2 else "euler"
+    return "translational" if set(kinds) == {"translation"} else "planar"
+
+
+_RAW = ("axis", "initial_displacement", "initial_velocity", "stiffness", "damping")
+
+
+class JointMaker:
+    """Makes joints, without ids. ``turn`` is the file's unit of angle in radians."""
+
+    def __init__(self, resolver: Resolver, reader: Reader, turn: float) -> None:
+        self.resolver, self.reader, self.turn = resolver, reader, turn
+
+    def joint(self, placed: Placed, off: set[str], assembly_is_on: bool) -> Joint:
+        """The joint of an element; ``off`` are bodies that are switched off."""
+        row = placed.row
+        kind = TYPES.get(str(row["type"]))
+        ends = [self.resolver.place(end, placed.assembly, placed) for end in placed.ends]
+        (parent, at_parent), (child, at_child) = (end or (None, np.eye(4)) for end in ends)
+        joint = Joint("", placed.name, kind or str(row["type"]), parent, child, at_parent, at_child, line=placed.line)
+        joint.assembly = placed.assembly
+        joint.extra = {
+            "type": row["type"],
+            "frames": [end.frame for end in placed.ends],
+            **{name: row[name] for name in _RAW if name in placed.places},
+        }
+        if not row["active"]:
+            joint.extra["active"] = False
+        self._freedom(joint, placed, kind)
+        joint.active = bool(row["active"]) and assembly_is_on and not {parent, child} & off
+        problem = self._problem(placed, kind, ends)
+        if problem:
+            joint.active = False
+            joint.extra["broken"] = True
+            self.reader.warn("inactive-joint", f"{placed.label} {problem}; it is kept and does nothing", placed.node)
+        return joint
+
+    def _problem(self, placed: Placed, kind: str | None, ends: list[Any]) -> str:
+        if kind is None:
+            return f"has the type '{placed.row['type']}', which is not known"
+        if None in ends:
+            lost = placed.ends[ends.index(None)]
+            return f"joins the body '{SEPARATOR.join(lost.path)}', which is not there"
+        return "joins a body to itself" if ends[0][0] == ends[1][0] else ""
+
+    def _freedom(self, joint: Joint, placed: Placed, kind: str | None) -> None:
+        """Degrees of freedom, with where they are and what pulls on them."""
+        row = placed.row
+        displacement, velocity = row["initial_displacement"], row["initial_velocity"]
+        if isinstance(displacement, dict):
+            tell_loose(self.reader, displacement.get("R"), placed.at("initial_displacement"), placed.label)
+        if kind == "weld":
+            joint.frame_parent = joint.frame_parent @ values.displaced(displacement)
+        elif kind == "ball":
+            joint.dofs = [Dof("ball", start=_told(values.ball_start(displacement)))]
+        elif kind == "free":
+            rates = values.free_rates(velocity)
+            start = values.free_start(displacement)
+            joint.dofs = [Dof("free", start=_told(start), start_rates=_told(rates))]
+        elif kind is not None:
+            motion, axis = ELEMENTARY.get(str(row["type"]), ("rotation" if kind == "revolute" else "translation", None))
+            unit = self.turn if motion == "rotation" else 1.0
+            dof = Dof(motion, np.array(axis) if axis else self._axis(placed))  # type: ignore[arg-type]
+            dof.position = float(displacement) * unit if isinstance(displacement, (int, float)) else 0.0
+            dof.velocity = float(velocity) * unit if isinstance(velocity, (int, float)) else 0.0
+            joint.dofs = [dof]
+            self._forces(dof, placed, unit)
+
+    def _axis(self, placed: Placed) -> Array:
+        written = placed.row["axis"]
+        axis = None if written is None else values.axis_of(written)
+        if axis is None:
+            message = f"{placed.label} has no axis; z is taken"
+            self.reader.warn("repaired-axis", message, placed.at("axis") or placed.node)
+            return np.array([0.0, 0.0, 1.0])
+        return axis
+
+    def _forces(self, dof: Dof, placed: Placed, unit: float) -> None:
+        stiffness, damping = placed.row["stiffness"], placed.row["damping"]
+        spring, rest = values.spring_of(stiffness)
+        dof.stiffness, dof.rest, dof.damping = spring / unit, rest * unit, values.damper_of(damping) / unit
+        beyond = any(stiffness[2:]) or (stiffness[:1] not in ([], [0]) and not spring)
+        for name, lost in (("stiffness", beyond), ("damping", any(damping[2:]) or damping[:1] not in ([], [0]))):
+            if lost:
+                message = f"of the {name} of {placed.label} only the linear part acts here; the rest is kept"
+                self.reader.warn("partial-force", message, placed.at(name))
+
+
+def _told(numbers: Array) -> tuple[float, ...]:
+    """Numbers as a record has them: none where they are all zero."""
+    return tuple(float(x) for x in numbers) if np.any(numbers) else ()
+
+
+MATERIALS = {".mtl"}
+
+
+def files_of(written: Any) -> list[list[str]]:
+    """The groups of files of a ``definition`` (names of one mesh and its materials) or a ``geometry`` (an object
+    ``{"type": "mesh", "filename": names}``, or a list of them). ValueError for what is neither."""
+    if written is None:
+        return []
+    if isinstance(written, str):
+        return [[written]]
+    if isinstance(written, list) and all(isinstance(item, str) for item in written):
+        return [written] if written else []
+    groups = []
+    for item in [written] if isinstance(written, dict) else written if isinstance(written, list) else [None]:
+        if not isinstance(item, dict):
+            raise ValueError("this is no geometry")
+        if item.get("type", "mesh") != "mesh":
+            continue
+        names = item.get("filename")
+        names = [names] if isinstance(names, str) else names
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError("filename is not a list of names")
+        if names:
+            groups.append(list(names))
+    return groups
+
+
+def mesh_of(files: list[str]) -> str:
+    """The one of a group of files that has the mesh: the first that is not a material."""
+    return next((name for name in files if os.path.splitext(name)[1].lower() not in MATERIALS), files[0])

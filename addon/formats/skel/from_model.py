@@ -1,0 +1,372 @@
+"""What is to be written of a mechanism, in SKEL's words: skeletons that are trees, bodies by their names, joints of
+DART's types. What DART has no word for is approximated or left out, and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...core.kinematics import CLOSES_LOOP, Tree, spanning_tree
+from ...core.model import Array, Body, Dof, Frame, Joint, Mechanism
+from ...core.record_utils import same_record
+from ...core.report import Report
+from ...core.spatial import OnePose
+from ..document.conversion_losses import ORGANIZATION, SIMULATION, Losses
+from .conventions import Unique, plain, same_pose
+from .from_model_rows import (
+    MadeBody,
+    Match,
+    PlannedBody,
+    PlannedJoint,
+    Standings,
+    actuator_of,
+    coordinates,
+    grouped,
+    kept_numbers,
+    mass_row,
+    matches,
+    reversed_dofs,
+    shape_rows,
+)
+from .schema import INACTIVE_JOINT, KEPT, LOOP_JOINT, Row
+from .to_model import SIZES, loose_key
+from .to_model_chains import WORLD_NAME, link_key, piece_key
+
+#: What a body between the joints of a chain weighs, and its moment: as good as nothing, but not nothing.
+NEXT_TO_NOTHING = 1e-9
+
+
+@dataclass
+class Plan:
+    """What is to be written, by the ids of the mechanism, in order."""
+
+    world: Row
+    skeletons: dict[str, Row]
+    bodies: dict[str, PlannedBody]
+    joints: dict[str, PlannedJoint]
+    made: dict[str, MadeBody] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, mechanism: Mechanism, report: Report, standing: Standings | None = None, before: Plan | None = None
+    ) -> Plan:
+        """Plan a mechanism. ``standing`` has the bodies and joints that keep the name that they have in a document.
+        Bodies that are as they were for the plan ``before`` are the very ones of that."""
+        made = {} if before is None else before.made
+        return _Planner(mechanism, report, standing or Standings(), made).plan()
+
+
+class _Planner:
+    def __init__(self, mechanism: Mechanism, report: Report, standing: Standings, made: Mapping[str, MadeBody]) -> None:
+        self.report, self.standing, self.made = report, standing, made
+        self.frames_of: dict[str | None, list[Frame]] = {}
+        for frame in mechanism.frames:
+            self.frames_of.setdefault(frame.body, []).append(frame)
+        self.losses = Losses()
+        self.bodies = [body for body in mechanism.bodies if self._is_there(body)]
+        known = {body.id for body in self.bodies}
+        self.body_of = {body.id: body for body in self.bodies}
+        joints = [
+            self._reversed(joint) if joint.active and joint.child is None and joint.parent in known else joint
+            for joint in mechanism.joints  # DART's world carries and is never carried
+        ]
+        mechanism = self.mechanism = replace(mechanism, joints=joints)
+        self.live = [
+            joint
+            for joint in mechanism.joints
+            if joint.active and joint.child in known and (joint.parent is None or joint.parent in known)
+        ]
+        self.tree = self._tree()
+        self.pose = self._poses()
+        self.skeleton_of, self.skeletons = grouped(mechanism, self.bodies, self.live)
+        self.name_of = self._body_names()
+        own_names = (standing.joints[joint.id].name for joint in mechanism.joints if joint.id in standing.joints)
+        taken = frozenset(name for name in own_names if name)
+        self.joint_names = {key: Unique(taken) for key in self.skeletons}
+        self.plan_of = Plan({}, {}, {}, {})
+
+    def plan(self) -> Plan:
+        """Everything, with what is lost reported."""
+        world = self.mechanism.world
+        plan = self.plan_of
+        plan.world = {"physics/gravity": tuple(float(x) for x in world.gravity), "physics/time_step": world.time_step}
+        bodies_of: dict[str, list[Body]] = {}
+        for body in self.bodies:
+            bodies_of.setdefault(self.skeleton_of[body.id], []).append(body)
+        extras = {each.path: each.extra for each in reversed(self.mechanism.assemblies)}
+        for key, name in self.skeletons.items():
+            inside = bodies_of.get(key, [])
+            still = bool(inside) and all(body.immobile for body in inside)
+            empty = not inside and extras.get(key, {}).get("mobile") is False
+            plan.skeletons[key] = {"@name": name, "mobile": not (still or empty)}
+        for body in self.bodies:
+            plan.bodies[body.id] = self._body(body)
+        links = {link.joint.id: link.against for link in self.tree.links}
+        roots = {body.id for body in self.tree.roots}
+        for joint in self.mechanism.joints:
+            if joint.id in links:
+                self._tree_joint(joint, links[joint.id])
+            else:
+                self._other_joint(joint)
+        self._joint_twins()
+        for body in self.bodies:
+            if body.id in roots:
+                self._loose(body)
+        self._tell_rest()
+        self.losses.tell(self.report)
+        loose = next((body.id for body in self.bodies if not body.assembly), None)
+        if self.mechanism.source.format != "skel" and loose is not None:
+            name = self.skeletons[self.skeleton_of[loose]]  # its own, or that of an assembly that joints lead to
+            self.report.info("invented-assembly", f"what is in no assembly is written as '{name}'")
+        return plan
+
+    def _own_name(self, record: Body | Joint) -> str | None:
+        """The name that a body or joint has in its document, and keeps."""
+        own = (self.standing.bodies if isinstance(record, Body) else self.standing.joints).get(record.id)
+        return own.name if own is not None else None
+
+    def _is_there(self, body: Body) -> bool:
+        if not body.active:
+            self.losses.add("dropped-inactive", "a body that is switched off is not written", body)
+        return body.active
+
+    def _tree(self) -> Tree:
+        """The joints that DART builds: a tree without those that are known to close a loop."""
+        joints = [joint for joint in self.live if not joint.extra.get(CLOSES_LOOP)]
+        return spanning_tree(replace(self.mechanism, bodies=self.bodies, joints=joints))
+
+    def _poses(self) -> dict[str, Array]:
+        """Return where the bodies are when every joint is at zero, as its frames say; reported where a body was
+        elsewhere."""
+        zero = OnePose(self.tree).forward({})
+        found: dict[str, Array] = {}
+        for body, pose in zip(self.bodies, zero, strict=True):
+            same = same_pose(pose, body.pose)
+            found[body.id] = body.pose if same else pose
+            if not same:
+                message = "a body is written where its joint has it, not where it was drawn"
+                self.losses.add("moved-body", message, body)
+        return found
+
+    def _body_names(self) -> dict[str, str]:
+        """The names that DART finds bodies by: unique in a skeleton, and none that means the world."""
+        unique = {key: Unique((WORLD_NAME,)) for key in self.skeletons}
+        found: dict[str, str] = {}
+        for body in sorted(self.bodies, key=lambda body: self._own_name(body) is None):
+            own = self._own_name(body)
+            name = unique[self.skeleton_of[body.id]](plain(body.name, "body") if own is None else own)
+            found[body.id] = name if own is None else own
+            if own is None and name != body.name:
+                self.losses.add("renamed", "a body's name is taken, or none that DART finds; it gets another", body)
+        return found
+
+    def _body(self, body: Body) -> PlannedBody:
+        key = self.skeleton_of[body.id]
+        name = self.name_of[body.id]
+        told: Row = {
+            "@name": name,
+            f"{KEPT}/@name": body.name if body.name != name else None,
+            f"{KEPT}/@assembly": body.assembly if body.assembly not in ("", self.skeletons[key]) else None,
+            f"{KEPT}/@twin": self._twin(body, key),
+            "gravity": body.gravity,
+            "transformation": self.pose[body.id],
+        }
+        frames, old = self.frames_of.get(body.id, []), self.made.get(body.id)
+        same = old is not None and old.planned.skeleton == key
+        if old is None or not same or not same_record((told, body, frames), (old.told, old.body, old.frames)):
+            losses = Losses()
+            old = MadeBody(body, frames, told, _planned(key, told, body, frames, losses), losses)
+        self.plan_of.made[body.id] = old
+        self.losses.take(old.losses)
+        return old.planned
+
+    def _twin(self, body: Body, key: str) -> str | None:
+        if body.twin is None:
+            return None
+        if self.skeleton_of.get(body.twin) == key:
+            return self.name_of[body.twin]
+        self.losses.add("dropped-twin", "a twin in another skeleton is not written", body)
+        return None
+
+    def _joint_name(self, joint: Joint, key: str) -> str:
+        own = self._own_name(joint)
+        return own if own is not None else self.joint_names[key](plain(joint.name, "joint"))
+
+    def _tree_joint(self, joint: Joint, against: bool) -> None:
+        """A joint that DART builds, in the direction from the root outwards; several where it has no such type."""
+        if against:
+            joint = self._reversed(joint)
+        child = joint.child
+        assert child is not None
+        key = self.skeleton_of[child]
+        found = self._matched(joint)
+        at_zero = self.pose[child] @ joint.frame_child
+        parent = WORLD_NAME if joint.parent is None else self.name_of[joint.parent]
+        name = self._joint_name(joint, key)
+        for number, match in enumerate(found[:-1]):
+            link = self._link(joint, number, name, key, at_zero)
+            row: Row = {"@name": self.joint_names[key](f"{name}_{number}"), f"{KEPT}/@link_of": name, "parent": parent}
+            row |= {"child": link, "transformation": match.turn} | self._type_row(match, joint)
+            self._add(piece_key(joint.id, number), key, "joint", row, match.dofs)
+            parent = link
+        last = found[-1]
+        row = {"parent": parent, "child": self.name_of[child], "transformation": joint.frame_child @ last.turn}
+        self._add(joint.id, key, "joint", self._own_row(joint, name, key, found) | row, last.dofs)
+
+    def _reversed(self, joint: Joint) -> Joint:
+        """Return a joint with its child as its parent."""
+        return replace(
+            joint,
+            parent=joint.child,
+            child=joint.parent,
+            frame_parent=joint.frame_child,
+            frame_child=joint.frame_parent,
+            dofs=reversed_dofs(joint, self.losses),
+        )
+
+    def _matched(self, joint: Joint) -> list[Match]:
+        """The joint's degrees of freedom in DART's types."""
+        there = self.standing.joints[joint.id].type if joint.id in self.standing.joints else ""
+        kinds = [dof.kind for dof in joint.dofs]
+        if there == "translational2d" and kinds == ["translation", "translation"]:
+            row = {
+                f"plane/translation_axis{i + 1}/xyz": tuple(map(float, dof.axis)) for i, dof in enumerate(joint.dofs)
+            }
+            return [Match(there, joint.dofs, row={"plane/@type": "arbitrary", **row})]
+        if there == "screw" and kinds == ["screw"]:
+            match = matches(joint.dofs)[0]
+            match.row["axis/pitch"] = joint.dofs[0].pitch * 2.0 * np.pi
+            return [replace(match, type=there)]
+        if any(part.armature not in (0.0, dof.armature) for dof in joint.dofs for part in dof.parts):
+            message = "the armature of one coordinate of several is not written"
+            self.losses.add("dropped-joint-property", message, joint)
+        if any(dof.kind == "screw" for dof in joint.dofs):
+            self.losses.add("approximated-joint", "a screw is written as a hinge, which does not advance", joint)
+        found = matches(joint.dofs)
+        if len(found) > 1:
+            message = f"a joint is written as {len(found)}, with next to weightless bodies between: {joint.type}"
+            self.losses.add("approximated-joint", message, joint, SIMULATION)
+        return found
+
+    def _link(self, joint: Joint, number: int, name: str, key: str, pose: Array) -> str:
+        """A body between two joints of a chain."""
+        unique = Unique(tuple(item.row["@name"] for item in self.plan_of.bodies.values() if item.skeleton == key))
+        own = unique(f"{name}_link_{number}")
+        body = Body("", own, mass=NEXT_TO_NOTHING, inertia=np.eye(3) * NEXT_TO_NOTHING)
+        row: Row = {"@name": own, f"{KEPT}/@link_of": name, "gravity": True, "transformation": pose}
+        self.plan_of.bodies[link_key(joint.id, number)] = PlannedBody(key, row | mass_row(body, self.losses))
+        return own
+
+    def _own_row(self, joint: Joint, name: str, key: str, found: list[Match]) -> Row:
+        """The row of a joint's last or only element, without its ends."""
+        match = found[-1]
+        changed = len(found) > 1 or (joint.type != match.type and not (joint.type in SIZES and not joint.dofs))
+        return {
+            "@name": name,
+            "@actuator": actuator_of(joint.dofs, joint.extra.get("actuator")),
+            f"{KEPT}/@name": joint.name if joint.name != name else None,
+            f"{KEPT}/@assembly": joint.assembly if joint.assembly not in ("", self.skeletons[key]) else None,
+            f"{KEPT}/@type": joint.type if changed else None,
+            f"{KEPT}/@link_of": name if len(found) > 1 else None,
+            **self._type_row(match, joint),
+        }
+
+    def _joint_twins(self) -> None:
+        """Name every joint's twin, now that all joints have the names that they are found by."""
+        for joint in self.mechanism.joints:
+            own, twin = self.plan_of.joints.get(joint.id), self.plan_of.joints.get(joint.twin or "")
+            if own is not None and twin is not None and own.skeleton == twin.skeleton:
+                own.row[f"{KEPT}/@twin"] = twin.row["@name"]
+            elif own is not None and joint.twin is not None:
+                self.losses.add("dropped-twin", "a twin in another skeleton is not written", joint)
+
+    @staticmethod
+    def _type_row(match: Match, joint: Joint) -> Row:
+        pitch = next((dof.pitch for dof in match.dofs if dof.kind == "screw"), None)
+        kept = {f"{KEPT}/@pitch": pitch} if pitch is not None and match.type != "screw" else {}
+        return {"@type": match.type, **match.row, **kept, **kept_numbers(match.dofs)}
+
+    def _other_joint(self, joint: Joint) -> None:
+        """A joint that closes a loop, or joins nothing: kept where DART passes over it."""
+        ends = [end for end in (joint.child, joint.parent) if end in self.skeleton_of]
+        is_loop = any(each is joint for each in self.live)
+        if not ends:
+            self.losses.add("dropped-joint", "a joint without a body is not written", joint, ORGANIZATION)
+            return
+        key = self.skeleton_of[ends[0]]
+        if any(self.skeleton_of[end] != key for end in ends):
+            self.losses.add(
+                "dropped-joint",
+                "a joint that is switched off joins two skeletons; it is not written",
+                joint,
+                ORGANIZATION,
+            )
+            return
+        found = self._matched(joint)
+        name = self._joint_name(joint, key)
+        row = self._own_row(joint, name, key, found[:1])
+        parent, child = (self.name_of.get(end) if end is not None else None for end in (joint.parent, joint.child))
+        row |= {"parent": WORLD_NAME if joint.parent is None else parent, "child": child}
+        row |= {"transformation": joint.frame_child, "parent_transformation": joint.frame_parent}
+        if is_loop:
+            here = self.pose[joint.parent] if joint.parent in self.pose else np.eye(4)
+            gap = np.abs(here @ joint.frame_parent - self.pose[joint.child or ""] @ joint.frame_child)[:3, 3].max()
+            message = f"'{joint.name}' closes a loop; it is cut there (its ends are {gap:.3g} apart)"
+            self.report.warn("cut-loop", f"{message} and kept as <{LOOP_JOINT}>, which DART passes over")
+        if len(found) > 1 or np.abs(found[0].turn - np.eye(4)).max() > 0.0:
+            self.losses.add("dropped-joint", f"a joint that DART does not build cannot be kept: {joint.type}", joint)
+            return
+        self._add(joint.id, key, LOOP_JOINT if is_loop else INACTIVE_JOINT, row, found[0].dofs)
+
+    def _loose(self, body: Body) -> None:
+        """DART wants a joint for every body: a free one for what hangs on nothing, a weld for what does not move."""
+        key = self.skeleton_of[body.id]
+        still = body.immobile
+        row: Row = {
+            "@name": self.joint_names[key]("root"),
+            "@type": "weld" if still else "free",
+            f"{KEPT}/@loose": "1",
+            "parent": WORLD_NAME,
+            "child": self.name_of[body.id],
+            "transformation": np.eye(4),
+        }
+        self._add(loose_key(body.id), key, "joint", row, [] if still else [Dof("free")])
+
+    def _add(self, id_: str, key: str, tag: str, row: Row, dofs: list[Dof]) -> None:
+        self.plan_of.joints[id_] = PlannedJoint(key, tag, row, coordinates(dofs))
+
+    def _tell_rest(self) -> None:
+        mechanism, losses = self.mechanism, self.losses
+        for motion in mechanism.motions:
+            losses.add("dropped-motion", "motions are not written; save them as servo motion", motion)
+        if mechanism.behaviours is not None:
+            losses.add("dropped-behaviours", "behaviours are not written", mechanism)
+        for light in mechanism.lights:
+            losses.add("dropped-light", "lights are not written", light)
+        for restraint in mechanism.restraints:
+            losses.add("dropped-restraint", "restraints are not written", restraint)
+        for frame in mechanism.frames:
+            if frame.body not in self.body_of:
+                losses.add("dropped-frame", "a frame that is on no body is not written", frame)
+        world = mechanism.world
+        for name in ("friction", "erp", "cfm", "ground"):
+            if getattr(world, name) is not None:
+                losses.add("dropped-world", f"the world's {name} is not written", mechanism)
+        moved = {body.id for body in self.bodies if body.immobile} - {body.id for body in self.tree.roots}
+        for body in self.bodies:
+            if body.id in moved and self.plan_of.skeletons[self.skeleton_of[body.id]]["mobile"]:
+                losses.add("dropped-flag", "a body that is held still is written as one that its joint moves", body)
+
+
+def _planned(key: str, told: Row, body: Body, frames: list[Frame], losses: Losses) -> PlannedBody:
+    """A body with its shapes and markers."""
+    planned = PlannedBody(key, told | mass_row(body, losses))
+    for shape in body.shapes:
+        planned.shapes += shape_rows(shape, body, losses)
+    for frame in frames:
+        planned.markers.append({"@name": frame.name, "offset": tuple(float(x) for x in frame.pose[:3, 3])})
+        if np.abs(frame.pose[:3, :3] - np.eye(3)).max() > 1e-9:
+            losses.add("dropped-rotation", "a frame is written as a marker, without its rotation", frame)
+    return planned

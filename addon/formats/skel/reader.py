@@ -1,0 +1,241 @@
+"""The elements of a SKEL document as rows of values: one row per object, with the place of every field."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from lxml import etree
+
+from ...core.report import FormatError, Report, Severity
+from ..document.schema import Given
+from ..text.numbers import BLANKS, DECIMAL, SPELLING
+from ..text.xml_reader import Standing, line_of, report_at, where_is
+from .schema import FLAG, NUMERIC_FLAG, TEXT, WORD, Field, Kind, Table
+
+_SEPARATORS = re.compile(r"[\s,;]+", re.ASCII)
+_NUMBER = re.compile(SPELLING + r"(?![a-zA-Z]*[0-9])")
+_ENDLESS = re.compile(r"([+-]?)(?:inf(?:inity)?)\Z", re.IGNORECASE)
+_TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
+
+
+@dataclass(slots=True)
+class Placed(Standing):
+    """An object of a document: its table, and its values by field. ``id`` is the object's in the mechanism, ``parts``
+    are the objects inside it."""
+
+    table: Table
+    element: etree._Element
+    row: Given
+    id: str = ""
+    parts: Sequence[Placed] = ()
+
+    @property
+    def label(self) -> str:
+        """The object in words: ``body 'torso'``."""
+        name = " ".join(str(self.row.get("@name") or "").split())
+        return f"{self.table.tag} '{name}'" if name else str(self.element.tag)
+
+    def places(self) -> dict[str, etree._Element]:
+        """The elements that hold its values (for an attribute, the element that it stands in), by the field's path, for
+        the fields that the document has. They are looked up anew: to keep them takes several times the room of the
+        file, and few are ever asked for."""
+        found = flattened(self.element, self.table)
+        spellings = self.table.spellings
+        told = ((path, spellings[path][0].path) for path in found if path in spellings)
+        return {right: found[path] for path, right in told if path == right or right not in found}
+
+    def has(self, path: str) -> bool:
+        """Return whether the document says anything under a path or the group that it names."""
+        return self.row.says(path) or any(each.startswith(f"{path}/") for each in self.row)
+
+
+@dataclass
+class Reader:
+    """Reads rows. What is worth saying is gathered, so that what many elements share is said once."""
+
+    path: str
+    report: Report
+    notes: dict[tuple[Severity, str, str], list[etree._Element]] = field(default_factory=dict)
+
+    def place(self, element: etree._Element, table: Table, group: str | None = None) -> Placed:
+        """One object. Needed fields in a group are missed only where the object has that group, or only in the
+        ``group`` named. FormatError where a number is none."""
+        found = flattened(element, table)
+        row = Given(table.defaults)
+        spellings, known = table.spellings, table.known
+        for path, place in found.items():
+            spelling = spellings.get(path)
+            if spelling is None:
+                if path not in known:
+                    self._ignored(path, found, table)
+                continue
+            item, attribute = spelling
+            if path == item.path or item.path not in found:
+                text = (place.get(attribute) if attribute else place.text) or ""
+                count = item.kind.count
+                plain = _plain_numbers(text) if count > 0 else ()  # as nearly all values are
+                if plain and len(plain) == count:
+                    row[item.path] = plain[0] if count == 1 else plain
+                else:
+                    row[item.path] = self.value(item, text, place)
+                if path != item.path:
+                    what = f"{path} is read as {item.path}"
+                    self.note("info", "old-spelling", f"{what}; DART wants it so or does not read it", place)
+        for own, items in table.needed.items():
+            if own and own not in (found if group is None else (group,)):
+                continue
+            for item in items:
+                if not row.says(item.path):
+                    missing = f"<{element.tag}> has no {item.path.replace('@', '')}"
+                    self.note("warning", "default-used", f"{missing}; {_shown(item)} is taken", element)
+        return Placed(table, element, row)
+
+    def value(self, item: Field, text: str, element: etree._Element) -> object:
+        """Return what a text says; the field's default, reported, where it says nothing."""
+        kind = item.kind
+        if kind is TEXT:
+            return text
+        if kind is WORD:
+            return text.strip()
+        text = text.strip(BLANKS)
+        if kind is FLAG or kind is NUMERIC_FLAG:
+            return self._flag(item, text, element)
+        numbers = self._numbers(item, text, element)
+        if numbers is None:
+            return item.default
+        if kind.count > 0 and len(numbers) != kind.count:
+            if not numbers:
+                self.note("warning", "default-used", f"{item.path} is empty; {_shown(item)} is taken", element)
+                return item.default
+            numbers = self.counted(numbers, kind.count, item.path, element)
+        return numbers[0] if kind.count == 1 else tuple(numbers)
+
+    def counted(
+        self, numbers: list[float] | tuple[float, ...], count: int, path: str, element: etree._Element
+    ) -> list[float]:
+        """Just so many numbers: zeros for those that are missing, none that are too many."""
+        if len(numbers) == count:
+            return list(numbers)
+        has = f"{path} has {len(numbers)} number{'' if len(numbers) == 1 else 's'} where there should be {count}"
+        rest = "the others are 0" if len(numbers) < count else "the rest is left out"
+        self.note("warning", "wrong-count", f"{has}; {rest}", element)
+        return [*numbers, *[0.0] * count][:count]
+
+    def note(self, severity: Severity, code: str, message: str, element: etree._Element) -> None:
+        """Something worth saying of an element."""
+        self.notes.setdefault((severity, code, message), []).append(element)
+
+    def tell(self) -> None:
+        """Say everything, once per message, with the first place where it holds."""
+        for (severity, code, message), elements in self.notes.items():
+            more = f" (here and in {len(elements) - 1} more)" if len(elements) > 1 else ""
+            report_at(self.report, severity, code, message + more, elements[0])
+        self.notes.clear()
+
+    def _ignored(self, path: str, found: dict[str, etree._Element], table: Table) -> None:
+        """Say of an element that it means nothing, unless what it stands in does not either."""
+        steps = re.split("/|(?=@)", path)
+        group = "/".join(steps[:-1])
+        inside = group and group not in table.known
+        if not inside and group not in table.parts:
+            self.note("info", "ignored-element", f"nothing is known by the name {path} in <{table.tag}>", found[path])
+
+    def _flag(self, item: Field, text: str, element: etree._Element) -> bool:
+        low = text.lower()
+        if low in _TRUE or low in _FALSE:
+            return low in _TRUE
+        if item.kind is NUMERIC_FLAG and DECIMAL.fullmatch(text) and math.isfinite(float(text)):
+            return float(text) != 0.0
+        taken = item.kind is NUMERIC_FLAG and bool(item.default)  # of the others DART makes false
+        what = f"which is neither 1 nor 0; {int(taken)} is taken. Write 1 or 0."
+        self.note("warning", "not-a-flag", f"{item.path} is '{_short(text)}', {what}", element)
+        return taken
+
+    def _numbers(self, item: Field, text: str, element: etree._Element) -> list[float] | None:
+        """The numbers of a text; None, reported, where one of them is not finite and has to be."""
+        if "," in text or ";" in text:
+            self.note("warning", "repaired-numbers", f"the numbers of {item.path} stand between commas", element)
+        plain = _plain_numbers(text)
+        if plain:
+            return list(plain)
+        numbers = [self._number(item.kind, word, item.path, element) for word in _SEPARATORS.split(text) if word]
+        if all(map(math.isfinite, numbers)) or (item.kind.endless and not any(map(math.isnan, numbers))):
+            return numbers
+        self.note("warning", "not-finite", f"{item.path} is not finite; {_shown(item)} is taken", element)
+        return None
+
+    def _number(self, kind: Kind, word: str, path: str, element: etree._Element) -> float:
+        endless = _ENDLESS.match(word)
+        if endless:
+            return -math.inf if endless[1] == "-" else math.inf
+        if word.lower() in ("nan", "-nan"):
+            return math.nan
+        match = _NUMBER.match(word)
+        if match is None:
+            raise FormatError(
+                f"'{_short(word)}' is not a number",
+                path=self.path,
+                line=line_of(element),
+                where=where_is(element),
+                remedy=f"Write {kind.count if kind.count > 1 else 'a'} decimal number{'s' if kind.count > 1 else ''}, "
+                "such as 0.25, with blanks between them.",
+            )
+        if match.end() < len(word):
+            self.note("warning", "repaired-numbers", f"'{_short(word)}' in {path} is read as {match[0]}", element)
+        return float(match[0])
+
+
+def _plain_numbers(text: str) -> tuple[float, ...]:
+    """The numbers of a text that holds nothing but finite ones and white space; none where anything is out of the
+    ordinary. Documents say the same few over and over."""
+    return _few_numbers(text) if len(text) < _SHORT else _many_numbers(text)
+
+
+#: Numbers of texts of fewer letters are remembered.
+_SHORT = 40
+
+
+@lru_cache(maxsize=500)
+def _few_numbers(text: str) -> tuple[float, ...]:
+    return _many_numbers(text)
+
+
+def _many_numbers(text: str) -> tuple[float, ...]:
+    """``float`` by itself would also take underscores and the digits of other scripts."""
+    try:
+        numbers = tuple(map(float, text.split()))
+    except ValueError:
+        return ()
+    return numbers if math.isfinite(sum(numbers)) and text.isascii() and "_" not in text else ()
+
+
+def flattened(element: etree._Element, table: Table) -> dict[str, etree._Element]:
+    """An object's elements and attributes by their paths, without the objects inside it. The first of a name counts,
+    as it does for DART."""
+    found: dict[str, etree._Element] = {}
+    waiting = [(element, "")]
+    for parent, prefix in waiting:
+        for name in parent.keys():  # noqa: SIM118 - of its attributes; to ask for .attrib would cost as much again
+            found[f"{prefix}@{name}"] = parent
+        for child in parent:
+            path = prefix + child.tag
+            if path in found:
+                continue
+            found[path] = child
+            if (len(child) or child.keys()) and path not in table.parts:
+                waiting.append((child, path + "/"))
+    return found
+
+
+def _shown(item: Field) -> str:
+    if item.default is None or item.default == "":
+        return "nothing"
+    return item.kind.spell(item.default)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 40 else text[:40] + "..."

@@ -1,0 +1,316 @@
+"""What stands in a SKEL file: every element, its kind, unit and default, in the order in which we write it.
+
+Reading, defaults, comparing and writing all follow these tables. Names and units are those of DART's SKEL format
+document, the defaults those of DART's parser; ``old`` are spellings that the document has and DART does not read,
+or reads only with a warning."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..document.schema import ByPath
+
+Row = dict[str, Any]
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (float, int) and abs(value) <= sys.float_info.max
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a value is spelt. ``count`` numbers make it up (0 for what is no number, -1 for any count); ``endless``
+    says that infinity is a value."""
+
+    name: str
+    count: int
+    spell: Callable[[Any], str]
+    endless: bool = False
+
+    def has(self, value: Any) -> bool:
+        """Return whether a value is made up so; of what is no number any is."""
+        numbers = value if self.count > 1 and isinstance(value, list | tuple) else (value,)
+        return not self.count or (len(numbers) == self.count and all(map(_is_finite, numbers)))
+
+
+@dataclass(frozen=True)
+class Field:
+    """One element or attribute. ``path`` is the way to it from its object, an attribute's name behind an ``@``;
+    ``old`` are other paths under which files have it; ``needed`` that DART refuses or misreads a file without it."""
+
+    path: str
+    kind: Kind
+    default: Any = None
+    unit: str = ""
+    old: tuple[str, ...] = ()
+    needed: bool = False
+
+
+@dataclass(frozen=True)
+class Table(ByPath[Field]):
+    """The fields of one kind of object, in order. ``parts`` are the tags of the objects inside it."""
+
+    tag: str
+    fields: tuple[Field, ...]
+    parts: frozenset[str] = frozenset()
+
+    @cached_property
+    def defaults(self) -> Row:
+        """A row with every field at its default, not to be changed."""
+        return {field.path: field.default for field in self.fields}
+
+    @cached_property
+    def spellings(self) -> dict[str, tuple[Field, str]]:
+        """The field of every path, new and old, and the attribute that it is, empty for an element."""
+        return {
+            path: (field, path.rpartition("@")[2] if "@" in path else "")
+            for field in self.fields
+            for path in (field.path, *field.old)
+        }
+
+    @cached_property
+    def needed(self) -> dict[str, tuple[Field, ...]]:
+        """Return what DART wants to be there, by the group that it is in, empty for the object itself."""
+        found: dict[str, tuple[Field, ...]] = {}
+        for field in self.fields:
+            if field.needed:
+                group = field.path.rpartition("/")[0]
+                found[group] = (*found.get(group, ()), field)
+        return found
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every path of the table, the old ones and the groups on the way to them."""
+        found = set(self.parts)
+        for field in self.fields:
+            for path in (field.path, *field.old):
+                steps = path.split("/")
+                found.update("/".join(steps[: end + 1]) for end in range(len(steps)))
+        return frozenset(found)
+
+
+def spell_number(value: float) -> str:
+    """Fifteen significant digits, short for what is short; infinity as C reads it."""
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    text = f"{float(value) + 0.0:.15g}"  # + 0.0 takes the sign off a zero
+    return text if float(text) == float(value) else repr(float(value))
+
+
+def spell_numbers(values: Any) -> str:
+    """Numbers with one blank between them, which is all that older parsers split at."""
+    return " ".join(spell_number(value) for value in values)
+
+
+TEXT = Kind("text", 0, str)
+WORD = Kind("word", 0, str)  # white space around it means nothing
+FLAG = Kind("flag", 0, lambda value: "1" if value else "0")
+NUMERIC_FLAG = Kind("flag", 0, lambda value: "1" if value else "0")  # which DART reads as a number
+NUMBER = Kind("number", 1, spell_number)
+LIMIT = Kind("limit", 1, spell_number, endless=True)
+VECTOR = Kind("vector", 3, spell_numbers)
+SIX = Kind("transformation", 6, spell_numbers)
+NUMBERS = Kind("numbers", -1, spell_numbers)
+
+ORIGIN = (0.0, 0.0, 0.0)
+NOWHERE = (0.0,) * 6
+_PLACE = Field("transformation", SIX, NOWHERE, unit="length and rad: x y z and angles of Rx Ry Rz")
+
+#: What another format had and SKEL has not, written by us where DART passes over it.
+KEPT = "knuckle"
+#: Joints that DART does not build: what closes a loop, and what is switched off.
+LOOP_JOINT, INACTIVE_JOINT = "loop_joint", "inactive_joint"
+
+WORLD = Table(
+    "world",
+    (
+        Field("@name", TEXT, "world"),
+        Field("physics/time_step", NUMBER, 0.001, unit="s"),
+        Field("physics/gravity", VECTOR, (0.0, 0.0, -9.81), unit="length/s2"),
+        Field("physics/collision_detector", WORD),
+    ),
+    frozenset({"skeleton"}),
+)
+
+SKELETON = Table(
+    "skeleton",
+    (Field("@name", TEXT, ""), Field("mobile", FLAG, True), Field("immobile", FLAG, False), _PLACE),
+    frozenset({"body", "joint", LOOP_JOINT, INACTIVE_JOINT}),
+)
+
+MOMENT = "inertia/moment_of_inertia/"
+BODY = Table(
+    "body",
+    (
+        Field("@name", TEXT, ""),
+        *(Field(f"{KEPT}/@{name}", TEXT) for name in ("name", "assembly", "twin", "link_of")),
+        Field("gravity", FLAG, True),
+        _PLACE,
+        Field("inertia/mass", NUMBER, 1.0, unit="mass", needed=True),
+        Field("inertia/offset", VECTOR, ORIGIN, unit="length"),
+        Field("inertia/transformation", SIX, NOWHERE, unit="length and rad"),
+        *(
+            Field(f"{MOMENT}{name}", NUMBER, default, unit="mass length2, about the centre of mass", needed=True)
+            for name, default in (("ixx", 1.0), ("iyy", 1.0), ("izz", 1.0), ("ixy", 0.0), ("ixz", 0.0), ("iyz", 0.0))
+        ),
+        Field("self_collide", FLAG),
+    ),
+    frozenset({"visualization_shape", "collision_shape", "soft_shape", "marker"}),
+)
+
+_RADIUS = (Field("radius", NUMBER, 0.5, unit="length", needed=True),)
+_SIZE = (Field("size", VECTOR, (1.0, 1.0, 1.0), unit="length, whole", needed=True),)
+_TUBE = (*_RADIUS, Field("height", NUMBER, 1.0, unit="length", needed=True, old=("length",)))
+_FACETS = tuple(Field(f"num_{what}", NUMBER, None) for what in ("slices", "stacks", "rings"))
+
+#: The geometries, in the order in which DART looks for them; the first that a shape has is taken.
+GEOMETRIES: dict[str, tuple[Field, ...]] = {
+    "sphere": (*_RADIUS, *_FACETS),
+    "box": (*_SIZE, Field("frags", VECTOR, None)),
+    "ellipsoid": (*_SIZE, *_FACETS),
+    "cylinder": (*_TUBE, *_FACETS),
+    "capsule": _TUBE,
+    "cone": _TUBE,
+    "pyramid": (
+        Field("base_width", NUMBER, 1.0, unit="length, along x", needed=True),
+        Field("base_depth", NUMBER, 1.0, unit="length, along y", needed=True),
+        Field("height", NUMBER, 1.0, unit="length", needed=True),
+    ),
+    "plane": (
+        Field("normal", VECTOR, (0.0, 0.0, 1.0), needed=True),
+        Field("offset", NUMBER, None, unit="length, along the normal"),
+        Field("point", VECTOR, None, unit="length"),
+    ),
+    "multi_sphere": (),
+    "mesh": (
+        Field("file_name", WORD, "", needed=True),
+        Field("scale", VECTOR, (1.0, 1.0, 1.0), needed=True),
+    ),
+    "hemisphere": _RADIUS,  # in no version of DART
+}
+
+
+def _in_geometry(type_: str) -> tuple[Field, ...]:
+    return tuple(
+        Field(
+            f"geometry/{type_}/{field.path}",
+            field.kind,
+            field.default,
+            field.unit,
+            tuple(f"geometry/{type_}/{old}" for old in field.old),
+            field.needed,
+        )
+        for field in GEOMETRIES[type_]
+    )
+
+
+_GEOMETRY = tuple(field for type_ in GEOMETRIES for field in _in_geometry(type_))
+#: The fields of each geometry, by their paths from the shape.
+GEOMETRY_FIELDS: dict[str, tuple[Field, ...]] = {type_: _in_geometry(type_) for type_ in GEOMETRIES}
+_BALLS = frozenset({"geometry/multi_sphere", "geometry/multi_sphere/sphere"})
+_KEPT_SHAPE = Field(f"{KEPT}/@type", TEXT)
+
+VISUAL = Table(
+    "visualization_shape",
+    (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("color", NUMBERS, unit="red green blue, and alpha, 0 to 1")),
+    _BALLS,
+)
+COLLISION = Table("collision_shape", (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("collidable", NUMERIC_FLAG, True)), _BALLS)
+_SOFTNESS = (
+    Field("total_mass", NUMBER, None, unit="mass"),
+    Field("kv", NUMBER, None, unit="force/length, between points and body"),
+    Field("ke", NUMBER, None, unit="force/length, between points"),
+    Field("damp", NUMBER, None),
+)
+SOFT = Table("soft_shape", (*_SOFTNESS[:1], _PLACE, *_GEOMETRY, *_SOFTNESS[1:]), _BALLS)
+SHAPES = {table.tag: table for table in (VISUAL, COLLISION, SOFT)}
+BALL = Table("sphere", (Field("radius", NUMBER, 0.5, needed=True), Field("position", VECTOR, ORIGIN)))
+MARKER = Table("marker", (Field("@name", TEXT, ""), Field("offset", VECTOR, ORIGIN, unit="length")))
+
+#: Numbers of one coordinate: path under an axis, the attribute of the record, default.
+AXIS_NUMBERS: tuple[tuple[str, str, float, tuple[str, ...]], ...] = (
+    ("dynamics/damping", "damping", 0.0, ("damping",)),
+    ("dynamics/friction", "friction", 0.0, ()),
+    ("dynamics/spring_rest_position", "rest", 0.0, ("dynamics/sprint_rest_position",)),
+    ("dynamics/spring_stiffness", "stiffness", 0.0, ("dynamics/sprint_stiffness",)),
+    ("limit/lower", "lower", -math.inf, ()),
+    ("limit/upper", "upper", math.inf, ()),
+)
+AXES = ("axis", "axis2", "axis3")
+
+
+def _axis(name: str) -> tuple[Field, ...]:
+    return (
+        Field(f"{name}/xyz", VECTOR, None),
+        *((Field(f"{name}/pitch", NUMBER, None, unit="length per turn"),) if name == "axis" else ()),
+        *(
+            Field(
+                f"{name}/{path}",
+                LIMIT if path.startswith("limit") else NUMBER,
+                default,
+                old=tuple(f"{name}/{other}" for other in old),
+            )
+            for path, _, default, old in AXIS_NUMBERS
+        ),
+    )
+
+
+#: What a joint of another format has and SKEL has not: our attribute, and the attribute of the record.
+KEPT_NUMBERS = {"gain": "gain", "max_force": "max_force", "armature": "armature"}
+JOINT = Table(
+    "joint",
+    (
+        Field("@type", WORD, "", needed=True),
+        Field("@name", TEXT, ""),
+        Field("@actuator", WORD, "force"),
+        *(Field(f"{KEPT}/@{name}", TEXT) for name in ("name", "assembly", "type", "twin", "loose", "link_of")),
+        Field(f"{KEPT}/@pitch", NUMBER, unit="length per rad"),
+        *(Field(f"{KEPT}/@{name}", NUMBERS) for name in KEPT_NUMBERS),
+        Field("parent", WORD, None, needed=True),
+        Field("child", WORD, None, needed=True),
+        _PLACE,
+        Field(
+            "parent_transformation", SIX, None, unit="as transformation, in the parent; of joints DART does not build"
+        ),
+        Field("axis_order", WORD, None),
+        Field("plane/@type", WORD, None),
+        Field("plane/translation_axis1/xyz", VECTOR, None),
+        Field("plane/translation_axis2/xyz", VECTOR, None),
+        *(field for name in AXES for field in _axis(name)),
+        Field("init_pos", NUMBERS, None, unit="rad or length"),
+        Field("init_vel", NUMBERS, None, unit="rad/s or length/s"),
+    ),
+    frozenset({"dof"}),
+)
+
+#: Attributes of a <dof>'s <position>, <velocity>, <acceleration> and <force>.
+DOF = Table(
+    "dof",
+    (
+        Field("@local_index", NUMBER, None),
+        Field("@name", TEXT, None),
+        *(
+            Field(f"{what}/@{end}", LIMIT, None)
+            for what in ("position", "velocity", "acceleration", "force")
+            for end in ("lower", "upper", "initial")
+        ),
+        *(Field(name, NUMBER, None) for name in ("damping", "friction", "spring_rest_position", "spring_stiffness")),
+    ),
+)
+#: The record's attribute that a <dof>'s value goes to; the others are kept in its ``extra``.
+DOF_NUMBERS = {
+    "position/@lower": "lower",
+    "position/@upper": "upper",
+    "position/@initial": "position",
+    "velocity/@initial": "velocity",
+    "damping": "damping",
+    "friction": "friction",
+    "spring_rest_position": "rest",
+    "spring_stiffness": "stiffness",
+}
+ACTUATORS = frozenset({"force", "passive", "servo", "mimic", "acceleration", "velocity", "locked"})

@@ -1,0 +1,490 @@
+"""Rows of a SKEL document to the records of a mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.kinematics import CLOSES_LOOP
+from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Mechanism, World, identity
+from ...core.record_utils import MIDDLE, UNIT, Shared
+from ...core.transforms import inverse
+from . import to_model_chains as chains
+from .conventions import Unique, pose_of
+from .reader import Placed, Reader
+from .schema import (
+    ACTUATORS,
+    AXES,
+    AXIS_NUMBERS,
+    DOF,
+    DOF_NUMBERS,
+    INACTIVE_JOINT,
+    KEPT,
+    KEPT_NUMBERS,
+    LOOP_JOINT,
+    MARKER,
+    MOMENT,
+    SHAPES,
+    WORLD,
+    Row,
+)
+from .to_model_chains import Ends, wired
+from .to_model_masses import DERIVED, moment_of_shapes
+from .to_model_shapes import shape_of, weighed_shape_of
+
+if TYPE_CHECKING:
+    from .document import Skeleton
+
+MOMENT_NAMES = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
+
+_IS_DERIVED = Shared({DERIVED: True})
+
+
+def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Mechanism:
+    """The mechanism that a document's rows describe. Gives every placed object that is read its id; bodies and joints
+    that are not read are taken off the lists of their skeletons."""
+    result = Mechanism(world=_world(world))
+    paths, body_ids, joint_ids = Unique(), Unique(), Unique()
+    known: set[str] = set()
+    for skeleton in skeletons:
+        placed = skeleton.placed
+        own = placed.row["@name"]
+        if not own:
+            reader.note("warning", "no-name", "a skeleton has no name", placed.element)
+        path = placed.id = paths(own or "skeleton")
+        if own and path != own:
+            reader.note("warning", "repaired-name", f"the second skeleton '{own}' is called '{path}'", placed.element)
+        mobile = placed.row["mobile"] and not placed.row["immobile"]
+        result.assemblies.append(Assembly(path, path, extra={} if mobile else {"mobile": False}))
+        known.add(path)
+        if not skeleton.bodies and not skeleton.joints:
+            continue
+        _name_bodies(skeleton, body_ids, reader)
+        frame = pose_of(placed.row["transformation"])
+        bodies = [_body(item, path, frame, mobile, reader) for item in skeleton.bodies]
+        joints = _joints(skeleton, bodies, joint_ids, reader)
+        bodies, joints = chains.joined(skeleton, bodies, joints)
+        result.bodies += bodies
+        result.joints += joints
+        _resolve_twins(skeleton, bodies, joints)
+        kept = dict.fromkeys(body.assembly for body in bodies if body.assembly not in known)
+        result.assemblies += [Assembly(each, each.rpartition(":")[2]) for each in kept]
+        known.update(kept)
+        result.frames += [frame for item in skeleton.bodies for frame in _frames(item, path)]
+    return result
+
+
+def loose_key(body: str) -> str:
+    """Return what the joint of a body that hangs on nothing is called in a plan."""
+    return f"{body}\nloose"
+
+
+def _world(placed: Placed | None) -> World:
+    row = WORLD.defaults if placed is None else placed.row
+    return World(gravity=np.array(row["physics/gravity"]), time_step=row["physics/time_step"])
+
+
+def _name_bodies(skeleton: Skeleton, ids: Unique, reader: Reader) -> None:
+    """Give bodies their ids. Of two with one name DART reads the first."""
+    seen: set[str] = set()
+    bodies, skeleton.bodies = skeleton.bodies, []
+    for item in bodies:
+        name = item.row["@name"]
+        if name in seen:
+            message = f"a second body '{name}' is not read: names are unique in a skeleton"
+            reader.note("warning", "second-body", message, item.element)
+            continue
+        if not name:
+            reader.note("warning", "no-name", "a body has no name", item.element)
+        seen.add(name)
+        skeleton.bodies.append(item)
+        item.id = ids(f"{skeleton.placed.id}/{name}")
+
+
+def _body(item: Placed, path: str, frame: Array, mobile: bool, reader: Reader) -> Body:
+    row = item.row
+    body = Body(
+        item.id,
+        row[f"{KEPT}/@name"] or row["@name"],
+        pose=frame @ pose_of(row["transformation"]),
+        gravity=row["gravity"],
+        immobile=not mobile,
+        assembly=row[f"{KEPT}/@assembly"] or path,
+        line=item.line,
+    )
+    body.shapes = [shape_of(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
+    touching = [shape for shape in body.shapes if shape.collision]
+    body.collidable = not touching or any(shape.extra.get("collidable", True) for shape in touching)
+    _mass(item, body, reader)
+    return body
+
+
+def _mass(item: Placed, body: Body, reader: Reader) -> None:
+    """Mass, centre and moment: the file's, or what DART makes of what it leaves out."""
+    row = item.row
+    offset = row["inertia/offset"]
+    body.mass, body.com = row["inertia/mass"], np.array(offset) if any(offset) else MIDDLE
+    if not item.has("inertia"):
+        reader.note(
+            "info", "no-inertia", "a body has no <inertia>; DART gives it mass 1 and the unit tensor", item.element
+        )
+        body.inertia, body.extra = UNIT, _IS_DERIVED
+        return
+    turn = None
+    if row.says("inertia/transformation") and not row.says("inertia/offset"):
+        message = "<transformation> in <inertia> is read as the document of the format says; DART itself ignores it"
+        reader.note("warning", "old-spelling", message, item.element)
+        turn = pose_of(row["inertia/transformation"])
+        body.com = turn[:3, 3].copy()
+    if item.has(MOMENT.rstrip("/")):
+        tensor = np.array([[row[MOMENT + name] for name in names] for names in MOMENT_NAMES])
+        body.inertia = tensor if turn is None else turn[:3, :3] @ tensor @ turn[:3, :3].T
+        return
+    solid = [weighed_shape_of(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
+    body.inertia = moment_of_shapes(solid, body.mass, body.com)
+    body.extra = _IS_DERIVED
+    if body.inertia is None:
+        message = "the moment of inertia of a body depends on its mesh, which is read where the moment is needed"
+        reader.note("info", "moment-of-mesh", message, item.element)
+    else:
+        message = (
+            "the file has no moment of inertia; it is computed from the shapes as DART 6.20 does "
+            "(DART 6.13 and older took the first shape alone)"
+        )
+        reader.note("info", "moment-of-shapes", message, item.element)
+
+
+def _joints(skeleton: Skeleton, bodies: list[Body], ids: Unique, reader: Reader) -> list[Joint]:
+    by_name = {item.row["@name"]: body for item, body in zip(skeleton.bodies, bodies, strict=True)}
+    ends = wired(skeleton, reader)
+    joints: list[Joint] = []
+    placed, skeleton.joints = skeleton.joints, []
+    for item in placed:
+        found = ends[id(item)]
+        if item.row[f"{KEPT}/@loose"] is not None and item.row["init_pos"] is None and found.active:
+            # ours: DART wants a joint for a body that hangs on nothing
+            item.id = loose_key(by_name[found.child or ""].id)
+            skeleton.implied.append(item)
+            continue
+        name = item.row["@name"]
+        item.id = ids(f"{skeleton.placed.id}/{name or found.child or 'joint'}")
+        skeleton.joints.append(item)
+        joints.append(_joint(item, found, by_name, skeleton.placed.id, reader))
+    return joints
+
+
+def _joint(item: Placed, ends: Ends, by_name: dict[str, Body], path: str, reader: Reader) -> Joint:
+    row = item.row
+    type_ = type_of(item, reader)
+    dofs = dofs_of(item, type_, reader)
+    parent = by_name[ends.parent] if ends.parent is not None else None
+    child = by_name[ends.child] if ends.child is not None else None
+    own = pose_of(row["transformation"])
+    at_child = child.pose @ own if child is not None else own
+    if row["parent_transformation"] is not None:
+        at_parent = pose_of(row["parent_transformation"])
+    else:
+        at_parent = at_child if parent is None else inverse(parent.pose) @ at_child
+    joint = Joint(
+        item.id,
+        row[f"{KEPT}/@name"] or row["@name"],
+        row[f"{KEPT}/@type"] or type_,
+        parent.id if parent is not None else None,
+        child.id if child is not None else None,
+        at_parent,
+        own,
+        dofs,
+        active=ends.active and item.element.tag != INACTIVE_JOINT,
+        assembly=row[f"{KEPT}/@assembly"] or path,
+        extra={"actuator": row["@actuator"]} if row.says("@actuator") else {},
+        line=item.line,
+    )
+    if item.element.tag == LOOP_JOINT or ends.closes:
+        joint.extra[CLOSES_LOOP] = True
+    if item.element.tag == LOOP_JOINT:
+        reader.note("info", "loop-joint", f"'{joint.name}' closes a loop; DART itself does not build it", item.element)
+    return joint
+
+
+def _resolve_twins(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> None:
+    for records, items in ((bodies, skeleton.bodies), (joints, skeleton.joints)):
+        by_id = {item.id: item for item in items}
+        of_name = {item.row["@name"]: item.id for item in items}
+        for record in records:  # type: ignore[attr-defined]
+            twin = by_id[record.id].row[f"{KEPT}/@twin"]
+            record.twin = of_name.get(twin) if twin is not None else None
+
+
+def _frames(item: Placed, path: str) -> list[Frame]:
+    frames = []
+    for part in item.parts:
+        if part.table is MARKER:
+            pose: Array = identity()
+            pose[:3, 3] = part.row["offset"]
+            frames.append(Frame(part.row["@name"], item.id, pose, path, {"kind": "marker"}))
+    return frames
+
+
+X, Y, Z = (tuple(float(i == k) for k in range(3)) for i in range(3))
+#: What other formats and careless authors write for a joint type.
+ALIASES = {
+    "hinge": "revolute",
+    "continuous": "revolute",
+    "slider": "prismatic",
+    "fixed": "weld",
+    "spherical": "ball",
+    "floating": "free",
+    "eulerxyz": "euler",
+    "universal_joint": "universal",
+}
+#: Types, and how many coordinates each has.
+SIZES = {
+    "weld": 0, "revolute": 1, "prismatic": 1, "screw": 1, "universal": 2, "translational2d": 2, "ball": 3, "euler": 3,
+    "translational": 3, "planar": 3, "free": 6,
+}  # fmt: skip
+#: The two axes of translation of a plane; the turn is about their cross product.
+PLANES = {"xy": (X, Y), "yz": (Y, Z), "zx": (Z, X)}
+_EULER = {"xyz": (X, Y, Z), "zyx": (Z, Y, X)}
+_NAMES = {
+    "universal": ("_1", "_2"),
+    "ball": ("_x", "_y", "_z"),
+    "translational": ("_x", "_y", "_z"),
+    "free": ("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z"),
+}
+_BLOCKS = {"ball", "free"}
+#: Of each axis the paths of its numbers, with the attributes that they are; and of what another format had.
+_OF_AXIS = [[(f"{axis}/{path}", attribute) for path, attribute, _, _ in AXIS_NUMBERS] for axis in AXES]
+_KEPT = {f"{KEPT}/@{name}": attribute for name, attribute in KEPT_NUMBERS.items()}
+_NEVER_BUILT = {"screw", "translational2d"}
+
+
+def type_of(placed: Placed, reader: Reader) -> str:
+    """The joint's type in SKEL's words; an unknown one is a weld, which keeps its bodies together."""
+    own = placed.row["@type"]
+    if own in SIZES:
+        if own in _NEVER_BUILT:
+            message = f"DART reads a {own} joint and stops where it should build {placed.label}"
+            reader.note("warning", "not-in-dart", message, placed.element)
+        return own
+    low = own.strip().lower().replace("-", "_")
+    found = low if low in SIZES else ALIASES.get(low, "weld")
+    message = f"'{own}' is no joint type of DART's, which stops there; {placed.label} is read as {found}"
+    reader.note("warning", "unknown-joint-type", message, placed.element)
+    return found
+
+
+def dofs_of(placed: Placed, type_: str, reader: Reader) -> list[Dof]:
+    """The degrees of freedom of a joint, with their limits, springs, dampers and initial positions."""
+    row = placed.row
+    kinds = _kinds(placed, type_, reader)
+    size = SIZES[type_]
+    if not kinds:
+        return []
+    numbers = [_numbers(placed, type_, index, reader) for index in range(size)]
+    for path, attribute in (("init_pos", "position"), ("init_vel", "velocity")):
+        given = row[path]
+        if given is not None:
+            for dof, value in zip(numbers, reader.counted(given, size, path, placed.places()[path]), strict=True):
+                setattr(dof, attribute, value)
+    _apply_dof_elements(placed, numbers, reader)
+    _apply_kept(row, numbers)
+    for dof in numbers:
+        if dof.lower is not None and dof.upper is not None and dof.lower > dof.upper:
+            reader.note(
+                "warning", "crossed-limits", f"{placed.label}: a lower limit is above its upper one", placed.element
+            )
+    if type_ in _BLOCKS:
+        return [_block(row, type_, numbers)]
+    for dof, (kind, axis) in zip(numbers, kinds, strict=True):
+        dof.kind, dof.axis = kind, np.array(axis, dtype=np.float64)
+        if kind == "screw":
+            dof.pitch = (row["axis/pitch"] or 0.0) / (2.0 * math.pi)
+        elif kind == "rotation" and row[f"{KEPT}/@pitch"]:
+            dof.kind, dof.pitch = "screw", row[f"{KEPT}/@pitch"]
+    return numbers
+
+
+def plane_axes(row: Row) -> tuple[tuple[float, ...], ...] | None:
+    """The two axes of translation of a planar joint's row: unit vectors at a right angle; None for what is no plane."""
+    type_ = row["plane/@type"]
+    if type_ in PLANES:
+        return PLANES[type_]
+    first, second = (row[f"plane/translation_axis{number}/xyz"] for number in (1, 2))
+    if type_ != "arbitrary" or first is None or second is None:
+        return None
+    a = _unit(first)
+    if a is None:
+        return None
+    along = sum(x * y for x, y in zip(a, second, strict=True))
+    across = _unit([y - x * along for x, y in zip(a, second, strict=True)])
+    return (a, across) if across is not None else None
+
+
+def _kinds(placed: Placed, type_: str, reader: Reader) -> list[tuple]:
+    """Kind and axis of every coordinate; one block for a ball and a free joint, nothing for what does not move."""
+    row = placed.row
+    if type_ in _BLOCKS:
+        return [(type_, Z)]
+    if type_ in ("revolute", "prismatic", "screw"):
+        axis = _axis(placed, "axis", Z, reader)
+        kind = {"revolute": "rotation", "prismatic": "translation", "screw": "screw"}[type_]
+        return [(kind, axis)] if axis is not None else []
+    if type_ == "universal":
+        pair = [_axis(placed, name, default, reader) for name, default in (("axis", X), ("axis2", Y))]
+        return [("rotation", axis) for axis in pair if axis is not None] if None not in pair else []
+    if type_ == "euler":
+        order = row["axis_order"]
+        if order not in _EULER:
+            said = f"the axis order '{order}'" if order else "no axis order"
+            found = order.lower() if order and order.lower() in _EULER else "xyz"
+            message = f"an euler joint has {said}; {found} is taken, as DART knows xyz and zyx"
+            reader.note("warning", "unknown-axis-order", message, placed.element)
+            order = found
+        return [("rotation", axis) for axis in _EULER[order]]
+    if type_ == "translational":
+        return [("translation", axis) for axis in (X, Y, Z)]
+    if type_ in ("planar", "translational2d"):
+        plane = plane_axes(row)
+        if plane is None:
+            reader.note(
+                "warning", "unknown-plane", f"a {type_} joint has no plane that is known; xy is taken", placed.element
+            )
+            plane = PLANES["xy"]
+        turn = [("rotation", tuple(np.cross(plane[0], plane[1])))] if type_ == "planar" else []
+        return [*(("translation", axis) for axis in plane), *turn]
+    return []
+
+
+def _axis(placed: Placed, name: str, default: tuple[float, ...], reader: Reader) -> tuple[float, ...] | None:
+    """A joint's axis made a unit vector; None for a zero one, about which nothing moves."""
+    given = placed.row[f"{name}/xyz"]
+    if given is None:
+        message = f"a joint of type {placed.row['@type']} has no <{name}> with <xyz>; {default[0]:g} {default[1]:g} "
+        reader.note("warning", "default-used", f"{message}{default[2]:g} is taken", placed.element)
+        return default
+    unit = _unit(given)
+    if unit is None:
+        reader.note("warning", "zero-axis", f"{placed.label} has the axis 0 0 0 and does not move", placed.element)
+        return None
+    if placed.row["@type"] == "universal" and abs(np.linalg.norm(given) - 1.0) > 1e-6:
+        message = "an axis of a universal joint is no unit vector, which DART does not mend; its direction is taken"
+        reader.note("warning", "long-axis", message, placed.element)
+    return unit
+
+
+def _numbers(placed: Placed, type_: str, index: int, reader: Reader) -> Dof:
+    """A coordinate with what its axis element says. DART reads none for the blocks and none behind the third."""
+    row = placed.row
+    dof = Dof("rotation", name=coordinate_name(placed.row, type_, index), actuator=_actuator(placed, reader))
+    if index >= len(AXES):
+        return dof
+    if type_ in _BLOCKS:
+        if any(placed.has(f"{AXES[index]}/{part}") for part in ("dynamics", "limit", "damping")):
+            message = f"the <{AXES[index]}> of a {type_} joint is not read; its numbers belong in <dof>"
+            reader.note("info", "ignored-element", message, placed.element)
+        return dof
+    for path, attribute in _OF_AXIS[index]:
+        value = row[path]
+        if attribute in ("lower", "upper"):
+            value = None if math.isinf(value) else value
+        setattr(dof, attribute, value)
+    return dof
+
+
+def coordinate_name(row: Row, type_: str, index: int) -> str:
+    """A coordinate's name as DART gives it (but for the turn of a plane, which DART calls ``default``)."""
+    name = row["@name"]
+    if SIZES[type_] == 1:
+        return name
+    if type_ == "euler":
+        order = row.get("axis_order")
+        return f"{name}_{(order if order in _EULER else 'xyz')[index]}"
+    if type_ in ("planar", "translational2d"):
+        plane = row.get("plane/@type")
+        plane = plane if plane in PLANES or plane == "arbitrary" else "xy"
+        ends = "12" if plane == "arbitrary" else plane
+        return f"{name}_{ends[index]}" if index < 2 else f"{name}_turn"
+    return name + _NAMES[type_][index]
+
+
+def _actuator(placed: Placed, reader: Reader) -> str:
+    given = placed.row["@actuator"]
+    if given in ACTUATORS:
+        return given
+    if given != "torque":
+        reader.note(
+            "warning", "unknown-actuator", f"'{given}' is no actuator of DART's; force is taken", placed.element
+        )
+    return "force"
+
+
+def _apply_dof_elements(placed: Placed, numbers: list[Dof], reader: Reader) -> None:
+    """What <dof> elements say comes last and wins."""
+    for part in placed.parts:
+        index = 0 if part.row["@local_index"] is None and len(numbers) == 1 else part.row["@local_index"]
+        if index is None or not 0 <= int(index) < len(numbers):
+            has = f"a <dof> of {placed.label} has {'no' if index is None else 'the'} local_index"
+            reader.note(
+                "warning", "unknown-dof", f"{has}{'' if index is None else f' {index:g}'}; it is not read", part.element
+            )
+            continue
+        dof = numbers[int(index)]
+        if part.row["@name"]:
+            dof.name = part.row["@name"]
+        for item in DOF:
+            value = part.row[item.path]
+            if value is None or item.path.startswith("@"):
+                continue
+            attribute = DOF_NUMBERS.get(item.path)
+            if attribute is None:
+                dof.extra[item.path] = value
+            else:
+                endless = attribute in ("lower", "upper") and math.isinf(value)
+                setattr(dof, attribute, None if endless else value)
+        bounds = [abs(dof.extra[f"force/@{end}"]) for end in ("lower", "upper") if f"force/@{end}" in dof.extra]
+        if bounds and not any(map(math.isinf, bounds)):
+            dof.max_force = max(bounds)
+
+
+def _apply_kept(row: Row, numbers: list[Dof]) -> None:
+    """What another format had of each coordinate."""
+    for path in row:  # what the document says: mostly none of it
+        if path in _KEPT:
+            for dof, value in zip(numbers, row[path] or (), strict=False):
+                setattr(dof, _KEPT[path], value)
+
+
+def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
+    """A ball or a free block of three or six coordinates."""
+    first = numbers[0]
+    block = Dof(type_, name=row["@name"])  # type: ignore[arg-type]
+    block.actuator, block.gain, block.max_force, block.armature = (
+        first.actuator, first.gain, first.max_force, first.armature,
+    )  # fmt: skip
+    for attribute, own in (("start", "position"), ("start_rates", "velocity")):
+        values = tuple(float(getattr(dof, own)) for dof in numbers)
+        setattr(block, attribute, values if any(values) else ())
+    plain = Dof("rotation")
+    parts = [
+        replace(dof, kind="rotation" if i < 3 else "translation", position=0.0, velocity=0.0)
+        for i, dof in enumerate(numbers)
+    ]
+    for i, part in enumerate(parts):
+        part.axis = np.eye(3)[i % 3]
+    for i, part in enumerate(parts):
+        part.name = "" if part.name == coordinate_name(row, type_, i) else part.name
+    told = ("name", "lower", "upper", "damping", "friction", "stiffness", "rest", "extra")
+    if any(getattr(part, name) != getattr(plain, name) for part in parts for name in told):
+        block.parts = parts
+    return block
+
+
+def _unit(vector: Sequence[float]) -> tuple[float, ...] | None:
+    length = math.sqrt(sum(x * x for x in vector))
+    if math.isinf(length):  # the squares are beyond all numbers
+        length = math.hypot(*vector)
+    return tuple(x / length for x in vector) if length > 1e-12 else None

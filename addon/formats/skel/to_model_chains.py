@@ -1,0 +1,208 @@
+"""Joints that SKEL can only hold as several, with bodies of no weight between them: taken together again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...core.model import Array, Body, Dof, Joint
+from ...core.transforms import inverse
+from .reader import Placed, Reader
+from .schema import INACTIVE_JOINT, KEPT, LOOP_JOINT
+
+if TYPE_CHECKING:
+    from .document import Skeleton
+
+LINK_OF = f"{KEPT}/@link_of"
+
+
+def joined(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> tuple[list[Body], list[Joint]]:
+    """Bodies and joints with every chain that we wrote made one joint again. The placed objects of a chain get keys
+    of their own, by which the writer finds them. A chain that was taken apart by hand stays as it is."""
+    of_body = {item.id: item for item in skeleton.bodies}
+    of_joint = {item.id: item for item in skeleton.joints}
+    links = {body.id for body in bodies if of_body[body.id].row[LINK_OF] is not None}
+    if not links:
+        return bodies, joints
+    carrying = {joint.child: joint for joint in joints if joint.active}
+    below: dict[str | None, list[Joint]] = {}
+    for joint in joints:
+        below.setdefault(joint.parent, []).append(joint)
+    gone_bodies: set[str | None] = set()
+    gone_joints: set[str] = set()
+    made: dict[str, Joint] = {}
+    for last in joints:
+        chain = _chain(last, links, carrying, below)
+        whole = _whole(chain, of_joint[last.id]) if chain else None
+        if whole is None:
+            continue
+        made[last.id] = whole
+        for number, piece in enumerate(chain[:-1]):
+            gone_bodies.add(piece.child)
+            gone_joints.add(piece.id)
+            of_joint[piece.id].id = piece_key(last.id, number)
+            if piece.child is not None:
+                of_body[piece.child].id = link_key(last.id, number)
+    bodies = [body for body in bodies if body.id not in gone_bodies]
+    joints = [made.get(joint.id, joint) for joint in joints if joint.id not in gone_joints]
+    return bodies, joints
+
+
+def piece_key(joint: str, number: int) -> str:
+    """Return what the joint of a chain is called in a plan; its last one has the id of the joint itself."""
+    return f"{joint}\n{number}"
+
+
+def link_key(joint: str, number: int) -> str:
+    """Return what the body between two joints of a chain is called in a plan."""
+    return f"{joint}\n{number} body"
+
+
+def _chain(
+    last: Joint, links: set[str], carrying: dict[str | None, Joint], below: dict[str | None, list[Joint]]
+) -> list[Joint]:
+    """The joints from the last real body to the next, first to last; empty where it is not our chain."""
+    chain = [last] if last.active and last.child not in links else []
+    while chain and chain[-1].parent in links:
+        if len(below[chain[-1].parent]) != 1 or chain[-1].parent not in carrying or len(chain) > len(links):
+            return []
+        chain.append(carrying[chain[-1].parent])
+    return chain[::-1] if len(chain) > 1 else []
+
+
+def _whole(chain: list[Joint], placed: Placed) -> Joint | None:
+    """A chain as one joint; None where its links were moved, so that it is none any more."""
+    last = chain[-1]
+    turn: Array = np.eye(4)
+    dofs: list[Dof] = []
+    for number, piece in enumerate(chain):
+        if number:
+            turn = turn @ inverse(chain[number - 1].frame_child) @ piece.frame_parent
+        if np.abs(turn[:3, 3]).max() > 1e-9:
+            return None
+        block = any(dof.kind in ("ball", "free") for dof in piece.dofs)
+        if block and np.abs(turn - np.eye(4)).max() > 1e-9:
+            return None
+        dofs += [replace(dof, axis=turn[:3, :3] @ dof.axis) for dof in piece.dofs]
+    row = placed.row
+    return replace(
+        last,
+        type=row[f"{KEPT}/@type"] or last.type,
+        parent=chain[0].parent,
+        frame_parent=chain[0].frame_parent,
+        frame_child=last.frame_child @ inverse(turn),
+        dofs=dofs,
+    )
+
+
+if TYPE_CHECKING:
+    from .document import Skeleton
+
+WORLD_NAME = "world"
+
+
+@dataclass
+class Ends:
+    """The names of a joint's bodies, None for the world or for what is not there, whether it joins them, and whether it
+    closes a ring that DART could not read."""
+
+    parent: str | None
+    child: str | None
+    active: bool
+    closes: bool = False
+
+
+def wired(skeleton: Skeleton, reader: Reader) -> dict[int, Ends]:
+    """The ends of every joint of a skeleton, by the identity of its placed object. Reports what is amiss."""
+    names = {item.row["@name"] for item in skeleton.bodies}
+    ends: dict[int, Ends] = {}
+    carried: dict[str, str | None] = {}
+    carrier: dict[str, Ends] = {}
+    for item in skeleton.joints:
+        found = ends[id(item)] = _ends(item, names, reader)
+        if item.element.tag in (LOOP_JOINT, INACTIVE_JOINT) or not found.active or found.child is None:
+            continue
+        if found.child in carried:
+            message = f"{item.label} joins '{found.child}', which another joint carries already"
+            what = f"{message}; DART drops it, and here it is inactive"
+            reader.note("warning", "second-joint", what, item.element)
+            found.active = False
+        else:
+            carried[found.child] = found.parent
+            carrier[found.child] = found
+    _tell_loose(skeleton, carried, reader)
+    for ring in _rings(carried):
+        carrier[ring[0]].closes = True
+        of = next(item for item in skeleton.bodies if item.row["@name"] == ring[0])
+        names_of_ring = ", ".join(repr(each) for each in ring)
+        message = f"the joints of {names_of_ring} carry each other in a ring, which DART cannot read"
+        message += f"; that of {ring[0]!r} closes it as a loop"
+        reader.note("warning", "joint-cycle", message, of.element)
+    return ends
+
+
+def _ends(item: Placed, names: set[str], reader: Reader) -> Ends:
+    parent, child = (_end(item, end, names, reader) for end in ("parent", "child"))
+    world = item.row["parent"] is None or item.row["parent"] == WORLD_NAME
+    active = child is not None and (parent is not None or world)
+    if active and parent == child:
+        reader.note(
+            "warning", "inactive-joint", f"{item.label} joins nothing: both its ends are '{child}'", item.element
+        )
+        active = False
+    return Ends(parent, child, active)
+
+
+def _end(item: Placed, end: str, names: set[str], reader: Reader) -> str | None:
+    given = item.row[end]
+    told = next(item.element.iterchildren(end), None)
+    text = None if told is None else told.text
+    if text in names:
+        given = text
+    if given in names:
+        if text != given:
+            message = f"there is white space around the {end} '{given}' of {item.label}; DART does not find it"
+            reader.note("warning", "repaired-reference", message, item.element)
+        return given
+    if given is None or (end == "parent" and given == WORLD_NAME):
+        return None
+    message = (
+        f"the {end} of {item.label} is '{given}', and no body of the skeleton has this name; the joint is inactive"
+    )
+    reader.note("warning", "dangling-reference", message, item.element)
+    return None
+
+
+def _tell_loose(skeleton: Skeleton, carried: dict[str, str | None], reader: Reader) -> None:
+    """Report bodies that no joint carries."""
+    carriers = set(carried.values())
+    for item in skeleton.bodies:
+        name = item.row["@name"]
+        if name in carried:
+            continue
+        if name in carriers:
+            message = f"{item.label} hangs on nothing; it is free, as if by a free joint of DART's"
+            reader.note("info", "loose-body", message, item.element)
+        else:
+            message = f"no joint carries {item.label}; it stands free where it was put (DART stops here)"
+            reader.note("warning", "orphan-body", message, item.element)
+
+
+def _rings(carried: dict[str, str | None]) -> list[list[str]]:
+    """Bodies whose joints carry each other, round by round."""
+    rings: list[list[str]] = []
+    safe: set[str | None] = {None}
+    for name in carried:
+        way: dict[str, None] = {}
+        here: str | None = name
+        while here is not None and here not in safe and here not in way and here in carried:
+            way[here] = None
+            here = carried[here]
+        if here in way:
+            order = list(way)
+            rings.append(order[order.index(here) :])
+        safe.update(way)
+        safe.add(here)
+    return rings

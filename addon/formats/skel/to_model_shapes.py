@@ -1,0 +1,157 @@
+"""Shapes of a SKEL document: from their rows to the model's records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from lxml import etree
+
+from ...core.model import Array, Shape, identity
+from ..document.schema import Given
+from .conventions import along_z, pose_of
+from .reader import Placed, Reader
+from .schema import BALL, COLLISION, GEOMETRIES, GEOMETRY_FIELDS, KEPT, SHAPES, SOFT, VISUAL, Row
+
+#: Noted in the ``extra`` of a hemisphere that the document itself has, though DART knows none: it may stay.
+IN_FILE = "hemisphere_in_file"
+#: How the model calls what DART calls by another name.
+_LENGTHS = {"radius": "radius", "height": "length", "base_width": "x", "base_depth": "y"}
+_THREE = {"box": "size", "ellipsoid": "size", "mesh": "scale"}
+
+
+def _paths(type_: str, names: Iterable[str]) -> dict[str, str]:
+    """The paths of the fields of these names that a geometry has."""
+    there = {field.path for field in GEOMETRY_FIELDS[type_]}
+    return {name: path for name in names if (path := f"geometry/{type_}/{name}") in there}
+
+
+#: Of each geometry, the paths of its lengths by the model's names, and of all sizes that are above zero.
+_LENGTHS_OF = {type_: {_LENGTHS[name]: path for name, path in _paths(type_, _LENGTHS).items()} for type_ in GEOMETRIES}
+_MENDED = {type_: tuple(_paths(type_, ("size", *_LENGTHS)).values()) for type_ in GEOMETRIES}
+
+
+def place_shape(element: etree._Element, reader: Reader) -> Placed:
+    """A shape's row. ``type`` in it names its geometry, ``None`` where it has none that is known; ``spheres`` the balls
+    of a multi-sphere, each (radius, x, y, z)."""
+    table = SHAPES[element.tag]
+    type_ = geometry_of(element)
+    group = f"geometry/{type_}"
+    placed = reader.place(element, table, group)
+    row = placed.row
+    row["type"] = type_
+    if type_ is None:
+        what = "has no geometry that is known; it is invisible"
+        reader.note("warning", "unknown-shape", f"<{element.tag}> {what}", element)
+        return placed
+    row["as_dart"] = {}
+    for path in _MENDED[type_]:
+        _mend_size(path, row, reader, element)
+    if type_ == "multi_sphere":
+        balls = [reader.place(ball, BALL).row for ball in element.find("geometry/multi_sphere").findall("sphere")]
+        row["spheres"] = tuple((abs(ball["radius"]), *ball["position"]) for ball in balls)
+        if not balls:
+            reader.note("warning", "unknown-shape", "<multi_sphere> holds no sphere", element)
+    if type_ == "plane" and not any(row["geometry/plane/normal"]):
+        reader.note("warning", "zero-axis", "the normal of a plane is 0 0 0; 0 0 1 is taken", element)
+        row["geometry/plane/normal"] = (0.0, 0.0, 1.0)
+    if type_ == "hemisphere":
+        reader.note("warning", "not-in-dart", "DART knows no hemisphere and stops at this file", element)
+    if table is SOFT and type_ == "box" and row["geometry/box/frags"] is None:
+        reader.note("warning", "missing-frags", "a soft box has no <frags>; DART 6.20 refuses the file", element)
+    color = row.get("color")
+    if color is not None and len(color) not in (3, 4):
+        reader.note("warning", "wrong-count", f"a colour has {len(color)} numbers, not 3 or 4; it is left out", element)
+    return placed
+
+
+def geometry_of(element: etree._Element) -> str | None:
+    """The kind of a shape: the first that it has, in the order in which DART looks."""
+    geometry = next((child for child in element if child.tag == "geometry"), ())
+    there = {child.tag for child in geometry}
+    return next((type_ for type_ in GEOMETRIES if type_ in there), None)
+
+
+def shape_of(row: Row, table_tag: str) -> Shape:
+    """The shape of a row. ``extra`` keeps what nothing else holds."""
+    soft = table_tag == SOFT.tag
+    visual, collision = soft or table_tag == VISUAL.tag, soft or table_tag == COLLISION.tag
+    type_ = row["type"]
+    if type_ is None:
+        return Shape("none", visual=visual, collision=collision)
+    shape = Shape(
+        type_, _size(type_, row), shape_pose(row, soft), visual, collision, _color(row.get("color")), soft=soft
+    )
+    if type_ == "mesh":
+        shape.mesh = row["geometry/mesh/file_name"]
+    if type_ == "multi_sphere":
+        shape.spheres = [*row["spheres"]]
+    if type_ == "hemisphere":
+        shape.extra[IN_FILE] = True
+    if row.get("collidable") is False:
+        shape.extra["collidable"] = False
+    if row.get(f"{KEPT}/@type") in ("hemisphere",) and type_ == "sphere":
+        shape.type = "hemisphere"
+    if soft:
+        softness = {item.path: row[item.path] for item in SOFT if _is_softness(item.path, type_)}
+        shape.extra["soft"] = {path: value for path, value in softness.items() if value is not None}
+    return shape
+
+
+def weighed_shape_of(row: Given, table_tag: str) -> Shape:
+    """The shape as DART weighs it: with the sizes that it takes for those it refuses, a plane where its frame is."""
+    shape = shape_of({**row.whole(), **row["as_dart"]} if row.get("as_dart") else row, table_tag)
+    if shape.type == "plane":
+        shape.pose = pose_of(row["transformation"])
+    return shape
+
+
+def shape_pose(row: Row, soft: bool) -> Array:
+    """A shape's pose in its body. DART turns no soft shape but a box."""
+    outer = identity() if soft and row["type"] != "box" else pose_of(row["transformation"])
+    return outer @ inner_pose(row) if row["type"] == "plane" else outer
+
+
+def inner_pose(row: Row) -> Array:
+    """A plane's own pose within its shape, from its normal and offset; the identity for all else."""
+    if row["type"] != "plane":
+        return identity()
+    normal = np.array(row["geometry/plane/normal"])
+    normal = normal / np.linalg.norm(normal)
+    offset, point = row["geometry/plane/offset"], row["geometry/plane/point"]
+    if offset is None:
+        offset = float(normal @ point) if point is not None else 0.0
+    return along_z(normal, offset)
+
+
+def _is_softness(path: str, type_: str) -> bool:
+    name = path.rpartition("/")[2]
+    if path.startswith("geometry/"):
+        return path.startswith(f"geometry/{type_}/") and (name == "frags" or name.startswith("num_"))
+    return path != "transformation"
+
+
+def _size(type_: str, row: Row) -> dict[str, float]:
+    size = {key: row[path] for key, path in _LENGTHS_OF[type_].items()}
+    if type_ in _THREE:
+        size |= dict(zip("xyz", row[f"geometry/{type_}/{_THREE[type_]}"], strict=True))
+    return size if type_ != "multi_sphere" else {}
+
+
+def _color(color: tuple[float, ...] | None) -> tuple[float, float, float, float] | None:
+    if color is None or len(color) not in (3, 4):
+        return None
+    return (color[0], color[1], color[2], color[3] if len(color) == 4 else 1.0)
+
+
+def _mend_size(path: str, row: Row, reader: Reader, element: etree._Element) -> None:
+    """Take the amount of a length below zero. DART refuses what is not above it and goes on with its default of 1,
+    which ``as_dart`` in the row notes for the mass that DART gives the body."""
+    value = row[path]
+    numbers = value if isinstance(value, tuple) else (value,)
+    if min(numbers) > 0.0:
+        return
+    row[path] = tuple(abs(number) for number in value) if isinstance(value, tuple) else abs(value)
+    row["as_dart"][path] = (1.0, 1.0, 1.0) if isinstance(value, tuple) else 1.0
+    what = "negative; its amount is drawn" if any(number < 0.0 for number in numbers) else "0"
+    reader.note("warning", "refused-size", f"{path} is {what}, where DART goes on with 1", element)

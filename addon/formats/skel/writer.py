@@ -1,0 +1,521 @@
+"""A mechanism written into the document it was read from: what was edited changes there, and nothing else.
+
+Both the mechanism as it was read and as it is now are planned; only where the two plans differ is the text touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from ...core.model import Array, Mechanism
+from ...core.report import Report
+from ...core.transforms import inverse
+from ..document.cache import prepared
+from ..text.xml_editor import Edits, edits_of
+from ..text.xml_reader import escape, escape_attribute
+from .conventions import pose_of
+from .document import Document, Skeleton
+from .from_model import Plan
+from .from_model_rows import COORDINATE, PlannedBody, PlannedJoint, Standing, Standings, same_value
+from .markup import (
+    AXIS_PATH,
+    BLOCKS,
+    DOF_PATH,
+    INDENT,
+    INITIAL,
+    Node,
+    body_node,
+    initial_row,
+    joint_node,
+    shape_node,
+    skeleton_node,
+    spelt,
+    written,
+)
+from .reader import Placed
+from .schema import AXES, DOF, MARKER, MOMENT, SHAPES, SIX, Row, spell_number, spell_numbers
+from .to_model import coordinate_name
+from .to_model_shapes import inner_pose
+
+_MASS = ("inertia/mass", "inertia/offset")
+
+
+class Unpatchable(Exception):
+    """What was edited does not fit into the document; the message says why."""
+
+
+def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+    """The text of the document that a mechanism was read from, with the mechanism's edits. Unpatchable where they need
+    another document."""
+    return _Patch(document, mechanism, report).text()
+
+
+class _Patch:
+    def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
+        self.document, self.report = document, report
+        self.changes = Changes()
+        self.counts = {"changed": 0, "added": 0, "deleted": 0}
+        self.bodies = {item.id: item for skeleton in document.skeletons for item in skeleton.bodies}
+        self.joints = {
+            item.id: item for skeleton in document.skeletons for item in (*skeleton.joints, *skeleton.implied)
+        }
+        self.home = {item.id: skeleton for skeleton in document.skeletons for item in skeleton.bodies}
+        self.before, known = prepared(document, "plan", self._planned)
+        said = Report()
+        self.now = Plan.of(mechanism, said, self._standing(mechanism), self.before)
+        report.entries += [entry for entry in said.entries if (entry.code, entry.message) not in known]
+        self.gone: set[str] = set()
+        self.scattered = False
+        self.homes = {id(plan): self._homes(plan) for plan in (self.before, self.now)}
+
+    def _planned(self) -> tuple[Plan, set[tuple[str, str]]]:
+        """The plan of the document as it is, and what there is to say of it."""
+        quiet, mechanism = Report(), self.document.mechanism
+        plan = Plan.of(mechanism, quiet, self._standing(mechanism))
+        return plan, {(entry.code, entry.message) for entry in quiet.entries}
+
+    def text(self) -> str:
+        """The document's text with every edit made; the very text where there is none."""
+        self._world()
+        self._skeletons()
+        self._bodies()
+        self._joints()
+        if not self.changes:
+            self.report.info("document-kept", "nothing was edited; the document is written as it was read")
+            return self.document.text
+        if self.scattered:
+            raise Unpatchable("a joint joins bodies of two of its skeletons")
+        said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
+        self.report.info("document-patched", f"objects in the document: {said}; all else is written as it was read")
+        return self.changes.made(edits_of(self.document))
+
+    def _standing(self, mechanism: Mechanism) -> Standings:
+        """Return how the objects of the document are called in it, but for those that were given another name."""
+        read, found = self.document.mechanism, Standings()
+        names = {body.id: body.name for body in read.bodies}
+        for body in mechanism.bodies:
+            if body.id in self.bodies and body.id in names:
+                own = self.bodies[body.id].row["@name"]
+                found.bodies[body.id] = Standing(own if body.name == names[body.id] else None)
+        names = {joint.id: joint.name for joint in read.joints}
+        for joint in mechanism.joints:
+            if joint.id in self.joints and joint.id in names:
+                row = self.joints[joint.id].row
+                found.joints[joint.id] = Standing(row["@name"] if joint.name == names[joint.id] else None, row["@type"])
+        return found
+
+    def _world(self) -> None:
+        placed, old, new = self.document.world, self.before.world, self.now.world
+        if placed is not None:
+            self._count("changed", self._fields(placed, old, new))
+        elif not _alike(old, new):
+            self.report.warn("dropped-world", "the file has no <world>; gravity and time step are not written")
+
+    def _skeletons(self) -> None:
+        for key, row in self.now.skeletons.items():
+            home = self._home(key, self.now)
+            if home is None:
+                self._count("added", True)
+                self.changes.add(self.document.holder, skeleton_node(self.now, key))
+            elif key in self.before.skeletons and not _alike(self.before.skeletons[key], row):
+                if home.placed.row.says("immobile"):
+                    self.changes.set(home.placed, "immobile", None)
+                self._count("changed", self._fields(home.placed, self.before.skeletons[key], row))
+        standing = [self._home(key, self.now) for key in self.now.skeletons]
+        for key in self.before.skeletons.keys() - self.now.skeletons.keys():
+            home = self._home(key, self.before)
+            if home is not None and all(other is not home for other in standing):
+                self.gone.add(key)
+                self._count("deleted", True)
+                self.changes.delete(home.placed.element)
+
+    def _homes(self, plan: Plan) -> dict[str, Skeleton | None]:
+        """The document's skeleton that each planned one stands in; None for a new one. Notes one that is in several."""
+        found: dict[str, dict[int, Skeleton]] = {key: {} for key in plan.skeletons}
+        for id_, body in plan.bodies.items():
+            if id_ in self.home:
+                found[body.skeleton][id(self.home[id_])] = self.home[id_]
+        by_id = {skeleton.placed.id: skeleton for skeleton in self.document.skeletons}
+        self.scattered = any(len(several) > 1 for several in found.values())
+        return {key: next(iter(several.values()), by_id.get(key)) for key, several in found.items()}
+
+    def _home(self, key: str, plan: Plan) -> Skeleton | None:
+        return self.homes[id(plan)][key]
+
+    def _bodies(self) -> None:
+        for id_, body in self.now.bodies.items():
+            home = self._home(body.skeleton, self.now)
+            if home is None:
+                continue  # written with its skeleton
+            if id_ not in self.before.bodies:
+                self._count("added", True)
+                after = home.bodies[-1].element if home.bodies else None
+                self.changes.add(home.placed.element, body_node(body, _frame(home)), after)
+            elif id_ in self.bodies:
+                self._body(self.bodies[id_], home, self.before.bodies[id_], body)
+            elif not _alike(self.before.bodies[id_].row, body.row):
+                raise Unpatchable("what it holds as a chain of joints was changed")
+        self._delete_lost(self.bodies, self.before.bodies, self.now.bodies)
+
+    def _body(self, item: Placed, home: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
+        if old is new:
+            return
+        was, row = dict(old.row), dict(new.row)
+        if not same_value(was["transformation"], row["transformation"]):
+            row["transformation"] = inverse(_frame(home)) @ row["transformation"]
+        self._mass(item, was, row)
+        altered = self._fields(item, was, row)
+        altered |= shapes_patched(self.changes, item, old.shapes, new.shapes)
+        altered |= markers_patched(self.changes, item, old.markers, new.markers)
+        self._count("changed", altered)
+
+    def _mass(self, item: Placed, old: Row, new: Row) -> None:
+        """Choose which numbers of the mass are to be written. A tensor that the document leaves to be derived stays so
+        while nobody states another; a body without any <inertia> gets a whole one."""
+        tensor = [path for path in new if path.startswith(MOMENT)]
+        is_derived = new["stated"] is None and not item.has(MOMENT.rstrip("/"))
+        if is_derived or same_value(old["stated"], new["stated"]):
+            new |= {path: old[path] for path in tensor}
+            mass_altered = not all(same_value(old[path], new[path]) for path in _MASS)
+            if item.has("inertia") or not mass_altered:
+                return
+        if not item.has(MOMENT.rstrip("/")) or item.row.says("inertia/transformation"):
+            # all of them, also those that are the same; a differing old value makes them differ
+            old |= dict.fromkeys((*tensor, *(path for path in _MASS if not item.row.says(path))))
+        if item.row.says("inertia/transformation"):
+            self.changes.set(item, "inertia/transformation", None)
+
+    def _joints(self) -> None:
+        for id_, joint in self.now.joints.items():
+            home = self._home(joint.skeleton, self.now)
+            if home is None:
+                continue
+            if id_ not in self.before.joints:
+                self._count("added", True)
+                after = home.joints[-1].element if home.joints else None
+                self.changes.add(home.placed.element, joint_node(joint), after)
+            elif id_ in self.joints:
+                self._joint(self.joints[id_], self.before.joints[id_], joint)
+            elif not _alike(self.before.joints[id_].row, joint.row):
+                raise Unpatchable("what it holds as a chain of joints was changed")
+        self._delete_lost(self.joints, self.before.joints, self.now.joints)
+
+    def _joint(self, item: Placed, old: PlannedJoint, new: PlannedJoint) -> None:
+        kinds = [(joint.tag, joint.row["@type"], len(joint.coordinates)) for joint in (old, new)]
+        if kinds[0] != kinds[1]:
+            self._count("changed", True)
+            self.changes.replace(item.element, joint_node(new))
+            return
+        altered = self._fields(item, old.row, new.row)
+        altered |= coordinates_patched(self.changes, item, old, new)
+        self._count("changed", altered)
+
+    def _delete_lost(self, placed: Mapping[str, Placed], before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+        for id_, item in before.items():
+            if id_ not in now and id_ in placed and item.skeleton not in self.gone:
+                self._count("deleted", True)
+                self.changes.delete(placed[id_].element)
+
+    def _fields(self, item: Placed, old: Row, new: Row) -> bool:
+        """Write the fields of one object that differ; whether there were any."""
+        return fields_patched(self.changes, item, old, new)
+
+    def _count(self, what: str, happened: bool) -> None:
+        self.counts[what] += happened
+
+
+def fields_patched(changes: Changes, item: Placed, old: Row, new: Row, skip: Iterable[str] = ()) -> bool:
+    """Write the fields of one object that differ, but for some; whether there were any."""
+    changed = [
+        path
+        for path in (*new, *(path for path in old if path not in new))
+        if not same_value(old.get(path), new.get(path)) and path in item.table and path not in skip
+    ]
+    for path in changed:
+        kind = item.table[path].kind
+        value = new.get(path)
+        near = item.row[path] if kind is SIX else None
+        changes.set(item, path, None if value is None else spelt(item.table[path], value, near))
+    return bool(changed)
+
+
+def _alike(old: Row, new: Row) -> bool:
+    return all(same_value(old.get(path), new.get(path)) for path in old.keys() | new.keys())
+
+
+def _frame(skeleton: Skeleton) -> Array:
+    six = skeleton.placed.row["transformation"]
+    return pose_of(six) if any(six) else np.eye(4)
+
+
+class Changes:
+    """What is to be done to a document. Elements that are replaced or deleted are not to be changed as well."""
+
+    def __init__(self) -> None:
+        self._todo: list[Callable[[Edits], None]] = []
+        self._missing: dict[etree._Element, dict[str, str]] = {}
+        self._added: list[tuple[etree._Element, etree._Element | None, Node]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._todo or self._missing or self._added)
+
+    def set(self, item: Placed, path: str, text: str | None) -> None:
+        """Give a field of an object another text (not yet escaped); None takes it out of the document. What stands
+        there in an older spelling is written in DART's."""
+        there = item.places().get(path)
+        name = path.rpartition("/")[2]
+        if there is None:
+            if text is not None:
+                self._missing.setdefault(item.element, {})[path] = text
+        elif name.startswith("@"):
+            value = None if text is None else escape_attribute(text)
+            self._todo.append(lambda edits: edits.set_attribute(there, name[1:], value))
+        elif text is None:
+            self.delete(there)
+        elif there is not _found(item.element, path):
+            self.delete(there)
+            self._missing.setdefault(item.element, {})[path] = text
+        else:
+            self._todo.append(lambda edits: edits.set_text(there, escape(text)))
+
+    def delete(self, element: etree._Element) -> None:
+        """Take an element out of the document."""
+        self._todo.append(lambda edits: edits.delete(element))
+
+    def replace(self, element: etree._Element, node: Node) -> None:
+        """Put a new element in the place of one."""
+        self._todo.append(
+            lambda edits: edits.replace(
+                element, node.markup(edits.indent(element), edits.newline, _step(edits, element))
+            )
+        )
+
+    def add(self, parent: etree._Element, node: Node, after: etree._Element | None = None) -> None:
+        """Put a new element behind one of its siblings, or behind the last."""
+        self._added.append((parent, after, node))
+
+    def made(self, edits: Edits) -> str:
+        """The text with everything done."""
+        for change in self._todo:
+            change(edits)
+        for element, values in self._missing.items():
+            for parent, node in _grown(element, values):
+                if isinstance(node, tuple):
+                    edits.set_attribute(parent, node[0], escape_attribute(node[1]))
+                else:
+                    self._added.append((parent, None, node))
+        for parent, after, node in self._added:
+            _insert(edits, parent, after, node)
+        return edits.result()
+
+
+def _found(element: etree._Element, path: str) -> etree._Element | None:
+    return element.find(path)
+
+
+def _grown(element: etree._Element, values: dict[str, str]) -> Iterable[tuple[etree._Element, Node | tuple[str, str]]]:
+    """New elements and attributes for paths below an element, each with what it has to be put into, so that elements on
+    the way that are there already are used."""
+    roots: dict[etree._Element, Node] = {}
+    for path, text in values.items():
+        steps = path.split("/")
+        here = element
+        while len(steps) > 1 and (below := here.find(steps[0])) is not None:
+            here = below
+            steps = steps[1:]
+        if len(steps) == 1 and steps[0].startswith("@"):
+            yield here, (steps[0][1:], text)
+        else:
+            roots.setdefault(here, Node("")).put("/".join(steps), text)
+    for parent, root in roots.items():
+        for child in root.children:
+            yield parent, child
+
+
+def _insert(edits: Edits, parent: etree._Element, after: etree._Element | None, node: Node) -> None:
+    step = _step(edits, parent)
+    siblings = list(parent)
+    indent = edits.indent(siblings[0]) if siblings else edits.indent(parent) + step
+    markup = f"{edits.newline}{indent}{node.markup(indent, edits.newline, step)}"
+    if after is not None:
+        edits.insert_after(after, markup)
+    else:
+        edits.insert_last(parent, markup)
+
+
+def _step(edits: Edits, element: etree._Element) -> str:
+    """By how much the document indents what is inside."""
+    own = edits.indent(element)
+    parent = element.getparent()
+    outer = edits.indent(parent) if parent is not None else ""
+    return own.removeprefix(outer) if own != outer and own.startswith(outer) else INDENT
+
+
+Shapes = Sequence[tuple[str, Row]]
+
+
+def shapes_patched(changes: Changes, body: Placed, old: Shapes, new: Shapes) -> bool:
+    """Write the shapes of a body that differ; whether there were any."""
+    placed = [part for part in body.parts if part.table.tag in SHAPES]
+    pairs = _paired(old, new)
+    altered = False
+    last: Placed | None = None
+    for before, after in pairs:
+        if before is not None and after is not None:
+            altered |= _shape(changes, placed[before], old[before], new[after])
+        elif before is not None:
+            altered = True
+            changes.delete(placed[before].element)
+        elif after is not None and new[after][1]["type"] is not None:
+            altered = True
+            changes.add(body.element, shape_node(*new[after]), last.element if last is not None else None)
+        last = placed[before] if before is not None else last
+    return altered
+
+
+def markers_patched(changes: Changes, body: Placed, old: Sequence[Row], new: Sequence[Row]) -> bool:
+    """Write the markers of a body anew where any of them differs; whether one did."""
+    if len(old) == len(new) and all(same_value(a[path], b[path]) for a, b in zip(old, new, strict=True) for path in a):
+        return False
+    for part in body.parts:
+        if part.table is MARKER:
+            changes.delete(part.element)
+    for row in new:
+        changes.add(body.element, written("marker", MARKER, row))
+    return True
+
+
+def coordinates_patched(changes: Changes, item: Placed, old: PlannedJoint, new: PlannedJoint) -> bool:
+    """Write the numbers of a joint's coordinates that differ, each where the document has it: in its <dof>, under its
+    axis, or with where the joint begins; and the names of those that are others in this order. Whether there were
+    any."""
+    block = new.row["@type"] in BLOCKS
+    dofs = _dof_elements(item)
+    made: dict[int, Node] = {}
+    initial: set[str] = set()
+    altered = False
+    for i, (before, after) in enumerate(zip(old.coordinates, new.coordinates, strict=True)):
+        values: dict[str, Any] = {
+            path: after["extra"].get(path) for path in before["extra"].keys() | after["extra"].keys()
+        }
+        was = {path: before["extra"].get(path) for path in values}
+        values |= {DOF_PATH[name]: after[name] for name in COORDINATE}
+        was |= {DOF_PATH[name]: before[name] for name in COORDINATE}
+        of_path = {path: name for name, path in DOF_PATH.items()}
+        for path, value in values.items():
+            if path not in DOF or same_value(was[path], value):
+                continue
+            altered = True
+            name = of_path.get(path, "")
+            text = None if value is None else spell_number(value)
+            if i in dofs and dofs[i].row.says(path):
+                changes.set(dofs[i], path, text)
+            elif name in INITIAL.values():
+                initial.add(next(field for field, attribute in INITIAL.items() if attribute == name))
+            elif name and not block and i < len(AXES):
+                changes.set(item, f"{AXES[i]}/{AXIS_PATH[name]}", text)
+            elif i in dofs:
+                changes.set(dofs[i], path, text)
+            elif text is not None:
+                made.setdefault(i, Node("dof", {"local_index": str(i)})).put(path, text)
+    for i, name in _names_changed(old, new):
+        if i not in dofs:
+            made.setdefault(i, Node("dof", {"local_index": str(i)})).attributes["name"] = name
+        elif dofs[i].row["@name"] != name:
+            changes.set(dofs[i], "@name", name)
+        altered = True
+    whole = initial_row(new)
+    for field in initial:
+        values_now = whole[field] or (0.0,) * len(new.coordinates)
+        changes.set(item, field, spell_numbers(values_now))
+    for node in made.values():
+        changes.add(item.element, node)
+    return altered
+
+
+def _names_changed(old: PlannedJoint, new: PlannedJoint) -> list[tuple[int, str]]:
+    """Coordinates that are not called as at this place before, though the joint is called the same: index and name."""
+    row = new.row | {"@name": old.row["@name"]}
+    out = []
+    for i, (before, after) in enumerate(zip(old.coordinates, new.coordinates, strict=True)):
+        was, now = (coordinate_name(each, each["@type"], i) for each in (old.row, row))
+        kept = before["name"] == after["name"]
+        if after["name"] and not (kept and was == now) and (after["name"] != now or before["name"] != was):
+            out.append((i, after["name"]))
+    return out
+
+
+def _dof_elements(item: Placed) -> dict[int, Placed]:
+    found: dict[int, Placed] = {}
+    for part in item.parts:
+        index = part.row["@local_index"]
+        found[0 if index is None else int(index)] = part
+    return found
+
+
+def _shape(changes: Changes, placed: Placed, old: tuple[str, Row], new: tuple[str, Row]) -> bool:
+    if old[0] != new[0] or old[1]["type"] != new[1]["type"] or not _same_balls(old[1], new[1]):
+        if new[1]["type"] is None:
+            return False
+        changes.replace(placed.element, shape_node(*new))
+        return True
+    altered = False
+    for path in (*new[1], *(path for path in old[1] if path not in new[1])):
+        if path not in placed.table or same_value(old[1].get(path), new[1].get(path)):
+            continue
+        altered = True
+        value = new[1].get(path)
+        item = placed.table[path]
+        if path == "color" and value is not None and len(placed.row[path] or ()) == 3 and value[3:] == (1.0,):
+            value = value[:3]  # as the document has it
+        if item.kind is SIX:
+            value = value @ inverse(inner_pose(placed.row))  # a plane's own place is in its normal and offset
+        near = placed.row[path] if item.kind is SIX else None
+        changes.set(placed, path, None if value is None else spelt(item, value, near))
+    return altered
+
+
+def _same_balls(old: Row, new: Row) -> bool:
+    return same_value(old.get("spheres", ()), new.get("spheres", ()))
+
+
+def _paired(old: Shapes, new: Shapes) -> list[tuple[int | None, int | None]]:
+    """Which shape of the document is which of now: one by one where they are as many, else those that are the same in
+    order, and between them what is left."""
+    if len(old) == len(new):
+        return [(i, i) for i in range(len(old))]
+    common = _longest_common(old, new)
+    pairs: list[tuple[int | None, int | None]] = []
+    a = b = 0
+    for i, k in [*common, (len(old), len(new))]:
+        pairs += [(x, None) for x in range(a, i)]
+        pairs += [(None, y) for y in range(b, k)]
+        if i < len(old):
+            pairs.append((i, k))
+        a, b = i + 1, k + 1
+    return pairs
+
+
+def _longest_common(old: Shapes, new: Shapes) -> list[tuple[int, int]]:
+    same = [[_equal(a, b) for b in new] for a in old]
+    best = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    for i in reversed(range(len(old))):
+        for k in reversed(range(len(new))):
+            best[i][k] = best[i + 1][k + 1] + 1 if same[i][k] else max(best[i + 1][k], best[i][k + 1])
+    found, i, k = [], 0, 0
+    while i < len(old) and k < len(new):
+        if same[i][k]:
+            found.append((i, k))
+            i, k = i + 1, k + 1
+        elif best[i + 1][k] >= best[i][k + 1]:
+            i += 1
+        else:
+            k += 1
+    return found
+
+
+def _equal(a: tuple[str, Row], b: tuple[str, Row]) -> bool:
+    return a[0] == b[0] and all(same_value(a[1].get(path), b[1].get(path)) for path in a[1].keys() | b[1].keys())

@@ -1,0 +1,1 @@
+"""Text files: encodings, what a file is, XML, JSON, tables and numbers with their places."""

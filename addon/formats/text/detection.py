@@ -1,0 +1,207 @@
+"""A file opened but not yet understood: its text, its XML or JSON, and what it is where it is nothing that we read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from ...core.report import FormatError, Report
+from . import csv_table as tables
+from . import json_reader as jsontext
+from . import xml_reader as xml
+from .file_io import decode
+
+#: Root elements of other programs' XML, and what those files are.
+FOREIGN_ROOTS = {
+    "robot": "a URDF robot description",
+    "sdf": "an SDF (Gazebo) description",
+    "gazebo": "an SDF (Gazebo) description",
+    "mujoco": "a MuJoCo (MJCF) model",
+    "mujocoinclude": "a part of a MuJoCo (MJCF) model",
+    "COLLADA": "a COLLADA scene",
+    "svg": "an SVG drawing",
+    "html": "a web page (HTML)",
+    "plist": "a property list",
+    "X3D": "an X3D scene",
+    "OpenSimDocument": "an OpenSim model",
+    "Robot": "an OpenRAVE robot",
+    "Environment": "an OpenRAVE environment",
+    "kml": "a KML map",
+    "launch": "a ROS launch file",
+    "project": "a build or project file",
+    "rss": "a news feed",
+    "model": "a 3MF model",
+    "amf": "an AMF model",
+}
+_FIRST_BYTES = (
+    (b"glTF", "a glTF scene"),
+    (b"BLENDER", "a .blend file"),
+    (b"\x28\xb5\x2f\xfd", "a compressed file, perhaps a .blend"),
+    (b"\x1f\x8b", "a compressed file"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"%PDF", "a PDF document"),
+    (b"#VRML", "a VRML scene"),
+)
+#: How other programs' plain text begins, behind its comments.
+_FIRST_WORDS = (
+    (r"dofs\s*\{", "a skeleton in the text format that DART had until 2012, before SKEL was XML"),
+    (r"(?:node|link|markers|masses)\s+\S+\s*\{", "a skeleton in the text format that DART had until 2012"),
+    (r"balljoint\s+\S+\s*\{", "a skeleton in the plain text of a course in animation (CSE 169)"),
+    (r"HIERARCHY\s", "a BVH motion capture"),
+    (r":(?:version|name|units)\s", "an Acclaim (ASF) skeleton"),
+)
+_COMMENTS = re.compile(r"(?:\s|#[^\n]*\n|//[^\n]*\n)*")
+#: How a document that is JSON begins; some have a comment first.
+_JSON_BEGINS = ("{", "[", "//", "/*")
+#: Keys at the top of other programs' JSON, and what those files are.
+FOREIGN_KEYS = (
+    ({"asset", "scenes"}, "a glTF scene"),
+    ({"asset", "nodes"}, "a glTF scene"),
+    ({"asset", "meshes"}, "a glTF scene"),
+    ({"name", "version", "scripts"}, "a package description (package.json)"),
+    ({"name", "version", "dependencies"}, "a package description (package.json)"),
+    ({"name", "lockfileVersion"}, "a lock file of packages"),
+    ({"cells", "nbformat"}, "a Jupyter notebook"),
+    ({"skeleton", "bones"}, "a Spine skeleton"),
+    ({"robot", "links", "joints"}, "a robot description as robot programs keep it (LinkForge, for one)"),
+    ({"links", "joints"}, "a robot description of links and joints (LinkForge, for one)"),
+    ({"type", "features"}, "a GeoJSON map"),
+    ({"metadata", "geometries"}, "a three.js scene"),
+    ({"Name", "Type", "Template"}, "a Chrono::Vehicle description"),
+    ({"frames", "fps"}, "an animation of servos (blender-servo-animation, for one)"),
+    ({"fps", "servos"}, "an animation of servos (blender-servo-animation)"),
+    ({"v", "fr", "layers"}, "a Lottie animation"),
+    ({"compilerOptions"}, "a compiler's settings (tsconfig.json)"),
+    ({"$schema", "properties"}, "a JSON schema"),
+)
+#: How a .motion of Webots begins.
+WEBOTS_MOTION = "#WEBOTS_MOTION"
+#: Formats of motion that are plain lines, and whether a text is one.
+PLAIN_MOTIONS: dict[str, Callable[[str], bool]] = {
+    "webots": lambda text: text.lstrip().startswith(WEBOTS_MOTION),
+    "csv": tables.begins,
+}
+
+
+@dataclass
+class Opened:
+    """A document and its report so far. ``text`` is what was parsed: XML is made sound first where it is not, and
+    ``as_read`` is how it was before. ``root`` is its XML; of JSON it is an empty element called ``JSON``, and
+    ``json`` is the top value; of a motion that is plain lines it is an empty element as well, and ``plain`` its
+    format."""
+
+    path: str
+    data: bytes
+    text: str
+    encoding: str
+    root: etree._Element
+    report: Report = field(default_factory=Report)
+    json: jsontext.Node | None = None
+    plain: str = ""
+    as_read: str = ""
+
+
+def open_xml(data: bytes, path: str) -> Opened:
+    """Decode and parse, JSON too; motions that are plain lines are only decoded. FormatError, saying what the file is
+    if that is known, where it is none of these."""
+    report = Report()
+    if not data.lstrip():  # which copies nothing, as a rule
+        raise FormatError("the file is empty", path=path, remedy="Save it again in the program it came from.")
+    for first, what in _FIRST_BYTES:
+        if data.lstrip().startswith(first):
+            raise not_ours(what, path)
+    text, encoding = decode(data, report)
+    if "\0" in text:
+        raise not_ours("a binary file" + (", perhaps a Spine skeleton" if path.lower().endswith(".skel") else ""), path)
+    if text.lstrip().startswith(_JSON_BEGINS):
+        node, text, encoding = _read_json(data, text, encoding, path, report)
+        return Opened(path, data, text, encoding, etree.Element("JSON"), report, node)
+    if not text.lstrip().startswith("<"):
+        plain = next((id for id, begins in PLAIN_MOTIONS.items() if begins(text)), "")
+        if plain:
+            return Opened(path, data, text, encoding, etree.Element("TEXT"), report, plain=plain)
+    try:
+        root, sound = xml.parse(text, path, report)
+    except FormatError:
+        what = FOREIGN_ROOTS.get(first_tag(text)) or _plain_kind(text)
+        if what is None and tables.is_table(text):
+            what = "a table without a column of times"
+        if what is not None:
+            raise not_ours(what, path) from None
+        raise
+    return Opened(path, data, sound, encoding, root, report, as_read=text)
+
+
+#: Code pages of Windows that have letters of two bytes, the second of which may be a backslash in ASCII: what is no
+#: JSON in code page 1252 may be some in one of them.
+_TWO_BYTES = {"cp932": "932", "gbk": "936", "cp949": "949", "cp950": "950"}
+
+
+def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report) -> tuple[jsontext.Node, str, str]:
+    """The top value of JSON, its text and encoding, which may be another than it was first taken for."""
+    told = Report()
+    try:
+        node = jsontext.parse(text, path, told)
+    except FormatError:
+        found = _in_two_bytes(data, path, told) if encoding == "cp1252" else None
+        if found is None:
+            raise
+        node, text, encoding = found
+        report.entries[:] = [entry for entry in report.entries if entry.code != "decoded-8-bit"]
+        page = _TWO_BYTES[encoding]
+        message = f"the text is not UTF-8; it was read in the Windows code page {page}, in which it is sound"
+        report.warn("decoded-8-bit", message)
+    report.extend(told)
+    return node, text, encoding
+
+
+def _in_two_bytes(data: bytes, path: str, report: Report) -> tuple[jsontext.Node, str, str] | None:
+    """Read JSON in the first code page in which it is sound and comes back as it was; None where it is in none."""
+    for codec in _TWO_BYTES:
+        report.entries.clear()
+        try:
+            text = data.decode(codec)
+            if text.encode(codec) == data:
+                return jsontext.parse(text, path, report), text, codec
+        except (UnicodeError, FormatError):
+            continue
+    return None
+
+
+def _plain_kind(text: str) -> str | None:
+    """Return what a text is that begins as those of another program do."""
+    start = _COMMENTS.match(text)
+    at = start.end() if start else 0
+    return next((what for words, what in _FIRST_WORDS if re.compile(words).match(text, at)), None)
+
+
+def json_kind(node: jsontext.Node) -> str:
+    """Return what JSON is that is nothing of ours."""
+    keys = set(node.value) if isinstance(node.value, dict) else set()
+    known = next((what for known, what in FOREIGN_KEYS if known <= keys), None)
+    if known:
+        return known
+    if not isinstance(node.value, dict):
+        return "JSON, but no object"
+    return f"JSON of a kind that is not known, with {', '.join(map(_quoted, sorted(keys)[:4])) or 'nothing'} at its top"
+
+
+def _quoted(key: str) -> str:
+    return f'"{key if len(key) <= 40 else key[:40] + "..."}"'
+
+
+def first_tag(text: str) -> str:
+    """The name of the first element, without its prefix."""
+    match = next((match for match, _ in xml.scan(text)), None)
+    return match[2].rpartition(":")[2] if match else ""
+
+
+def not_ours(what: str, path: str, line: int | None = None, where: str = "", remedy: str = "") -> FormatError:
+    """The refusal of a file that is something else."""
+    remedy = remedy or "Choose a model or a motion file."
+    return FormatError(f"this is {what}, which cannot be read here", path=path, line=line, where=where, remedy=remedy)

@@ -1,0 +1,390 @@
+"""Bytes on disk and the text in them: reading, decoding, and writing so that a failure leaves the old file whole."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import errno
+import gc
+import os
+import re
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...core.report import FormatError, Report
+
+#: Nobody's mechanism is larger; a file that is would only fill the memory.
+LARGEST_FILE = 256 * 2**20
+#: So many elements of XML, or objects and lists of JSON, make a model of fifty thousand bodies and joints. A small file
+#: may hold more, each of a few letters, and every one may become a body of two thousand bytes.
+MOST_ELEMENTS, MOST_VALUES = 2_500_000, 1_000_000
+#: Elements of XML that are a body or a shape by themselves take up to 2700 bytes each while they are read, all others
+#: less than a thousand: what a file may hold of both takes less than 4 GB.
+MOST_RECORDS, RECORDS = 1_000_000, ("<body", "<geom")
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+#: Encodings of texts that begin with a mark.
+MARKED = {name: mark for mark, name in _BOMS}
+_DECLARED = re.compile(r"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The whole file; FormatError where there is no readable, non-empty file of sensible size."""
+    name = os.fspath(path)
+    try:
+        if os.path.isdir(name):
+            raise FormatError("this is a folder, not a file", path=name, remedy="Choose a file inside it.")
+        check_size(name)
+        with open(name, "rb") as file:
+            data = file.read()
+    except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        remedy = "Choose another file."
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            remedy = "Look whether its name and its folder are spelled so."
+        elif isinstance(error, PermissionError):
+            remedy = "Ask its owner to let you read it, or for a copy."
+        raise FormatError(f"the file cannot be read: {reason}", path=name, remedy=remedy) from error
+    if not data.lstrip():
+        raise FormatError("the file is empty", path=name, remedy="Save it again in the program it came from.")
+    return data
+
+
+def check_size(path: str | os.PathLike[str]) -> None:
+    """FormatError where a file is too large to be read, or none of which it is known how large it is: a pipe or a
+    device, which may never end or never begin."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise FormatError(
+            "this is a pipe or a device, not a file", path=os.fspath(path), remedy="Save what it gives in a file first."
+        )
+    if found.st_size > LARGEST_FILE:
+        raise FormatError(
+            f"the file is larger than {LARGEST_FILE // 2**20} MB", path=os.fspath(path),
+            remedy="Split it into several, or leave out what is not needed.",
+        )  # fmt: skip
+
+
+def check_count(count: int, most: int, what: str, path: str) -> None:
+    """FormatError where a document has more than so many of something."""
+    if count > most:
+        raise FormatError(
+            f"the file has {count:,} {what}; more than {most:,} are never read",
+            path=path,
+            remedy="Split it into several files.",
+        )
+
+
+@contextlib.contextmanager
+def no_garbage_hunts() -> Iterator[None]:
+    """Reading and building make many objects and throw few away: Python's hunts for rings among them take a third of
+    a reading and a tenth of a build."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def decode(data: bytes, report: Report) -> tuple[str, str]:
+    """The text of a document and the name of its encoding: by its mark, its declaration, UTF-8, or else
+    the 8-bit code page of Windows, in which Juice writes names (reported)."""
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return _decode_marked(data.removeprefix(mark), _unmarked(encoding), report), encoding
+    declared = declared_encoding(data[:200].decode("latin-1"))
+    line = None
+    for encoding in filter(None, (declared, "utf-8")):
+        try:
+            text = data.decode(encoding)
+            # escapes, shifts and letters with two codes would come out as other bytes than they went in
+            if encoding == "utf-8" or text.encode(encoding) == data:
+                return text, encoding
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+        except UnicodeError:  # what some codecs, of internet names for one, say of any long text
+            continue
+    report.warn("decoded-8-bit", "the text is not UTF-8; it was read in the Windows code page 1252", line)
+    return data.decode("cp1252", "knuckle.latin"), "cp1252"
+
+
+def _decode_marked(data: bytes, encoding: str, report: Report) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].decode(encoding, "replace").count("\n") + 1
+        report.warn("decoded-damaged", f"some of the text is not {encoding.upper()}; question marks stand for it", line)
+        return data.decode(encoding, "replace")
+
+
+def declared_encoding(text: str) -> str | None:
+    """The codec that an XML declaration names, where Python knows it and it can hold markup in 8 bits."""
+    match = _DECLARED.match(text)
+    if match is None:
+        return None
+    try:
+        codec = codecs.lookup(match[1]).name
+        return codec if "<".encode(codec) == b"<" else None
+    except (LookupError, UnicodeError):
+        return None
+
+
+def encode(text: str, encoding: str, as_read: bool = False) -> bytes:
+    """The text as bytes in the encoding that it declares, else in the one given, else in UTF-8. A character that the
+    encoding lacks becomes a character reference. A text that is still ``as_read`` is in the encoding given, whatever
+    it declares."""
+    name = encoding.lower().replace("_", "-")
+    mark = MARKED.get(name, b"")
+    declared = "" if as_read and encoding else declared_encoding(text)
+    codec = _unmarked(name) if mark else declared or encoding or "utf-8"
+    try:
+        is_1252 = codecs.lookup(codec).name == "cp1252"
+        return mark + text.encode(codec, "knuckle.reference" if is_1252 else "xmlcharrefreplace")
+    except LookupError:
+        return text.encode("utf-8", "replace")
+
+
+def encode_like(text: str, original: str, encoding: str) -> bytes:
+    """A document as bytes that was ``original`` when it was read in an encoding: in that one, though it may declare
+    another in which it could not be read, or in the one that it declares since."""
+    return encode(text, encoding, as_read=declared_encoding(text) == declared_encoding(original))
+
+
+def _unmarked(encoding: str) -> str:
+    return {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(encoding, encoding)
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write beside the file, then put it in its place: after a failure the old file is still whole."""
+    with in_place_of(path) as beside:
+        Path(beside).write_bytes(data)
+
+
+@contextlib.contextmanager
+def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]:
+    """An empty file beside ``path`` to be filled: on leaving it is on the disk and in the place of what was there, or
+    gone; within ``all_or_nothing`` it takes that place when that ends. Whoever is killed meanwhile leaves it, hidden,
+    and the old file whole; who writes there an hour later removes it. ``ending``: what else its name ends with.
+    FormatError for what the disk will not have."""
+    must_be_writable(path)
+    must_have_folder(path)
+    target = Path(os.path.realpath(os.fspath(path)))
+    temporary = None
+    try:
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        prefix = f".{target.name[:_SHORT]}."  # a name may be as long as the disk allows
+        _remove_old(target.parent, prefix)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=_PART + ending)
+        os.close(handle)
+        yield temporary
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        if _together:
+            _together[-1].waiting.append((temporary, target))
+            temporary = None
+        else:
+            os.replace(temporary, target)
+    except OSError as error:
+        raise cannot_write(error, path) from error
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def must_be_writable(path: str | os.PathLike[str]) -> None:
+    """FormatError where it can be seen that a file cannot be written: also for those who look before long work. The
+    folder may be made meanwhile: see ``must_have_folder``."""
+    name = os.fspath(path)
+    if not os.path.basename(name):
+        what = "this names a folder, not a file" if name else "there is no file name"
+        raise FormatError(what, path=name, remedy="Give a file name.")
+    try:
+        target = Path(os.path.realpath(name))
+        is_folder, is_there, folder_is_there = target.is_dir(), target.exists(), target.parent.is_dir()
+        is_file = target.is_file()
+    except (OSError, ValueError) as error:  # a name with a nul in it, or with half a letter
+        raise cannot_write(error, path) from error
+    if is_folder:
+        raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
+    if is_there and not is_file:  # a file in its place would be the end of it
+        raise FormatError(
+            "this is a pipe or a device, not a file", path=str(path),
+            remedy="Give a file name; where a command can write to standard output, - stands for that.",
+        )  # fmt: skip
+    if is_there and not _may_write(target):  # to put another in its place asks for the folder alone
+        raise cannot_write(PermissionError(errno.EACCES, "it is read-only"), path)
+    if folder_is_there and not _may_write(target.parent):
+        raise cannot_write(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+
+
+def must_have_folder(path: str | os.PathLike[str]) -> None:
+    """FormatError where the folder that a file is to be written into is not there."""
+    folder = os.path.dirname(os.fspath(path))
+    try:
+        is_there = os.path.isdir(folder or os.curdir)
+    except ValueError as error:
+        raise cannot_write(error, path) from error
+    if not is_there:
+        what = f"there is no folder {printable(folder)!r}"
+        raise FormatError(what, path=printable(path), remedy="Make it first, or name another.")
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder, with those that it is in, unless it is there. FormatError where that cannot be."""
+    folder = Path(path)
+    try:
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise _cannot("the folder cannot be made", error, path) from error
+    for together in _together[-1:]:
+        together.folders += reversed(missing)
+
+
+@dataclass
+class _Together:
+    """What is written together: the files that wait beside their places, and the folders that were made for them."""
+
+    waiting: list[tuple[str, Path]] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+
+    def put(self) -> None:
+        """Put all files in their places."""
+        placed: list[Path] = []
+        while self.waiting:
+            temporary, target = self.waiting[0]
+            was_there = target.exists()
+            try:
+                os.replace(temporary, target)
+            except OSError as error:
+                for each in placed:
+                    each.unlink(missing_ok=True)
+                raise cannot_write(error, target) from error
+            self.waiting.pop(0)
+            if not was_there:
+                placed.append(target)
+
+    def drop(self) -> None:
+        """Leave nothing of it."""
+        for temporary, _target in self.waiting:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        for folder in reversed(self.folders):
+            with contextlib.suppress(OSError):  # somebody put something else into it
+                folder.rmdir()
+
+
+#: Those that are being written, the innermost last.
+_together: list[_Together] = []
+
+
+@contextlib.contextmanager
+def all_or_nothing() -> Iterator[None]:
+    """Within it several files are written that are nothing without each other: they take their places when it ends, one
+    after the other. Where it ends with an error, nothing is written, and the folders that were made for it go."""
+    mine = _Together()
+    _together.append(mine)
+    try:
+        try:
+            yield
+        finally:
+            _together.remove(mine)
+        if _together:
+            _together[-1].waiting += mine.waiting
+            _together[-1].folders += mine.folders
+        else:
+            mine.put()
+    except BaseException:
+        mine.drop()
+        raise
+
+
+def cannot_write(error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
+    """Return what a disk says as an error of ours: which file, why, and what to do."""
+    return _cannot("the file cannot be written", error, path)
+
+
+def _cannot(what: str, error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
+    number = getattr(error, "errno", None)
+    reason = getattr(error, "strerror", None) or str(error)
+    if number == errno.ENOENT and os.path.isdir(os.path.dirname(os.fspath(path)) or os.curdir):
+        number = errno.EACCES  # as /proc says of a folder that is there and takes no files
+    remedy = next((told for numbers, told in _REMEDIES if number in numbers), "Choose another place.")
+    return FormatError(f"{what}: {reason}", path=printable(path), remedy=remedy)
+
+
+def no_room() -> OSError:
+    """Return what a full disk says, for those who do not ask it themselves."""
+    return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def printable(path: str | os.PathLike[str]) -> str:
+    """A path that can be printed, whatever is in it."""
+    return str(path).encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
+_REMEDIES = (
+    ({errno.ENOSPC, errno.EDQUOT, errno.EFBIG}, "Make room on that disk, or choose another; the old file is whole."),
+    ({errno.EACCES, errno.EPERM, errno.EROFS}, "Choose another name, or a folder that you may write to."),
+    ({errno.ENAMETOOLONG}, "Choose a shorter name."),
+    ({errno.ENOENT, errno.ENOTDIR, errno.EEXIST}, "Make the folder first, or choose another."),
+)
+_PART = ".part"
+#: How the names of temporary files go on: Python's eight letters, and Blender's own ending where it writes, with an "@"
+#: behind that while it does.
+_LEFT = re.compile(r"[a-z0-9_]{8}" + re.escape(_PART) + r"(\.blend@?)?")
+#: Letters of a file's name that its temporary one begins with.
+_SHORT = 40
+#: Seconds after which a temporary file is nobody's any more: whoever wrote it was killed.
+_OLD = 3600.0
+
+
+def _remove_old(folder: Path, prefix: str) -> None:
+    """Remove what was left by those who were killed while they wrote this file."""
+    with contextlib.suppress(OSError):
+        for each in os.scandir(folder):
+            if each.name.startswith(prefix) and _LEFT.fullmatch(each.name, len(prefix)):
+                with contextlib.suppress(OSError):
+                    if time.time() - each.stat().st_mtime > _OLD:
+                        os.unlink(each.path)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _latin(error: UnicodeError) -> tuple[str, int]:
+    """The five bytes that code page 1252 leaves free, read as Latin-1."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+def _reference(error: UnicodeError) -> tuple[str | bytes, int]:
+    """A character reference for what code page 1252 lacks, but for those five bytes themselves."""
+    if isinstance(error, UnicodeEncodeError):
+        letters = error.object[error.start : error.end]
+        if all(letter in _FREE_IN_1252 for letter in letters):
+            return letters.encode("latin-1"), error.end
+    return codecs.xmlcharrefreplace_errors(error)
+
+
+_FREE_IN_1252 = "\x81\x8d\x8f\x90\x9d"
+codecs.register_error("knuckle.latin", _latin)
+codecs.register_error("knuckle.reference", _reference)

@@ -1,0 +1,370 @@
+"""JSON read leniently.
+
+It passes over comments (``//`` and ``/* */``) and commas behind the last element, and knows where everything stands
+in the text, so that ``jsonedits`` can change that text and nothing else of it.
+
+Nearly all files are strict JSON. Those Python's own reader takes, many times faster; of them it is looked up only when
+somebody asks where something stands, level by level. All others are read word by word.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from ...core.report import FormatError, Report
+from . import file_io as files
+from . import json_strict as jsonstrict
+
+#: Levels beyond which a file is no mechanism but a mistake or an attack.
+DEEPEST = 100
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_COMMA = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
+#: A key as nearly all are, with the colon and the blanks behind it.
+_KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
+#: Any key of strict JSON with the same.
+_ANY_KEY = re.compile(r'"(?:[^"\\]|\\.)*"[ \t\r\n]*:[ \t\r\n]*')
+_STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"')
+_LAX_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_.+-])")
+_WORD = re.compile(r"[^\s,:{}\[\]\"/]+")
+_CLOSERS = ("}", "]")
+#: What a backslash can put into a text that no other program's text can hold: nuls, and halves of letters.
+_UNHEARD_OF = re.compile("[\0\ud800-\udfff]")
+_WORDS = {"true": True, "false": False, "null": None}
+
+
+class Node:
+    """A value and where it stands: ``text[start:end]``. ``value`` is a dict of nodes by key, a list of nodes, a
+    string, a number, a truth value or None, and ``kind`` its class; ``before`` is where its key starts (its own start
+    in a list), ``after`` where the comma behind it ends (its own end, where there is none). ``shadowed`` are the values
+    of an object whose keys come again later, so that they say nothing."""
+
+    __slots__ = (
+        "_made", "_plain", "after", "before", "end", "kind", "label", "parent", "shadowed", "start", "text", "value",
+    )  # fmt: skip
+
+    after: int
+    before: int
+    end: int
+    start: int
+    kind: type
+    value: Any
+    _made: dict[str, Node]
+    _plain: Any
+
+    def __init__(self, parent: Node | None, label: str | int, text: str) -> None:
+        self.parent, self.label, self.text = parent, label, text
+        self.shadowed: list[Node] | tuple[()] = ()
+
+    @staticmethod
+    def of(parent: Node | None, label: str | int, text: str, plain: Any) -> Node:
+        """The node of a plain value of strict JSON: its value as nodes, and its place, are found when asked for."""
+        node = Node(parent, label, text)
+        node._plain, node.kind = plain, type(plain)
+        return node
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what is not known yet."""
+        if name == "value":
+            self.value = self._as_nodes()
+        elif name == "_plain":
+            self._plain = self._without_nodes()
+        elif name == "_made":
+            self._made = {}
+        elif name in _PLACES and self.parent is not None:
+            self.parent._find_places()
+        else:
+            raise AttributeError(name)
+        return getattr(self, name)
+
+    def __getitem__(self, key: str) -> Node:
+        return self.value[key]  # type: ignore[no-any-return]
+
+    def get(self, *keys: str) -> Node | None:
+        """Return what stands at a path of keys, None where nothing does."""
+        node: Node = self
+        for key in keys:
+            if node.kind is not dict or key not in node.plain():
+                return None
+            node = node._child(key)
+        return node
+
+    @property
+    def children(self) -> list[Node]:
+        """The values of an object or a list, in order."""
+        if self.kind is dict:
+            return sorted([*self.value.values(), *self.shadowed], key=lambda node: node.before)
+        return self.value if self.kind is list else []
+
+    @property
+    def where(self) -> str:
+        """The path from the top, ``assemblies[0].bodies[3].mass``."""
+        parts: list[str] = []
+        node: Node | None = self
+        while node is not None and node.parent is not None:
+            parts.append(f"[{node.label}]" if isinstance(node.label, int) else f".{node.label}")
+            node = node.parent
+        return "".join(reversed(parts)).lstrip(".")
+
+    def plain(self) -> Any:
+        """The value with no nodes in it, as ``json.loads`` would have it. It is not to be changed."""
+        return self._plain
+
+    def _child(self, key: str) -> Node:
+        """The node of a key that is there; of an object of which no more is asked it is the only one that is made."""
+        if key not in self._made:
+            self._made[key] = Node.of(self, key, self.text, self._plain[key])
+        return self._made[key]
+
+    def _as_nodes(self) -> Any:
+        if self.kind is dict:
+            return {key: self._child(key) for key in self._plain}
+        if self.kind is list:
+            return [Node.of(self, number, self.text, item) for number, item in enumerate(self._plain)]
+        return self._plain
+
+    def _without_nodes(self) -> Any:
+        if self.kind is dict:
+            return {key: node.plain() for key, node in self.value.items()}
+        return [node.plain() for node in self.value] if self.kind is list else self.value
+
+    def _find_places(self) -> None:
+        """Find where the children of an object or a list of strict JSON stand."""
+        text, is_object = self.text, self.kind is dict
+        at = _BLANK.match(text, self.start + 1).end()  # type: ignore[union-attr]
+        for child in self.value.values() if is_object else self.value:
+            child.before = at
+            if is_object:
+                at = _ANY_KEY.match(text, at).end()  # type: ignore[union-attr]
+            child.start = at
+            child.end = child.after = jsonstrict.end_of(text, at)
+            comma = _COMMA.match(text, child.end)
+            assert comma is not None
+            if comma[1]:
+                child.after = comma.end(1)
+            at = comma.end()
+
+
+_PLACES = frozenset({"after", "before", "end", "start"})
+
+
+def parse(text: str, path: str, report: Report) -> Node:
+    """The top value of a text. FormatError, with line and path, where it is no JSON; comments, commas at the end of
+    lists and repeated keys (the last counts) are read and reported."""
+    files.check_count(text.count("{") + text.count("["), files.MOST_VALUES, "objects and lists", path)
+    return _strict(text) or _Parser(text, path, report).document()
+
+
+def _strict(text: str) -> Node | None:
+    """The top value of strict JSON, None for any other."""
+    start = _BLANK.match(text).end()  # type: ignore[union-attr]
+    found = jsonstrict.decoded(text, start, DEEPEST)
+    if found is None or _BLANK.match(text, found[1]).end() < len(text):  # type: ignore[union-attr]
+        return None
+    root = Node.of(None, "", text, found[0])
+    root.start, root.before, root.end, root.after = start, start, found[1], found[1]
+    return root
+
+
+def sound(text: str) -> str:
+    """A text with a replacement character for each letter that only JSON's escapes can write."""
+    return _UNHEARD_OF.sub("\ufffd", text)
+
+
+def line_at(text: str, position: int) -> int:
+    """The line, from 1, on which a place of the text is."""
+    return text.count("\n", 0, position) + 1
+
+
+class _Parser:
+    def __init__(self, text: str, path: str, report: Report) -> None:
+        self.text, self.path, self.report = text, path, report
+        self.at = 0
+        self.comments = self.trailing = 0
+        self.counted = 0, 1  # a place, and the line on which it is
+        self.ready = True  # for an element: behind the opening of a container, or behind a comma
+
+    def document(self) -> Node:
+        self._skip()
+        root = self._value(None, "", 0)
+        self._skip()
+        if self.at != len(self.text):
+            raise self._error("something stands behind the end of the document", None)
+        if self.comments:
+            self.report.info("comments", "the file has comments, which JSON does not know; they are kept")
+        if self.trailing:
+            self.report.info("trailing-commas", "the file has commas behind the last element of a list; they are kept")
+        return root
+
+    def _skip(self) -> None:
+        """Step over white space and comments."""
+        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]
+        if not self.text.startswith("/", self.at):
+            return
+        match = _COMMENTS.match(self.text, self.at)
+        assert match is not None
+        self.comments += match.end() > self.at
+        self.at = match.end()
+        if self.text.startswith("/*", self.at):
+            raise self._error("a comment has no end", None)
+
+    def _value(self, parent: Node | None, label: str | int, depth: int) -> Node:
+        node = Node(parent, label, self.text)
+        node.start = node.before = self.at
+        first = self.text[self.at : self.at + 1]
+        if first in ("{", "["):
+            if depth >= DEEPEST:
+                raise self._error(f"values are nested deeper than {DEEPEST} levels", None, where="")
+            node.value = self._object(node, depth) if first == "{" else self._list(node, depth)
+            if first == "{":
+                node._made = node.value
+        elif first == '"':
+            node.value = self._string(node)
+        else:
+            node.value = self._scalar(node)
+        node.kind = type(node.value)
+        node.end = node.after = self.at
+        return node
+
+    def _object(self, node: Node, depth: int) -> dict[str, Node]:
+        found: dict[str, Node] = {}
+        self._open()
+        while self._another(node, "}"):
+            start = self.at
+            key = self._key(node)
+            child = self._value(node, key, depth + 1)
+            child.before = start
+            if key in found:
+                where = f"{node.where}.{key}".lstrip(".")
+                message = f'"{key}" is there twice; the last one counts'
+                self.report.warn("repeated-key", message, self._line(start), where)
+                node.shadowed = node.shadowed or []
+                node.shadowed.append(found.pop(key))
+            found[key] = child
+            self._comma(child)
+        return found
+
+    def _list(self, node: Node, depth: int) -> list[Node]:
+        found: list[Node] = []
+        self._open()
+        while self._another(node, "]"):
+            child = self._value(node, len(found), depth + 1)
+            found.append(child)
+            self._comma(child)
+        return found
+
+    def _open(self) -> None:
+        """Step into a container."""
+        self.at += 1
+        self._skip()
+        self.ready = True
+
+    def _another(self, node: Node, closer: str) -> bool:
+        """Return whether a container has another element, which begins here; steps out of it where it has none. What is
+        read in between ends with ``_comma``."""
+        here = self.text[self.at : self.at + 1]
+        if here == closer:
+            self.at += 1
+            return False
+        if self.ready and here:
+            return True
+        if here:
+            raise self._error(f"a comma or a {closer} is expected here", node)
+        raise self._error(f"the file ends before the {closer} of this; it is truncated", node)
+
+    def _key(self, node: Node) -> str:
+        """A key, with the colon behind it."""
+        match = _KEY.match(self.text, self.at)
+        if match is not None:
+            self.at = match.end()
+            key = match[1]
+            if self.text.startswith("/", self.at):
+                self._skip()
+            return key
+        if not self.text.startswith('"', self.at):
+            raise self._error("a name in quotation marks is expected here", node)
+        key = self._string(node)
+        self._skip()
+        if not self.text.startswith(":", self.at):
+            raise self._error(f'a colon is missing behind "{key}"', node)
+        self.at += 1
+        self._skip()
+        return key
+
+    def _comma(self, child: Node) -> None:
+        """Step over the comma behind an element, if there is one, and to what follows."""
+        match = _COMMA.match(self.text, self.at)
+        assert match is not None
+        if self.text.startswith("/", match.end()):  # comments may stand before the comma and behind it
+            self._skip()
+            match = _COMMA.match(self.text, self.at)
+            assert match is not None
+        self.ready = bool(match[1])
+        self.at = match.end()
+        if self.ready:
+            child.after = match.end(1)
+            if self.text.startswith("/", self.at):
+                self._skip()
+            self.trailing += self.text.startswith(_CLOSERS, self.at)
+
+    def _string(self, node: Node) -> str:
+        match = _STRING.match(self.text, self.at) or _LAX_STRING.match(self.text, self.at)
+        if match is None:
+            raise self._error("a text in quotation marks has no end on its line", node)
+        self.at = match.end()
+        if "\\" not in match[1]:
+            return match[1]
+        try:
+            read = str(json.loads(match[0], strict=False))
+        except ValueError:
+            self.at = match.start()
+            raise self._error(f"a backslash in {_shortened(match[0])} begins nothing that JSON knows", node) from None
+        heard = sound(read)
+        if heard != read:
+            message = f"{_shortened(match[0])} has a nul or half a letter; a replacement character stands for it here"
+            self.report.warn("letters-replaced", message, self._line(match.start()), node.where)
+        return heard
+
+    def _scalar(self, node: Node) -> Any:
+        match = _NUMBER.match(self.text, self.at)
+        if match is not None:
+            word = match[0]
+            value = float(word)
+            if not math.isfinite(value):
+                raise self._error(f"{_shortened(word)} is too large a number", node)
+            self.at = match.end()
+            return int(word) if len(word) < jsonstrict.LONG and word.lstrip("-").isdigit() else value
+        found = _WORD.match(self.text, self.at)
+        if found is None:
+            here = self.text[self.at : self.at + 1]
+            raise self._error(f"a value is expected here, not {here}" if here else "a value is missing", node)
+        if found[0] not in _WORDS:
+            raise self._error(f"{_shortened(found[0])} is no number, text, list or object", node)
+        self.at = found.end()
+        return _WORDS[found[0]]
+
+    def _line(self, position: int) -> int:
+        """The line of a place, which mostly is behind that which was asked for before."""
+        before, line = self.counted
+        back = position < before
+        line = line_at(self.text, position) if back else line + self.text.count("\n", before, position)
+        self.counted = position, line
+        return line
+
+    def _error(self, message: str, node: Node | None, where: str | None = None) -> FormatError:
+        return FormatError(
+            f"the JSON is broken: {message}" if where is None else message,
+            path=self.path,
+            line=line_at(self.text, min(self.at, len(self.text.rstrip()))),
+            where=(node.where if node is not None else "") if where is None else where,
+            remedy="Mend this line in a text editor, or save the file again.",
+        )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else text[:40] + "..."

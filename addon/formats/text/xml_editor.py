@@ -1,0 +1,173 @@
+"""XML changed gently: on the text itself, so that what no edit names keeps its very characters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from lxml import etree
+
+from ...core.report import FormatError
+from ..document.cache import AnyDocument, prepared
+from .xml_reader import Span, Spans
+from .xml_repairs import Repairs
+
+_ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
+
+
+class Layout:
+    """Where the elements of a document stand. FormatError where its tags cannot be followed."""
+
+    def __init__(self, text: str, root: etree._Element) -> None:
+        self.elements = list(root.iter())  # held, so that their identity holds
+        self._spans = Spans(text)
+        if len(self._spans) != len(self.elements):
+            raise FormatError("the document's tags cannot be followed", where=root.tag)
+        self._number = {element: number for number, element in enumerate(self.elements)}
+
+    def span(self, element: etree._Element) -> Span:
+        """Return where an element stands."""
+        return self._spans[self._number[element]]
+
+
+class XmlDocument(AnyDocument, Protocol):
+    """A document of one of the formats that are XML. ``sound`` is its text as it was parsed."""
+
+    sound: str
+    root: etree._Element
+
+
+def edits_of(document: XmlDocument) -> Edits:
+    """Edits of a document, none yet. FormatError where its tags cannot be followed."""
+    layout = prepared(document, "layout", lambda: Layout(document.sound, document.root))
+    return Edits(document.sound, document.root, layout, document.text)
+
+
+@dataclass
+class Edits:
+    """Changes to a document, collected and then made in one pass. They must not overlap. ``as_read`` is its text as it
+    was before it was made sound, where that had to be: what is not changed is written so."""
+
+    text: str
+    root: etree._Element
+    layout: Layout = field(default=None, repr=False)  # type: ignore[assignment]  # made where nobody has it yet
+    as_read: str = ""
+    changes: list[tuple[int, int, str]] = field(default_factory=list)
+    _opened: dict[etree._Element, list[str]] = field(default_factory=dict)  # self-closed, with what goes inside
+    _filled: dict[etree._Element, str] = field(default_factory=dict)  # self-closed, with the text that goes inside
+    _attributes: dict[etree._Element, dict[str, str | None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.layout = self.layout or Layout(self.text, self.root)
+        self.newline = "\r\n" if "\r\n" in self.text else "\n"
+
+    def span(self, element: etree._Element) -> Span:
+        """Return where an element stands."""
+        return self.layout.span(element)
+
+    def set_text(self, element: etree._Element, value: str) -> None:
+        """Replace what stands between an element's tags; ``value`` is already escaped."""
+        span = self.span(element)
+        value = value.replace("\n", self.newline)
+        if span.inner == span.end:
+            self._filled[element] = value
+        else:
+            self.changes.append((span.inner, span.close, value))
+
+    def set_attribute(self, element: etree._Element, name: str, value: str | None) -> None:
+        """Give an attribute another value (escaped already, see ``escape_attribute``); one that is not there comes
+        behind the others, and None takes it away."""
+        self._attributes.setdefault(element, {})[name] = value
+
+    def replace(self, element: etree._Element, markup: str) -> None:
+        """Put other markup in an element's place."""
+        span = self.span(element)
+        self.changes.append((span.start, span.end, markup))
+
+    def delete(self, element: etree._Element) -> None:
+        """Remove an element and the white space before it."""
+        span = self.span(element)
+        self.changes.append((span.start - len(self.space_before(element)), span.end, ""))
+
+    def insert_after(self, element: etree._Element, markup: str) -> None:
+        """Put markup (with its own leading white space) behind an element."""
+        self.insert(self.span(element).end, markup)
+
+    def insert_first(self, parent: etree._Element, markup: str) -> None:
+        """Put markup behind a parent's opening tag."""
+        self._insert_inside(parent, self.span(parent).inner, markup)
+
+    def insert_last(self, parent: etree._Element, markup: str) -> None:
+        """Put markup behind a parent's last child."""
+        children = list(parent)
+        self._insert_inside(parent, self.span(children[-1]).end if children else self.span(parent).inner, markup)
+
+    def insert(self, position: int, markup: str) -> None:
+        """Put markup at a place in the text."""
+        self.changes.append((position, position, markup))
+
+    def space_before(self, element: etree._Element) -> str:
+        """The white space between an element and what precedes it."""
+        start = end = self.span(element).start
+        while start and self.text[start - 1].isspace():
+            start -= 1
+        return self.text[start:end]
+
+    def indent(self, element: etree._Element) -> str:
+        """The white space before an element on its line."""
+        return self.space_before(element).rpartition("\n")[2]
+
+    def result(self) -> str:
+        """The text with all changes made."""
+        pieces: list[str] = []
+        position = 0
+        repairs = Repairs(self.text, self.as_read or self.text)
+        opened = [self._open(parent, markup) for parent, markup in self._opened.items()]
+        filled = [self._fill(element, value) for element, value in self._filled.items()]
+        renamed = [
+            self._reword(element)
+            for element in self._attributes
+            if element not in self._opened and element not in self._filled
+        ]
+        for start, end, markup in sorted(self.changes + opened + filled + renamed, key=lambda change: change[:2]):
+            pieces += (repairs.before(position, start), markup)
+            position = end
+        return "".join((*pieces, repairs.before(position, len(self.text))))
+
+    def _insert_inside(self, parent: etree._Element, position: int, markup: str) -> None:
+        span = self.span(parent)
+        if span.inner != span.end:
+            self.insert(position, markup)
+            return
+        self._opened.setdefault(parent, []).append(markup)
+
+    def _open(self, parent: etree._Element, markup: list[str]) -> tuple[int, int, str]:
+        """A self-closed parent with what was put inside, between two tags."""
+        span = self.span(parent)
+        inside = "".join(markup)
+        return span.start, span.end, f"{self._opening(parent)}{inside}{self.newline}{self.indent(parent)}</{span.tag}>"
+
+    def _fill(self, element: etree._Element, value: str) -> tuple[int, int, str]:
+        """A self-closed element with a text between two tags."""
+        span = self.span(element)
+        return span.start, span.end, f"{self._opening(element)}{value}</{span.tag}>"
+
+    def _reword(self, element: etree._Element) -> tuple[int, int, str]:
+        """An element's first tag with its attributes changed, closed as it was."""
+        span = self.span(element)
+        end = "/>" if self.text[span.inner - 2] == "/" else ">"
+        return span.start, span.inner, self._opening(element).removesuffix(">") + end
+
+    def _opening(self, element: etree._Element) -> str:
+        """An element's first tag with its attributes changed, not closed in itself."""
+        span = self.span(element)
+        tag = self.text[span.start : span.inner - 1].rstrip().removesuffix("/").rstrip()
+        for name, value in self._attributes.get(element, {}).items():
+            there = next((match for match in _ATTRIBUTE.finditer(tag) if match[2] == name), None)
+            if there is None:
+                tag += f' {name}="{value}"' if value is not None else ""
+            else:
+                new = f'{there[1]}"{value}"' if value is not None else ""
+                tag = tag[: there.start()] + new + tag[there.end() :]
+        return tag + ">"

@@ -1,0 +1,338 @@
+"""XML read safely, and where its elements stand in the text (``xmledits`` changes that).
+
+Reading never resolves an entity, loads a DTD or touches the network, and refuses what is nested deeper than any
+mechanism.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
+from xml.parsers import expat
+
+from lxml import etree
+
+from ...core.report import FormatError, Report, Severity
+from . import file_io as files
+from .xml_repairs import TEXTS, end_of_opaque, escape_ampersands, escape_brackets
+
+#: Levels of elements beyond which a file is no mechanism but a mistake or an attack: where libxml2 by itself stops.
+DEEPEST = 256
+#: Formats whose bodies stand inside of each other go deeper: a rope has as many levels as links, or twice as many.
+DEEPEST_OF = {"x_xy": 10_000}
+#: Attributes of one element that are read in another way, for which few take longer.
+_MANY = 50
+
+_TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]++)((?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+)(/?)>")
+#: A tag, or what is passed over whole; ``open`` where that has no end. All begin with the same sign, for which long
+#: texts are searched many times as fast.
+_MARKUP = re.compile(
+    _TAG.pattern + r"|<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(?P<open>!--|!\[CDATA\[|\?)", re.DOTALL
+)
+#: The same, but first an element with nothing but text in it, as most are, in one piece.
+_ELEMENTS = re.compile(
+    r"<([^\s<>/!?=\"'&]++)(?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+>(?P<inside>[^<]*+)</\1\s*+>|"
+    + _MARKUP.pattern,
+    re.DOTALL,
+)
+#: The beginning of a document type with an internal subset; the names before that may hold any sign between quotes.
+_SUBSET = re.compile(r"<!DOCTYPE(?:[^<>\[\"']++|\"[^\"]*+\"|'[^']*+')*+\[")
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(slots=True)
+class Span:
+    """Where an element stands in the text: ``text[start:end]`` is all of it, ``text[inner:close]`` what is
+    between its tags. A self-closed element has ``inner == close == end``."""
+
+    tag: str
+    start: int
+    inner: int
+    close: int
+    end: int
+
+
+def parse(text: str, path: str, report: Report) -> tuple[etree._Element, str]:
+    """The root element, and the text that it was parsed from: the same, or repaired (see ``xmlrepairs``). Tags lose
+    their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines entities."""
+    files.check_count(text.count("<") - text.count("</"), files.MOST_ELEMENTS, "elements", path)
+    files.check_count(sum(map(text.count, files.RECORDS)), files.MOST_RECORDS, "bodies and shapes", path)
+    _refuse_definitions(text, path)
+    text = escape_ampersands(text, report)
+    first = next((match[2] for match, _ in scan(text)), "")
+    deepest = DEEPEST_OF.get(first, DEEPEST)
+    try:
+        root = _parse(text, deepest)
+        if any(len(element) for element in root.iter(*TEXTS)):
+            text = escape_brackets(text, report)
+            root = _parse(text, deepest)
+    except etree.XMLSyntaxError as error:
+        repaired = escape_brackets(text, report)
+        try:
+            root, text = _parse(repaired, deepest), repaired
+        except etree.XMLSyntaxError:
+            raise _syntax_error(error, text, path, deepest) from None
+    if "xmlns" in text:
+        for element in root.iter():
+            element.tag = etree.QName(element).localname
+    return root, text
+
+
+class Standing:
+    """What stands in an element of a document."""
+
+    __slots__ = ()
+    element: etree._Element
+
+    @property
+    def line(self) -> int | None:
+        """The line of the element's tag."""
+        return line_of(self.element)
+
+    @property
+    def where(self) -> str:
+        """The element's path in the document."""
+        return where_is(self.element)
+
+
+def line_of(element: etree._Element) -> int | None:
+    """The line on which an element's tag stands; 1 is the first."""
+    return element.sourceline
+
+
+def where_is(element: etree._Element) -> str:
+    """An element's path for messages, ``Model/Bodies/Body[3]/Mass``."""
+    return element.getroottree().getpath(element).lstrip("/")
+
+
+def report_at(report: Report, severity: Severity, code: str, message: str, element: etree._Element) -> None:
+    """Add an entry to a report with the line and the path of an element."""
+    report.add(severity, code, message, line_of(element), partial(where_is, element))
+
+
+def attributes_of(element: etree._Element) -> dict[str, str]:
+    """An element's attributes by their names, in order. lxml searches for each of them by its name."""
+    if len(element.keys()) < _MANY:
+        return dict(element.items())
+    return {str(value.attrname): str(value) for value in element.xpath("@*")}
+
+
+def escape(text: str) -> str:
+    """Text as XML content; what XML cannot hold becomes a question mark."""
+    text = _NOT_IN_XML.sub("?", text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
+
+
+def escape_attribute(text: str) -> str:
+    """Text as the value of an attribute between double quotes."""
+    return escape(text).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")
+
+
+def scan(text: str) -> Iterator[tuple[re.Match[str], bool]]:
+    """Every tag of the text in order, with whether it closes an element. Comments, CDATA sections and processing
+    instructions are passed over; the scan ends where one of them does not."""
+    for match in _MARKUP.finditer(text):
+        if match[2]:
+            yield match, bool(match[1])
+        elif match["open"]:
+            return
+
+
+class Spans:
+    """Where all elements of a well-formed text stand, in document order. They are kept as bare numbers: of most nobody
+    asks."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.starts, self._inner, self._close, self.ends, self._parents = (array("q") for _ in range(5))
+        is_open: list[int] = []
+        starts, inner, close, ends, parents = self.starts, self._inner, self._close, self.ends, self._parents
+        for match in _ELEMENTS.finditer(text):
+            if match["inside"] is not None:
+                start, end = match.span()
+                parents.append(is_open[-1] if is_open else -1)
+                starts.append(start)
+                inner.append(match.start(2))
+                close.append(match.end(2))
+                ends.append(end)
+                continue
+            closes, tag, closed, opens = match.group(3, 4, 6, "open")
+            if tag is None:
+                if opens:
+                    break
+                continue
+            start, end = match.span()
+            if closes:
+                own = is_open.pop()
+                close[own], ends[own] = start, end
+                continue
+            own = len(starts)
+            parents.append(is_open[-1] if is_open else -1)
+            starts.append(start)
+            inner.append(end)
+            close.append(end)
+            ends.append(end)
+            if not closed:
+                is_open.append(own)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, number: int) -> Span:
+        start = self.starts[number]
+        match = _TAG.match(self._text, start)
+        assert match is not None
+        return Span(match[2], start, self._inner[number], self._close[number], self.ends[number])
+
+    def around(self, place: int) -> int:
+        """The number of the innermost element that a place in the text is in, -1 for none."""
+        number = bisect_right(self.starts, place) - 1
+        while number >= 0 and self.ends[number] <= place:
+            number = self._parents[number]
+        return number
+
+
+def _parse(text: str, deepest: int) -> etree._Element:
+    try:
+        return _parse_flat(text, deepest)
+    except etree.XMLSyntaxError as error:
+        if "text node" in str(error.msg).lower():  # one of more than ten million letters: a servo of a long run
+            return _parse_long(text, deepest)
+        if deepest <= DEEPEST or "depth" not in str(error.msg):
+            raise
+        deep = _parse_deep(text, deepest)
+        if deep is None:
+            raise
+        return deep
+
+
+def _parse_deep(text: str, deepest: int) -> etree._Element | None:
+    """Return what ``_parse_flat`` gives of elements and attributes, for what is nested deeper than libxml2 takes at
+    all, 2048 levels; None for what is no XML or too deep here as well. Entities are refused where they are defined, and
+    where they lead outside, though none should be left in the text: expat would expand them."""
+    parser = expat.ParserCreate("utf-8")
+    tree = etree.TreeBuilder()
+    level = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal level
+        level += 1
+        if level > deepest:
+            raise ValueError(level)
+        tree.start(tag, attributes).sourceline = parser.CurrentLineNumber
+
+    def end(tag: str) -> None:
+        nonlocal level
+        level -= 1
+        tree.end(tag)
+
+    def refuse(*_entity: object) -> NoReturn:
+        raise ValueError("an entity")
+
+    parser.EntityDeclHandler = parser.ExternalEntityRefHandler = refuse
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, tree.data
+    try:
+        parser.Parse(text.encode("utf-8", "replace"), True)
+    except (expat.ExpatError, ValueError):
+        return None
+    return tree.close()
+
+
+def _parse_long(text: str, deepest: int) -> etree._Element:
+    """Return what ``_parse_flat`` gives, for texts of any length between two tags."""
+    root = _parse_flat(text, deepest, huge=True)
+    level = 0
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        level += 1 if event == "start" else -1
+        if level > deepest:
+            raise etree.XMLSyntaxError("Excessive depth", 0, line_of(element) or 1, 1)
+    return root
+
+
+def _parse_flat(text: str, deepest: int, huge: bool = False) -> etree._Element:
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        huge_tree=huge or deepest > DEEPEST,
+        remove_comments=True,
+        remove_pis=True,
+        remove_blank_text=True,  # what indents elements takes as much room as they do; no format means anything by it
+    )
+    return etree.fromstring(text.encode("utf-8", "replace"), parser)
+
+
+def _refuse_definitions(text: str, path: str) -> None:
+    """A document type with an internal subset may define entities, which can grow without bound."""
+    position = text.find("<")
+    while position >= 0:
+        end = end_of_opaque(text, position)
+        if end is None:
+            if _SUBSET.match(text, position):
+                raise FormatError(
+                    "the document type defines entities, which are never read",
+                    path=path,
+                    line=text.count("\n", 0, position) + 1,
+                    where="!DOCTYPE",
+                    remedy="Remove the <!DOCTYPE ...> declaration.",
+                )
+            if not text.startswith("<!DOCTYPE", position):
+                return
+            end = position + 1
+        position = text.find("<", end) if end >= 0 else -1
+
+
+def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: int) -> FormatError:
+    """Return what lxml says, in the words of somebody who has the file in an editor."""
+    line = error.position[0] or 1
+    said = str(error.msg or "").split(", line ")[0]
+    open_tags = _open_at(text, line, error.position[1])
+    if "Start tag expected" in said or "Document is empty" in said:
+        return FormatError("this is not XML", path=path, line=1, remedy="Choose a model or a motion file.")
+    if "depth" in said:
+        return FormatError(
+            f"elements are nested deeper than {deepest} levels", path=path, line=line, where="/".join(open_tags[:4])
+        )
+    truncated = "Premature end" in said or "EndTag" in said or "Couldn't find end" in said
+    broken = f"the XML is broken: {said} at '{_line(text, line)}'"
+    return FormatError(
+        "the file ends in the middle of an element; it is truncated" if truncated else broken,
+        path=path,
+        line=line,
+        where="/".join(open_tags[-6:]),
+        remedy="Save it again, or mend this line in a text editor.",
+    )
+
+
+def _open_at(text: str, line: int, column: int) -> list[str]:
+    """The tags that are open at a place."""
+    place = _start_of(text, line)
+    open_tags: list[str] = []
+    for match, closes in scan(text[: place + column]):
+        if closes:
+            if open_tags[-1:] != [match[2]]:
+                break  # here is the fault
+            open_tags.pop()
+        elif not match[4]:
+            open_tags.append(match[2])
+    return open_tags
+
+
+def _line(text: str, line: int) -> str:
+    """A line of the text, shortened for a message."""
+    found = text[_start_of(text, line) :].partition("\n")[0].strip()
+    return found if len(found) <= 60 else found[:60] + "..."
+
+
+def _start_of(text: str, line: int) -> int:
+    place = 0
+    for _ in range(line - 1):
+        place = text.find("\n", place) + 1
+    return place

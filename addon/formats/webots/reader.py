@@ -1,0 +1,335 @@
+"""A .motion read: its poses, and where in its text everything stands."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import overload
+
+import numpy as np
+
+from ...core.model import Array, Trajectory
+from ...core.report import FormatError, Report
+from ..text.detection import WEBOTS_MOTION
+from ..text.numbers import SPELLING, read_many
+
+HEADER, VERSION = WEBOTS_MOTION, "V1.0"
+LONGEST_LINE = 4095  # bytes, with its end: the program reads into a buffer of 4096
+LATEST = 2**31 - 1  # ms: the program counts them in an int
+UNDEFINED = -9999999.9  # the value that the program itself keeps for a *
+
+#: Words that are held while they become numbers.
+_WORDS_AT_ONCE = 4000
+
+_FIELD = re.compile(r"[^,\r\n]+")
+_NUMBER = re.compile(
+    r"[ \t\v\f]*(?P<number>[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?"
+    rf"|{SPELLING})",
+    re.ASCII,
+)
+#: Times as programs write them, with commas between.
+_CLOCKS = re.compile(r"\d{1,6}:\d{1,6}:\d{1,6}(?:,\d{1,6}:\d{1,6}:\d{1,6})*+", re.ASCII)
+_TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+)", re.ASCII)
+
+
+@dataclass(slots=True)
+class Field:
+    """A field of a line: its text and where in the document it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Row:
+    """A pose: the number of its line, where that begins and ends, and its time (ms)."""
+
+    line: int
+    start: int
+    end: int
+    milliseconds: int
+
+
+class Rows(Sequence[Row]):
+    """Poses by where they stand, each made when it is asked for: a long motion has a million. ``first`` is the number
+    of the first one's line; ``milliseconds`` (n,) are their times."""
+
+    def __init__(self, first: int) -> None:
+        self._first, self._places = first, array("q")
+
+    def add(self, start: int, end: int, milliseconds: int) -> None:
+        """Add the pose of the next line."""
+        self._places.extend((start, end, milliseconds))
+
+    @property
+    def milliseconds(self) -> np.ndarray:
+        """All times."""
+        return np.array(self._places[2::3], np.int64)
+
+    def __len__(self) -> int:
+        return len(self._places) // 3
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        at = range(len(self))[place]
+        return Row(self._first + at, *self._places[3 * at : 3 * at + 3])
+
+
+@dataclass
+class Document:
+    """A .motion as it stands in its text. ``table`` (rows, servos) has its values, NaN for ``*``."""
+
+    text: str
+    names: list[Field]
+    rows: Rows
+    table: Array
+    newline: str
+
+    def fields(self, row: Row) -> list[Field]:
+        """A row's time, name and values."""
+        return _fields(self.text, row.start, row.end)
+
+
+def trajectories_of(document: Document) -> list[Trajectory]:
+    """A trajectory for every column: a key where a value is commanded, held where a ``*`` follows."""
+    times = document.rows.milliseconds / 1000.0
+    found = []
+    for name, values in zip(document.names, document.table.T, strict=True):
+        keys = np.flatnonzero(~np.isnan(values))
+        stars = np.isnan(np.append(values[1:], 0.0))
+        held = stars[keys]
+        found.append(Trajectory(name.text, times[keys], values[keys], held=held if held.any() else None))
+    return found
+
+
+def parse(text: str, path: str, report: Report) -> Document:
+    """The document of a text. FormatError with its line where the program would refuse it."""
+    places = _lines(text)
+    begin = next(places, (0, 0))
+    _check_length(text, *begin, 1, path)
+    first = _fields(text, *begin)
+    if not first or first[0].text != HEADER:
+        raise FormatError(f"this does not begin with {HEADER}", path=path, line=1, remedy=_HEADER_REMEDY)
+    if len(first) < 2 or first[1].text != VERSION:
+        version = first[1].text if len(first) > 1 else "no version"
+        raise FormatError(f"the version is {version!r}, not {VERSION!r}", path=path, line=1, remedy=_HEADER_REMEDY)
+    names, at = first[2:], 1
+    below = [] if names else [*islice(places, 1)]
+    if below:
+        _check_length(text, *below[0], 2, path)
+        names, at = _names_below(text, below[0]), 2
+        if names:
+            report.warn(
+                "names-below", "the servos are named on a line of their own; Webots itself wants them on the first", 2
+            )
+    if not names:
+        raise FormatError("the header names no servo", path=path, line=1, remedy=_HEADER_REMEDY)
+    rows, table = _poses(text, places, at + 1, names, path, report)
+    if not rows:
+        raise FormatError("the file has no poses", path=path, line=at + 1, remedy="Write at least one line of values.")
+    counts = Counter(name.text for name in names)
+    for name in sorted(name for name, count in counts.items() if count > 1):
+        report.warn("repeated-servo", f"servo {name!r} has more than one column; all are kept", at)
+    return Document(text, names, rows, table, "\r\n" if text[: begin[1]].endswith("\r\n") else "\n")
+
+
+def _poses(
+    text: str, places: Iterator[tuple[int, int]], number: int, names: list[Field], path: str, report: Report
+) -> tuple[Rows, Array]:
+    """The poses, the first of which is line ``number``, and their values. Some lines at a time: all their words at once
+    would take ten times the memory of the file."""
+    rows, table, latest = Rows(number), Table(names, path, report), -1
+    step = max(_WORDS_AT_ONCE // len(names), 1)
+    while some := list(islice(places, step)):
+        plain = _plain_poses(text, some, len(names))
+        if plain is not None and latest < plain[0][0] and (np.diff(plain[0]) > 0).all():
+            for (start, end), moment in zip(some, plain[0].tolist(), strict=True):
+                rows.add(start, end, moment)
+            table.add_many(plain[1])
+            latest, number = int(plain[0][-1]), number + len(some)
+            continue
+        for start, end in some:
+            _check_length(text, start, end, number, path)
+            fields = _FIELD.findall(text, start, end)
+            if not fields:
+                _tell_of_rest(text, end, number, report)
+                return rows, table.whole()
+            _check_width(fields, names, number, path)
+            moment = _milliseconds(fields[0], number, path)
+            if moment <= latest:
+                raise FormatError(
+                    f"time {fields[0]} is not later than that of the pose before it", path=path, line=number,
+                    where="time", remedy="Put the poses in the order of their times, each time once.",
+                )  # fmt: skip
+            latest = moment
+            rows.add(start, end, moment)
+            table.add(fields[2:], number)
+            number += 1
+    return rows, table.whole()
+
+
+def _plain_poses(text: str, places: list[tuple[int, int]], width: int) -> tuple[np.ndarray, Array] | None:
+    """Times (ms) and values of the poses in some lines, where there is nothing but numbers in them and all is as
+    programs write it: a third of the time. None where that is not so, which says nothing yet."""
+    if any((end - start) * 4 > LONGEST_LINE for start, end in places):
+        return None
+    lines = [text[start:end] for start, end in places]
+    parts = [line.rstrip("\r\n").split(",", 2) for line in lines]
+    if any(len(part) < 3 or part[2].count(",") != width - 1 for part in parts):
+        return None
+    times, titles, values = zip(*parts, strict=True)
+    clocks, cells = ",".join(times), ",".join(values)
+    whole = len(cells.split(None, 1)) == 1 and ",," not in f",{cells}," and "\r" not in "".join(titles)
+    if not (whole and all(titles) and _CLOCKS.fullmatch(clocks)):
+        return None
+    numbers = read_many(cells.replace(",", " "))
+    if numbers is None or len(numbers) != width * len(lines) or (numbers == UNDEFINED).any():
+        return None
+    moments = np.fromstring(clocks.replace(":", ","), np.int64, sep=",").reshape(-1, 3) @ (60_000, 1000, 1)
+    return (moments, numbers.reshape(-1, width)) if moments[-1] <= LATEST else None
+
+
+_HEADER_REMEDY = f"The first line has to be {HEADER},{VERSION},servo,servo,..."
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where every line begins and ends, its end included."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield start, end
+        start = end
+
+
+def _fields(text: str, start: int, end: int) -> list[Field]:
+    return [Field(match[0], match.start(), match.end()) for match in _FIELD.finditer(text, start, end)]
+
+
+def _check_length(text: str, start: int, end: int, line: int, path: str) -> None:
+    if (end - start) * 4 > LONGEST_LINE and len(text[start:end].encode("utf-8", "replace")) > LONGEST_LINE:
+        raise FormatError(
+            f"the line is longer than {LONGEST_LINE} bytes, and Webots would read it as two", path=path, line=line,
+            remedy="Give the numbers fewer digits, or the servos shorter names, or split them over two files.",
+        )  # fmt: skip
+
+
+def _names_below(text: str, line: tuple[int, int]) -> list[Field]:
+    """The servos of the variant that names them on the second line; a pose there begins with a time."""
+    fields = _fields(text, *line)
+    return fields if fields and _TIME.fullmatch(fields[0].text) is None else []
+
+
+def _check_width(fields: list[str], names: list[Field], line: int, path: str) -> None:
+    if len(fields) < 2:
+        raise FormatError("the pose has no name", path=path, line=line, remedy="Write time,pose name,values.")
+    values = fields[2:]
+    if len(values) != len(names):
+        raise FormatError(
+            f"the pose has {len(values)} values for {len(names)} servos", path=path, line=line,
+            where=names[len(values)].text if len(values) < len(names) else values[len(names)],
+            remedy="Give every servo a value, or * for none.",
+        )  # fmt: skip
+
+
+def _milliseconds(text: str, line: int, path: str) -> int:
+    match = _TIME.fullmatch(text)
+    # longer ones are refused before Python, which has a limit for digits, reads them
+    parts = [int(part or 0) if len(part or "") < 20 else LATEST + 1 for part in match.groups()] if match else []
+    if not match:
+        raise FormatError(
+            f"{text!r} is no time", path=path, line=line, where="time",
+            remedy="Write minutes:seconds:milliseconds, digits only.",
+        )  # fmt: skip
+    milliseconds = parts[0] * 60000 + parts[1] * 1000 + parts[2]
+    if milliseconds > LATEST:
+        raise FormatError(
+            f"time {text} is later than {LATEST} ms, more than Webots can count", path=path, line=line, where="time",
+            remedy="Take the minutes out.",
+        )  # fmt: skip
+    return milliseconds
+
+
+class Table:
+    """The values of poses, (rows, servos), made of some poses at a time: all their words at once would take ten times
+    the memory of the file."""
+
+    def __init__(self, names: list[Field], path: str, report: Report) -> None:
+        self.names, self.path, self.report = names, path, report
+        self._words: list[str] = []
+        self._lines: list[int] = []
+        self._made: list[Array] = []
+
+    def add(self, words: list[str], line: int) -> None:
+        """Add the words of a pose."""
+        self._words += words
+        self._lines.append(line)
+        if len(self._words) > _WORDS_AT_ONCE:
+            self._made.append(self._values())
+
+    def add_many(self, values: Array) -> None:
+        """Add the values of poses, (rows, servos)."""
+        self._made += (self._values(), values)
+
+    def whole(self) -> Array:
+        """The values of all poses."""
+        return np.concatenate([*self._made, self._values()])
+
+    def _values(self) -> Array:
+        words, lines = self._words, self._lines
+        self._words, self._lines = [], []
+        shape = len(lines), len(self.names)
+        stars = np.array([word == "*" for word in words], bool)
+        numbers = read_many(" ".join("0" if word == "*" else word for word in words))
+        if numbers is not None and len(numbers) == len(words) and not (numbers == UNDEFINED).any():
+            return np.where(stars, np.nan, numbers).reshape(shape)
+        places = ((word, *divmod(place, shape[1])) for place, word in enumerate(words))
+        found = [
+            _value(word, self.names[servo].text, lines[row], self.path, self.report) for word, row, servo in places
+        ]
+        return np.array(found, np.float64).reshape(shape)
+
+
+def _value(text: str, servo: str, line: int, path: str, report: Report) -> float:
+    """A field's number as C reads it, NaN for ``*``."""
+    if text == "*":
+        return math.nan
+    match = _NUMBER.match(text)
+    value = _double(match["number"]) if match else math.nan
+    if match is None or not math.isfinite(value):
+        raise FormatError(
+            f"{text!r} is no number", path=path, line=line, where=servo, remedy="Write a number like -0.7, or *."
+        )
+    if match.end() != len(text):
+        report.warn("half-a-number", f"of {text!r} only {match['number']} was read, as Webots does", line, servo)
+    if value == UNDEFINED:
+        report.warn("undefined", f"{text} is what Webots itself means by *; it was read as that", line, servo)
+        return math.nan
+    return value
+
+
+def _double(text: str) -> float:
+    try:
+        return float.fromhex(text) if "x" in text.lower() else float(text)
+    except OverflowError:
+        return math.inf
+
+
+def _tell_of_rest(text: str, end: int, line: int, report: Report) -> None:
+    rest = sum(bool(each.strip()) for each in text[end:].splitlines())
+    if rest:
+        report.warn(
+            "after-the-end",
+            f"the motion ends at this empty line, as in Webots; {rest} lines after it were left out",
+            line,
+        )

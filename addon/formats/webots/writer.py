@@ -1,0 +1,339 @@
+"""A motion written into the .motion that it was read from: what was edited changes there, and nothing else."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...core.model import Array, Motion, Trajectory
+from ...core.report import FormatError, Report
+from ..text import alignment
+from ..text.numbers import changed, shortest
+from ..xmdi.reader import INTERPOLATION
+from .reader import HEADER, LATEST, LONGEST_LINE, UNDEFINED, VERSION, Document, Row
+
+
+def patched(document: Document, motion: Motion, report: Report) -> str:
+    """The text of the document with a motion's edits; the very text where there are none."""
+    return _Patch(document, motion, report).text()
+
+
+class _Patch:
+    """``columns`` has for every servo its column in the document, None where it has none yet."""
+
+    def __init__(self, document: Document, motion: Motion, report: Report) -> None:
+        self.document, self.motion = document, motion
+        self.tracks = tracks_of(motion, report)
+        names = [name.text for name in document.names]
+        self.columns = alignment.servos(names, [track.name for track in self.tracks])
+        self.same_columns = self.columns == list(range(len(names)))
+
+    def text(self) -> str:
+        """The document's text with every edit made."""
+        text, rows = self.document.text, self.document.rows
+        times = self._times()
+        check_poses(times, self.motion)
+        table = np.stack([track.at(times) for track in self.tracks], axis=1)
+        places = self._rows(times, table)
+        same = self._same(times, table, places)
+        lines = [f"{line}\n" for line in self._header().split("\n")[:-1]]  # one, or two with the names below
+        for number, line in enumerate(lines, 1):
+            check_length(line, number, self.motion)
+        head = len(lines)
+        stays = self._stays(times, places, same)
+        for first, behind in _runs(stays, places):
+            place, time = int(places[first]), int(times[first])
+            if stays[first]:
+                lines.append(text[rows[place].start : rows[int(places[behind - 1])].end])
+                continue
+            if place < 0:
+                line = self._new(first, time, table[first].tolist())
+            else:
+                line = self._kept(rows[place], time, table[first].tolist(), same[first].tolist())
+            if not line.endswith("\n") and behind < len(places):
+                line += self.document.newline
+            check_length(line, head + behind, self.motion)
+            lines.append(line)
+        return "".join((*lines, text[rows[-1].end :]))
+
+    # -------------------------------------------------------------- which rows
+
+    def _stays(self, times: np.ndarray, places: alignment.Places, same: np.ndarray) -> np.ndarray:
+        """Return which rows stay to the letter, (rows,). One without a line's end may have to get one."""
+        rows = self.document.rows
+        stays = (places >= 0) & (times == rows.milliseconds[places]) & same.all(axis=1) & self.same_columns
+        if not self.document.text.endswith("\n", 0, rows[-1].end):
+            stays &= places != len(rows) - 1
+        return stays
+
+    def _times(self) -> np.ndarray:
+        """The times of the poses (ms): all keys, those poses of the document in which nobody is commanded, and what
+        held values need besides."""
+        keys = key_times(self.tracks, self.motion)
+        idle = self.document.rows.milliseconds
+        idle = idle[np.isnan(self.document.table).all(axis=1)]
+        if len(idle):
+            silent = [np.isnan(track.at(idle)) | _outside(track, idle) for track in self.tracks]
+            idle = idle[np.all(silent, axis=0)]
+        times = np.union1d(keys, idle)
+        return np.union1d(times, inside_held(self.tracks, times))
+
+    def _rows(self, times: np.ndarray, table: Array) -> alignment.Places:
+        """For every time the document's row that it takes, -1 for a new one."""
+        old_times = self.document.rows.milliseconds.astype(np.float64)
+        shared = [(place, column) for place, column in enumerate(self.columns) if column is not None]
+        new, old = ([each[side] for each in shared] for side in (0, 1))
+        signs = [_signatures(each) for each in (self.document.table[:, old], table[:, new])]
+        return alignment.keys(old_times, signs[0], times.astype(np.float64), signs[1])
+
+    def _same(self, times: np.ndarray, table: Array, places: alignment.Places) -> np.ndarray:
+        """Return which fields still mean what is wanted, (rows, servos). Where a servo has no keys yet or any more, a
+        ``*`` says as much as a value."""
+        found = np.zeros(table.shape, bool)
+        for servo, column in enumerate(self.columns):
+            if column is not None:
+                old, new = self.document.table[places, column], table[:, servo]
+                idle = np.isnan(new) | _outside(self.tracks[servo], times)
+                found[:, servo] = (places >= 0) & np.where(np.isnan(old), idle, old == new)
+        return found
+
+    # -------------------------------------------------------------- their text
+
+    def _header(self) -> str:
+        """All before the first pose."""
+        text, names = self.document.text, self.document.names
+        end = self.document.rows[0].start
+        wanted = [track.name for track in self.tracks]
+        if self.same_columns:
+            changes = [
+                (field.start, field.end, name) for field, name in zip(names, wanted, strict=True) if field.text != name
+            ]
+            return changed(text, changes, 0, end)
+        return text[: names[0].start] + ",".join(wanted) + text[names[-1].end : end]
+
+    def _kept(self, row: Row, time: int, values: Sequence[float], same: Sequence[bool]) -> str:
+        when, name, *fields = self.document.fields(row)
+        words = [
+            fields[column].text if column is not None and stays else spelt(value)
+            for column, value, stays in zip(self.columns, values, same, strict=True)
+        ]
+        moment = when.text if time == row.milliseconds else _like(when.text, time)
+        text = self.document.text
+        if not self.same_columns:
+            return ",".join((moment, name.text, *words)) + text[fields[-1].end : row.end]
+        pairs = zip((when, *fields), (moment, *words), strict=True)
+        changes = [(field.start, field.end, word) for field, word in pairs if word != field.text]
+        return changed(text, changes, row.start, row.end)
+
+    def _new(self, number: int, time: int, values: Sequence[float]) -> str:
+        when = _like(self.document.fields(self.document.rows[-1])[0].text, time)
+        return ",".join((when, f"Pose{number + 1}", *map(spelt, values))) + self.document.newline
+
+
+def _runs(stays: np.ndarray, places: alignment.Places) -> list[tuple[int, int]]:
+    """Rows that stay and follow each other in the document, from the first to behind the last; and every other row by
+    itself."""
+    if not len(places):
+        return []
+    goes_on = stays[1:] & stays[:-1] & (np.diff(places) == 1)
+    starts = [0, *(np.flatnonzero(~goes_on) + 1).tolist()]
+    return list(zip(starts, [*starts[1:], len(places)], strict=True))
+
+
+def _outside(track: Track, times: np.ndarray) -> np.ndarray:
+    """Return whether times are before a servo's first key or behind its last."""
+    if not len(track.times):
+        return np.ones(len(times), bool)
+    return (times < track.times[0]) | (times > track.times[-1])
+
+
+def _signatures(table: Array) -> Array:
+    """A number for every row by which to know it again, (n,)."""
+    weights = np.random.default_rng(0).uniform(1.0, 2.0, table.shape[1])
+    return np.nan_to_num(table) @ weights
+
+
+def _like(text: str, time: int) -> str:
+    """A time spelled with as many parts as another."""
+    parts = text.count(":")
+    if parts == 2:
+        return clock(time)
+    return f"{time // 1000:02d}:{time % 1000:03d}" if parts else str(time)
+
+
+NEAR = 1e-6  # seconds: a time is a whole millisecond if it is as near as this
+
+_IN_A_FIELD = re.compile(r"[^,\r\n\0]+")
+
+
+@dataclass
+class Track:
+    """A servo's keys: whole milliseconds, values, and whether each is held, all (n,)."""
+
+    name: str
+    times: np.ndarray
+    values: Array
+    held: np.ndarray
+
+    def at(self, times: np.ndarray) -> Array:
+        """Return what stands in poses at these times, NaN for ``*``."""
+        if not len(self.times):
+            return np.full(len(times), np.nan)
+        before = np.searchsorted(self.times, times, side="right") - 1
+        here = np.clip(before, 0, None)
+        following = np.minimum(here + 1, len(self.times) - 1)
+        span = np.maximum(self.times[following] - self.times[here], 1)
+        elapsed = np.where(before < 0, 0, times - self.times[here])
+        straight = self.values[here] + elapsed * (self.values[following] - self.values[here]) / span
+        keyed = (before >= 0) & (elapsed == 0)
+        return np.where(keyed | (before < 0) | ~self.held[here], np.where(keyed, self.values[here], straight), np.nan)
+
+
+def new_document(motion: Motion, report: Report) -> str:
+    """A motion as a new document. FormatError for times and names that it cannot hold."""
+    tracks = tracks_of(motion, report)
+    keys = key_times(tracks, motion)
+    times = np.union1d(keys, inside_held(tracks, keys))
+    check_poses(times, motion)
+    table = np.stack([track.at(times) for track in tracks], axis=1)
+    lines = [",".join((HEADER, VERSION, *(track.name for track in tracks)))]
+    for number, (time, values) in enumerate(zip(times.tolist(), table.tolist(), strict=True), 1):
+        lines.append(",".join((clock(time), f"Pose{number}", *map(spelt, values))))
+    for number, line in enumerate(lines, 1):
+        check_length(line + "\n", number, motion)
+    return "\n".join(lines) + "\n"
+
+
+def check_poses(times: np.ndarray, motion: Motion) -> None:
+    """FormatError where there would be no pose at all."""
+    if not len(times):
+        raise FormatError(
+            "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
+        )
+
+
+def check_length(line: str, number: int, motion: Motion) -> None:
+    """FormatError where a line, with its end, is longer than Webots reads."""
+    if len(line) * 4 > LONGEST_LINE and len(line.encode("utf-8", "replace")) > LONGEST_LINE:
+        raise FormatError(
+            f"line {number} would be longer than {LONGEST_LINE} bytes, which Webots reads as two",
+            where=f"motion {motion.name!r}", remedy="Save fewer servos, or save as XMDI.",
+        )  # fmt: skip
+
+
+def tell_of_attributes(motion: Motion, what: str, report: Report) -> None:
+    """Report the attributes that a format without any leaves out; whether values are held stands in the keys."""
+    names = ", ".join(sorted(motion.attributes.keys() - {INTERPOLATION}))
+    if names:
+        report.info("attributes", f"{what} has no attributes; left out: {names}", where=f"motion {motion.name!r}")
+
+
+def only(motions: Sequence[Motion], what: str) -> Motion:
+    """The one motion. FormatError where there are more or none."""
+    if len(motions) != 1:
+        raise FormatError(
+            f"{what} holds one motion, and these are {len(motions)}",
+            remedy="Save each in a file of its own, or all of them as XMDI.",
+        )
+    return motions[0]
+
+
+def spelt(value: float) -> str:
+    """A value of a pose, ``*`` for NaN."""
+    return "*" if math.isnan(value) else shortest(value)
+
+
+def clock(milliseconds: int) -> str:
+    """``minutes:seconds:milliseconds``."""
+    return f"{milliseconds // 60000:02d}:{milliseconds // 1000 % 60:02d}:{milliseconds % 1000:03d}"
+
+
+def tracks_of(motion: Motion, report: Report) -> list[Track]:
+    """The servos with their times in milliseconds; what is rounded is reported."""
+    where = f"motion {motion.name!r}"
+    if not motion.trajectories:
+        raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
+    for trajectory in motion.trajectories:
+        _check(trajectory, where)
+    tell_of_attributes(motion, "a .motion file", report)
+    tracks, off = [], np.empty(0)
+    for trajectory in motion.trajectories:
+        exact = np.asarray(trajectory.times, np.float64) * 1000.0
+        times = np.rint(exact).astype(np.int64)
+        off = np.concatenate((off, np.abs(exact - times) / 1000.0))
+        if (np.diff(times) <= 0).any():
+            raise _too_close(trajectory.name, where)
+        values = np.asarray(trajectory.values, np.float64)
+        tracks.append(Track(trajectory.name, times, values, np.asarray(trajectory.holds(), bool)))
+    worst = off.max(initial=0.0)
+    if worst > NEAR:
+        count = int((off > NEAR).sum())
+        report.warn(
+            "rounded-times",
+            f"{count} keys were moved to whole milliseconds, by up to {worst * 1000:.3g} ms",
+            where=where,
+        )
+    return tracks
+
+
+def _check(trajectory: Trajectory, where: str) -> None:
+    times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
+    name = trajectory.name
+    if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
+        raise FormatError(
+            f"the keys of servo {name!r} are not pairs of finite numbers", where=where,
+            remedy="Remove or repair those keys.",
+        )  # fmt: skip
+    if _IN_A_FIELD.fullmatch(name) is None:
+        raise FormatError(
+            f"a .motion file cannot hold the name {name!r}", where=where,
+            remedy="Take out commas and line ends, and give it at least one letter.",
+        )  # fmt: skip
+    if len(times) and (times.min() < -NEAR or float(times.max()) * 1000 > LATEST):
+        raise FormatError(
+            f"servo {name!r} has a key at {times.min() if times.min() < 0 else times.max():g} s", where=where,
+            remedy=f"Times of a .motion file are from 0 to {LATEST // 1000} s; move the keys.",
+        )  # fmt: skip
+    if (values == UNDEFINED).any():
+        raise FormatError(
+            f"servo {name!r} has the value {UNDEFINED}, by which Webots itself means none", where=where,
+            remedy="Change that key a little.",
+        )  # fmt: skip
+
+
+def key_times(tracks: Sequence[Track], motion: Motion) -> np.ndarray:
+    """The times of all keys (ms), ascending. FormatError where two different ones become one."""
+    times = np.unique(np.concatenate([track.times for track in tracks]))
+    exact = np.sort(np.concatenate([np.asarray(each.times, np.float64) for each in motion.trajectories]))
+    merged = (np.diff(np.rint(exact * 1000.0)) == 0) & (np.diff(exact) > NEAR)
+    if merged.any():
+        raise _too_close("", f"motion {motion.name!r}", float(exact[int(np.flatnonzero(merged)[0])]))
+    return times
+
+
+def inside_held(tracks: Sequence[Track], times: np.ndarray) -> np.ndarray:
+    """As few times as put one strictly inside of every held stretch that has none of ``times``."""
+    stretches: list[tuple[int, int]] = []
+    for track in tracks:
+        starts, ends = track.times[:-1][track.held[:-1]], track.times[1:][track.held[:-1]]
+        lacking = np.searchsorted(times, ends) - np.searchsorted(times, starts, side="right") < 1
+        lacking &= ends - starts > 1  # nothing plays between two neighbouring milliseconds
+        stretches += zip(starts[lacking].tolist(), ends[lacking].tolist(), strict=True)
+    found: list[int] = []
+    for start, end in sorted(stretches, key=lambda stretch: stretch[1]):
+        if not found or found[-1] <= start:
+            found.append(end - 1)
+    return np.array(found, np.int64)
+
+
+def _too_close(name: str, where: str, time: float | None = None) -> FormatError:
+    what = f"servo {name!r} has" if name else "there are"
+    at = "" if time is None else f" at {time:g} s"
+    return FormatError(
+        f"{what} two keys{at} on one millisecond", where=where,
+        remedy="Sample the motion on a grid of whole milliseconds, 32 ms for one, and save that.",
+    )  # fmt: skip

@@ -1,0 +1,328 @@
+"""What x_xy cannot hold, kept in comments that its program passes over: ``<!--knuckle {...}-->``.
+
+A note stands first inside the body that it is about; one that is about the whole model stands first in the root. It
+holds JSON in ASCII. A note that cannot be read is reported and left out, the document still counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import sys
+from collections.abc import Callable
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from ...core.model import DOF_SIZE, Assembly, Dof, Frame, Joint, Light, Restraint, Shape
+from ...core.transforms import identical
+from ..text.json_reader import sound
+from ..text.xml_reader import Spans
+
+_NOTE = re.compile(r"<!--knuckle (\{.*?)\s*-->", re.DOTALL)  # to the end of its own comment, whatever that is
+
+Note = dict[str, Any]
+R = TypeVar("R")
+#: Records that are inside of others, and fields that are arrays.
+_INSIDE: dict[str, type] = {"shapes": Shape, "dofs": Dof, "parts": Dof}
+_ARRAYS = frozenset({"pose", "com", "inertia", "frame_parent", "frame_child", "axis"})
+_TUPLES = frozenset({"color", "start", "start_rates", "ambient", "diffuse", "specular", "bodies"})
+KEPT_WHOLE: dict[str, type] = {
+    "joints": Joint,
+    "assemblies": Assembly,
+    "restraints": Restraint,
+    "lights": Light,
+    "frames": Frame,
+}
+
+
+def spelt(note: Note) -> str:
+    """A note as a comment."""
+    text = json.dumps(note, separators=(",", ":"), ensure_ascii=True, default=str)
+    return f"<!--knuckle {text.replace('--', '-' + chr(92) + 'u002d')}-->"
+
+
+def find(text: str, spans: Spans) -> dict[int, tuple[Note | None, int, int]]:
+    """The notes of a document by the number of the element that each is in: what it says (None where that cannot be
+    read) and where it stands. Of several in one element, the first."""
+    found: dict[int, tuple[Note | None, int, int]] = {}
+    for match in _NOTE.finditer(text):
+        number = spans.around(match.start())
+        if number < 0:
+            continue
+        try:
+            note = json.loads(match[1])
+            note = _sound(note) if "\\u" in match[1] else note
+            note = note if is_sound(note) else None
+        except (ValueError, RecursionError):
+            note = None
+        found.setdefault(number, (note, match.start(), match.end()))
+    return found
+
+
+#: Fields of records that are no part of any file: where it was read, and the gains of Blender's own control law.
+_OUR_OWN = frozenset({"line", "servo_stiffness", "servo_damping"})
+
+
+def _fields(kind: type) -> tuple[dataclasses.Field, ...]:
+    """The fields of records of a kind: they are asked for at every one."""
+    if kind not in _FIELDS:
+        _FIELDS[kind] = dataclasses.fields(kind)
+    return _FIELDS[kind]
+
+
+_FIELDS: dict[type, tuple[dataclasses.Field, ...]] = {}
+
+
+def _sound(value: Any) -> Any:
+    """A value of JSON with no letters that no other program's text can hold."""
+    if isinstance(value, dict):
+        return {sound(key): _sound(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_sound(item) for item in value]
+    return sound(value) if isinstance(value, str) else value
+
+
+def plain(record: Any, leave: frozenset[str] = frozenset()) -> Note:
+    """The fields of a record that are not at their defaults, as JSON has them."""
+    out: Note = {}
+    for item in _fields(type(record)):
+        value = getattr(record, item.name)
+        if item.name in leave or item.name in _OUR_OWN or _is_default(item, value):
+            continue
+        out[item.name] = _plain(value)
+    return out
+
+
+def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> Note:
+    """The fields of a record that another record of its kind has otherwise."""
+    out: Note = {}
+    for item in _fields(type(record)):
+        if item.name in leave or item.name in _OUR_OWN:
+            continue
+        mine, theirs = getattr(record, item.name), getattr(other, item.name)
+        if mine is theirs or (type(mine) in _SCALARS and mine == theirs):
+            continue
+        if type(mine) is np.ndarray and type(theirs) is np.ndarray and identical(mine, theirs):
+            continue
+        if type(mine) in _CONTAINERS and not mine and not theirs:
+            continue
+        mine, theirs = _plain(mine), _plain(theirs)
+        if item.name == "extra":
+            mine = {key: value for key, value in mine.items() if theirs.get(key) != value}
+            theirs = {}
+        if mine != theirs and not (_is_close(mine, theirs)):
+            out[item.name] = mine
+    return out
+
+
+def apply(note: Any, record: Any) -> None:
+    """Give a record the fields that a note has. ValueError, TypeError or KeyError where it has none such."""
+    kind: Any = type(record)
+    for name, value in dict(note).items():
+        if name not in kind.__dataclass_fields__:
+            raise KeyError(name)
+        if name == "extra":
+            record.extra = record.extra | _fitting(kind, name, value)
+        elif value is not None or _may_have(kind, name)(None):  # what is beyond all numbers is written so
+            setattr(record, name, _fitting(kind, name, _restored(name, value)))
+
+
+def restored(kind: type, note: Any) -> Any:
+    """A record from all of its fields that are not at their defaults. Raises what ``apply`` raises."""
+    required = {item.name for item in dataclasses.fields(kind) if _has_no_default(item)}
+    values = {name: _fitting(kind, name, _restored(name, value)) for name, value in dict(note).items()}
+    missing = {name: _fitting(kind, name, None) for name in required - values.keys()}
+    return whole(kind(**missing, **values))
+
+
+def whole(record: R) -> R:
+    """A record that was made of a note, or changed by one. ValueError where its values are none of its kind's."""
+    if isinstance(record, Shape):
+        if not {*_SIZES.get(record.type, ())} <= record.size.keys():
+            raise ValueError("size")
+    elif isinstance(record, Dof):
+        size = DOF_SIZE[record.kind]
+        lengths = {len(each) for each in (record.start, record.start_rates, record.parts)}
+        if size > 1 and not lengths <= {0, size}:
+            raise ValueError("start")
+    return record
+
+
+_Check = Callable[[Any], bool]
+
+
+@cache
+def _may_have(kind: Any, name: str) -> _Check:
+    """Tells whether records of a kind may have a value there."""
+    return _checks(get_type_hints(kind)[name])
+
+
+def _fitting(kind: type, name: str, value: Any) -> Any:
+    """A value that a record may have there; ValueError for any other, since a file may say anything."""
+    if not _may_have(kind, name)(value):
+        raise ValueError(name)
+    if name == "extra" and not all(_checks(_EXTRAS[key])(part) for key, part in value.items() if key in _EXTRAS):
+        raise ValueError(name)
+    return value
+
+
+#: The sizes that a shape of each type has.
+_SIZES = {
+    **dict.fromkeys(("box", "ellipsoid"), ("x", "y", "z")),
+    **dict.fromkeys(("sphere", "hemisphere"), ("radius",)),
+    **dict.fromkeys(("cylinder", "capsule", "cone"), ("length", "radius")),
+    "pyramid": ("x", "y", "length"),
+}
+#: What those that write and build take out of what a record has besides, and a note of the fields that a note has.
+_NUMBERS = list[float] | tuple[float, ...] | None
+_TEXTS = list[str] | None
+_EXTRAS: dict[str, Any] = {
+    "pos_min": _NUMBERS,
+    "pos_max": _NUMBERS,
+    "numbers": dict[str, list[float]] | None,
+    "joint": str | None,
+    "mass": float | None,
+    "actuator": str | None,
+    "derived_moment": bool | list[list[float]] | None,
+    "soft": dict[str, Any] | None,
+    "chosen": dict[str, list[float]] | None,
+    **dict.fromkeys(("files", "include", "frames"), _TEXTS),
+    **dict.fromkeys(("stiffness", "damping"), _NUMBERS),
+}
+_NOTED: dict[str, Any] = {
+    "id": str,
+    "name": str,
+    "mass_geoms": list[int],
+    "joint_frame": list[float],
+    "shapes": list[dict],
+    "dofs": list[dict],
+    **dict.fromkeys(("body", "joint", "world", "frame"), dict),
+    **dict.fromkeys(KEPT_WHOLE, list[dict]),
+}
+
+
+def is_sound(note: Note) -> bool:
+    """Return whether the parts of a note are of the kinds that a note has."""
+    return all(_checks(_NOTED[name])(value) for name, value in note.items() if name in _NOTED)
+
+
+@cache
+def _checks(hint: Any) -> _Check:
+    """Tells whether a value is what a type hint says. A hint is taken apart once, and not for every value."""
+    origin, inside = get_origin(hint) or hint, get_args(hint)
+    if hasattr(origin, "__value__"):  # a named type: from numpy 2.5 on, arrays of numbers are one
+        return _checks(origin.__value__)
+    if origin in (Union, UnionType):
+        either = [_checks(each) for each in inside]
+        return lambda value: any([check(value) for check in either])
+    if origin is Literal:
+        return inside.__contains__
+    if origin is float:
+        return lambda value: type(value) in (int, float) and abs(value) <= sys.float_info.max
+    if origin is np.ndarray:
+        return lambda value: isinstance(value, np.ndarray) and bool(np.isfinite(value).all())
+    if origin is Any:
+        return lambda value: True
+    if not inside:
+        kind = origin if isinstance(origin, type) else type(origin)
+        return lambda value: type(value) is kind
+    if origin is dict:
+        held = _checks(inside[1])
+        return lambda value: isinstance(value, dict) and all(map(held, value.values()))
+    if origin is list or inside[-1] is Ellipsis:
+        held = _checks(inside[0])
+        return lambda value: isinstance(value, origin) and all(map(held, value))
+    each = [_checks(part) for part in inside]
+    return lambda value: (
+        isinstance(value, tuple)
+        and len(value) == len(each)
+        and all(check(part) for check, part in zip(each, value, strict=True))
+    )
+
+
+def _restored(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name in _INSIDE:
+        return [restored(_INSIDE[name], item) for item in value]
+    if name in _ARRAYS:
+        array = np.array(value, dtype=np.float64)
+        if array.shape != {"com": (3,), "axis": (3,), "inertia": (3, 3)}.get(name, (4, 4)):
+            raise ValueError(name)
+        return array
+    if name == "spheres":
+        return [tuple(float(x) for x in ball) for ball in value]
+    if name == "frames":
+        return tuple(np.array(frame, dtype=np.float64) for frame in value)
+    return tuple(value) if name in _TUPLES else value
+
+
+_CONTAINERS = frozenset({dict, list, tuple})
+#: What JSON has as it is.
+_SCALARS = frozenset({str, int, bool, float})
+
+
+def _plain(value: Any) -> Any:
+    if type(value) is float:  # most values are; numpy's own functions take their time for one number
+        return value if math.isfinite(value) else None
+    if value is None or type(value) in _SCALARS:
+        return value
+    if dataclasses.is_dataclass(value):
+        return plain(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _is_close(mine: Any, theirs: Any) -> bool:
+    """Return whether two plain values are the same but for the rounding of their spelling."""
+    if isinstance(mine, list) and isinstance(theirs, list):
+        return len(mine) == len(theirs) and all(_is_close(a, b) for a, b in zip(mine, theirs, strict=True))
+    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (mine, theirs))
+    return bool(abs(mine - theirs) <= 1e-13 * (1.0 + abs(theirs))) if numbers else bool(mine == theirs)
+
+
+def _is_default(item: dataclasses.Field, value: Any) -> bool:
+    if _has_no_default(item):
+        return value is None
+    default: Any = item.default
+    if default is dataclasses.MISSING:
+        default = item.default_factory()  # type: ignore[operator, misc]
+    if isinstance(value, np.ndarray) or isinstance(default, np.ndarray):
+        return value is not None and default is not None and np.array_equal(value, default)
+    return bool(value == default)
+
+
+def _has_no_default(item: dataclasses.Field) -> bool:
+    return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+
+
+def in_words(item: str) -> str:
+    """Return what reports call a field of a record."""
+    return _IN_WORDS.get(item, item)
+
+
+#: What reports call the fields of records whose names say it badly.
+_IN_WORDS = {
+    "lower": "lower stop",
+    "upper": "upper stop",
+    "max_force": "maximum force",
+    "file_sign": "sense of counting",
+    "erp": "ERP",
+    "cfm": "CFM",
+    "time_step": "time step",
+    "com": "centre of mass",
+}

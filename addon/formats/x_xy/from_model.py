@@ -1,0 +1,381 @@
+"""The records of a mechanism to rows of an x_xy document: the inverse of ``mechanism``.
+
+What a document cannot hold goes into notes: rows are read back in thought, and where that gives something else than
+was to be written, the difference is noted and reported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ...core.kinematics import Link, Tree, spanning_tree
+from ...core.model import Body, Dof, Frame, Joint, Mechanism, identity
+from ...core.record_utils import same_record
+from ...core.report import Report
+from ...core.transforms import identical, inverse
+from . import comments as notes
+from . import conventions as geometry
+from .comments import Note
+from .from_model_parts import Made, Memory, geoms_of, scenery_of, steps_of, tell_left, tell_lost, tell_of_others
+from .rows import LinkRow, ModelRow, OmcRow
+from .schema import joint_kind
+from .to_model import JOINT_FRAME, build, note_of_frame, turned_round
+from .values import Remarks, read_name, safe_name, unique_names
+
+_BODY_LEAVES = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
+_JOINT_LEAVES = frozenset({"parent", "child", "frame_parent", "frame_child", "dofs", "line"})
+_DOF_LEAVES = frozenset({"axis", "damping", "armature", "stiffness", "rest", "parts"})
+#: Fields of which nothing is lost but a spelling, or that are told in other words.
+_UNTOLD = frozenset({"id", "name", "type", "kind", "pitch", "extra", "immobile", "parts"})
+_HELD_OF_PARTS = frozenset({"kind", "axis", "damping", "armature", "stiffness", "rest"})
+
+#: Has the notes of bodies, by their ids, worked out in their rows.
+Ask = Callable[[Collection[str]], None]
+
+
+def rows_of(mechanism: Mechanism, report: Report) -> ModelRow:
+    """The rows of a mechanism that is to be a document of its own."""
+    remarks = Remarks(report)
+    out = _Writer(mechanism, remarks, None, {}).model()
+    remarks.tell()
+    return out
+
+
+class RowsBefore:
+    """The ``rows`` of what a document holds, to compare the rows of now with. What they have to note is worked out of
+    those alone that are compared."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._memory: Memory = {}
+        self._writer = _Writer(mechanism, Remarks(Report()), mechanism, self._memory, unasked=True)
+        self.rows = self._writer.model()
+
+    def rows_now(self, mechanism: Mechanism, then: Mechanism, report: Report) -> tuple[ModelRow, Ask]:
+        """The rows of the mechanism as it is now, and what works out the notes of bodies by their ids; ``then`` is what
+        the document holds: that may be written although the loader refuses it, and masses that nobody edited follow
+        the geoms. Bodies that are still what they were, by joints that are, get rows of the steps and geoms remembered
+        and the notes of before, which lack what nobody asked for; what notes of them keep is not reported again."""
+        remarks = Remarks(report)
+        now = _Writer(mechanism, remarks, then, dict(self._memory))
+        out = now.model()
+        remarks.tell()
+        now.read |= self._writer.read & now.noted.keys()
+        self._writer.note_bodies(self._memory.keys() - now.noted.keys())
+        return out, now.note_bodies
+
+
+class _Writer:
+    """``unasked``: what bodies have to note is not worked out before somebody asks for it."""
+
+    def __init__(
+        self, mechanism: Mechanism, remarks: Remarks, before: Mechanism | None, memory: Memory, unasked: bool = False
+    ) -> None:
+        self.mechanism, self.remarks, self.kept = mechanism, remarks, before is not None
+        self.memory, self.unasked = memory, unasked
+        self.noted: dict[str, Note] = {}  # notes of bodies that are as they were
+        self.read: set[str] = set()  # bodies whose notes are worked out
+        self.before = {} if before is None else {body.id: body for body in before.bodies}
+        self.named_before = _named_as_bodies(before)
+        self.refers = _refers_by_id(mechanism)
+        self.followed: set[str] = set()  # bodies whose mass, or its spread, follows their geoms
+        self.tree: Tree = spanning_tree(mechanism)
+        self.linked = {link.body for link in self.tree.links}
+        self.names = unique_names()
+        self.out = ModelRow()
+        self.number_of: dict[str | None, int | None] = {None: None}  # of the link that carries a body
+        self.joint_of: dict[str, Joint] = {}  # as it is written, from the carrier to the body
+        self.against: set[str] = set()
+        self.left: list[Joint] = []
+        self.whole: list[Frame] = []
+
+    def model(self) -> ModelRow:
+        """All rows, the notes in them."""
+        mechanism, out = self.mechanism, self.out
+        if mechanism.name:
+            out.model = safe_name(mechanism.name)
+        out.gravity = tuple(float(x) for x in -mechanism.world.gravity + 0.0)
+        out.dt = mechanism.world.time_step
+        scenery = scenery_of(mechanism)
+        hanging = self._hanging(scenery)
+        tell_lost(mechanism, self.remarks)
+        for body, link in hanging:
+            self._body(body, link)
+        if scenery is not None:
+            out.geoms = geoms_of(scenery, self.remarks, self.before.get(scenery.id)).rows
+        self._frames(scenery)
+        self._notes()
+        self._in_file_order()
+        return out
+
+    def _hanging(self, scenery: Body | None) -> list[tuple[Body, Link | None]]:
+        """Bodies with the link of the tree that they hang by, carriers first and else in file order."""
+        bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
+        links = {link.body: link for link in self.tree.links}
+        below: dict[str | None, list[str]] = {}
+        for own in dict.fromkeys(body.id for body in self.mechanism.bodies):
+            if scenery is None or own != scenery.id:
+                link = links.get(own)
+                below.setdefault(None if link is None else link.carrier, []).append(own)
+        out: list[tuple[Body, Link | None]] = []
+        waiting = below.get(None, [])[::-1]
+        while waiting:
+            own = waiting.pop()
+            out.append((bodies[own], links.get(own)))
+            waiting += below.get(own, [])[::-1]
+        used = {link.joint.id for link in self.tree.links}
+        self.left = [joint for joint in self.mechanism.joints if joint.id not in used]
+        return out
+
+    def _body(self, body: Body, link: Link | None) -> None:
+        joint = self._joint(body, link)
+        parent = self.number_of[joint.parent]
+        old = self.memory.get(body.id)
+        is_same = old is not None and same_record(body, old.body) and same_record(joint, old.joint)
+        made = old if old is not None and is_same else self._made(body, joint)
+        if not is_same:
+            self.remarks.take(made.remarks)
+        steps, geoms = made.steps, made.geoms
+        name = self._name(body.name or body.id)
+        for number, step in enumerate(steps):
+            last = number == len(steps) - 1
+            row = LinkRow(
+                name if last else self._name(f"{name} step {number + 1}"),
+                step.joint,
+                parent,
+                step.pose,
+                numbers=dict(step.numbers),
+                note={} if last else {"step": True},
+                key=("body", body.id, number),
+            )
+            parent = len(self.out.links)
+            self.out.links.append(row)
+        row.numbers |= {
+            limit: tuple(map(float, body.extra[limit])) for limit in ("pos_min", "pos_max") if body.extra.get(limit)
+        }
+        if geoms.follows:
+            self.followed.add(body.id)
+        row.geoms = geoms.rows
+        row.note |= made.note
+        self.number_of[body.id] = parent
+        hangs = link is not None, link is not None and link.against
+        noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), *hangs)
+        if is_same and made.row is not None and made.noted == noted:
+            self.noted[body.id] = made.row.note
+        self.memory[body.id] = replace(made, row=row, noted=noted)
+
+    def _made(self, body: Body, joint: Joint) -> Made:
+        remarks = Remarks(Report())
+        geoms = geoms_of(body, remarks, self.before.get(body.id))
+        steps, there, note = steps_of(joint, self.kept), identity(), geoms.note()
+        for step in steps[1:]:
+            there = inverse(step.pose) @ there
+        if not geometry.same(joint.frame_child, there, 1e-12):
+            note = {JOINT_FRAME: note_of_frame(joint.frame_child), **note}
+        return Made(body, joint, steps, geoms, note, remarks)
+
+    def _joint(self, body: Body, link: Link | None) -> Joint:
+        """The joint that a body hangs by, from its carrier; a free or frozen one where it hangs by none."""
+        if link is None:
+            dofs = [] if body.immobile else [Dof("free")]
+            kind = "weld" if body.immobile else "free"
+            joint = Joint(body.id, body.name, kind, None, body.id, body.pose, identity(), dofs)
+        elif link.against:
+            self.against.add(body.id)
+            joint = turned_round(link.joint)
+        else:
+            joint = link.joint
+        self.joint_of[body.id] = joint
+        return joint
+
+    def _name(self, wanted: str) -> str:
+        return self.names(safe_name(wanted))
+
+    def _frames(self, scenery: Body | None) -> None:
+        """Markers where they belong, other frames as frozen bodies."""
+        names = unique_names()
+        for frame in self.mechanism.frames:
+            carrier = frame.body if scenery is None or frame.body != scenery.id else None
+            if carrier not in self.number_of:
+                self.whole.append(frame)
+                continue
+            number = self.number_of[carrier]
+            # a body holds one marker only, although a document may have more
+            room = number is not None and (self.kept or not self.out.links[number].omcs)
+            if number is not None and room and _is_marker(frame):
+                position = tuple(float(x) for x in frame.pose[:3, 3])
+                marker = OmcRow(safe_name(frame.name), str(frame.extra["pos_marker"]), position)
+                self.out.links[number].omcs.append(marker)
+                continue
+            own = names(frame.name)
+            row = LinkRow(self._name(frame.name or "frame"), "frozen", number, frame.pose, key=("frame", own, 0))
+            row.note = {"frame": {}}
+            back = Frame(read_name(row.name), frame.body, frame.pose)
+            row.note["frame"] = notes.difference(frame, back, frozenset({"pose", "body"}))
+            self.out.links.append(row)
+
+    def _notes(self) -> None:
+        """Note what rows do not give, and tell of it. Bodies that are as they were have their notes."""
+        self._note_model(build(ModelRow(self.out.model, self.out.gravity, self.out.dt), "", Remarks(Report()))[0])
+        if self.unasked:
+            return
+        rows = {row.key[1]: row for row in self._own_rows()}
+        for own, note in self.noted.items():
+            rows[own].note = dict(note)
+        self.note_bodies(rows.keys() - self.noted.keys())
+        self._tell_noted({own: row.note for own, row in rows.items() if own not in self.noted})
+
+    def _tell_noted(self, noted: Mapping[str, Note]) -> None:
+        said: Counter[tuple[str, str]] = Counter()
+        first: dict[tuple[str, str], str] = {}
+        names = {body.id: body.name for body in reversed(self.mechanism.bodies)}
+        for own, note in noted.items():
+            told = [
+                ("joint", fields, self.joint_of[own].name) for fields in (note.get("joint", ()), *note.get("dofs", ()))
+            ]
+            for what, fields, name in (("body", note.get("body", ()), names[own]), *told):
+                for item in sorted({*fields} - _UNTOLD):
+                    said[what, item] += 1
+                    first.setdefault((what, item), name)
+        for (what, item), count in said.items():
+            more = f" and {count - 1} more" if count > 1 else ""
+            missing = f"{notes.in_words(item)} of a {what} ('{first[what, item]}'{more})"
+            self.remarks.warn("kept-as-comment", f"the program has no {missing}; it is kept in a comment")
+
+    def _own_rows(self) -> list[LinkRow]:
+        """The rows of the bodies themselves, without those between the steps of their joints."""
+        return [row for row in self.out.links if row.key[0] == "body" and "step" not in row.note]
+
+    def note_bodies(self, asked: Collection[str]) -> None:
+        """Read rows of bodies back in thought, and note what they do not give: of those of these ids that have not been
+        read yet."""
+        asked = {*asked} - self.read
+        back, _ = build(self._to_read(asked), "", Remarks(Report()))
+        joints = {joint.child: joint for joint in back.joints}
+        bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
+        reading = [row for row in self._own_rows() if row.key[1] in asked]
+        for row, read_body in zip(reading, back.bodies, strict=True):
+            own = row.key[1]
+            self._note(row, bodies[own], read_body, self.joint_of[own], joints[read_body.id])
+        self.read |= asked
+
+    def _to_read(self, asked: Collection[str]) -> ModelRow:
+        """The rows of bodies that are to be read back. Nothing of what they hang on is asked for."""
+        place: dict[int, int] = {}
+        out = ModelRow(self.out.model, self.out.gravity, self.out.dt)
+        for number, row in enumerate(self.out.links):
+            if row.key[0] == "body" and row.key[1] in asked:
+                place[number] = len(out.links)
+                parent = None if row.parent is None else place.get(row.parent)
+                out.links.append(replace(row, parent=parent))
+        return out
+
+    def _note(self, row: LinkRow, body: Body, read_body: Body, joint: Joint, read_joint: Joint) -> None:
+        note = row.note
+        renamed = self.named_before.get(body.id) == joint.name and not (
+            self.refers or self.left
+        )  # the joint is called what the body is
+        if read_body.id != body.id and not renamed:
+            note["id"] = body.id
+        apart = notes.difference(body, read_body, _BODY_LEAVES)
+        for name, amount in (("mass", abs(body.mass)), ("com", 1.0), ("inertia", None)):
+            mine, theirs = getattr(body, name), getattr(read_body, name)
+            if mine is None or body.id in self.followed:
+                continue
+            if mine == theirs if name == "mass" else identical(mine, theirs):
+                continue
+            size = float(np.abs(mine).max()) if amount is None else amount
+            if float(np.abs(np.asarray(mine) - np.asarray(theirs)).max()) > 1e-9 * (size or 1.0):
+                apart[name] = np.asarray(mine).tolist() if name != "mass" else float(mine)
+        if apart:
+            note["body"] = apart
+        if body.id not in self.linked:
+            note["loose"] = True
+            return
+        if body.id in self.against:
+            note["against"] = True
+        read_joint.id = read_body.id if "id" not in note else body.id
+        mine = notes.difference(joint, read_joint, _JOINT_LEAVES | ({"id", "name"} if renamed else set()))
+        if mine:
+            note["joint"] = mine
+        kind = joint_kind(row.joint)
+        chosen = kind is not None and kind.chosen
+        dofs = [_dof_difference(dof, read, chosen) for dof, read in zip(joint.dofs, read_joint.dofs, strict=True)]
+        if any(dofs):
+            note["dofs"] = dofs
+
+    def _note_model(self, back: Mechanism) -> None:
+        mechanism, note = self.mechanism, self.out.note
+        if mechanism.name != back.name and mechanism.name:
+            note["name"] = mechanism.name
+        world = notes.difference(mechanism.world, back.world, frozenset({"gravity", "time_step"}))
+        if world:
+            note["world"] = world
+            for item in world:
+                message = f"the program has no {notes.in_words(item)} of the world; a comment keeps it"
+                self.remarks.add("info", "kept-as-comment", message)
+        for name, items in (
+            ("joints", self.left),
+            ("assemblies", mechanism.assemblies),
+            ("restraints", mechanism.restraints),
+            ("lights", mechanism.lights),
+            ("frames", self.whole),
+        ):
+            if items:
+                note[name] = [notes.plain(item) for item in items]
+        tell_left(self.left, self.tree.loop_joints, self.remarks)
+        tell_of_others(mechanism, self.remarks)
+
+    def _in_file_order(self) -> None:
+        """Links in the order of the file: each with all that hangs on it before the next."""
+        links = self.out.links
+        below: dict[int | None, list[int]] = {}
+        for number, row in enumerate(links):
+            below.setdefault(row.parent, []).append(number)
+        order: list[int] = []
+        waiting = below.get(None, [])[::-1]
+        while waiting:
+            number = waiting.pop()
+            order.append(number)
+            waiting += below.get(number, [])[::-1]
+        place = {number: i for i, number in enumerate(order)}
+        self.out.links = [links[number] for number in order]
+        for row in self.out.links:
+            row.parent = None if row.parent is None else place[row.parent]
+
+
+def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.Note:
+    """Return what a degree of freedom has and reading does not give. ``chosen`` tells that reading chooses the axis."""
+    out = notes.difference(dof, read, _DOF_LEAVES)
+    if chosen and not geometry.same(dof.axis, read.axis, 1e-9):
+        out["axis"] = [float(x) for x in dof.axis]
+    parts = [notes.plain(part) for part in dof.parts]
+    if any(part.keys() - _HELD_OF_PARTS for part in parts):
+        out["parts"] = parts
+    return out
+
+
+def _named_as_bodies(before: Mechanism | None) -> dict[str, str]:
+    """Names of the bodies of a document, by id, whose joints bear them as well and which have no other id."""
+    if before is None:
+        return {}
+    joints = {joint.child: joint for joint in before.joints}
+    return {
+        body.id: body.name
+        for body in before.bodies
+        if body.id in joints and body.id == body.name == joints[body.id].name == joints[body.id].id
+    }
+
+
+def _refers_by_id(mechanism: Mechanism) -> bool:
+    """Return whether something that only a note holds refers to bodies or joints by their ids."""
+    twins = [*(body.twin for body in mechanism.bodies), *(joint.twin for joint in mechanism.joints)]
+    loose = (not joint.active for joint in mechanism.joints)
+    return bool(mechanism.restraints or mechanism.lights or any(twins) or any(loose))
+
+
+def _is_marker(frame: Frame) -> bool:
+    return "pos_marker" in frame.extra and geometry.same(frame.pose[:3, :3], np.eye(3))

@@ -1,0 +1,292 @@
+"""An x_xy document to rows: what its text says, without yet knowing what it means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from sys import intern
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from ...core.model import Mechanism, Source
+from ...core.record_utils import HERE, Shared
+from ...core.report import FormatError, Report
+from ..text.numbers import BLANKS
+from ..text.xml_reader import Spans, line_of, parse, where_is
+from . import comments as notes
+from . import conventions as geometry
+from .rows import GeomRow, Key, LinkRow, ModelRow, OmcRow
+from .schema import ATTRIBUTES, COLORS, DEFAULT_DT, DEFAULT_GRAVITY, DOF_ATTRIBUTES, GEOMS, PARENTS, ROOT, joint_kind
+from .to_model import build
+from .values import Reader, Remarks, is_numeric, spell_all
+
+_ORIGIN = (0.0, 0.0, 0.0)
+_NOTHING: tuple[etree._Element, ...] = ()
+_NO_NOTE = Shared()
+
+
+@dataclass
+class Document:
+    """Contents of a text: its rows with the elements that they stand in, and the mechanism that they make. ``sound`` is
+    the text as it was parsed."""
+
+    text: str
+    sound: str
+    root: etree._Element
+    mechanism: Mechanism
+    model: ModelRow
+    worldbody: etree._Element | None
+    reader: Reader
+    links: list[etree._Element] = field(default_factory=list)  # as model.links
+    geoms: list[Sequence[etree._Element]] = field(default_factory=list)  # of each link
+    omcs: list[Sequence[etree._Element]] = field(default_factory=list)
+    world_geoms: list[etree._Element] = field(default_factory=list)
+    notes: dict[etree._Element, tuple[int, int]] = field(default_factory=dict)  # where the note of an element stands
+    numbers: dict[Key, int] = field(default_factory=dict)  # of the links in the model
+    prepared: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+def read(
+    text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
+) -> Document:
+    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already). FormatError names the line
+    and element of what cannot be read; what the program would not take but can only mean one thing is read and
+    reported."""
+    report = Report() if report is None else report
+    root, sound = parse(text, path, report) if parsed is None else parsed
+    if root.tag != ROOT:
+        raise FormatError(f"<{root.tag}> does not begin an x_xy model", path=path, line=1, where=str(root.tag))
+    remarks = Remarks(report)
+    walk = _Walk(text, sound, root, Reader(path, remarks))
+    document = walk.document()
+    mechanism, keys = build(document.model, path, remarks)
+    mechanism.report = report
+    mechanism.source = Source(ROOT, "", path, text)
+    document.mechanism = mechanism
+    document.numbers = {key: number for number, key in enumerate(keys)}
+    remarks.tell()
+    return document
+
+
+class _Walk:
+    """Goes through the elements once and gathers rows."""
+
+    def __init__(self, text: str, sound: str, root: etree._Element, reader: Reader) -> None:
+        self.text, self.sound, self.root, self.reader = text, sound, root, reader
+        self.remarks = reader.remarks
+        found = notes.find(sound, Spans(sound)) if "<!--knuckle" in sound else {}
+        self.noted: dict[etree._Element, tuple[notes.Note | None, int, int]] = {}
+        if found:
+            self.noted = {element: found[i] for i, element in enumerate(root.iter()) if i in found}
+
+    def document(self) -> Document:
+        """The rows of the whole document."""
+        root, reader = self.root, self.reader
+        own = reader.own(root)
+        model = ModelRow(own.get("model"), note=self._note(root))
+        self._options(model)
+        self._defaults()
+        self._tell_strangers()
+        worldbody = self._only(root, "worldbody")
+        if worldbody is None or worldbody.find("body") is None:
+            self.remarks.warn("no-bodies", "the model has no body, and the program refuses it", root)
+        places = {element: (start, end) for element, (_, start, end) in self.noted.items()}
+        out = Document(self.text, self.sound, root, Mechanism(), model, worldbody, reader, notes=places)
+        if worldbody is None:
+            return out
+        out.world_geoms, model.geoms = self._geoms(worldbody)
+        waiting: list[tuple[etree._Element, int | None]] = []
+        waiting += [(body, None) for body in worldbody.iterchildren("body", reversed=True)]
+        while waiting:
+            element, parent = waiting.pop()
+            number = len(model.links)
+            row = self._link(element, parent)
+            model.links.append(row)
+            out.links.append(element)
+            if not len(element):
+                out.geoms.append(_NOTHING)
+                out.omcs.append(_NOTHING)
+                continue
+            geoms, row.geoms = self._geoms(element)
+            omcs = list(element.iterchildren("omc"))
+            row.omcs = [self._omc(omc) for omc in omcs]
+            out.geoms.append(geoms)
+            out.omcs.append(omcs)
+            waiting += [(body, number) for body in element.iterchildren("body", reversed=True)]
+        return out
+
+    def _note(self, element: etree._Element) -> notes.Note:
+        if element not in self.noted:
+            return _NO_NOTE
+        note = self.noted[element][0]
+        if note is None:
+            self.remarks.warn(
+                "bad-note", "a comment of ours was changed so that it cannot be read; it is left out", element
+            )
+        return note or {}
+
+    def _only(self, parent: etree._Element, tag: str) -> etree._Element | None:
+        """The one element of a kind; of several the first."""
+        found = list(parent.iterchildren(tag))
+        if len(found) > 1:
+            self.remarks.warn("repeated-element", f"{tag} stands here {len(found)} times; the first counts", found[1])
+        return found[0] if found else None
+
+    def _options(self, model: ModelRow) -> None:
+        element = self._only(self.root, "options")
+        found = {} if element is None else self.reader.own(element)
+        model.gravity = self.reader.vector(element, "gravity", found, DEFAULT_GRAVITY)
+        (model.dt,) = self.reader.vector(element, "dt", found, (DEFAULT_DT,))
+        if model.gravity[2] < 0.0:
+            message = "gravity is what an accelerometer at rest reads, so that everything here falls upwards"
+            self.remarks.warn("gravity-upwards", message, element)
+
+    def _defaults(self) -> None:
+        element = self._only(self.root, "defaults")
+        if element is None:
+            return
+        for tag in ("geom", "body"):
+            found = self._only(element, tag)
+            if found is not None:
+                self.reader.defaults[tag] = self.reader.own(found)
+
+    def _tell_strangers(self) -> None:
+        for element in self.root.iter():
+            if element is self.root:
+                continue
+            tag, parent = str(element.tag), str(element.getparent().tag)
+            if tag not in ATTRIBUTES:
+                self.remarks.warn("unknown-element", f"<{tag}> is nothing that the program takes; it is kept", element)
+            elif parent not in PARENTS.get(tag, ()) and parent in ATTRIBUTES:
+                self.remarks.warn("misplaced-element", f"<{tag}> has no meaning inside <{parent}>; it is kept", element)
+
+    def _pose(self, element: etree._Element, found: dict[str, str]) -> tuple[np.ndarray, float]:
+        """The pose of a body or geom in its parent, and the square of the length of its quaternion."""
+        position = self.reader.vector(element, "pos", found, _ORIGIN)
+        if "euler" in found:
+            angles = self.reader.vector(element, "euler", found, _ORIGIN)
+            return geometry.pose_of_rows(position, geometry.rows_of_euler(angles)), 1.0
+        if "quat" not in found and not any(position):
+            return HERE, 1.0
+        if "quat" not in found:
+            return geometry.pose_of_rows(position, geometry.UPRIGHT), 1.0
+        quat = self.reader.vector(element, "quat", found, (1.0, 0.0, 0.0, 0.0))
+        stretch = math.fsum(x * x for x in quat)
+        if stretch == 0.0:
+            self.remarks.warn("zero-quat", "a quat of length zero is read as no turn", element)
+            stretch = 1.0
+        elif element.tag == "body" and abs(stretch - 1.0) > 1e-3:
+            message = (
+                "a quat is no unit quaternion: as in the program, the places of what hangs on its body are multiplied "
+                "by the square of its length"
+            )
+            self.remarks.warn("quat-length", message, element)
+        return geometry.pose_of_rows(position, geometry.rows_of_quat(quat)), stretch
+
+    def _link(self, element: etree._Element, parent: int | None) -> LinkRow:
+        found = self.reader.attributes(element)
+        if not found.get("name"):
+            self.remarks.warn("no-name", "a body has no name, which the program refuses; it was given one", element)
+        elif is_numeric(found["name"]):
+            message = f"the program takes the name '{found['name']}' for a number"
+            self.remarks.warn("numeric-name", message, element)
+        joint = intern(found.get("joint", "").strip())
+        if not joint:
+            self.remarks.warn("no-joint", "a body has no joint, which the program refuses; it was frozen", element)
+            joint = "frozen"
+        pose, stretch = self._pose(element, found)
+        row = LinkRow(
+            found.get("name", ""), joint, parent, pose, stretch, note=self._note(element), line=line_of(element)
+        )
+        self._range(element, found, row)
+        self._joint_numbers(element, found, row)
+        return row
+
+    def _range(self, element: etree._Element, found: dict[str, str], row: LinkRow) -> None:
+        names = [name for name in ("pos_min", "pos_max") if name in found]
+        for name in names:
+            row.numbers[name] = self.reader.vector(element, name, found, _ORIGIN)
+        if len(names) == 1:
+            self.remarks.warn("half-range", f"a body has {names[0]} alone; the program needs both or none", element)
+        elif names and row.numbers["pos_min"] == row.numbers["pos_max"]:
+            self.remarks.warn("empty-range", "pos_min and pos_max are the same, which the program refuses", element)
+
+    def _joint_numbers(self, element: etree._Element, found: dict[str, str], row: LinkRow) -> None:
+        kind = joint_kind(row.joint)
+        for name in DOF_ATTRIBUTES:
+            if name not in found:
+                continue
+            if kind is None:
+                values = tuple(self.reader.numbers(element, name, found[name]))
+                row.numbers |= {name: values} if values else {}
+                continue
+            default = [0.0] * (kind.coordinates if name == "spring_zero" else kind.velocities)
+            if name == "spring_zero":
+                for block in kind.blocks:
+                    if block.kind in {"ball", "free"}:
+                        default[block.place] = 1.0
+            values = self.reader.vector(element, name, found, default)
+            if values != tuple(default):
+                row.numbers[name] = values
+
+    def _geoms(self, parent: etree._Element) -> tuple[list[etree._Element], list[GeomRow]]:
+        elements = list(parent.iterchildren("geom"))
+        return elements, [self._geom(element) for element in elements]
+
+    def _geom(self, element: etree._Element) -> GeomRow:
+        found = self.reader.attributes(element)
+        name = found.get("type", "").strip()
+        kind = GEOMS.get(name)
+        if kind is None:
+            raise FormatError(
+                f"there is no geom of the type '{name}'" if name else "a geom has no type",
+                path=self.reader.path,
+                line=line_of(element),
+                where=where_is(element),
+                remedy=f'Write type="..." with one of: {", ".join(GEOMS)}.',
+            )
+        if "dim" not in found and not kind.default:
+            raise FormatError(
+                f"a {name} has no dim",
+                path=self.reader.path,
+                line=line_of(element),
+                where=where_is(element),
+                remedy=f'Write dim="{" ".join(kind.sizes)}" with its {" and ".join(kind.sizes)}.',
+            )
+        sizes = self.reader.numbers(element, "dim", found["dim"]) if "dim" in found else kind.default
+        dim = self.reader.vector(element, "dim", found, (*sizes, *sizes[-1:] * 3, 1e-3, 1e-3, 1e-3)[: len(kind.sizes)])
+        if min(dim) <= 0.0:
+            message = f"a {name} has a dim that is not positive, which the program refuses; its amount is taken"
+            self.remarks.warn("negative-size", message, element)
+            dim = tuple(abs(x) or 1e-9 for x in dim)
+        if name == "xyz":
+            return GeomRow(name, dim)  # the program leaves out whatever else it has
+        if "mass" not in found:
+            self.remarks.warn("no-mass", f"a {name} has no mass, which the program refuses; it has none here", element)
+        (mass,) = self.reader.vector(element, "mass", found, (0.0,))
+        pose, _ = self._pose(element, found)
+        return GeomRow(name, dim, mass, pose, self._color(element, found.get("color")), found.get("edge_color", ""))
+
+    def _color(self, element: etree._Element, text: str | None) -> str:
+        """The colour as its name or its three or four numbers."""
+        color = self.reader.color(element, text)
+        if color is None and text and is_numeric(text):
+            return ""  # the program takes any word, but no wrong number of numbers
+        if color is None or (text or "").strip() in COLORS:
+            return (text or "").strip()
+        return spell_all(color if color[3] != 1.0 else color[:3])
+
+    def _omc(self, element: etree._Element) -> OmcRow:
+        found = self.reader.attributes(element)
+        number = found.get("pos_marker", "").strip(BLANKS)
+        if not (number.isascii() and number.isdecimal()):
+            self.remarks.warn("marker-number", "pos_marker of a marker is no whole number; it is read as 0", element)
+            number = "0"
+        return OmcRow(
+            found.get("name", ""),
+            number,
+            self.reader.vector(element, "pos", found, _ORIGIN),
+        )

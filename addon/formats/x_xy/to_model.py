@@ -1,0 +1,432 @@
+"""Rows of an x_xy document to the records of a mechanism.
+
+A body of the file is a body and the joint that it hangs by. Where our own writer needed several bodies for one joint,
+those in between are marked as steps, and become one joint again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import PurePath
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...core.kinematics import CLOSES_LOOP
+from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
+from ...core.record_utils import HERE, frozen
+from ...core.transforms import inverse, rotation_matrix, rotation_vector
+from . import comments as notes
+from . import conventions as geometry
+from .rows import GeomRow, Key, LinkRow, ModelRow
+from .schema import COLORS, DOF_ATTRIBUTES, GEOMS, Block, JointKind, Vector, joint_kind
+from .values import Remarks, color_of, read_name, unique_names
+
+R = TypeVar("R")
+WORLD_BODY = "worldbody"
+_ANYTHING_WRONG = (KeyError, ValueError, TypeError, IndexError, AttributeError)
+
+
+def build(model: ModelRow, path: str, remarks: Remarks) -> tuple[Mechanism, list[Key]]:
+    """The mechanism that rows describe, and who each of the rows is."""
+    return _Builder(model, path, remarks).result()
+
+
+def shape_of(row: GeomRow) -> Shape:
+    """The neutral shape of a geom. What is wholly transparent neither shows nor collides."""
+    kind = GEOMS[row.kind]
+    color = color_of(row.color)
+    hidden = color is not None and color[3] == 0.0
+    extra: dict[str, Any] = {} if row.kind == "xyz" else {"mass": row.mass}
+    if row.color and (color is None or row.color in COLORS):
+        extra["color"] = row.color
+    if row.edge_color:
+        extra["edge_color"] = row.edge_color
+    return Shape(
+        kind.shape,
+        dict(zip(kind.sizes, row.dim, strict=True)),
+        row.pose,
+        visual=not hidden,
+        collision=not hidden and row.kind != "xyz",
+        color=color,
+        extra=extra,
+    )
+
+
+@dataclass
+class _Builder:
+    model: ModelRow
+    path: str
+    remarks: Remarks
+    mechanism: Mechanism = field(default_factory=Mechanism)
+
+    def result(self) -> tuple[Mechanism, list[Key]]:
+        model, out = self.model, self.mechanism
+        out.name = read_name(model.model) if model.model else PurePath(self.path).stem or "Mechanism"
+        out.world = World(gravity=-np.array(model.gravity) + 0.0, time_step=model.dt)
+        self.keys: list[Key] = [("", "", 0)] * len(model.links)
+        self.ids, self.frame_ids = unique_names(), unique_names()
+        self.body_of: list[str | None] = [None] * len(model.links)  # the id of the body that a link carries
+        self.poses: dict[str | None, Array] = {None: identity()}
+        self.stretch = self._stretches()
+        self.steps = self._steps()
+        if model.geoms:
+            self._world_body()
+        for number, row in enumerate(model.links):
+            if number in self.steps:
+                continue
+            if "frame" in row.note:
+                self._frame(number, row)
+            else:
+                self._body(number, row)
+        self._tell_kinds()
+        self._whole_model()
+        return out, self.keys
+
+    def _stretches(self) -> list[float]:
+        """By how much the program multiplies the place of each link: the squares of the quaternions above it."""
+        out: list[float] = []
+        below: list[float] = []
+        for row in self.model.links:
+            here = 1.0 if row.parent is None else below[row.parent]
+            out.append(here)
+            below.append(here * row.stretch)
+        return out
+
+    def _steps(self) -> set[int]:
+        """Numbers of the links that are but steps of the joint of what hangs on them."""
+        links = self.model.links
+        children: dict[int, list[int]] = {}
+        for number, row in enumerate(links):
+            if row.parent is not None:
+                children.setdefault(row.parent, []).append(number)
+        marked = {
+            number
+            for number, row in enumerate(links)
+            if row.note.get("step") is True and len(children.get(number, ())) == 1 and not row.geoms and not row.omcs
+        }
+        for number, row in enumerate(links):
+            if number in marked or row.parent not in marked:
+                continue
+            chain = chain_of(links, number, marked)
+            if "frame" in row.note or self._made(chain) is None:
+                self.remarks.warn("edited-step", f"the steps to '{row.name}' were edited; they are bodies of their own")
+                marked -= set(chain)
+        return marked
+
+    def _made(self, chain: list[int]) -> tuple[Array, Array, list[Dof]] | None:
+        """Return what the joint of a chain of links is made of; None where they make no one joint."""
+        last = self.model.links[chain[-1]]
+        made = merged(self.model.links, chain, self.stretch)
+        if made is None and JOINT_FRAME in last.note:
+            self.remarks.warn(
+                "bad-note", f"the joint of '{last.name}' was edited so that its note does not fit any more"
+            )
+            del last.note[JOINT_FRAME]
+            made = merged(self.model.links, chain, self.stretch)
+        return made
+
+    def _pose(self, number: int) -> Array:
+        """The pose of a link in its parent, stretched as the program does."""
+        pose = self.model.links[number].pose
+        if self.stretch[number] == 1.0:
+            return pose
+        return geometry.pose_of(pose[:3, 3] * self.stretch[number], pose[:3, :3])
+
+    def _carrier(self, number: int) -> str | None:
+        parent = self.model.links[number].parent
+        return None if parent is None else self.body_of[parent]
+
+    def _world_body(self) -> None:
+        """The geoms of the world, as a body that never moves."""
+        names = unique_names()
+        for row in self.model.links:
+            names.add(row.name)
+        own = self.ids(names.free(WORLD_BODY))
+        body = Body(own, WORLD_BODY, immobile=True, extra={WORLD_BODY: True})
+        self._weigh(body, self.model.geoms)
+        body.shapes = [shape_of(row) for row in self.model.geoms]
+        self.mechanism.bodies.append(body)
+
+    def _body(self, number: int, row: LinkRow) -> None:
+        links = self.model.links
+        chain = chain_of(links, number, self.steps)
+        name = read_name(row.name)
+        own = self.ids(row.note.get("id") or name or f"body {number + 1}")
+        if name and own != name and "id" not in row.note:
+            self.remarks.warn("repeated-name", f"a second body is called '{name}', which the program refuses")
+        parent = self._carrier(chain[0])
+        for step, link in enumerate(chain[:-1]):
+            self.keys[link] = ("body", own, step)
+        self.keys[number] = ("body", own, len(chain) - 1)
+        self.body_of[number] = own
+        body = Body(own, name or own, line=row.line)
+        for limit in ("pos_min", "pos_max"):
+            if limit in row.numbers:
+                body.extra[limit] = list(row.numbers[limit])
+        carriers = set(row.note.get("mass_geoms", ()))
+        self._weigh(body, row.geoms)
+        body.shapes = [shape_of(geom) for k, geom in enumerate(row.geoms) if k not in carriers]
+        frame_parent, frame_child, dofs = self._made(chain)  # type: ignore[misc]
+        kinds = [links[link].joint for link in chain if links[link].joint != "frozen"] or ["frozen"]
+        kind = joint_kind(kinds[0]) if len(kinds) == 1 else None
+        type_ = kind.type if kind else "weld" if not dofs else "compound"
+        joint = Joint(own, body.name, type_, parent, own, frame_parent, frame_child, dofs, line=row.line)
+        if len(kinds) == 1:
+            joint.extra["joint"] = kinds[0]
+        if kind is None and len(kinds) == 1:
+            joint.extra["numbers"] = {name: list(row.numbers[name]) for name in DOF_ATTRIBUTES if name in row.numbers}
+        body.pose = self.poses[parent] @ (frame_parent if frame_child is HERE else frame_parent @ inverse(frame_child))
+        self.poses[own] = body.pose
+        joints = [joint]
+        self._apply(row, body, joints)
+        self.mechanism.bodies.append(body)
+        self.mechanism.joints += joints
+        self._markers(row, body)
+
+    def _weigh(self, body: Body, geoms: Sequence[GeomRow]) -> None:
+        body.mass, body.com, body.inertia = geometry.weigh([(row.kind, row.dim, row.mass, row.pose) for row in geoms])
+
+    def _apply(self, row: LinkRow, body: Body, joints: list[Joint]) -> None:
+        """What the note of a body adds to it and to its joint."""
+        note = row.note
+        if not note:
+            return
+        try:
+            notes.apply(note.get("body", {}), body)
+            joint = joints[0]
+            notes.apply(note.get("joint", {}), joint)
+            if "dofs" in note:
+                joint.dofs = [_noted(own, dof) for own, dof in zip(note["dofs"], joint.dofs, strict=True)]
+            if "shapes" in note:
+                body.shapes = _noted_shapes(note["shapes"], body.shapes)
+            if note.get("against"):
+                joints[0] = turned_round(joint)
+            if note.get("loose"):
+                joints.clear()
+        except _ANYTHING_WRONG:
+            self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
+
+    def _markers(self, row: LinkRow, body: Body) -> None:
+        if len(row.omcs) > 1:
+            self.remarks.warn("markers", f"'{row.name}' has {len(row.omcs)} markers; the program takes one")
+        for marker in row.omcs:
+            pose = geometry.pose_of(marker.pos, np.eye(3))
+            frame = Frame(read_name(marker.name), body.id, pose, extra={"pos_marker": marker.pos_marker})
+            self.mechanism.frames.append(frame)
+
+    def _frame(self, number: int, row: LinkRow) -> None:
+        """A frame that was written as a body."""
+        frame = Frame(read_name(row.name), self._carrier(number), self._pose(number))
+        try:
+            notes.apply(row.note["frame"], frame)
+        except _ANYTHING_WRONG:
+            self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
+        own = self.frame_ids(frame.name)
+        self.keys[number] = ("frame", own, 0)
+        self.mechanism.frames.append(frame)
+
+    def _tell_kinds(self) -> None:
+        chosen: dict[str, list[str]] = {}
+        for row in self.model.links:
+            kind = joint_kind(row.joint)
+            if kind is None:
+                message = (
+                    f"'{row.joint}' is no joint of the program itself; what it does is not in the file, so that it is "
+                    "taken as frozen, and kept"
+                )
+                self.remarks.warn("unknown-joint", message)
+            elif kind.refused:
+                self.remarks.warn(
+                    "refused-joint", f"the program refuses the joint '{row.joint}' in a file; it is read as it is"
+                )
+            elif kind.chosen and not row.note.get("dofs"):
+                chosen.setdefault(kind.name, []).append(row.name)
+        for name, links in chosen.items():
+            axes = " then ".join("xyz"[block.axis.index(1.0)] for block in joint_kind(name).blocks)
+            message = (
+                f"{name} has no axis in the file, and the program draws one at random; here it is {axes} of its body, "
+                f"and it stays {name} in the file ({', '.join(links[:3])}{', ...' if len(links) > 3 else ''})"
+            )
+            self.remarks.add("info", "axis-chosen", message)
+        geoms = [geom.kind for row in self.model.links for geom in row.geoms]
+        if {"cylinder", "capsule"} & set(geoms):
+            message = (
+                "cylinders and capsules lie along z, as the program draws them; their inertia is the program's, "
+                "which takes them as lying along x"
+            )
+            self.remarks.add("info", "long-axis", message)
+
+    def _whole_model(self) -> None:
+        """What the note of the root adds."""
+        note, out = self.model.note, self.mechanism
+        nested = len(out.joints)
+        try:
+            out.name = note.get("name", out.name)
+            notes.apply(note.get("world", {}), out.world)
+            for name, kind in notes.KEPT_WHOLE.items():
+                getattr(out, name).extend(notes.restored(kind, item) for item in note.get(name, ()))
+        except _ANYTHING_WRONG:
+            self.remarks.warn("bad-note", "the note of the model does not fit any more; what did not is left out")
+        for joint in out.joints[nested:]:  # the file's own tree is that of its nested bodies
+            joint.extra[CLOSES_LOOP] = True
+        here = {body.id for body in out.bodies}
+        gone = [joint for joint in out.joints if not {joint.parent, joint.child} - {None} <= here]
+        for joint in gone:
+            self.remarks.warn("dangling-joint", f"the joint '{joint.name}' of a note has lost a body; it is left out")
+        out.joints = [joint for joint in out.joints if joint not in gone] if gone else out.joints
+
+
+def _noted_shapes(noted: Sequence[Any], shapes: Sequence[Shape]) -> list[Shape]:
+    """The shapes of a body by its note: those of its geoms with what the note changes, and those without a geom."""
+    out = []
+    for item in noted:
+        rest = {key: value for key, value in item.items() if key != "geom"}
+        if "geom" in item:
+            out.append(_noted(rest, shapes[item["geom"]]))
+        else:
+            out.append(notes.restored(Shape, rest))
+    return out
+
+
+def _noted(note: Any, record: R) -> R:
+    """A record with what its note says of it. Raises what ``notes.apply`` raises."""
+    made = replace(record)  # type: ignore[type-var]
+    notes.apply(note, made)
+    return notes.whole(made)
+
+
+#: How far a step may be from one that can be taken back into its joint.
+STEP_TOLERANCE = 1e-9
+#: In the note of a body: where in it the frame of its joint is.
+JOINT_FRAME = "joint_frame"
+
+
+def dofs_of(kind: JointKind, numbers: dict[str, tuple[float, ...]]) -> list[Dof]:
+    """The degrees of freedom of a joint with its four lists of numbers."""
+    return [_dof(block, numbers) for block in kind.blocks]
+
+
+def turned_round(joint: Joint) -> Joint:
+    """Exchange the ends of a joint. The coordinate of an axis stays, that of a ball or free block changes its sense."""
+    dofs = [_against(dof) for dof in reversed(joint.dofs)]
+    copy = replace(joint)
+    copy.parent, copy.child, copy.dofs = joint.child, joint.parent, dofs
+    copy.frame_parent, copy.frame_child = joint.frame_child, joint.frame_parent
+    return copy
+
+
+def _against(dof: Dof) -> Dof:
+    copy = replace(dof)
+    if DOF_SIZE[dof.kind] == 1:
+        copy.axis = -dof.axis + 0.0
+    return copy
+
+
+def chain_of(links: Sequence[LinkRow], number: int, steps: set[int]) -> list[int]:
+    """A link with the steps before it, in their order."""
+    chain = [number]
+    while (parent := links[chain[0]].parent) is not None and parent in steps:
+        chain.insert(0, parent)
+    return chain
+
+
+def merged(
+    links: Sequence[LinkRow], chain: Sequence[int], stretch: Sequence[float]
+) -> tuple[Array, Array, list[Dof]] | None:
+    """The frames and degrees of freedom of the joint that several links make; None where no one joint does. The joint's
+    frame is that of the first link, unless the note of the last tells where it is in the body."""
+    first, last = links[chain[0]], links[chain[-1]]
+    start = first.pose
+    if stretch[chain[0]] != 1.0:
+        start = geometry.pose_of(start[:3, 3] * stretch[chain[0]], start[:3, :3])
+    if len(chain) == 1 and JOINT_FRAME not in last.note:
+        kind = joint_kind(first.joint)
+        return start, HERE, dofs_of(kind, first.numbers) if kind else []
+    places = [start]  # of each link at rest, where the first hangs
+    for number in chain[1:]:
+        if links[number].stretch != 1.0 or stretch[number] != 1.0:
+            return None
+        places.append(places[-1] @ links[number].pose)
+    noted = frame_of_note(last.note.get(JOINT_FRAME))
+    entry = start if noted is None else places[-1] @ noted
+    dofs = []
+    for number, place in zip(chain, places, strict=True):
+        kind = joint_kind(links[number].joint)
+        if kind is None:
+            return None
+        for dof in dofs_of(kind, links[number].numbers):
+            if not _seen_from(inverse(entry) @ place, dof):
+                return None
+            dofs.append(dof)
+    return entry, (inverse(places[-1]) @ entry if noted is None else noted), dofs
+
+
+def _seen_from(place: Array, dof: Dof) -> bool:
+    """Turn the axis of a degree of freedom, which acts at a place, into the frame where this is told from. False where
+    it does not act through that frame's origin."""
+    if DOF_SIZE[dof.kind] > 1:
+        return geometry.same(place, identity(), STEP_TOLERANCE)
+    axis = place[:3, :3] @ dof.axis
+    whole = np.rint(axis)
+    dof.axis = np.where(np.abs(axis - whole) < geometry.SAME, whole, axis) + 0.0
+    (x, y, z), (a, b, c) = place[:3, 3].tolist(), axis.tolist()
+    beside = max(abs(y * c - z * b), abs(z * a - x * c), abs(x * b - y * a))
+    return dof.kind == "translation" or beside <= STEP_TOLERANCE
+
+
+def frame_of_note(noted: Any) -> Array | None:
+    """A pose from the six numbers that a note has for it: its place and the vector of its turn."""
+    try:
+        numbers = np.array(noted, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    if numbers.shape != (6,) or not np.isfinite(numbers).all():
+        return None
+    return geometry.pose_of(numbers[:3], rotation_matrix(numbers[3:]) if numbers[3:].any() else np.eye(3))
+
+
+def note_of_frame(pose: Array) -> list[float]:
+    """The inverse."""
+    return [float(x) + 0.0 for x in (*pose[:3, 3], *rotation_vector(pose[:3, :3]))]
+
+
+def _dof(block: Block, numbers: dict[str, tuple[float, ...]]) -> Dof:
+    dof = Dof(block.kind, _axis(block.axis))  # type: ignore[arg-type]
+    lists = {
+        attribute: _rest(block, numbers[name][block.places]) if name == "spring_zero" else numbers[name][block.rates]
+        for name, attribute in DOF_ATTRIBUTES.items()
+        if name in numbers
+    }
+    in_space = DOF_SIZE[block.kind] > 1 and "rest" in lists
+    if not in_space and all(len(set(values)) <= 1 for values in lists.values()):
+        for attribute, values in lists.items():
+            setattr(dof, attribute, values[0])
+        return dof
+    dof.parts = [Dof("rotation" if i < 3 else "translation", np.eye(3)[i % 3]) for i in range(DOF_SIZE[block.kind])]
+    for attribute, values in lists.items():
+        for part, value in zip(dof.parts, values, strict=True):
+            setattr(part, attribute, value)
+    return dof
+
+
+@cache
+def _axis(axis: Vector) -> Array:
+    """An axis, for all joints that turn about it."""
+    return frozen(np.array(axis))
+
+
+def _rest(block: Block, values: Sequence[float]) -> tuple[float, ...]:
+    """Return where a spring is at rest, with a quaternion as the vector of its turn."""
+    if DOF_SIZE[block.kind] == 1:
+        return tuple(values)
+    return (*(float(x) for x in rotation_vector(geometry.turn_of_quat(values[:4]))), *values[4:])
+
+
+def rest_of(block: Block, values: Sequence[float]) -> tuple[float, ...]:
+    """The inverse: the file's numbers of where a spring is at rest."""
+    if DOF_SIZE[block.kind] == 1:
+        return tuple(values)
+    return (*geometry.quat_of(rotation_matrix(np.array(values[:3]))), *values[3:])
