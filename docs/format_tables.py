@@ -15,8 +15,8 @@ from addon import formats
 from addon.formats.juice import gait_schema as gait_table
 from addon.formats.juice import schema as juice
 from addon.formats.shift import schema as shift
-from addon.formats.skel import to_model as skel_joints
 from addon.formats.skel import schema as skel
+from addon.formats.skel import to_model as skel_joints
 from addon.formats.x_xy import schema as x_xy
 
 

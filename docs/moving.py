@@ -15,8 +15,8 @@ from PIL import Image
 from addon.blender.build import build
 from addon.blender.model_parts import parts, rig_in
 from addon.blender.render import FilmOptions, film
-from addon.core.mass_properties import shape_volume
 from addon.core.joint_types import dofs_of_type
+from addon.core.mass_properties import shape_volume
 from addon.core.model import Array, Body, Joint, Mechanism, Shape, World
 from addon.core.transforms import frame_with_z, inverse
 

@@ -78,7 +78,7 @@ def _corners(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) ->
         evaluated = obj.evaluated_get(depsgraph)
         matrix = np.array(evaluated.matrix_world, dtype=np.float64)
         corners = np.array(evaluated.bound_box, dtype=np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
-        (found if any(evaluated.dimensions) else places).append(corners)
+        (found if any(evaluated.dimensions[:]) else places).append(corners)
     return np.concatenate(found if len(found) > 1 else places)
 
 
