@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from addon.blender.build import build
-from addon.blender.model_parts import parts, rig_in
+from addon.blender.data.queries import parts, rig_in
 from addon.blender.render import FilmOptions, film
 from addon.core.joint_types import dofs_of_type
 from addon.core.mass_properties import shape_volume

@@ -27,8 +27,8 @@ import addon
 from addon import formats
 from addon.blender.build import build
 from addon.blender.compat import ready_gpu
-from addon.blender.model_parts import parts, rig_in
-from addon.blender.physics.bake import bake
+from addon.blender.data.queries import parts, rig_in
+from addon.blender.physics.recording.bake import bake
 from addon.blender.render import FilmOptions, film
 from addon.blender.ui.overlay_picture import pixels_of_view, save_picture
 from docs.moving import moving, save_moving

@@ -392,7 +392,7 @@ def test_a_simulated_blend_plays_the_run_without_physics(
     """The same run is made here by hand; physics repeats itself."""
     import bpy
 
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
     from tests.blender.mechanisms import objects_of, put, world_of
 
     rig = put(walker)

@@ -331,9 +331,9 @@ class Ride:
 
 def ride(context: Any, path: Path, controls: dict[str, float], seconds: float) -> Ride:
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
-    from addon.blender.physics.bake import record
-    from addon.blender.properties import control_property
+    from addon.blender.data.properties.model import control_property
+    from addon.blender.data.queries import rig_in
+    from addon.blender.physics.recording.bake import record
 
     mechanism = formats.load(path)
     rig: Any = rig_in(build(mechanism, context, BuildOptions(gait_seconds=1)))
@@ -431,9 +431,9 @@ def test_the_rover_drives_curves(blank: Any, sample_models: Path, throttle: floa
 
 def test_the_rover_raises_its_mast(blank: Any, sample_models: Path) -> None:
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
-    from addon.blender.physics.bake import record
-    from addon.blender.properties import control_property
+    from addon.blender.data.properties.model import control_property
+    from addon.blender.data.queries import rig_in
+    from addon.blender.physics.recording.bake import record
 
     rover = formats.load(sample_models / "rover" / "rover.jm")
     rig: Any = rig_in(build(rover, blank, BuildOptions(gait_seconds=1)))

@@ -8,10 +8,15 @@ from typing import Any
 import bpy
 
 from .. import cli
-from . import forgetting, opening, properties, settling, ticks, translations
+from . import translations
 from .animation import renamed
+from .data import change_counter as ticks
+from .data import copied_mechanisms as settling
+from .data.properties import model as properties
 from .edit import migration, symmetric
-from .physics import hooks
+from .events import cache_reset as forgetting
+from .events import open_file as opening
+from .physics.simulation import handler_table as hooks
 
 _state: dict[str, Any] = {"on": False}
 

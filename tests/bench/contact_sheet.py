@@ -21,7 +21,7 @@ import numpy as np
 import addon
 from addon import formats
 from addon.blender.build import BuildOptions, build
-from addon.blender.model_parts import parts, rig_in
+from addon.blender.data.queries import parts, rig_in
 from addon.blender.render.filming import film
 from addon.blender.render.options import FilmOptions
 from addon.core.report import FormatError

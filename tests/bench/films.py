@@ -18,13 +18,13 @@ import numpy as np
 
 import addon
 from addon import formats
-from addon.blender.access import settings
 from addon.blender.animation import apply
 from addon.blender.animation.gait import live_gait
 from addon.blender.build import BuildOptions, build
-from addon.blender.channels import servo_channels
-from addon.blender.model_parts import parts, rig_in
-from addon.blender.physics.world import frame_rate
+from addon.blender.data.access import settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts, rig_in
+from addon.blender.physics.world.rigidbody_world import frame_rate
 from addon.blender.render import FilmOptions, film, open_stage, prepare, render_frames, shooting
 from addon.blender.render.studio import hushed
 from addon.core.model import Motion, Trajectory

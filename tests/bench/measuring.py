@@ -14,7 +14,7 @@ import bpy
 import addon
 from addon import formats
 from addon.blender.build import BuildOptions, build
-from addon.blender.model_parts import rig_in
+from addon.blender.data.queries import rig_in
 
 Work = Callable[[], object]
 

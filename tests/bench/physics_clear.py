@@ -9,7 +9,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 
-from addon.blender.physics.simulation import build_physics, clear_physics
+from addon.blender.physics.simulation.setup import build_physics, clear_physics
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh
 from tests.blender.mechanisms import JUICE, play, put

@@ -22,8 +22,8 @@ import addon
 from addon import formats
 from addon.blender.animation.keys import LINEAR, key_servos
 from addon.blender.animation.live_loops import live_loops
-from addon.blender.model_parts import parts
-from addon.blender.physics.plant import gather
+from addon.blender.data.queries import parts
+from addon.blender.physics.actuators.joint_state import gather
 from addon.core.model import Array, Mechanism
 from tests.blender import loops
 from tests.blender.swings import chain, lean_of, period, put_world, swings

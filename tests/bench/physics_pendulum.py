@@ -19,7 +19,7 @@ import bpy
 import numpy as np
 
 from addon import formats
-from addon.blender.physics.plant import gather
+from addon.blender.physics.actuators.joint_state import gather
 from addon.core.model import Array
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh

@@ -21,9 +21,11 @@ import bpy
 import numpy as np
 
 import addon
-from addon.blender.physics import handlers, hooks, progress
-from addon.blender.physics.bake import bake, record
-from addon.blender.physics.truth import truth_of
+from addon.blender.physics.recording.accuracy import truth_of
+from addon.blender.physics.recording.bake import bake, record
+from addon.blender.physics.simulation import cached_frames as progress
+from addon.blender.physics.simulation import frame_handlers as handlers
+from addon.blender.physics.simulation import handler_table as hooks
 from tests.blender.mechanisms import JUICE, objects_of, play, put, world_of
 from tests.references import CORPUS, DARTPY, NO_DARTPY
 

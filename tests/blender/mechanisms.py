@@ -256,7 +256,7 @@ def put(document: str | Path, name: str = "small.jm", **options: Any) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     mechanism = formats.loads(document.encode(), name) if isinstance(document, str) else formats.load(document)
     return rig_in(build(mechanism, bpy.context, BuildOptions(**{"gait_seconds": 1.0, **options})))

@@ -18,7 +18,7 @@ def put_world(mechanism: Mechanism, drive: str, seconds: float, rate: int = 60) 
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     scene = bpy.context.scene
     rig = rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))

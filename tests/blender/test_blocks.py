@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from addon.blender.blocks import block_pose, coordinates_of, nearest_vectors, unbroken
+from addon.blender.rig.ball_channels import block_pose, coordinates_of, nearest_vectors, unbroken
 from addon.core.transforms import rotation_matrix
 
 

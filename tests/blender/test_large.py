@@ -12,12 +12,13 @@ pytest.importorskip("bpy")
 import bpy
 
 from addon import formats
-from addon.blender.access import record_of
 from addon.blender.animation import live_loops
 from addon.blender.build import BuildOptions, build
+from addon.blender.data.access import record_of
+from addon.blender.data.queries import parts, rig_in
 from addon.blender.extract import extract
-from addon.blender.model_parts import parts, rig_in
-from addon.blender.physics import apart, stripping
+from addon.blender.physics.bodies import collision_filter as apart
+from addon.blender.physics.simulation import removal as stripping
 from tests.bench import factory
 from tests.bench.mechanisms import star
 from tests.blender.emptied import empty_file

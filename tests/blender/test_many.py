@@ -16,7 +16,7 @@ NAMES = [f"Link {number}" for number in range(40)] + ["äther", "Zahn", "link 3"
 def test_new_objects_are_called_what_they_are_to_be(blank: Any, others: list[str]) -> None:
     import bpy
 
-    from addon.blender.many import new_objects
+    from addon.blender.data.bulk_write import new_objects
 
     for name in others:
         bpy.data.objects.new(name, None)
@@ -30,8 +30,8 @@ def test_new_objects_are_called_what_they_are_to_be(blank: Any, others: list[str
 def test_of_several_with_one_name_the_first_gets_it_and_none_gets_anothers(
     blank: Any, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from addon.blender import many
-    from addon.blender.many import new_objects
+    from addon.blender.data import bulk_write as many
+    from addon.blender.data.bulk_write import new_objects
 
     monkeypatch.setattr(many, "_FEW", few)
     made = new_objects([(name, None) for name in ("leg", "arm", "leg", "leg.001", "leg")])
@@ -42,7 +42,7 @@ def test_of_several_with_one_name_the_first_gets_it_and_none_gets_anothers(
 def test_new_objects_have_their_data(blank: Any) -> None:
     import bpy
 
-    from addon.blender.many import new_objects
+    from addon.blender.data.bulk_write import new_objects
 
     data = [bpy.data.meshes.new("b"), None, bpy.data.meshes.new("a")]
     assert [obj.data for obj in new_objects(list(zip("xyz", data, strict=True)))] == data
@@ -53,7 +53,7 @@ def test_what_is_put_at_once_is_as_if_put_one_by_one(blank: Any) -> None:
     """Into a collection with others, which stay as they were, and into one without."""
     import bpy
 
-    from addon.blender.many import many, new_objects
+    from addon.blender.data.bulk_write import many, new_objects
 
     rng = np.random.default_rng(3)
     held, empty = (bpy.data.collections.new(name) for name in ("held", "empty"))
@@ -91,8 +91,8 @@ def test_long_lines_are_found(blank: Any, longest: int, before: str, after: str)
     """Those for which a document is folded: of more than 10,000 characters."""
     import bpy
 
-    from addon.blender.access import settings
-    from addon.blender.document import document_text, keep_document
+    from addon.blender.data.access import settings
+    from addon.blender.data.documents import document_text, keep_document
 
     rig = bpy.data.objects.new("rig", bpy.data.armatures.new("rig"))
     text = before + "z" * longest + after

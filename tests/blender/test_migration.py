@@ -121,7 +121,7 @@ MODELS = ["hexapod/hexapod.jm", "desk_lamp/desk_lamp.skel", "sensor_leg/sensor_l
 def test_a_model_of_before_is_as_one_of_now(blank: Any, tmp_path: Path, name: str, version: int) -> None:
     import bpy
 
-    from addon.blender.properties import VERSION
+    from addon.blender.data.properties.model import VERSION
 
     path = SAMPLES / name
     rig = import_model(path)
@@ -162,7 +162,7 @@ def test_a_friction_typed_for_a_model_of_before_is_kept(blank: Any, tmp_path: Pa
 def test_nothing_was_typed_into_files_of_release_1_0(blank: Any, path: Path) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import typed_frictions
+    from addon.blender.physics.simulation.setup import typed_frictions
     from tests.blender.test_release_1_0 import why_unreadable
 
     if why := why_unreadable(path, path.stem.rpartition("-")[2]):
@@ -191,7 +191,7 @@ def test_what_a_model_of_before_was_edited_to_goes_out(blank: Any, tmp_path: Pat
 def test_servos_of_a_model_of_before_pose_and_play(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     rig = import_model(SAMPLES / "hexapod/hexapod.jm")
     servos = {joint: [(c.bone, c.prop, c.index) for c in own] for joint, own in servo_channels(rig).items()}
@@ -210,7 +210,7 @@ def test_an_old_model_that_is_appended_is_brought_up_to_date_and_a_linked_one_is
 ) -> None:
     import bpy
 
-    from addon.blender.properties import VERSION
+    from addon.blender.data.properties.model import VERSION
 
     rig = import_model(SAMPLES / "rover/rover.jm")
     name = rig.data.knuckle.collection.name
@@ -236,8 +236,8 @@ def test_rigid_loops_of_a_model_of_before_are_locked_and_others_stay_as_they_are
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.follower_marks import set_follows
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
+    from addon.blender.rig.dependent_bones import set_follows
     from tests.blender import loops
 
     def locked(name: str) -> set[str]:
@@ -273,7 +273,7 @@ def test_a_linked_model_of_before_that_is_made_local_is_up_to_date(blank: Any, t
     """Its library stays as it is, also where it is linked anew."""
     import bpy
 
-    from addon.blender.properties import VERSION
+    from addon.blender.data.properties.model import VERSION
 
     rig = import_model(SAMPLES / "hexapod/hexapod.jm")
     name = rig.data.knuckle.collection.name
@@ -330,8 +330,8 @@ def test_a_model_that_cannot_be_brought_up_to_date_keeps_no_other_from_it(
     """A step fails in an unforeseen way after half of its work: it is told of, and the next opening does it once."""
     import bpy
 
+    from addon.blender.data.properties.model import VERSION
     from addon.blender.edit import migration
-    from addon.blender.properties import VERSION
 
     for name in ("pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml"):
         assert bpy.ops.import_scene.mechanism(filepath=str(SAMPLES / name), physics=False) == {"FINISHED"}

@@ -131,7 +131,7 @@ def test_each_format_is_there_from_the_oldest_and_the_newest_blender() -> None:
 def test_every_part_is_there(opened: Opened) -> None:
     import bpy
 
-    from addon.blender.properties import VERSION
+    from addon.blender.data.properties.model import VERSION
 
     _stem, told = opened
     assert set(models()) == set(told["models"])
@@ -213,7 +213,7 @@ def test_motions_go_out_as_they_did(opened: Opened, tmp_path: Path) -> None:
 def test_servos_move_the_bodies_and_the_run_is_baked(opened: Opened) -> None:
     import bpy
 
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
 
     scene = bpy.context.scene
     scene.frame_set(scene.frame_start)

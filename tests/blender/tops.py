@@ -62,7 +62,7 @@ def strays(tensor: Array, matched: bool, seconds: float) -> float:
     rig = put_world(mechanism, "KEYS", seconds + 0.3)
     scene, model = bpy.context.scene, rig.data.knuckle
     if not matched:
-        from addon.blender.physics.simulation import build_physics
+        from addon.blender.physics.simulation.setup import build_physics
 
         model.match_inertia = False
         build_physics(scene, rig)

@@ -123,8 +123,8 @@ class Episode:
     def _mechanisms(self) -> Iterator[Any]:
         import bpy
 
+        from addon.blender.data.queries import collection_of, rigs_in
         from addon.blender.extract import extract
-        from addon.blender.model_parts import collection_of, rigs_in
 
         for rig in list(rigs_in(bpy.context.scene)):
             try:
@@ -169,7 +169,7 @@ class Episode:
 def _report_lines() -> list[str]:
     import bpy
 
-    from addon.blender.model_parts import rigs_in
+    from addon.blender.data.queries import rigs_in
 
     return [line.message for rig in rigs_in(bpy.context.scene) for line in rig.data.knuckle.report]
 

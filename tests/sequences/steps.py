@@ -12,7 +12,7 @@ from typing import Any
 
 import bpy
 
-from addon.blender.access import record_of, settings
+from addon.blender.data.access import record_of, settings
 
 Step = list[Any]
 

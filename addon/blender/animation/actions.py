@@ -9,8 +9,6 @@ import bpy
 import numpy as np
 
 from ...core.model import Array
-from ..access import action_record, settings
-from ..channels import servo_channels
 from ..compat import (
     action_curves,
     action_slot,
@@ -21,6 +19,8 @@ from ..compat import (
     strip_curves,
     use_action,
 )
+from ..data.access import action_record, settings
+from ..data.channels import servo_channels
 
 
 def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:

@@ -8,8 +8,8 @@ import bpy
 import numpy as np
 
 from ...core.model import Array
-from ..blocks import coordinates_of
-from ..channels import Channel, block_turn, bone_path
+from ..data.channels import Channel, block_turn, bone_path
+from ..rig.ball_channels import coordinates_of
 from .curve_keys import CurveKeys
 
 

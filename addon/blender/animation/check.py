@@ -17,11 +17,11 @@ from ...core.model import Array, Motion, Trajectory
 from ...core.motion.checks import ServoCheck, by_need, check
 from ...core.motion.keyframes import BEZIER
 from ...core.stops import Limits
-from .. import listeners
-from ..access import armature_of
-from ..blocks import coordinates_of, parted
-from ..channels import Channel, block_turn, servo_channels
-from ..model_parts import RigParts, names_of_all
+from ..data.access import armature_of
+from ..data.channels import Channel, block_turn, servo_channels
+from ..data.queries import RigParts, names_of_all
+from ..events import signals as listeners
+from ..rig.ball_channels import coordinates_of, parted
 from .actions import active_action, may_be_of
 from .clock import Clock
 from .curves import Place, channel_place, places_of, plays_cycles, posing_curves, read_keys

@@ -11,11 +11,11 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..access import record_of
-from ..bone_limits import is_stop
-from ..channels import Channel
 from ..compat import action_curves
-from ..model_parts import RigParts
+from ..data.access import record_of
+from ..data.channels import Channel
+from ..data.queries import RigParts
+from ..rig.bone_limits import is_stop
 from .actions import is_mixed
 from .gait import pose_curves
 from .keys import CONSTANT, LINEAR

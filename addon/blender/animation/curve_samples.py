@@ -9,8 +9,8 @@ import numpy as np
 
 from ...core.model import Array
 from ...core.report import Report
-from ..bone_limits import is_stop
-from ..channels import Channel, bone_path
+from ..data.channels import Channel, bone_path
+from ..rig.bone_limits import is_stop
 from .block_curves import coordinates
 from .curve_keys import CurveKeys, is_plain
 from .curves import Place, plays_cycles

@@ -10,10 +10,10 @@ import bpy
 import numpy as np
 
 from ...core.motion.keyframes import Keys
-from ..access import armature_of, bone_record
-from ..channels import Channel, bone_path, servo_channels
 from ..compat import action_curves, is_muted
-from ..model_parts import joint_bones
+from ..data.access import armature_of, bone_record
+from ..data.channels import Channel, bone_path, servo_channels
+from ..data.queries import joint_bones
 from .actions import active_action
 from .keys import NEAREST
 

@@ -15,12 +15,12 @@ from ...core.report import Report
 from ...formats import loads_again
 from ...formats.document.cache import MOST
 from ...formats.document.parse_cache import Lately
-from ..access import action_record, armature_of, bone_record, record_of, settings
 from ..compat import action_curves, played_action
-from ..document import document_bytes
-from ..model_parts import parts
-from ..properties import control_property
-from ..records import read_dofs, unflat
+from ..data.access import action_record, armature_of, bone_record, record_of, settings
+from ..data.conversion import read_dofs, unflat
+from ..data.documents import document_bytes
+from ..data.properties.model import control_property
+from ..data.queries import parts
 from .keys import LINEAR, key_bone_paths, key_servos
 from .live_values import live_values
 

@@ -8,9 +8,9 @@ import bpy
 import numpy as np
 
 from ...core.model import Array
-from ..access import armature_of, record_of
 from ..compat import action_curves, new_curve, played_action, use_action
-from ..properties import control_property
+from ..data.access import armature_of, record_of
+from ..data.properties.model import control_property
 from .keys import LINEAR, put_keys
 
 _GROUP = "Inputs"

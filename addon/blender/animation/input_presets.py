@@ -10,9 +10,9 @@ from ...core.gait.presets import Inputs, input_presets
 from ...formats import loads_again
 from ...formats.document.cache import MOST
 from ...formats.document.parse_cache import Lately
-from ..access import action_record, settings
-from ..document import document_bytes
-from ..properties import control_property
+from ..data.access import action_record, settings
+from ..data.documents import document_bytes
+from ..data.properties.model import control_property
 from .gait import bake_gait, plays_own_gait
 
 #: The presets of documents: finding them takes trying the gait.

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.model import Array
-from ..access import action_record, model_uid
-from ..blocks import block_pose, in_short_turns
-from ..channels import Channel, block_turn, bone_path, root_channels, servo_channels
 from ..compat import action_curves, new_curve, use_action
+from ..data.access import action_record, model_uid
+from ..data.channels import Channel, block_turn, bone_path, root_channels, servo_channels
+from ..rig.ball_channels import block_pose, in_short_turns
 
 CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
 #: The largest number that a key can have.

@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 from ...core.model import Array
 from ...core.rotation_limits import clamp, folded, is_limited_exactly
-from ..access import record_of
-from ..bone_limits import Ranges, Stop, changes, limit_of, plain_ranges, put_ranges, ranges_of, stops_of_joints
-from ..joint_properties import KnuckleDof
-from ..model_parts import rigs_of
-from ..ticks import SceneModels, models_at_frames
+from ..data.access import record_of
+from ..data.change_counter import SceneModels, models_at_frames
+from ..data.properties.joint import KnuckleDof
+from ..data.queries import rigs_of
+from ..rig.bone_limits import Ranges, Stop, changes, limit_of, plain_ranges, put_ranges, ranges_of, stops_of_joints
 from .live_loops import is_resting
 
 #: A lone angle of a bone is read off its matrix for certain up to here (rad), and several angles of one.

@@ -23,13 +23,13 @@ from ...core.loops.closure import Positions, joint_initial
 from ...core.loops.dependents import Linkage, linkages
 from ...core.loops.newton import CLOSED
 from ...core.model import Body, Mechanism
-from ..access import record_of
-from ..channels import Channel, servo_channels
-from ..joint_sides import read_joint
-from ..model_parts import is_foreign, parts
-from ..posing import read_pose
-from ..records import start_of
-from ..ticks import SceneModels, models_at_frames
+from ..data.access import record_of
+from ..data.change_counter import SceneModels, models_at_frames
+from ..data.channels import Channel, servo_channels
+from ..data.conversion import start_of
+from ..data.queries import is_foreign, parts
+from ..rig.joint_frames import read_joint
+from ..rig.pose_channels import read_pose
 from .loop_frames import KnownFrame, KnownFrames, PoseNumbers
 from .posed_loops import LiveLoop, RigidLoop
 

@@ -10,9 +10,9 @@ from ...core.kinematics import spanning_tree
 from ...core.loops.closure import driver_order, joint_initial
 from ...core.loops.dependents import Linkage, linkages
 from ...core.model import Array
-from ..access import record_of
-from ..follower_marks import set_follows
-from ..model_parts import parts
+from ..data.access import record_of
+from ..data.queries import parts
+from ..rig.dependent_bones import set_follows
 from .live_loops import forget, loops_mechanism
 
 _AS_FILED: Mapping[str, Array] = {}

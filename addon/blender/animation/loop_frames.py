@@ -24,8 +24,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
 from ..compat import POSE_SETTING_TAGS
+from ..data.channels import Channel
 
 Numbers = NDArray[np.float32]
 #: Properties of bones with the places of some numbers among those of all bones, and the numbers.

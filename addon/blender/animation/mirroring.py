@@ -14,11 +14,11 @@ from ...core.model import Array, Plane
 from ...core.motion.keyframes import STRAIGHT, Keys, turned_round
 from ...core.motion.retiming import span_between
 from ...core.report import Report
-from ..access import armature_of
-from ..channels import Channel, block_turn, bone_path, servo_channels
 from ..compat import action_curves, is_muted, new_curve
+from ..data.access import armature_of
+from ..data.channels import Channel, block_turn, bone_path, servo_channels
+from ..data.queries import root_bones
 from ..extract import extract
-from ..model_parts import root_bones
 from .actions import active_action, fit_strips
 from .curves import (
     NEAR,

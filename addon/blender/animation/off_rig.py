@@ -14,10 +14,10 @@ from ...core.model import Array, Motion, Trajectory
 from ...core.motion.keyframes import kept_keys
 from ...core.motion.root_motion import without_root_motion
 from ...core.report import Report
-from ..access import settings
-from ..channels import Channel, names_as_built, root_channels, servo_channels
 from ..compat import action_curves, is_muted
-from ..model_parts import RigParts, require_rig
+from ..data.access import settings
+from ..data.channels import Channel, names_as_built, root_channels, servo_channels
+from ..data.queries import RigParts, require_rig
 from .actions import active_action, strip_places
 from .clock import Clock
 from .curve_keys import Alone, CurveKeys, is_plain

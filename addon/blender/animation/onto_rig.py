@@ -12,10 +12,10 @@ from ...core.model import Motion, Trajectory
 from ...core.motion.root_motion import root_body, roots_meant
 from ...core.motion.servo_matching import Match, match_servos
 from ...core.report import FormatError, Report
-from ..access import action_record
-from ..channels import Channel, root_channels, servo_channels, servo_names
 from ..compat import action_curves, use_action, use_in_strip
-from ..model_parts import require_rig
+from ..data.access import action_record
+from ..data.channels import Channel, root_channels, servo_channels, servo_names
+from ..data.queries import require_rig
 from .actions import fit_strips, need_free
 from .clock import Clock
 from .curves import cycles_of

@@ -19,9 +19,9 @@ from ...core.model import Array, Motion, Trajectory
 from ...core.report import FormatError, Report
 from ...formats import loads_motions
 from ...formats.text.file_io import encode
-from ..access import action_record
-from ..channels import Channel
-from ..motion_properties import KnuckleOrigin
+from ..data.access import action_record
+from ..data.channels import Channel
+from ..data.properties.action import KnuckleOrigin
 from . import read_lately
 from .clock import Clock
 from .keys import CONSTANT, LINEAR, How, group_starts

@@ -9,8 +9,8 @@ import bpy
 import numpy as np
 
 from ...core.motion.keyframes import Keys, Span
-from ..channels import bone_path
-from ..model_parts import root_bones
+from ..data.channels import bone_path
+from ..data.queries import root_bones
 from .curves import NEAR, Place, action_of, posing_curves, read_keys
 
 #: From how far on (rad) a path that ends in another direction turns.

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from ...core.model import DOF_SIZE, Array
 from ...core.transforms import affine_inverse
-from ..access import armature_of
-from ..blocks import block_coordinates, nearest_vectors, told_vectors
-from ..channels import Channel, block_turn, motion_channels, servo_channels
+from ..data.access import armature_of
+from ..data.channels import Channel, block_turn, motion_channels, servo_channels
+from ..rig.ball_channels import block_coordinates, nearest_vectors, told_vectors
 from .limited_bones import bone_stops, shown
 
 #: Channels whose rotation is this near (rad) to the evaluated one are what made it.

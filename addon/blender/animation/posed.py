@@ -12,13 +12,13 @@ import numpy as np
 from ...core.editing.mirroring import mirror_of
 from ...core.model import Array
 from ...core.stops import put_within
-from ..access import action_record, model_uid, record_of, settings
-from ..blocks import nearest_vectors
-from ..channels import Channel, servo_channels
 from ..compat import action_curves, new_curve
+from ..data.access import action_record, model_uid, record_of, settings
+from ..data.channels import Channel, servo_channels
+from ..data.queries import parts
 from ..extract import extract
-from ..model_parts import parts
-from ..posing import read_pose, reset_residue, write_pose
+from ..rig.ball_channels import nearest_vectors
+from ..rig.pose_channels import read_pose, reset_residue, write_pose
 from .actions import is_pose
 from .check import motion_of
 from .curves import joints_of

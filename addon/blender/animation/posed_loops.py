@@ -14,12 +14,12 @@ from ...core.loops.dependents import Followed, Follower, Linkage
 from ...core.loops.newton import CLOSED
 from ...core.model import Array
 from ...core.report import Report
-from ..access import settings
-from ..bone_limits import is_stop
-from ..channels import Channel, block_turn
 from ..compat import action_curves
-from ..posing import pose_numbers, read_pose, write_pose
-from ..reporting import add_to_report
+from ..data.access import settings
+from ..data.channels import Channel, block_turn
+from ..data.report_store import add_to_report
+from ..rig.bone_limits import is_stop
+from ..rig.pose_channels import pose_numbers, read_pose, write_pose
 
 #: What tells that a loop does not close at the present pose.
 _CODE = "loop-open"

@@ -13,12 +13,12 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ..access import action_record, armature_of, armature_settings, bone_record, settings
-from ..channels import servo_names
 from ..compat import all_curves, curve_groups
-from ..hooks import Handlers, hang, take_down
-from ..listeners import on_bones_renamed, quiet
-from ..model_parts import is_foreign
+from ..data.access import action_record, armature_of, armature_settings, bone_record, settings
+from ..data.channels import servo_names
+from ..data.queries import is_foreign
+from ..events.dispatch import Handlers, hang, take_down
+from ..events.signals import on_bones_renamed, quiet
 from . import live_loops
 
 #: What a bone is for: joint, root, step.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ...core.model import Array
 from ...core.report import Report
 from ...core.transforms import affine_inverse, rotation_vector
-from ..channels import Channel, bone_path, is_of_screw
-from ..model_parts import RigParts
+from ..data.channels import Channel, bone_path, is_of_screw
+from ..data.queries import RigParts
 from .actions import bone_numbers
 from .curves import Place
 from .pose import LocalPoses, turns_of

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...core.model import Array, MotionUnit, Trajectory
 from ...core.motion.keyframes import kept_keys
-from ..channels import Channel
+from ..data.channels import Channel
 from .block_curves import block_curves, coordinates
 from .clock import Clock
 from .curve_keys import CurveKeys

@@ -9,10 +9,10 @@ import bpy
 import numpy as np
 
 from ...core.model import Array, Motion, Trajectory
-from ..access import armature_of
-from ..channels import Channel, servo_channels
 from ..compat import action_curves
-from ..model_parts import require_rig
+from ..data.access import armature_of
+from ..data.channels import Channel, servo_channels
+from ..data.queries import require_rig
 from .clock import Clock
 from .pose import PoseReader
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...core.stops import Limits
 from ...core.stops import stops_of as stops_of_dofs
-from ..access import record_of
-from ..records import read_dofs
+from ..data.access import record_of
+from ..data.conversion import read_dofs
 
 
 def stops_of(joints: Iterable[bpy.types.Object]) -> dict[tuple[str, int], Limits]:

@@ -11,9 +11,9 @@ from ...core.model import Trajectory
 from ...core.report import FormatError, Report
 from ...core.stops import beyond as beyond_stops
 from ...core.stops import put_within
-from ..access import record_of
-from ..channels import Channel
-from ..model_parts import RigParts
+from ..data.access import record_of
+from ..data.channels import Channel
+from ..data.queries import RigParts
 from .clock import Clock
 from .origins import keyed_rate
 from .stops import stops_of

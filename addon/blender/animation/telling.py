@@ -10,9 +10,9 @@ import numpy as np
 
 from ...core.model import Array, MotionUnit, Trajectory
 from ...core.report import Report
-from ..access import action_record, record_of
-from ..channels import Channel
-from ..model_parts import was_numbered
+from ..data.access import action_record, record_of
+from ..data.channels import Channel
+from ..data.queries import was_numbered
 from .clock import Clock
 from .origins import Origin
 from .units import Units

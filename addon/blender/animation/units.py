@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...core.model import MotionUnit
-from ..channels import Channel
+from ..data.channels import Channel
 
 #: How many radians or length units one is.
 SIZES: dict[MotionUnit, float] = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "mm": 0.001}

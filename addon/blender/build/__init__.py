@@ -19,22 +19,25 @@ from ...core.report import Report
 from ...core.stops import is_beyond
 from ...formats import complete_masses
 from ...formats.text.file_io import no_garbage_hunts
-from .. import listeners, preferences, properties, settling
-from ..access import record_of, settings
 from ..animation import limited_bones, live_loops, renamed
 from ..animation.gait import put_gait
-from ..datablocks import latest, remove_since
-from ..document import keep_document
-from ..glimpses import glimpsing
-from ..many import make_together
-from ..mirror_plane import keep_plane
-from ..model_parts import foresee_parts, why_linked
-from ..physics import hooks
-from ..physics.apart import APART
-from ..physics.inertia import report_inertia
-from ..physics.limits import report_weightless
-from ..physics.simulation import build_physics
-from ..physics.world import FRAME_RATE, frame_rate
+from ..data import copied_mechanisms as settling
+from ..data import preferences
+from ..data.access import record_of, settings
+from ..data.bulk_write import make_together
+from ..data.caching import glimpsing
+from ..data.datablocks import latest, remove_since
+from ..data.documents import keep_document
+from ..data.mirror_plane import keep_plane
+from ..data.properties import model as properties
+from ..data.queries import foresee_parts, why_linked
+from ..events import signals as listeners
+from ..physics.bodies.collision_filter import APART
+from ..physics.bodies.inertia import report_inertia
+from ..physics.simulation import handler_table as hooks
+from ..physics.simulation.setup import build_physics
+from ..physics.simulation.unsupported import report_weightless
+from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
 from .bodies import make_bodies
 from .collision import make_collision
 from .folders import Folders

@@ -13,12 +13,12 @@ from mathutils import Matrix
 from ...core.bounds import scenery
 from ...core.mass_properties import least_moments
 from ...core.model import Array, Body, Shape
-from ..access import record_of
-from ..joint_properties import KnuckleShape
-from ..many import Making, many
-from ..new_records import Group, new_group, put_new
-from ..properties import KnuckleObject
-from ..records import surface_corners, surface_figures, told_shape
+from ..data.access import record_of
+from ..data.bulk_write import Making, many
+from ..data.conversion import surface_corners, surface_figures, told_shape
+from ..data.new_records import Group, new_group, put_new
+from ..data.properties.joint import KnuckleShape
+from ..data.properties.model import KnuckleObject
 from .folders import Folders
 from .meshes import MeshShelf, file_of
 from .plan import Plan, center

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ...formats.meshes.collada import Surface
-from ..materials import plain_material
+from ..scene.materials import plain_material
 
 #: Where a mesh keeps the file's normals until it is sound.
 _GIVEN = "knuckle normal"

@@ -9,9 +9,9 @@ import bpy
 from mathutils import Matrix
 
 from ...core.model import Body, Shape, identity
-from ..access import record_of
-from ..collision_shapes import collides, own_mesh_collides
-from ..records import flat
+from ..data.access import record_of
+from ..data.collision_shapes import collides, own_mesh_collides
+from ..data.conversion import flat
 from .folders import Folders
 from .meshes import MeshShelf
 from .plan import Plan

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import bpy
 
 from ...core.model import Assembly
-from ..datablocks import NUMBER
-from ..model_parts import HELPERS
+from ..data.datablocks import NUMBER
+from ..data.queries import HELPERS
 
 SEPARATOR = ":"
 #: The collections. Blender deletes in this order: simulated bodies after what holds them, or it crashes; and helpers

@@ -10,10 +10,10 @@ from mathutils import Matrix
 
 from ...core.model import Array, Frame, Light
 from ...core.transforms import inverse
-from ..many import Making
-from ..new_records import new_group, put_new
-from ..properties import KnuckleObject
-from ..records import flat
+from ..data.bulk_write import Making
+from ..data.conversion import flat
+from ..data.new_records import new_group, put_new
+from ..data.properties.model import KnuckleObject
 from .folders import Folders
 from .plan import Plan
 from .rig import Hook, columns

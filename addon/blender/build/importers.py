@@ -16,7 +16,7 @@ import bpy
 from ...formats.meshes.locate import MeshTrouble, as_trouble
 from ...formats.meshes.obj import LIBRARY, LONGEST_PATH, harmless
 from ...formats.text.file_io import check_size
-from ..workshop import at_work, workshop
+from ..scene.temporary_scene import at_work, workshop
 
 #: What an importer may make.
 KINDS = ("objects", "meshes", "curves", "materials", "images")

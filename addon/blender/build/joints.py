@@ -11,14 +11,14 @@ import numpy as np
 from ...core.kinematics import design_openings
 from ...core.model import Array, Joint
 from ...core.transforms import inverse
-from ..dials import EMPTY_SHARE, joint_radius
-from ..glimpses import foresee
-from ..joint_axes import constraint_turn
-from ..joint_properties import KnuckleDof, KnuckleJoint
-from ..many import Making, many
-from ..new_records import new_group, plain_group, put_new
-from ..properties import KnuckleObject
-from ..records import flat, told_dofs, word_of
+from ..data.bulk_write import Making, many
+from ..data.caching import foresee
+from ..data.conversion import flat, told_dofs, word_of
+from ..data.new_records import new_group, plain_group, put_new
+from ..data.properties.joint import KnuckleDof, KnuckleJoint
+from ..data.properties.model import KnuckleObject
+from ..rig.dials import EMPTY_SHARE, joint_radius
+from ..rig.joint_axes import constraint_turn
 from .degrees import Place
 from .folders import Folders
 from .plan import Plan

@@ -17,8 +17,8 @@ from ...formats.meshes.collada import read_collada
 from ...formats.meshes.locate import MeshTrouble, find_mesh, told_of_mesh
 from ...formats.meshes.ply import check_ply
 from ...formats.text.file_io import read_bytes
-from .. import preferences
-from ..datablocks import latest, made_since
+from ..data import preferences
+from ..data.datablocks import latest, made_since
 from .collada_mesh import collada_mesh
 from .importers import KINDS, Importers
 

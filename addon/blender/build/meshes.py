@@ -10,7 +10,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.model import Array, Body, Shape
-from ..materials import Color, plain_material
+from ..scene.materials import Color, plain_material
 from .primitives import primitive
 
 #: Gives the mesh of a file in the file's own coordinates, or None where it cannot be had.

@@ -16,7 +16,7 @@ from ...core.kinematics import Link, Tree, joint_frames_world, spanning_tree
 from ...core.model import DOF_SIZE, Array, Body, Mechanism
 from ...core.report import FormatError
 from ...core.up_axis import UpAxis, upright_turn
-from ..joint_axes import main_axis
+from ..rig.joint_axes import main_axis
 from .bone_frames import Direction, aimed, clear_view, frame_of_layout, is_clear, y_of
 from .degrees import BoneDegrees, Chains, Layout, Place
 from .starts import closing_positions, followers

@@ -10,8 +10,8 @@ import bmesh
 import numpy as np
 
 from ...core.model import Array, Shape
-from ..boxes import box
-from ..materials import Color
+from ..scene.boxes import box
+from ..scene.materials import Color
 
 _SEGMENTS = 32
 _RINGS = 8  # of each half of a ball

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import bpy
 
 from ...core.model import Array, Joint, Mechanism, Restraint
-from ..access import settings
-from ..records import flat
+from ..data.access import settings
+from ..data.conversion import flat
 from .frames import from_com
 
 _Objects = Mapping[str, bpy.types.Object]

@@ -12,17 +12,17 @@ from mathutils import Matrix
 from ...core.model import DOF_SIZE, Array, Dof
 from ...core.report import Report
 from ...core.transforms import affine_inverse
-from ..access import armature_of, bone_record, record_of
-from ..blocks import block_pose
-from ..bone_limits import Limiter, stop_of
-from ..channels import bone_path
-from ..dials import EMPTY_SHARE, bone_collection, color_bones, show_dials
-from ..follower_marks import lock_follower
-from ..many import Many
-from ..model_parts import own_bones, parts
-from ..new_records import new_group, put_new
-from ..properties import KnuckleBone
-from ..workshop import at_work, shown, workshop
+from ..data.access import armature_of, bone_record, record_of
+from ..data.bulk_write import Many
+from ..data.channels import bone_path
+from ..data.new_records import new_group, put_new
+from ..data.properties.model import KnuckleBone
+from ..data.queries import own_bones, parts
+from ..rig.ball_channels import block_pose
+from ..rig.bone_limits import Limiter, stop_of
+from ..rig.dependent_bones import lock_follower
+from ..rig.dials import EMPTY_SHARE, bone_collection, color_bones, show_dials
+from ..scene.temporary_scene import at_work, shown, workshop
 from .degrees import Place
 from .plan import BonePlan, Plan
 

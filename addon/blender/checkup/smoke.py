@@ -16,18 +16,18 @@ from ...about import sample
 from ...about.rows import Row
 from ...about.wheels import how_to_repair
 from ...core.model import Array, Motion, Trajectory
-from ..access import settings
 from ..animation import apply
 from ..animation import sample as sampled
 from ..build import BuildOptions, build
-from ..channels import servo_channels, servo_names
-from ..datablocks import latest, remove_since
+from ..data.access import settings
+from ..data.channels import servo_channels, servo_names
+from ..data.datablocks import latest, remove_since
+from ..data.queries import require_rig
 from ..extract import extract
-from ..model_parts import require_rig
-from ..physics.bake import record
-from ..physics.world import frame_rate
+from ..physics.recording.bake import record
+from ..physics.world.rigidbody_world import frame_rate
 from ..render.studio import hushed
-from ..workshop import at_work, workshop
+from ..scene.temporary_scene import at_work, workshop
 
 SAMPLES = ("rover/rover.jm", "desk_lamp/desk_lamp.skel", "pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml")
 #: How long physics runs, and how far joints may come apart in it, as a share of the model's size.

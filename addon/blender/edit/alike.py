@@ -8,7 +8,7 @@ from mathutils import Matrix
 
 from ...core.editing.twins import flip_between, image_of
 from ...core.model import Array, Plane
-from ..access import record_of
+from ..data.access import record_of
 from .places import rigid
 
 

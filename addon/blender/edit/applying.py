@@ -7,11 +7,11 @@ from typing import cast
 
 import bpy
 
-from ..access import armature_of
+from ..data.access import armature_of
+from ..data.conversion import flat
+from ..data.queries import is_foreign, parts
 from ..extract.applied import applied_upright
 from ..extract.designs import Designs
-from ..model_parts import is_foreign, parts
-from ..records import flat
 
 
 def put_applied_back(rig: bpy.types.Object) -> None:

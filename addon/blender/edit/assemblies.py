@@ -9,11 +9,11 @@ import bpy
 
 from ...core.model import Assembly, Joint, Mechanism
 from ...core.report import Report
-from ..access import record_of, settings
 from ..build.folders import KINDS, OFF, SEPARATOR, outer_path
+from ..data.access import record_of, settings
+from ..data.queries import child_collection, parts
+from ..events.signals import quiet
 from ..extract import extract
-from ..listeners import quiet
-from ..model_parts import child_collection, parts
 from .refit import begin_edit, refit, without_physics
 
 

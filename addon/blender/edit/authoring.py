@@ -18,13 +18,13 @@ from ...core.model import DOF_SIZE, Array, Dof, Mechanism, Plane, Shape, World
 from ...core.primitive_fit import mesh_mass, recognise
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..access import record_of
 from ..build import BuildOptions, build
-from ..datablocks import latest, remove_since
-from ..dials import EMPTY_SHARE, joint_radius
-from ..joint_axes import constraint_turn
-from ..model_parts import child_collection, parts, require_rig, rig_of
-from ..records import flat, write_dofs, write_shape
+from ..data.access import record_of
+from ..data.conversion import flat, write_dofs, write_shape
+from ..data.datablocks import latest, remove_since
+from ..data.queries import child_collection, parts, require_rig, rig_of
+from ..rig.dials import EMPTY_SHARE, joint_radius
+from ..rig.joint_axes import constraint_turn
 from .copies import ids_in, numbered
 from .places import to_design
 from .present import JointEdit

@@ -7,8 +7,8 @@ from mathutils import Matrix
 
 from ...core.editing.twins import flip_between, image_of, retyped_twin
 from ...core.report import Report
-from ..access import record_of
-from ..joint_sides import read_joint
+from ..data.access import record_of
+from ..rig.joint_frames import read_joint
 from .joints import joint_frame, move_joint, move_joint_to, see_swappable, set_type, swap_ends, take_type
 from .places import rigid_pose
 from .twin_images import Surroundings, put_values_image

@@ -13,12 +13,12 @@ from ...core.editing.sides import name_list
 from ...core.model import Mechanism
 from ...core.report import Report
 from ...core.validation import Finding, Kind, validate
-from ..access import record_of, settings
+from ..data.access import record_of, settings
+from ..data.mirror_plane import kept_plane
+from ..data.queries import file_name, parts, strays
 from ..extract import extract
 from ..extract.attachments import FRAME_KEPT
 from ..extract.designs import Designs
-from ..mirror_plane import kept_plane
-from ..model_parts import file_name, parts, strays
 from .edited_bones import applied_joints, edited_bones, why_not_as_rest
 from .fitting import loose_shapes, lost_joints, misfit
 from .missing import is_armature_gone, lacks_of, scene_of, why_unmoved

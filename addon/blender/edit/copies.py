@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 import bpy
 
-from ..access import record_of
-from ..joint_properties import KnuckleJoint
-from ..model_parts import parts
-from ..shape_children import copy_beside
+from ..data.access import record_of
+from ..data.copied_shapes import copy_beside
+from ..data.properties.joint import KnuckleJoint
+from ..data.queries import parts
 
 
 def ids_in(rig: bpy.types.Object) -> set[str]:

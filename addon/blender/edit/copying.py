@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable
 
 import bpy
 
-from ..access import record_of
-from ..joint_edits import put_all, records_of
-from ..joint_properties import KnuckleDof
-from ..listeners import quiet, tell
-from ..model_parts import parts
+from ..data.access import record_of
+from ..data.batch_edits import put_all, records_of
+from ..data.properties.joint import KnuckleDof
+from ..data.queries import parts
+from ..events.signals import quiet, tell
 from .stops import block_parts
 from .twin_images import Surroundings, put_values_image
 from .twins import by_id, plane_of, twin_of

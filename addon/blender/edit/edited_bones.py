@@ -11,12 +11,12 @@ from mathutils import Matrix
 
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..access import armature_of, record_of
 from ..build.rig import bone_rests
+from ..data.access import armature_of, record_of
+from ..data.conversion import flat, unflat
+from ..data.queries import joint_bones, parts
 from ..extract import extract
 from ..extract.designs import Designs, is_as_built
-from ..model_parts import joint_bones, parts
-from ..records import flat, unflat
 from .present import present_plan
 from .refit import fitted_at, is_unfitted, moved_joints, refit
 

@@ -12,9 +12,9 @@ from mathutils import Matrix
 
 from ...core.model import Mechanism
 from ...core.report import FormatError
-from ..access import record_of, settings
-from ..model_parts import child_collection, every_part, own_bones, parts
-from ..records import unflat
+from ..data.access import record_of, settings
+from ..data.conversion import unflat
+from ..data.queries import child_collection, every_part, own_bones, parts
 from .needed import FOLDERS, lacks_end
 from .places import put_design
 from .present import present_plan

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import bpy
 
-from ..access import record_of, settings
 from ..build.folders import Folders
 from ..build.frames import make_frames
 from ..build.plan import plan
 from ..build.rig import Hook
-from ..document import read_document
+from ..data.access import record_of, settings
+from ..data.bulk_write import make
+from ..data.documents import read_document
+from ..data.queries import every_part
+from ..events.signals import quiet
 from ..extract import extract
 from ..extract.attachments import frame_users
-from ..listeners import quiet
-from ..many import make
-from ..model_parts import every_part
 from .twins import by_id
 
 

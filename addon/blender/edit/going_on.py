@@ -11,18 +11,18 @@ import numpy as np
 
 from ...core.loops.designs import counted_from
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism
-from ..access import record_of
 from ..animation.actions import active_action
 from ..animation.keys import NEAREST
 from ..animation.renamed import bone_in
-from ..blocks import block_pose
 from ..build.rig import is_screw
-from ..channels import Channel, block_turn, bone_path, servo_channels
 from ..compat import action_curves, new_curve
-from ..listeners import quiet
-from ..model_parts import joint_bones, parts
-from ..posing import write_pose
-from ..records import start_of, stops
+from ..data.access import record_of
+from ..data.channels import Channel, block_turn, bone_path, servo_channels
+from ..data.conversion import start_of, stops
+from ..data.queries import joint_bones, parts
+from ..events.signals import quiet
+from ..rig.ball_channels import block_pose
+from ..rig.pose_channels import write_pose
 from .present import JointEdit, Present
 
 Curve = tuple[str, int]

@@ -9,8 +9,8 @@ import numpy as np
 
 from ...core.model import Plane
 from ...core.report import Report
-from ..access import record_of
-from ..model_parts import parts
+from ..data.access import record_of
+from ..data.queries import parts
 from .twin_making import create_twins
 from .twins import by_id, candidates, ensure_plane, link_twins, mates
 

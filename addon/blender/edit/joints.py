@@ -14,13 +14,13 @@ from ...core.loops.dependents import linkages
 from ...core.model import DOF_SIZE, Array, Dof
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..access import record_of
 from ..animation.live_loops import loops_mechanism
-from ..joint_axes import constraint_turn
-from ..joint_properties import KnuckleJoint
-from ..listeners import quiet
-from ..model_parts import parts
-from ..records import flat, read_dofs, start_of, unflat, write_dofs
+from ..data.access import record_of
+from ..data.conversion import flat, read_dofs, start_of, unflat, write_dofs
+from ..data.properties.joint import KnuckleJoint
+from ..data.queries import parts
+from ..events.signals import quiet
+from ..rig.joint_axes import constraint_turn
 from .missing import let_go
 from .motion_change import KeyedMotion, key_where_held, loop_mates
 from .places import joint_in_design, put_design, rigid

@@ -12,10 +12,10 @@ from mathutils import Vector
 from ...core.kinematics import Tree
 from ...core.model import Array
 from ...core.report import Report
-from ..access import record_of
+from ..data.access import record_of
+from ..data.queries import file_name, parts
+from ..events.signals import quiet
 from ..extract import extract
-from ..listeners import quiet
-from ..model_parts import file_name, parts
 from .copies import copy_part, copy_shapes, ids_in, numbered
 from .present import JointEdit, present_tree
 from .refit import begin_edit, give_ids, refit, without_physics

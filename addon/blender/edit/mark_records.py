@@ -18,11 +18,11 @@ from ...core.mass_properties import body_inertia
 from ...core.model import DOF_SIZE, Array, Body, Dof, Joint
 from ...core.overlay_geometry import inertia_box
 from ...core.transforms import inverse
-from ..access import armature_of, record_of, settings
-from ..joint_axes import constraint_turn
-from ..model_parts import is_part, joint_bones
-from ..physics.coordinates import closed_form
-from ..records import read_dofs, read_shape, unflat
+from ..data.access import armature_of, record_of, settings
+from ..data.conversion import read_dofs, read_shape, unflat
+from ..data.queries import is_part, joint_bones
+from ..physics.actuators.dof_coordinates import closed_form
+from ..rig.joint_axes import constraint_turn
 
 Reader = Callable[[Array], Array]
 

@@ -28,9 +28,9 @@ from ...core.overlay_geometry import (
     without_scale,
 )
 from ...core.transforms import inverse
-from ..access import record_of, settings
-from ..channels import servo_names
-from ..model_parts import joint_bones, parts, rigs_in
+from ..data.access import record_of, settings
+from ..data.channels import servo_names
+from ..data.queries import joint_bones, parts, rigs_in
 from .mark_records import Level, Roster, box_of, read_joint, roster_of, span_of
 
 #: What can be drawn, in the order in which it is offered.

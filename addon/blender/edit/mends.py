@@ -10,11 +10,11 @@ import numpy as np
 from ...core.editing.sides import name_list
 from ...core.mass_properties import shape_volume, solid_shapes
 from ...core.validation import Finding
-from ..access import record_of
+from ..data.access import record_of
+from ..data.conversion import read_shape
+from ..data.queries import file_name, parts
+from ..events.signals import quiet
 from ..extract.attachments import FRAME_KEPT
-from ..listeners import quiet
-from ..model_parts import file_name, parts
-from ..records import read_shape
 from .authoring import DENSITY
 from .edited_bones import put_bones_back
 from .fitting import hang_shapes, lost_joints, take_back

@@ -19,27 +19,27 @@ from bpy.app.handlers import persistent
 from ...core.editing.sides import found_plane
 from ...core.model import Plane
 from ...core.report import FormatError, Report
-from ..access import armature_of, armature_settings, bone_record, record_of, settings
 from ..animation.loop_drivers import lock_rigid_loops
-from ..bone_limits import limit_every_bone
 from ..build.folders import Folders
 from ..build.frames import make_frames
 from ..build.plan import plan
 from ..build.rig import Hook
 from ..build.starts import tell_of_rigid
-from ..document import read_document
+from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
+from ..data.bulk_write import make
+from ..data.conversion import kinds_of
+from ..data.documents import read_document
+from ..data.mirror_plane import keep_plane, kept_plane
+from ..data.properties.model import VERSION
+from ..data.queries import child_collection, is_foreign, is_newer, parts, rigs_of
+from ..data.report_store import add_to_report
+from ..events.dispatch import Handlers, hang, take_down
+from ..events.signals import quiet
 from ..extract import extract
 from ..extract.applied import keep_rests
-from ..hooks import Handlers, hang, take_down
-from ..listeners import quiet
-from ..many import make
-from ..materials import keep_color
-from ..mirror_plane import keep_plane, kept_plane
-from ..model_parts import child_collection, is_foreign, is_newer, parts, rigs_of
-from ..physics.simulation import know_friction
-from ..properties import VERSION
-from ..records import kinds_of
-from ..reporting import add_to_report
+from ..physics.simulation.setup import know_friction
+from ..rig.bone_limits import limit_every_bone
+from ..scene.materials import keep_color
 from .refit import present_bones, record_joints
 from .twins import document_plane
 

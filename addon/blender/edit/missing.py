@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import bpy
 
 from ...core.editing.sides import name_list
-from ..access import armature_of, armature_settings, bone_record, record_of, settings
 from ..build.folders import is_called
-from ..model_parts import every_part, file_name, is_foreign, is_orphan_part, parts, parts_by_role
-from ..physics.homes import home_of, scene_for
-from ..physics.world import is_of_other_file
+from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
+from ..data.queries import every_part, file_name, is_foreign, is_orphan_part, parts, parts_by_role
+from ..physics.world.membership import home_of, scene_for
+from ..physics.world.rigidbody_world import is_of_other_file
 from .needed import FOLDERS, deleted, lacks_end, lost_folders, unmoved
 
 #: The roles of objects that stand for something of the model's file.

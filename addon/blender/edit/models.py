@@ -11,19 +11,19 @@ from mathutils import Matrix
 
 from ...core.model import Body
 from ...core.report import Report
-from ..access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..build.rig import remove_bones
-from ..channels import servo_channels
 from ..compat import use_action
+from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
+from ..data.channels import servo_channels
+from ..data.conversion import flat
+from ..data.copied_mechanisms import is_settled
+from ..data.mirror_plane import kept_plane
+from ..data.properties.model import KnuckleModel
+from ..data.queries import file_name, own_bones, parts
+from ..events.signals import quiet
 from ..extract import document_ids, extract
-from ..listeners import quiet
-from ..mirror_plane import kept_plane
-from ..model_parts import file_name, own_bones, parts
-from ..physics.homes import home_of
-from ..physics.simulation import clear_physics
-from ..properties import KnuckleModel
-from ..records import flat
-from ..settling import is_settled
+from ..physics.simulation.setup import clear_physics
+from ..physics.world.membership import home_of
 from .copies import ids_in, numbered
 from .facing import part_those_beside
 from .joints import joint_frame, opening_of, put_frame

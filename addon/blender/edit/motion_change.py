@@ -17,12 +17,12 @@ from ..animation.keys import NEAREST
 from ..animation.live_loops import joints_of, live_loops
 from ..animation.posed_loops import LiveLoop, RigidLoop
 from ..animation.stops import stops_of
-from ..blocks import coordinates_of
-from ..channels import Channel, block_turn, servo_channels
 from ..compat import action_curves
+from ..data.channels import Channel, block_turn, servo_channels
+from ..data.queries import parts
 from ..extract import extract
-from ..model_parts import parts
-from ..posing import read_pose
+from ..rig.ball_channels import coordinates_of
+from ..rig.pose_channels import read_pose
 from .present import Present, present_tree
 
 #: Bodies that are no farther apart, as a share of the model's size, are where they were.

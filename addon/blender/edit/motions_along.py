@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import bpy
 
-from ..access import action_record, settings
 from ..animation.actions import motions_of
 from ..animation.posed import poses_of
 from ..animation.renamed import bone_in, played_by
-from ..channels import Channel
 from ..compat import all_curves, curve_groups
+from ..data.access import action_record, settings
+from ..data.channels import Channel
 
 #: Data paths and numbers of curves, by those that they had.
 Places = dict[tuple[str, int], tuple[str, int]]

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import bpy
 from mathutils import Matrix
 
-from ..access import armature_settings, record_of, settings
 from ..build.folders import ALL_KINDS
-from ..model_parts import strays
+from ..data.access import armature_settings, record_of, settings
+from ..data.queries import strays
 from .needed import FOLDERS
 from .strangers import hanging_on, is_own
 

@@ -16,10 +16,10 @@ import bpy
 
 from ...core.kinematics import spanning_tree
 from ...core.model import Body, Mechanism
-from ..access import record_of, settings
 from ..build.folders import is_called
-from ..joint_properties import KnuckleJoint
-from ..model_parts import carrying_bones, every_part, parts
+from ..data.access import record_of, settings
+from ..data.properties.joint import KnuckleJoint
+from ..data.queries import carrying_bones, every_part, parts
 
 #: The roles of objects that stand for something of the model's file, and the child collections of a model that hold
 #: them.

@@ -10,8 +10,8 @@ from ...core.editing.sides import name_list
 from ...core.kinematics import initial_coordinates, spanning_tree
 from ...core.model import Array, Mechanism, Shape
 from ...core.validation import Finding
-from ..physics.overlaps import depths
-from ..physics.reach import Solid
+from ..physics.bodies.penetration import depths
+from ..physics.bodies.support_function import Solid
 
 #: Bodies that are in one another by no more than this share of the smaller one touch.
 _TOUCHING = 0.01

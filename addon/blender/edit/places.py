@@ -7,9 +7,9 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.model import Array
-from ..access import record_of, settings
+from ..data.access import record_of, settings
+from ..data.conversion import unflat
 from ..extract.designs import on_parent
-from ..records import unflat
 
 #: Places that differ by no more than this share of their size are the same.
 _SAME = 2e-6

@@ -13,19 +13,19 @@ import numpy as np
 from ...core.kinematics import Tree, joint_coordinates
 from ...core.model import DOF_SIZE, Array, Joint, Mechanism
 from ...core.transforms import inverse
-from ..access import armature_of, record_of
 from ..animation.actions import bone_numbers, motions_of
 from ..animation.live_loops import joints_of, live_loops
 from ..animation.pose import PoseReader
 from ..animation.posed import poses_of
 from ..animation.posed_loops import LiveLoop
 from ..build.plan import Kept, Plan, plan
-from ..channels import Channel, block_turn, servo_channels
+from ..data.access import armature_of, record_of
+from ..data.channels import Channel, block_turn, servo_channels
+from ..data.conversion import read_dofs
+from ..data.queries import parts, root_bones
 from ..extract.designs import Designs
 from ..extract.standing import keyed_bones, moves_of, placing_of, roots_of, tree_of
-from ..model_parts import parts, root_bones
-from ..posing import pose_of
-from ..records import read_dofs
+from ..rig.pose_channels import pose_of
 
 #: Bones that are posed by less stand as they were made.
 _UNPOSED = 1e-6

@@ -14,8 +14,6 @@ from ...core.gait.engine import gait_of
 from ...core.model import Mechanism
 from ...core.report import FormatError
 from ...formats.text.file_io import no_garbage_hunts
-from .. import properties, settling
-from ..access import armature_of, armature_settings, record_of, settings
 from ..build import PLANE, PROXY, keep_facts
 from ..build.bodies import make_bodies
 from ..build.collision import make_collision
@@ -26,15 +24,18 @@ from ..build.mesh_files import MeshFiles
 from ..build.meshes import MeshShelf
 from ..build.plan import Plan, plan
 from ..build.rig import Hook
-from ..datablocks import latest
-from ..document import adopt_document, keep_document, read_document, read_text
+from ..data import copied_mechanisms as settling
+from ..data.access import armature_of, armature_settings, record_of, settings
+from ..data.bulk_write import make
+from ..data.datablocks import latest
+from ..data.documents import adopt_document, keep_document, read_document, read_text
+from ..data.properties import model as properties
+from ..data.queries import child_collection, every_part, file_name, parts
+from ..events.signals import quiet
 from ..extract import extract
 from ..extract.designs import Designs
-from ..listeners import quiet
-from ..many import make
-from ..model_parts import child_collection, every_part, file_name, parts
-from ..physics.homes import scene_for
-from ..physics.simulation import build_physics
+from ..physics.simulation.setup import build_physics
+from ..physics.world.membership import scene_for
 from .fitting import misfit
 from .missing import FILED, has_lost_physics, is_armature_gone, missing, orphans, scene_of, top_of
 from .needed import FOLDERS, Needed, lacks_end, lost_shapes, needed

@@ -9,9 +9,9 @@ import bpy
 from ...core.editing.sides import name_list
 from ...core.model import Mechanism
 from ...core.report import Report
-from ..access import action_record, record_of, settings
 from ..animation.actions import let_play, motions_of
-from ..model_parts import file_name
+from ..data.access import action_record, record_of, settings
+from ..data.queries import file_name
 from .needed import deleted, needed
 
 _MOST_NAMES = 4

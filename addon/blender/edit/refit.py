@@ -20,10 +20,8 @@ from ...core.loops.closure import assemble
 from ...core.model import Array
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..access import armature_of, bone_record, record_of, settings
 from ..animation import live_loops
 from ..animation.loop_drivers import choose_again
-from ..bone_limits import limit_bone_of, unlimit_bone
 from ..build.plan import Plan, plan
 from ..build.rig import (
     Hook,
@@ -37,18 +35,20 @@ from ..build.rig import (
     split_coordinates,
 )
 from ..build.starts import followers
-from ..dials import EMPTY_SHARE, has_dial, joint_radius
+from ..data.access import armature_of, bone_record, record_of, settings
+from ..data.conversion import flat, kinds_of
+from ..data.queries import joint_bones, own_bones, parts, root_bones
+from ..events.signals import on_refit, quiet
 from ..extract import extract_design, own_ids
 from ..extract.designs import Designs, is_rounding
 from ..extract.standing import tree_of
-from ..follower_marks import lock_follower, set_follows
-from ..joint_axes import constraint_turn
-from ..listeners import on_refit, quiet
-from ..model_parts import joint_bones, own_bones, parts, root_bones
-from ..physics.homes import home_of
-from ..physics.simulation import build_physics, clear_physics, put_typed_frictions, typed_frictions
-from ..records import flat, kinds_of
-from ..workshop import shown
+from ..physics.simulation.setup import build_physics, clear_physics, put_typed_frictions, typed_frictions
+from ..physics.world.membership import home_of
+from ..rig.bone_limits import limit_bone_of, unlimit_bone
+from ..rig.dependent_bones import lock_follower, set_follows
+from ..rig.dials import EMPTY_SHARE, has_dial, joint_radius
+from ..rig.joint_axes import constraint_turn
+from ..scene.temporary_scene import shown
 from .applying import put_applied_back
 from .going_on import count_anew, go_on, make_fresh
 from .places import put_design

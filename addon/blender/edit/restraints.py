@@ -10,11 +10,11 @@ import bpy
 from ...core.editing.twin_restraints import mirrored_restraints
 from ...core.model import Mechanism, Plane
 from ...core.report import Report
-from ..access import record_of, settings
 from ..build.restraints import keep_restraints
-from ..document import read_document
+from ..data.access import record_of, settings
+from ..data.documents import read_document
+from ..data.restraint_records import keep_mirrored, with_mirrored
 from ..extract import extract
-from ..restraint_records import keep_mirrored, with_mirrored
 
 _Objects = Mapping[str, bpy.types.Object]
 

@@ -12,14 +12,14 @@ from mathutils import Matrix
 from ...core.model import Array, Body, Shape
 from ...core.report import Report
 from ...core.transforms import affine_inverse
-from ..access import record_of, settings
 from ..build import PLANE, PROXY
 from ..build.mesh_files import MeshFiles
 from ..build.meshes import MeshShelf
 from ..build.plan import plan
+from ..data.access import record_of, settings
+from ..data.conversion import read_shape, write_shape
+from ..data.properties.model import KnuckleObject
 from ..extract import document_ids, extract
-from ..properties import KnuckleObject
-from ..records import read_shape, write_shape
 from .authoring import put_mesh, solid_of
 from .refit import give_ids, refit
 

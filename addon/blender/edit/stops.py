@@ -12,16 +12,16 @@ import bpy
 from ...core.model import DOF_SIZE, Array
 from ...core.report import Report
 from ...core.stops import Limits, slack
-from ..access import record_of
 from ..animation.check import check_action
 from ..animation.curves import action_of
 from ..animation.pose import PoseReader
-from ..channels import Channel, servo_channels, servo_names
-from ..joint_properties import KnuckleDof, KnuckleJoint
-from ..listeners import quiet, tell
-from ..model_parts import parts
-from ..posing import read_pose
-from ..records import is_angle, stops
+from ..data.access import record_of
+from ..data.channels import Channel, servo_channels, servo_names
+from ..data.conversion import is_angle, stops
+from ..data.properties.joint import KnuckleDof, KnuckleJoint
+from ..data.queries import parts
+from ..events.signals import quiet, tell
+from ..rig.pose_channels import read_pose
 
 End = Literal["lower", "upper"]
 ENDS: tuple[End, End] = ("lower", "upper")

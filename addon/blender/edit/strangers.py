@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..access import armature_of, bone_record, record_of
-from ..model_parts import own_bones
+from ..data.access import armature_of, bone_record, record_of
+from ..data.queries import own_bones
 
 #: A joint's id or a root body's, and which bone of the joint's chain; -1 is a root's.
 Spot = tuple[str, int]

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...core.model import Array
 from ..animation.actions import bone_numbers, put_bone_numbers
-from ..channels import Channel, servo_channels
-from ..posing import read_pose, write_pose
+from ..data.channels import Channel, servo_channels
+from ..rig.pose_channels import read_pose, write_pose
 from .stops import Coordinate, coordinates, counts_angles
 
 #: How far coordinates without a stop are taken: turns (rad), and slides as a share of their bone's length.

@@ -15,13 +15,13 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from .. import listeners
-from ..access import armature_settings, record_of, settings
-from ..datablocks import is_there
-from ..hooks import Handlers, Listeners, hang, take_down
-from ..listeners import quiet
-from ..model_parts import parts, rigs_in
-from ..physics.flywheel import is_typed, keep_mass, put_masses
+from ..data.access import armature_settings, record_of, settings
+from ..data.datablocks import is_there
+from ..data.queries import parts, rigs_in
+from ..events import signals as listeners
+from ..events.dispatch import Handlers, Listeners, hang, take_down
+from ..events.signals import quiet
+from ..physics.bodies.inertia_proxy import is_typed, keep_mass, put_masses
 from .alike import make_alike, was_edited
 from .twin_images import Surroundings, put_values_image
 from .twin_names import put_names, rename_bones, rename_twins

@@ -8,10 +8,10 @@ from typing import Any
 
 import bpy
 
-from ..access import armature_settings, record_of
 from ..build import KINDS
-from ..datablocks import latest, remove_since
-from ..listeners import quiet
+from ..data.access import armature_settings, record_of
+from ..data.datablocks import latest, remove_since
+from ..events.signals import quiet
 
 #: What tells which model something is of, and where it hangs.
 _RECORD = ("model", "role", "source_name")

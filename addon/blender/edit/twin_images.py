@@ -25,12 +25,12 @@ from ...core.editing.twins import (
 from ...core.kinematics import joint_frame_world, joint_side_world
 from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Plane, Shape
 from ...core.transforms import inverse
-from ..access import record_of
-from ..joint_properties import KnuckleDof, KnuckleJoint
-from ..joint_sides import read_body, read_joint
-from ..model_parts import file_name
-from ..records import flat, surface_corners, surface_figures, unflat, write_dof, write_shape
-from ..shape_children import copy_beside
+from ..data.access import record_of
+from ..data.conversion import flat, surface_corners, surface_figures, unflat, write_dof, write_shape
+from ..data.copied_shapes import copy_beside
+from ..data.properties.joint import KnuckleDof, KnuckleJoint
+from ..data.queries import file_name
+from ..rig.joint_frames import read_body, read_joint
 from .joints import put_dofs, put_frame, put_opening
 from .places import put_design, rigid, rigid_pose
 from .twin_looks import Looks

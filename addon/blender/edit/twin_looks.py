@@ -12,7 +12,7 @@ from mathutils.kdtree import KDTree
 
 from ...core.model import Array
 from ...core.report import Report
-from ..materials import looks_alike
+from ..scene.materials import looks_alike
 from .surface_gaps import mesh_points, surface_gap
 from .twin_modifiers import put_modifiers
 

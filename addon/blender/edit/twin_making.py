@@ -10,15 +10,15 @@ from ...core.editing.sides import twin_name
 from ...core.editing.twins import dof_parts
 from ...core.model import DOF_SIZE, Array, Plane
 from ...core.report import Report
-from ..access import record_of
 from ..animation.actions import motions_of
 from ..animation.curves import curves_at, places_of
 from ..animation.mirroring import mirror_keys
-from ..channels import servo_channels
-from ..joint_sides import read_joint
-from ..listeners import quiet
-from ..model_parts import file_name, joint_bones, parts
-from ..posing import pose_of
+from ..data.access import record_of
+from ..data.channels import servo_channels
+from ..data.queries import file_name, joint_bones, parts
+from ..events.signals import quiet
+from ..rig.joint_frames import read_joint
+from ..rig.pose_channels import pose_of
 from .copies import copy_part, ids_in
 from .places import rigid_pose
 from .present import JointEdit

@@ -12,7 +12,7 @@ from ...core.editing.sides import sides_of
 from ...core.editing.symmetry import Difference, all_asymmetries
 from ...core.editing.twins import flip_between
 from ...core.model import Array, Plane
-from ..access import record_of
+from ..data.access import record_of
 from ..extract import extract
 from .places import rigid
 from .refit import give_ids

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...core.editing.sides import counterpart_names
 from ...core.model import Plane
-from ..access import armature_of, bone_record, record_of
 from ..compat import give_name
+from ..data.access import armature_of, bone_record, record_of
 
 #: What Blender puts behind a name that is taken.
 _NUMBER = re.compile(r"\.\d{3,}$")

@@ -11,12 +11,12 @@ from ...core.editing.sides import Sides, found_plane, sides_of
 from ...core.editing.symmetry import Difference, Pair, asymmetries, find_twins
 from ...core.model import Plane
 from ...core.report import Report
-from ..access import record_of
-from ..document import read_document
+from ..data.access import record_of
+from ..data.documents import read_document
+from ..data.mirror_plane import keep_plane, kept_plane
+from ..data.queries import is_foreign, parts
+from ..events.signals import quiet
 from ..extract import extract
-from ..listeners import quiet
-from ..mirror_plane import keep_plane, kept_plane
-from ..model_parts import is_foreign, parts
 from .refit import give_ids, refit, without_physics
 from .restraints import put_restraint_images
 from .twin_images import Surroundings, put_body_image, put_joint_image

@@ -10,10 +10,10 @@ from mathutils import Matrix
 
 from ...core.editing.sides import name_list
 from ...core.validation import Finding
-from ..access import record_of
+from ..data.access import record_of
+from ..data.queries import file_name, parts
 from ..extract.mesh_edits import is_own_mesh
-from ..model_parts import file_name, parts
-from ..physics.body_keys import is_ours
+from ..physics.recording.body_keys import is_ours
 
 #: Places in the world that differ by no more, as a share of their size, are the same.
 _SAME = 1e-4

@@ -20,17 +20,17 @@ from ...core.model import Array, Body, Dof, Joint, Mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
 from ...formats.text.file_io import no_garbage_hunts
-from ..access import record_of, settings
 from ..build.bodies import com_pose
-from ..document import read_document
-from ..joint_axes import constraint_turn
-from ..joint_properties import KnuckleDof, KnuckleJoint
-from ..joint_sides import read_body
-from ..materials import Painted, painted
-from ..mirror_plane import kept_plane
-from ..model_parts import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
-from ..records import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
-from ..restraint_records import with_mirrored
+from ..data.access import record_of, settings
+from ..data.conversion import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat
+from ..data.documents import read_document
+from ..data.mirror_plane import kept_plane
+from ..data.properties.joint import KnuckleDof, KnuckleJoint
+from ..data.queries import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
+from ..data.restraint_records import with_mirrored
+from ..rig.joint_axes import constraint_turn
+from ..rig.joint_frames import read_body
+from ..scene.materials import Painted, painted
 from .applied import tell_of_cleared
 from .attachments import Attachments
 from .deleted import Before

@@ -13,9 +13,9 @@ from mathutils import Matrix, Quaternion
 
 from ...core.model import Array, Shape
 from ...core.report import Report
-from ..access import armature_of, bone_record, record_of, settings
 from ..build.primitives import primitive
-from ..records import read_shape, unflat
+from ..data.access import armature_of, bone_record, record_of, settings
+from ..data.conversion import read_shape, unflat
 
 #: Entries of rotations that differ by no more are the same.
 _SAME_TURN = 1e-3

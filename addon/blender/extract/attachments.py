@@ -13,10 +13,10 @@ import numpy as np
 from ...core.model import Array, Frame, Light, Mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..access import record_of
 from ..build.frames import KIND_OF_LAMP, from_com, lamp_color
-from ..model_parts import file_name
-from ..records import unflat
+from ..data.access import record_of
+from ..data.conversion import unflat
+from ..data.queries import file_name
 from .applied import tell_of_cleared
 from .designs import Designs
 from .numbers import edited_pose, plain, was_moved

@@ -11,9 +11,9 @@ from mathutils import Matrix
 
 from ...core.model import Array
 from ...core.transforms import inverse
-from ..access import armature_of, record_of
-from ..model_parts import parts, root_bones, servo_bones
-from ..records import flat, unflat
+from ..data.access import armature_of, record_of
+from ..data.conversion import flat, unflat
+from ..data.queries import parts, root_bones, servo_bones
 from .applied import applied_to_mesh, applied_upright
 from .mesh_edits import Judged, may_be_judged, mesh_was_edited
 

@@ -14,11 +14,11 @@ import numpy as np
 from ...core.model import Array, Body, Shape
 from ...core.report import Report
 from ...formats.skel.to_model_masses import DERIVED, moment_of_shapes
-from ..access import record_of
 from ..build.bodies import unit_tensors
-from ..model_parts import file_name
-from ..physics.flywheel import is_typed, shown_mass
-from ..properties import KnuckleObject
+from ..data.access import record_of
+from ..data.properties.model import KnuckleObject
+from ..data.queries import file_name
+from ..physics.bodies.inertia_proxy import is_typed, shown_mass
 from .numbers import plain, same
 
 #: What a shape has besides that it is: its share of the mass of its body, in formats that know one.

@@ -9,7 +9,7 @@ from typing import TypeVar
 import bpy
 
 from ...core.model import Body, Joint
-from ..access import record_of
+from ..data.access import record_of
 
 T = TypeVar("T", Body, Joint)
 Ids = Mapping[bpy.types.Object, str]

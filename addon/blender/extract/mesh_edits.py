@@ -10,8 +10,8 @@ import numpy as np
 from ...core.bounds import half_extent
 from ...core.model import Array, Shape
 from ...core.surfaces import is_measured, is_surface_of
-from ..access import record_of
-from ..records import read_shape, surface_figures
+from ..data.access import record_of
+from ..data.conversion import read_shape, surface_figures
 
 #: Shares of a mesh's spread by which it may seem another in 32 bits.
 _SAME_SURFACE = 1e-5

@@ -10,8 +10,8 @@ import numpy as np
 from mathutils import Matrix, Quaternion
 
 from ...core.model import Array
-from ..access import record_of
-from ..records import flat, unflat
+from ..data.access import record_of
+from ..data.conversion import flat, unflat
 
 #: Two rotations of Blender's whose matrices differ by no more are the same rotation.
 _SAME_TURN = 1e-6

@@ -18,7 +18,7 @@ from ...formats.meshes.copy import IS_WRITTEN
 from ...formats.meshes.obj import obj_text
 from ...formats.text.file_io import make_folder, write_whole
 from ..build.meshes import file_of
-from ..model_parts import every_part
+from ..data.queries import every_part
 from . import own_ids
 from .designs import Designs
 

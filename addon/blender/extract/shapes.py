@@ -11,9 +11,9 @@ from mathutils import Matrix
 
 from ...core.model import Array, Shape
 from ...core.report import Report
-from ..access import record_of
-from ..model_parts import was_numbered
-from ..records import UNIT_SIZE, read_shape
+from ..data.access import record_of
+from ..data.conversion import UNIT_SIZE, read_shape
+from ..data.queries import was_numbered
 from .designs import Designs
 from .numbers import edited, edited_pose, plain, was_moved
 

@@ -14,10 +14,10 @@ import bpy
 from ...core.editing.seen_poses import Placement, hold_seen
 from ...core.kinematics import CLOSES_LOOP, Tree, spanning_tree
 from ...core.model import Array, Mechanism
-from ..access import record_of
 from ..animation.renamed import bone_in
 from ..compat import action_curves
-from ..model_parts import joint_bones, parts, root_bones
+from ..data.access import record_of
+from ..data.queries import joint_bones, parts, root_bones
 from .designs import Designs
 
 

@@ -12,13 +12,13 @@ from ... import formats
 from ...core.report import Report
 from ...formats.text.file_io import make_folder
 from ...formats.xmdi import FRAME_SECONDS
-from ..access import settings
 from ..compat import draws_in_software
+from ..data.access import settings
+from ..data.queries import parts
 from ..extract import extract
-from ..model_parts import parts
-from ..physics.bake import bake, recorded_motion
-from ..physics.simulation import build_physics
-from ..physics.world import frame_rate
+from ..physics.recording.bake import bake, recorded_motion
+from ..physics.simulation.setup import build_physics
+from ..physics.world.rigidbody_world import frame_rate
 from ..render import FilmOptions, film
 from .runs import describe_run
 from .scenes import Inputs, fresh_scene, key_motion, load_into, save_blend, set_inputs

@@ -10,10 +10,10 @@ from typing import Any
 import bpy
 
 from ...core.report import FormatError, Report
-from ..access import settings
 from ..animation.gait import bake_gait, live_gait, plays_own_gait
-from ..model_parts import parts, rigs_in
-from ..physics.world import frame_rate
+from ..data.access import settings
+from ..data.queries import parts, rigs_in
+from ..physics.world.rigidbody_world import frame_rate
 from ..render import FilmOptions, encode, film, frames_left, open_stage, prepare, reel_of, render_frames
 from ..render.studio import hushed
 from ..render.take import schedule

@@ -15,14 +15,14 @@ from ...core.formatting import plain
 from ...core.report import Report
 from ...core.run_metrics import Figures, figures_of, judge
 from ...formats.xmdi import FRAME_SECONDS
-from ..access import record_of, settings
 from ..animation.gait import live_gait
-from ..model_parts import parts
-from ..physics.bake import Recording, record, recorded_motion, write_keys
-from ..physics.body_keys import write_body_keys
-from ..physics.simulation import build_physics, clear_physics
-from ..physics.truth import keep_truth, run_of, tell_truth
-from ..physics.world import frame_rate
+from ..data.access import record_of, settings
+from ..data.queries import parts
+from ..physics.recording.accuracy import keep_truth, run_of, tell_truth
+from ..physics.recording.bake import Recording, record, recorded_motion, write_keys
+from ..physics.recording.body_keys import write_body_keys
+from ..physics.simulation.setup import build_physics, clear_physics
+from ..physics.world.rigidbody_world import frame_rate
 from .scenes import Inputs, fresh_scene, key_motion, load_into, save_blend, set_inputs
 from .ticker import Ticker
 

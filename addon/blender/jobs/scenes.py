@@ -12,16 +12,16 @@ from ... import formats
 from ...core.gait.sampling import tell_controls
 from ...core.model import Mechanism, Motion
 from ...core.report import FormatError, Report
-from .. import preferences
-from ..access import settings
 from ..animation import Units, apply
 from ..animation.gait import bake_gait, live_gait
 from ..build import BuildOptions, build
-from ..model_parts import rig_in
-from ..physics.world import frame_rate
-from ..properties import control_property
+from ..data import preferences
+from ..data.access import settings
+from ..data.properties.model import control_property
+from ..data.queries import rig_in
+from ..physics.world.rigidbody_world import frame_rate
 from ..render.studio import hushed
-from ..saving import write_blend
+from ..scene.safe_save import write_blend
 
 #: Values that controls of a model are held at, by their names.
 Inputs = Mapping[str, float]

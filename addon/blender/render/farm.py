@@ -13,8 +13,8 @@ import bpy
 
 from ...core.report import FormatError, Report
 from ...formats.text.file_io import cannot_write, no_room
-from ..model_parts import parts, rig_in
-from ..saving import is_whole_blend
+from ..data.queries import parts, rig_in
+from ..scene.safe_save import is_whole_blend
 from .delivery import deliver
 from .filming import even, reel_for, set_aside
 from .options import FilmOptions

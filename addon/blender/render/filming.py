@@ -12,9 +12,9 @@ import bpy
 
 from ...core.report import Report
 from ...formats.text.file_io import must_be_writable
-from ..access import record_of
+from ..data.access import record_of
+from ..data.properties.model import registered
 from ..progress import Step
-from ..properties import registered
 from .delivery import deliver, ending_of, wants_poster
 from .folder import FrameFolder
 from .options import FilmOptions

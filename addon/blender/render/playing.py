@@ -10,14 +10,14 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from ...core.report import FormatError, Report
-from ..access import record_of, settings
 from ..compat import all_curves
-from ..datablocks import is_there
-from ..physics.homes import is_simulated
-from ..physics.shedding import motors_in, shed_motors
-from ..physics.simulation import clear_physics
+from ..data.access import record_of, settings
+from ..data.datablocks import is_there
+from ..data.properties.model import registered
+from ..physics.simulation.setup import clear_physics
+from ..physics.simulation.shedding import motors_in, shed_motors
+from ..physics.world.membership import is_simulated
 from ..progress import Step
-from ..properties import registered
 from .options import FilmOptions
 from .take import Schedule, Take, record
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...core.report import FormatError
 from ..compat import render_path
-from ..datablocks import is_there
+from ..data.datablocks import is_there
 
 Data = TypeVar("Data", bound=bpy.types.ID)
 

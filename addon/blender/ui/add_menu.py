@@ -9,10 +9,10 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty
 from mathutils import Matrix
 
 from ...core.templates import STARTERS
-from ..access import record_of
 from ..build import BuildOptions, build
-from ..model_parts import require_rig
-from ..samples import samples
+from ..data.access import record_of
+from ..data.queries import require_rig
+from ..scene.samples import samples
 from .common import ERRORS, AddsModel, Result, census, refuse, say
 from .edit_making import KNUCKLE_OT_new_model
 from .local_views import seen_in_local_views

@@ -8,13 +8,13 @@ import bpy
 from bpy.props import BoolProperty, IntProperty
 
 from ...core.accuracy import verdict
-from ..access import record_of, settings
 from ..animation.gait import bake_gait, settings_curves
-from ..physics.bake import bake_steps, steps_per_frame
-from ..physics.body_keys import remove_body_keys
-from ..physics.homes import why_elsewhere, why_stopped
-from ..physics.size import distortion
-from ..physics.truth import truth_lines
+from ..data.access import record_of, settings
+from ..physics.recording.accuracy import truth_lines
+from ..physics.recording.bake import bake_steps, steps_per_frame
+from ..physics.recording.body_keys import remove_body_keys
+from ..physics.world.membership import why_elsewhere, why_stopped
+from ..physics.world.scale import distortion
 from ..translations import told
 from .common import NeedsModel, Result, say
 from .long_work import LongWork, Steps

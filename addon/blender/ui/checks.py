@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, IntProperty
 
 from ...core.validation import Finding
-from ..access import armature_settings, settings
+from ..data.access import armature_settings, settings
 from ..edit.checks import check_model
 from ..edit.mends import fix
 from ..edit.twins import by_id

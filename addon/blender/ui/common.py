@@ -12,9 +12,9 @@ from bpy.props import BoolProperty
 from bpy_extras import io_utils
 
 from ...core.report import FormatError, Report
-from ..access import record_of
+from ..data.access import record_of
+from ..data.queries import active_rig, is_foreign, is_newer, is_orphan_part, original_of, parts, rigs_in
 from ..edit.missing import lost_models, orphans, top_of
-from ..model_parts import active_rig, is_foreign, is_newer, is_orphan_part, original_of, parts, rigs_in
 from ..translations import told
 from .local_views import seen_in_local_views
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ..access import record_of
-from ..model_parts import rig_of
+from ..data.access import record_of
+from ..data.queries import rig_of
 from .common import model_in
 from .edit_twins import chosen_parts
 from .selection import active_joint

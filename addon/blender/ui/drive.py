@@ -5,18 +5,18 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..access import settings
 from ..animation.loop_drivers import drive_from
+from ..data.access import settings
+from ..data.properties.model import DRIVE_ITEMS
+from ..data.queries import file_name, parts
 from ..edit.missing import lost_joint_names, why_unmoved
 from ..edit.needed import unmoved
-from ..model_parts import file_name, parts
-from ..physics.homes import is_simulated, simulated_in, why_elsewhere
-from ..physics.leftovers import leftovers, remove_leftovers
-from ..physics.simulation import build_physics, clear_physics
-from ..physics.size import distortion
-from ..physics.truth import worst_joints
-from ..physics.world import fit_world
-from ..properties import DRIVE_ITEMS
+from ..physics.recording.accuracy import worst_joints
+from ..physics.simulation.cleanup import leftovers, remove_leftovers
+from ..physics.simulation.setup import build_physics, clear_physics
+from ..physics.world.membership import is_simulated, simulated_in, why_elsewhere
+from ..physics.world.rigidbody_world import fit_world
+from ..physics.world.scale import distortion
 from ..translations import told
 from .common import NeedsModel, Result, counted, say, tell
 from .physics_view import follow_drive

@@ -8,12 +8,12 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 from mathutils import Matrix
 
-from ..access import record_of, settings
+from ..data.access import record_of, settings
+from ..data.queries import rig_of
 from ..edit.authoring import DENSITY, add_joint, make_body, new_model
 from ..edit.growing import grow_bodies, grow_joint
 from ..edit.joint_places import place_for
 from ..edit.symmetric import by_itself
-from ..model_parts import rig_of
 from .common import ERRORS, AddsModel, NeedsModel, Result, WithTwins, counted, refuse, say, tell
 from .local_views import seen_in_local_views
 

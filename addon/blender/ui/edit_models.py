@@ -5,12 +5,12 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
 
-from ..access import record_of, settings
+from ..data.access import record_of, settings
+from ..data.queries import is_foreign, rig_of
 from ..edit.assemblies import switch_assembly
 from ..edit.limbs import beside, duplicate_limb, limb_of, mirrored_offsets
 from ..edit.models import merge_models, split_model
 from ..edit.symmetric import begin, by_itself, together
-from ..model_parts import is_foreign, rig_of
 from .common import NeedsModel, Result, WithTwins, census, counted, tell
 from .edit_twins import chosen_parts
 from .selection import select_only

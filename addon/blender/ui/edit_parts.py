@@ -10,15 +10,15 @@ from bpy.props import EnumProperty
 
 from ...core.editing.sides import name_list
 from ...core.transforms import rotation_vector
-from ..access import record_of
-from ..channels import servo_channels
+from ..data.access import record_of
+from ..data.channels import servo_channels
 from ..edit.both_halves import move_both, set_types, swap_both
 from ..edit.edited_bones import applied_joints, why_not_as_rest
 from ..edit.joint_places import place_for
 from ..edit.joints import delete_parts, joint_frame
 from ..edit.refit import refit
 from ..edit.symmetric import by_itself, together
-from ..posing import reset_residue
+from ..rig.pose_channels import reset_residue
 from .common import NeedsModel, Result, WithTwins, counted, model_in, tell
 from .edit_making import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 from .selection import active_joint

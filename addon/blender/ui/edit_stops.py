@@ -9,8 +9,8 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ...core.overlay_geometry import value_text
-from ..access import record_of, settings
 from ..animation.curves import action_of
+from ..data.access import record_of, settings
 from ..edit.stops import ENDS, Coordinate, counts_angles, stops_from_motion, stops_from_pose, switch_stops
 from ..edit.sweep import Sweep
 from ..translations import told

@@ -10,8 +10,9 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ...core.editing.symmetry import Difference, Pair
 from ...core.model import Plane
-from ..access import record_of, settings
 from ..animation.mirroring import mirror_keys
+from ..data.access import record_of, settings
+from ..data.queries import servo_bones
 from ..edit.twin_making import create_twins
 from ..edit.twin_meshes import all_differences
 from ..edit.twins import (
@@ -26,7 +27,6 @@ from ..edit.twins import (
     plane_of_linked,
     unlink_twins,
 )
-from ..model_parts import servo_bones
 from .common import ERRORS, NeedsModel, Result, counted, model_in, say, tell
 from .selection import active_joint, select_only
 

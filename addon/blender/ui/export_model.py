@@ -10,12 +10,12 @@ from ...core.model import Mechanism
 from ...core.report import Report
 from ...core.up_axis import turned, upright_turn
 from ...formats.text.file_io import all_or_nothing
-from ..access import record_of, settings
+from ..data.access import record_of, settings
+from ..data.preferences import ignore_collada_units, mesh_folders
+from ..data.queries import collection_of, require_rig, rig_in
 from ..edit.checks import report_findings
 from ..extract import extract
 from ..extract.own_meshes import write_own_meshes
-from ..model_parts import collection_of, require_rig, rig_in
-from ..preferences import ignore_collada_units, mesh_folders
 from ..translations import told
 from .common import (
     ERRORS,

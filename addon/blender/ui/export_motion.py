@@ -14,18 +14,18 @@ from ... import formats
 from ...core.model import Motion
 from ...core.report import Entry, Report
 from ...formats.xmdi import FRAME_SECONDS
-from .. import preferences
-from ..access import action_record, record_of
 from ..animation import TakeOptions, Units, take
 from ..animation.actions import active_action, motions_of, playing
 from ..animation.curves import joints_of
 from ..animation.off_rig import Physical, follows_keys
-from ..channels import root_channels
-from ..model_parts import is_foreign
-from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
-from ..physics.bake import record, recorded_coordinates
-from ..physics.progress import shown_of_run
-from ..reporting import add_to_report
+from ..data import preferences
+from ..data.access import action_record, record_of
+from ..data.channels import root_channels
+from ..data.properties.action import ANGLE_UNITS, LENGTH_UNITS
+from ..data.queries import is_foreign
+from ..data.report_store import add_to_report
+from ..physics.recording.bake import record, recorded_coordinates
+from ..physics.simulation.cached_frames import shown_of_run
 from .common import ExportHelper, NeedsModel, Result, counted, glob_of, keep_extension, model_in, tell, with_extension
 from .import_motion import EXTENSIONS, menu_label
 from .selection import selected_bones

@@ -13,8 +13,8 @@ from typing import Any
 import bpy
 from bpy.props import PointerProperty
 
-from ..access import record_of
-from ..model_parts import parts
+from ..data.access import record_of
+from ..data.queries import parts
 from ..progress import Step
 from ..render import film_steps, frames_left, preview_steps
 from ..render.delivery import wants_poster

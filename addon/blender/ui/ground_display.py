@@ -9,7 +9,7 @@ import bpy
 import gpu
 import gpu_extras.batch
 
-from ..physics.ground import heir_of_ground
+from ..physics.bodies.ground import heir_of_ground
 from .overlay import overlay_of
 
 _COLOR = (0.5, 0.53, 0.56)

@@ -8,8 +8,8 @@ from bpy.props import CollectionProperty, StringProperty
 from ... import formats
 from ...core.model import Mechanism
 from ..build import BuildOptions, build
-from ..model_parts import parts, require_rig, rigs_in
-from ..preferences import overlay_defaults
+from ..data.preferences import overlay_defaults
+from ..data.queries import parts, require_rig, rigs_in
 from ..translations import told
 from .common import (
     ERRORS,

@@ -15,9 +15,9 @@ from ..animation.actions import active_action, let_play
 from ..animation.clock import set_rate
 from ..animation.onto_rig import natural_rate, placed_channels, stack
 from ..animation.posed import pose_unkeyed
-from ..model_parts import rigs_in
-from ..motion_properties import ANGLE_UNITS, LENGTH_UNITS
-from ..reporting import add_to_report
+from ..data.properties.action import ANGLE_UNITS, LENGTH_UNITS
+from ..data.queries import rigs_in
+from ..data.report_store import add_to_report
 from ..translations import told
 from .common import (
     ImportHelper,

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..build import BuildOptions
-from ..preferences import import_defaults
+from ..data.preferences import import_defaults
 from .input_presets import ITEMS as INPUT_ITEMS
 
 _DEFAULTS = BuildOptions()

@@ -11,12 +11,12 @@ from bpy.props import EnumProperty
 from ... import formats
 from ...core.gait.presets import FORWARD, PRESETS, input_presets
 from ...core.report import FormatError
-from ..access import settings
 from ..animation.gait import settings_curves
 from ..animation.input_presets import input_names, presets_of, set_inputs
-from ..model_parts import is_foreign
-from ..properties import control_property
-from ..samples import is_sample
+from ..data.access import settings
+from ..data.properties.model import control_property
+from ..data.queries import is_foreign
+from ..scene.samples import is_sample
 from .common import NeedsModel, Result, say
 from .sidebar import paragraph
 

@@ -11,13 +11,13 @@ from bpy.props import BoolProperty, EnumProperty, PointerProperty
 
 from ...core.formatting import plain
 from ...core.stops import Limits
-from ..access import record_of
 from ..animation.check import Row, seen_rows
 from ..animation.clock import Clock
 from ..animation.posed import key_state
+from ..data.access import record_of
+from ..data.conversion import is_angle
+from ..data.queries import bones_of, file_name
 from ..edit.stops import block_parts
-from ..model_parts import bones_of, file_name
-from ..records import is_angle
 from ..translations import CONTEXT, told
 from .common import model_in
 from .edit_stops import chosen_joints

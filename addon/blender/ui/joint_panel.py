@@ -6,12 +6,12 @@ from typing import Any
 
 import bpy
 
-from ..access import record_of, settings
 from ..animation.check import seen_rows
 from ..animation.live_loops import rigid_joints
+from ..data.access import record_of, settings
+from ..data.conversion import is_angle
+from ..data.queries import bones_of, file_name
 from ..edit.stops import block_parts
-from ..model_parts import bones_of, file_name
-from ..records import is_angle
 from ..translations import told
 from .common import counted, model_in
 from .joint_list import dofs_of, draw_header, frame_at, joint_icon, list_of, name_of, number_text

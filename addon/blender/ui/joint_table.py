@@ -7,13 +7,13 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ..access import record_of, settings
+from ..data.access import record_of, settings
+from ..data.batch_edits import records_of
+from ..data.conversion import is_angle
+from ..data.properties.joint import KnuckleDof
+from ..data.queries import file_name, parts
 from ..edit.copying import FIELDS, Values, copy_to_twins, copy_values, put_values, values_of
 from ..edit.twins import twin_of
-from ..joint_edits import records_of
-from ..joint_properties import KnuckleDof
-from ..model_parts import file_name, parts
-from ..records import is_angle
 from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, say
 from .edit_stops import NeedsJoints, chosen_joints

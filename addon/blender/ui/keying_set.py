@@ -7,10 +7,10 @@ from typing import Any
 
 import bpy
 
-from ..access import record_of
-from ..channels import bone_path, servo_channels
 from ..compat import action_curves, bone_is_selected, select_bone
-from ..model_parts import parts, root_bones
+from ..data.access import record_of
+from ..data.channels import bone_path, servo_channels
+from ..data.queries import parts, root_bones
 
 
 class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):

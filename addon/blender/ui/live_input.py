@@ -11,14 +11,14 @@ from bpy.props import IntProperty
 
 from ...core.gait.live_input import AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
 from ...core.report import FormatError
-from ..access import record_of, settings
 from ..animation.input_presets import input_names, presets_of
-from ..channels import Channel, servo_channels
-from ..hooks import Handlers, hang, take_down
-from ..model_parts import parts
-from ..physics.homes import why_elsewhere, why_stopped
-from ..physics.live_input import EndReason, LiveSession, Written, session_of
-from ..properties import control_property
+from ..data.access import record_of, settings
+from ..data.channels import Channel, servo_channels
+from ..data.properties.model import control_property
+from ..data.queries import parts
+from ..events.dispatch import Handlers, hang, take_down
+from ..physics.simulation.live_input import EndReason, LiveSession, Written, session_of
+from ..physics.world.membership import why_elsewhere, why_stopped
 from ..translations import told
 from .common import ERRORS, NeedsModel, Result, model_in, refuse, say
 from .live_overlay import LiveOverlay, Row

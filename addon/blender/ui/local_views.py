@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from ..datablocks import latest, made_since
+from ..data.datablocks import latest, made_since
 
 _OBJECTS = ("objects",)
 

@@ -7,13 +7,13 @@ from typing import Any
 import bpy
 from bpy.props import IntProperty
 
-from ..access import armature_settings
 from ..animation import check
 from ..animation.actions import active_action, let_play
 from ..animation.check import seen_motions
 from ..animation.clock import Clock
 from ..animation.origins import keyed_rate
 from ..animation.take_checks import is_rate
+from ..data.access import armature_settings
 from ..translations import told
 from .common import counted, model_in
 from .sidebar import ORDER, ModelPanel, paragraph, split

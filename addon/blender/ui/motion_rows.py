@@ -8,11 +8,11 @@ import bpy
 import numpy as np
 from bpy.props import FloatProperty, StringProperty
 
-from ..access import record_of
 from ..animation.actions import let_play
 from ..animation.check import overviews
-from ..channels import servo_channels
-from ..model_parts import parts
+from ..data.access import record_of
+from ..data.channels import servo_channels
+from ..data.queries import parts
 from ..translations import told
 from .common import NeedsModel, Result
 from .selection import select_part

@@ -13,9 +13,9 @@ from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, FloatProperty, PointerProperty
 
 from ...core.overlay_geometry import Drawing, Strokes
-from .. import listeners
 from ..edit import mark_records, marks
-from ..hooks import Handlers, Listeners, hang, take_down
+from ..events import signals as listeners
+from ..events.dispatch import Handlers, Listeners, hang, take_down
 
 _FINE, _BOLD = 1.5, 3.0  # line widths in pixels
 _FACE, _SOLID = 0.0, -1.0  # what takes their place in faces, and in those of solids

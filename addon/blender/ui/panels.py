@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import bpy
 
 from ... import formats
-from .. import ticks
-from ..access import record_of, settings
 from ..build.folders import SEPARATOR
+from ..data import change_counter as ticks
+from ..data.access import record_of, settings
+from ..data.queries import parts_by_role, rigs_in
 from ..edit.missing import missing
 from ..edit.refit import is_unfitted
-from ..model_parts import parts_by_role, rigs_in
-from ..physics.leftovers import leftovers
+from ..physics.simulation.cleanup import leftovers
 from ..translations import told
 from .common import counted, model_in, why_linked_copy, why_newer, why_no_model
 from .overlay import button as overlay_button

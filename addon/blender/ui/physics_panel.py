@@ -7,13 +7,13 @@ from typing import Any
 import bpy
 
 from ...core.accuracy import Line, verdict
-from ..access import settings
 from ..animation.gait import tracked, wants_gait
-from ..physics.homes import is_simulated, why_elsewhere, why_stopped
-from ..physics.progress import note as run_note
-from ..physics.truth import truth_lines, worst_joints
-from ..physics.world import frame_rate, is_gravity_other
-from ..properties import control_property
+from ..data.access import settings
+from ..data.properties.model import control_property
+from ..physics.recording.accuracy import truth_lines, worst_joints
+from ..physics.simulation.cached_frames import note as run_note
+from ..physics.world.membership import is_simulated, why_elsewhere, why_stopped
+from ..physics.world.rigidbody_world import frame_rate, is_gravity_other
 from ..translations import told
 from .common import model_in
 from .input_presets import draw_presets

@@ -13,11 +13,11 @@ import bpy
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty
 
-from ..access import settings
-from ..hooks import Handlers, Listeners, hang, take_down
-from ..listeners import on_drive_change
-from ..model_parts import parts
-from ..physics.homes import simulated_in
+from ..data.access import settings
+from ..data.queries import parts
+from ..events.dispatch import Handlers, Listeners, hang, take_down
+from ..events.signals import on_drive_change
+from ..physics.world.membership import simulated_in
 from .common import NeedsModel, Result, model_in
 from .view_following import root_body
 from .view_framing import frame_around

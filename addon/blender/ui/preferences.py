@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
 
 from ...formats.xmdi import OUTER
-from ..preferences import ADDON, is_absolute
+from ..data.preferences import ADDON, is_absolute
 from ..translations import told
 from .common import Result
 from .import_options import ImportOptions, draw_options

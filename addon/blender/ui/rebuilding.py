@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import bpy
 from bpy.props import BoolProperty
 
+from ..data.queries import is_orphan_part
 from ..edit.missing import lost_models, missing, orphans
 from ..edit.rebuild import adopt, rebuild
 from ..edit.taking_back import as_before
-from ..model_parts import is_orphan_part
 from ..translations import told
 from .common import ERRORS, Result, model_in, refuse, tell, why_foreign, why_linked_copy, why_no_model
 from .sidebar import paragraph

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, PointerProperty
 
-from ..access import settings
+from ..data.access import settings
 from ..translations import told
 from .common import model_in
 from .sidebar import ORDER, ModelPanel, paragraph, wrapped

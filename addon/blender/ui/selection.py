@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bpy
 
-from ..access import armature_of, armature_settings, bone_record, record_of, settings
 from ..compat import bone_is_selected, select_bone
-from ..model_parts import joint_bones, servo_bones
+from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
+from ..data.queries import joint_bones, servo_bones
 
 
 def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:

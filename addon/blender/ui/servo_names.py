@@ -7,11 +7,11 @@ from typing import Any
 import bpy
 from bpy.props import StringProperty
 
-from ..access import settings
 from ..animation.actions import active_action
 from ..animation.onto_rig import key_left_over, left_over
-from ..channels import servo_names
-from ..reporting import add_to_report
+from ..data.access import settings
+from ..data.channels import servo_names
+from ..data.report_store import add_to_report
 from ..translations import told
 from .common import NeedsModel, Result, counted, model_in, tell
 from .import_motion import OF_IMPORTS

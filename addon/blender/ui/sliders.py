@@ -17,12 +17,12 @@ from bpy.props import FloatProperty
 from ...core.stops import Limits, beyond, put_within
 from ..animation.check import changes
 from ..animation.posed import key_if_wanted
-from ..blocks import block_pose
-from ..channels import Channel, block_turn
+from ..data.change_counter import names_of
+from ..data.channels import Channel, block_turn
+from ..data.queries import parts
 from ..edit.stops import coordinates, counts_angles
-from ..model_parts import parts
-from ..posing import read_pose
-from ..ticks import names_of
+from ..rig.ball_channels import block_pose
+from ..rig.pose_channels import read_pose
 
 #: More pairs of stops than this get sliders without ends: dragging a stop shows many for a moment each.
 _MOST = 2000

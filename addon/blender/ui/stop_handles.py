@@ -23,10 +23,10 @@ from ...core.overlay_geometry import (
     value_text,
     value_under,
 )
-from ..access import record_of
+from ..data.access import record_of
+from ..data.properties.model import KnuckleObject
+from ..data.queries import is_foreign, rig_of
 from ..edit.marks import degrees_of
-from ..model_parts import is_foreign, rig_of
-from ..properties import KnuckleObject
 from ..translations import told
 from .common import Result
 from .overlay import Batches, batches_of, draw_batches, kinds_of, overlay_of

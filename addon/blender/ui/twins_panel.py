@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ..access import settings
+from ..data.access import settings
 from ..edit.symmetric import lacks_twins
 from ..edit.twins import twin_of
 from ..translations import told

@@ -5,8 +5,8 @@ from __future__ import annotations
 import bpy
 from mathutils import Vector
 
-from ..access import record_of
-from ..model_parts import parts, root_bones
+from ..data.access import record_of
+from ..data.queries import parts, root_bones
 
 #: Share of the way to the object that views go at each frame: steps of a walker do not shake them.
 _NEAR = 0.15

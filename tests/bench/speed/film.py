@@ -8,8 +8,8 @@ from pathlib import Path
 
 import bpy
 
-from addon.blender.access import settings
 from addon.blender.animation.gait import bake_gait
+from addon.blender.data.access import settings
 from addon.blender.render import FilmOptions, open_stage, prepare, render_frames
 from addon.blender.render.studio import hushed
 from tests.bench.measuring import fresh_model, nothing, seconds

@@ -10,11 +10,11 @@ from typing import Any
 import bpy
 import numpy as np
 
-from addon.blender.access import record_of
 from addon.blender.animation import check
 from addon.blender.animation.actions import active_action
+from addon.blender.data.access import record_of
+from addon.blender.data.queries import parts
 from addon.blender.edit.twins import link_twins
-from addon.blender.model_parts import parts
 from addon.core.model import Motion, Trajectory
 from addon.plot.motions import motion_picture
 from tests.bench.measuring import fresh_model

@@ -15,9 +15,9 @@ from addon import formats
 from addon.blender.animation.keys import LINEAR, key_channels
 from addon.blender.animation.live_loops import live_loops
 from addon.blender.build import BuildOptions, build
-from addon.blender.channels import Channel, servo_channels
 from addon.blender.compat import action_curves
-from addon.blender.model_parts import rig_in
+from addon.blender.data.channels import Channel, servo_channels
+from addon.blender.data.queries import rig_in
 from addon.core.model import Mechanism
 from tests.bench.at_work import unhandled
 from tests.bench.measuring import fresh, in_turn, nothing

@@ -9,9 +9,9 @@ from typing import Any
 
 import bpy
 
-from addon.blender import ticks
 from addon.blender.animation.gait import bake_gait
-from addon.blender.model_parts import child_collection, parts
+from addon.blender.data import change_counter as ticks
+from addon.blender.data.queries import child_collection, parts
 from addon.blender.ui.joint_table import KNUCKLE_UL_joint_table
 from tests.bench.measuring import again, fresh_model, timed
 from tests.bench.mechanisms import star

@@ -11,7 +11,7 @@ import numpy as np
 
 from addon.blender import compat
 from addon.blender.animation.keys import LINEAR, key_channels
-from addon.blender.channels import servo_channels
+from addon.blender.data.channels import servo_channels
 from tests.bench.floors import floor_import
 from tests.bench.measuring import again, fresh, fresh_model
 from tests.bench.mechanisms import star

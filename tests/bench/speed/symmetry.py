@@ -10,11 +10,11 @@ from typing import Any
 
 import bpy
 
-from addon.blender.access import record_of, settings
 from addon.blender.animation import renamed
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
 from addon.blender.edit import symmetric
 from addon.blender.edit.twins import link_twins
-from addon.blender.model_parts import parts
 from tests.bench.measuring import again, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row

@@ -74,7 +74,7 @@ def made(dofs: list[list[Dof]], physics: bool = False) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
     from tests.blender.edit.test_stops import arms
 
     rig = rig_in(build(arms(dofs), options=BuildOptions(gait=False, physics=physics)))
@@ -222,7 +222,7 @@ def test_joints_of_several_degrees_and_slides_stand_at_theirs(blank: Any) -> Non
     from mathutils import Euler
 
     from addon.blender.animation.pose import PoseReader
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     rig = made(SEVERAL)
     channels = [channel for own in servo_channels(rig).values() for channel in own]
@@ -305,7 +305,7 @@ def test_motion_files_have_what_is_seen(hinges: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", range(len(RANGES)))
 def test_stops_from_pose_are_what_was_set(hinges: Any, number: int) -> None:
     """Also beyond a stop, which widens the range, and whole turns beyond it; as the user presses the button."""
-    from addon.blender.access import record_of
+    from addon.blender.data.access import record_of
     from tests.blender.edit.test_stops import joint_of, pick
 
     lower, upper, _at = RANGES[number]
@@ -387,7 +387,7 @@ def test_inverse_kinematics_keeps_to_its_limits_and_is_exported_as_it_is_seen(hi
 @pytest.mark.parametrize(("lower", "upper", "told"), [(-2.6, 0.2, 4.0), (-2.09, 2.09, 3.2), (-0.5, None, -2.0)])
 def test_servos_are_told_the_stop(blank: Any, lower: float | None, upper: float | None, told: float) -> None:
     """A target beyond a stop is that stop: a servo that was told to go on pushed the other way around."""
-    from addon.blender.physics import handlers
+    from addon.blender.physics.simulation import frame_handlers as handlers
     from tests.blender.build.test_degrees import put, rotations
     from tests.blender.mechanisms import play
     from tests.blender.physics.test_springs import angle, hung, moved
@@ -653,7 +653,7 @@ def test_a_duplicated_joint_leaves_the_bone_its_own_stops(blank: Any, edited: st
     """The bone is that of the joint that was there first: stops of a copy, which has no bone yet, hold nothing."""
     import bpy
 
-    from addon.blender.access import record_of
+    from addon.blender.data.access import record_of
     from tests.blender.edit.test_stops import joint_of, pick
 
     rig = made([[Dof("rotation", Z, lower=-2.6, upper=0.2)], [Dof("rotation", Z, lower=-4.0, upper=4.0)]])

@@ -292,7 +292,7 @@ def test_keys_are_plain_curves_on_the_channels(blank: Any) -> None:
 def test_a_run_without_physics_bakes_to_the_pose_it_was(blank: Any, name: str, against: bool) -> None:
     """On keys the bodies of a recording go exactly as the Action says: the baked Action says the same of all joints."""
     from addon.blender.animation import apply
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
 
     dofs = CHAINS[name][0]
     mechanism = linked(*dofs, against=against)

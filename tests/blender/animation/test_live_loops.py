@@ -35,7 +35,7 @@ def put(mechanism: Mechanism, **options: Any) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     return rig_in(build(mechanism, bpy.context, BuildOptions(**{"physics": False, "gait": False, **options})))
 

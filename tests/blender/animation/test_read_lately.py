@@ -11,11 +11,11 @@ import bpy
 import pytest
 
 from addon import formats
-from addon.blender import forgetting
 from addon.blender.animation import apply, origins, take
 from addon.blender.build import build
+from addon.blender.data.queries import rig_of
+from addon.blender.events import cache_reset as forgetting
 from addon.blender.extract import extract
-from addon.blender.model_parts import rig_of
 from addon.formats.document import cache as documents
 from tests.bench.mechanisms import star
 

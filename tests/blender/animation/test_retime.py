@@ -308,7 +308,7 @@ def test_real_models_with_balls_and_twins(blank: Any, corpus: Path, sample_model
     from addon import formats
     from addon.blender.animation import apply
     from addon.blender.animation.mirroring import mirror_keys
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
     from addon.core.editing.mirroring import mirror_of
     from addon.core.model import Motion, Trajectory
 

@@ -19,7 +19,7 @@ def lamp() -> Any:
 
     from addon import formats
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     model = formats.load(LAMP)
     (shoulder,) = (joint for joint in model.joints if joint.name == "shoulder")
@@ -41,7 +41,7 @@ def test_many_poses_are_read_as_one_after_the_other(blank: Any, monkeypatch: pyt
 
     from addon.blender.animation.pose import PoseReader
     from addon.blender.animation.sampling import pose_values
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     rig = lamp()
     channels = [channel for own in servo_channels(rig).values() for channel in own]

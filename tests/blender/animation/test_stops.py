@@ -61,9 +61,9 @@ def test_a_ball_has_the_stops_of_its_parts(blank: Any, over: float) -> None:
     rig = put(
         model(body(1, (0, 0, 4)), body(2, (0, 0, 2)), joint(9, 1, 2, (0, 0, 3), name="Hip", tag="SphericalJoint"))
     )
-    from addon.blender.access import record_of
-    from addon.blender.model_parts import parts as parts_of
-    from addon.blender.records import write_dofs
+    from addon.blender.data.access import record_of
+    from addon.blender.data.conversion import write_dofs
+    from addon.blender.data.queries import parts as parts_of
 
     (empty,) = parts_of(rig, "JOINT")
     record = record_of(empty).joint

@@ -20,7 +20,7 @@ JOINT = ("at_world", "active", "loop", "is_open", "follows", "against", "parent"
 
 def built(path: Path) -> Any:
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     return rig_in(build(formats.load(path), options=BuildOptions(gait=False)))
 
@@ -54,7 +54,7 @@ def in_physics(scene: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_new_bodies_and_constraints_have_what_is_set_on_old_ones(blank: Any, path: Path) -> None:
     """What stands in the world already is told everything, whatever it is."""
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     rig = built(path)
     new = in_physics(blank.scene)
@@ -65,10 +65,10 @@ def test_new_bodies_and_constraints_have_what_is_set_on_old_ones(blank: Any, pat
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from addon.blender import build
-    from addon.blender.access import record_of
-    from addon.blender.glimpses import Glimpse, joint_of
-    from addon.blender.model_parts import parts
-    from addon.blender.records import DOF_FIELDS, DOF_VECTORS
+    from addon.blender.data.access import record_of
+    from addon.blender.data.caching import Glimpse, joint_of
+    from addon.blender.data.conversion import DOF_FIELDS, DOF_VECTORS
+    from addon.blender.data.queries import parts
     from addon.core.report import Report
 
     told = (*DOF_FIELDS, *DOF_VECTORS, "axis", "use_lower", "lower", "use_upper", "upper", "parts", "step", "begins")
@@ -97,7 +97,7 @@ def plain(dof: Any, names: tuple[str, ...]) -> list[Any]:
 
 
 def test_a_glimpse_is_read_once_and_never_written() -> None:
-    from addon.blender.glimpses import Glimpse
+    from addon.blender.data.caching import Glimpse
 
     class Record:
         asked = 0
@@ -116,8 +116,8 @@ def test_a_glimpse_is_read_once_and_never_written() -> None:
 
 @pytest.mark.parametrize("path", WITH_STOPS, ids=lambda path: path.stem)
 def test_bones_have_the_same_limits_for_ik_as_one_by_one(blank: Any, path: Path) -> None:
-    from addon.blender.bone_limits import limit_bone_of
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
+    from addon.blender.rig.bone_limits import limit_bone_of
 
     rig = built(path)
     names = [f"{kind}_{axis}" for kind in ("use_ik_limit", "ik_min", "ik_max") for axis in "xyz"]

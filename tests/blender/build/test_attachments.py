@@ -59,7 +59,7 @@ def put(text: str) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     mechanism = formats.loads(text.encode(), "robot.json")
     rig = rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
@@ -133,7 +133,7 @@ def test_assemblies_are_nested_collections_and_what_is_off_is_excluded(blank: An
 
 def test_bodies_in_nested_collections_are_read_at_one_stroke(blank: Any) -> None:
     """The quick way and the slow one give the same poses, whatever the user calls the collections."""
-    from addon.blender.physics.plant import gather
+    from addon.blender.physics.actuators.joint_state import gather
 
     rig = put(document())
     for collection in rig.data.knuckle.collection.children_recursive:
@@ -161,7 +161,7 @@ def test_an_assembly_that_is_off_is_excluded_as_a_whole(blank: Any) -> None:
 def test_all_of_it_goes_out_as_it_came_through_a_saved_blend(blank: Any, tmp_path: Path, arm_on: bool) -> None:
     import bpy
 
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     text = document(arm_on)
     rig = put(text)

@@ -100,7 +100,7 @@ def test_everything_made_says_what_it_is(blank: Any, corpus: Path, path: str) ->
 def test_the_report_stays_with_the_model(blank: Any, corpus: Path) -> None:
     mechanism = formats.load(corpus / "juice" / "models" / "bird1.jm")
     from addon.blender.build import build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     rig = rig_in(build(mechanism, blank))
     kept = [(line.severity, line.code, line.message) for line in rig.data.knuckle.report]
@@ -252,7 +252,7 @@ def test_an_empty_model_is_an_armature_without_bones(blank: Any) -> None:
 def test_a_mechanism_that_was_never_a_file(blank: Any) -> None:
     """Records made by a program: centre of mass off the body's frame, several shapes, colours, Y up."""
     from addon.blender.build import build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     place = np.eye(4)
     place[:3, 3] = (0, 3, 1)
@@ -384,7 +384,7 @@ def test_the_report_lists_each_setting_of_the_scene_that_an_import_changed(blank
 def test_the_model_knows_its_file_from_any_folder(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is extracted again, elsewhere, finds the meshes beside the file."""
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     (tmp_path / "models").mkdir()
     monkeypatch.chdir(tmp_path)

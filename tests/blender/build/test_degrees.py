@@ -215,7 +215,7 @@ def put(mechanism: Mechanism, physics: bool = False, **options: Any) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     return rig_in(build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False, **options)))
 
@@ -231,7 +231,7 @@ def pose(rig: Any, values: Mapping[str, Array]) -> None:
     the bone's record asks for."""
     import bpy
 
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     turn_of = {bone.name: np.array(bone.knuckle.turn).reshape(3, 3) for bone in rig.data.bones}
     for joint, channels in servo_channels(rig).items():
@@ -578,8 +578,8 @@ def test_an_edited_number_of_one_coordinate_changes_that_alone(blank: Any) -> No
 def test_posing_and_a_saved_blend_edit_nothing(blank: Any, tmp_path: Path, name: str) -> None:
     import bpy
 
+    from addon.blender.data.queries import rig_in
     from addon.blender.extract import extract
-    from addon.blender.model_parts import rig_in
 
     mechanism = skel(*SKEL_JOINTS[name])
     rig = put(mechanism)

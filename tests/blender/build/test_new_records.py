@@ -8,11 +8,11 @@ from pathlib import Path
 import bpy
 import pytest
 
-from addon.blender import listeners
-from addon.blender.access import record_of
-from addon.blender.joint_properties import KnuckleDof, KnuckleJoint, KnuckleShape
-from addon.blender.new_records import new_group, put_new
-from addon.blender.properties import ROLES, KnuckleObject
+from addon.blender.data.access import record_of
+from addon.blender.data.new_records import new_group, put_new
+from addon.blender.data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleShape
+from addon.blender.data.properties.model import ROLES, KnuckleObject
+from addon.blender.events import signals as listeners
 
 #: What Blender does not take as it is: beyond 32 bits, beyond a property's own bounds, no number, with a nul.
 NUMBERS = [0.0, -0.0, 1.0, -2.5, 0.1, 1e-50, 1e300, -1e300, math.inf, -math.inf, math.nan]

@@ -23,7 +23,7 @@ def put(*shapes: Shape, physics: bool = False, **body: Any) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     mechanism = Mechanism("Shapes", World(), [Body("one", "One", shapes=list(shapes), **body)])
     return rig_in(build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False)))
@@ -137,7 +137,7 @@ def whole(mechanism: Mechanism) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     return rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
 
@@ -209,7 +209,7 @@ def test_hidden_bodies_collide_as_others_do(blank: Any, how: str) -> None:
 def test_clearing_physics_takes_it_from_the_children_too(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put(
         Shape("sphere", {"radius": 0.2}, collision=False), Shape("cone", {"radius": 1.0, "length": 1.0}, visual=False)
@@ -243,7 +243,7 @@ def skel_model() -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     return rig_in(build(formats.loads(SKEL.encode(), "b.skel"), bpy.context, BuildOptions(physics=False, gait=False)))
 
@@ -258,8 +258,8 @@ def out(rig: Any) -> tuple[str, Mechanism]:
 def test_a_missing_collision_mesh_collides_with_nothing(blank: Any) -> None:
     """A box of no meaning in its place, or the visible mesh, would push things about."""
     from addon.blender.build import BuildOptions, build
+    from addon.blender.data.queries import rig_in
     from addon.blender.extract import extract
-    from addon.blender.model_parts import rig_in
 
     seen, gone = Shape("sphere", {"radius": 0.2}, collision=False), Shape("mesh", mesh="gone.obj", visual=False)
     for extra, kind in (([], None), ([Shape("cone", {"radius": 1.0, "length": 1.0}, visual=False)], "COMPOUND")):
@@ -280,7 +280,7 @@ def test_a_missing_collision_mesh_collides_with_nothing(blank: Any) -> None:
 
 def test_a_mesh_that_is_seen_and_collides_is_told_of_as_both(blank: Any) -> None:
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     shapes = [Shape("mesh", mesh="gone.obj"), Shape("sphere", {"radius": 0.2}, collision=False)]
     mechanism = Mechanism("Shapes", World(), [Body("one", "One", shapes=shapes)])
@@ -307,7 +307,7 @@ def test_a_collision_child_that_is_moved_and_scaled_takes_its_shape_along(blank:
 def test_a_collision_child_that_is_deleted_takes_its_shape_away(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     rig = skel_model()
     bpy.data.objects.remove(children_of(rig)[0])

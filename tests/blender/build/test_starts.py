@@ -62,7 +62,7 @@ def put(mechanism: Mechanism, **options: Any) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     return rig_in(build(mechanism, bpy.context, BuildOptions(gait=False, physics=False, **options)))
 
@@ -159,7 +159,7 @@ def test_an_assembled_model_goes_out_as_it_came(blank: Any) -> None:
 
 
 def test_the_start_of_a_servo_is_where_the_loop_closes(blank: Any) -> None:
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     rig = put(formats.loads(four_bar(math.radians(60), math.radians(80)).encode()))
     channels = {channel.name: channel for (channel,) in servo_channels(rig).values()}
@@ -170,8 +170,8 @@ def test_the_start_of_a_servo_is_where_the_loop_closes(blank: Any) -> None:
 
 def test_a_run_begins_with_closed_loops_and_keeps_them_closed(blank: Any) -> None:
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
-    from addon.blender.physics.bake import record
+    from addon.blender.data.queries import rig_in
+    from addon.blender.physics.recording.bake import record
 
     mechanism = formats.loads(four_bar(math.radians(60), math.radians(80)).encode())
     rig = rig_in(build(mechanism, blank, BuildOptions(gait=False)))

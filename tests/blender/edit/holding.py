@@ -14,12 +14,12 @@ import numpy as np
 from mathutils import Euler, Matrix, Vector
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.channels import servo_channels
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.conversion import stops
+from addon.blender.data.queries import file_name, parts, root_bones
 from addon.blender.extract import extract
-from addon.blender.model_parts import file_name, parts, root_bones
-from addon.blender.posing import write_pose
-from addon.blender.records import stops
+from addon.blender.rig.pose_channels import write_pose
 from addon.core.joint_types import JOINT_TYPES
 from addon.core.kinematics import coordinates, joint_coordinates, joint_motion, joint_transform, spanning_tree
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.access import record_of, settings
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
 from addon.blender.extract import extract
-from addon.blender.model_parts import parts
-from addon.blender.physics.simulation import build_physics
+from addon.blender.physics.simulation.setup import build_physics
 from tests.blender.build.test_attachments import document, folders, put
 
 

@@ -13,11 +13,11 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.channels import servo_channels
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts
 from addon.blender.edit.joints import joint_frame
 from addon.blender.extract import extract
-from addon.blender.model_parts import parts
 from addon.core.summary import describe
 
 Place = tuple[float, float, float]

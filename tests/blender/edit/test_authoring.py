@@ -12,10 +12,10 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
-from addon.blender.access import record_of, settings
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
 from addon.blender.edit.authoring import make_body, new_model
 from addon.blender.extract import extract
-from addon.blender.model_parts import parts
 from addon.core.editing.sides import sides_of
 from addon.core.editing.symmetry import asymmetries
 from addon.core.kinematics import spanning_tree

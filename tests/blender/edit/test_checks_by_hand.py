@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.access import record_of, settings
 from addon.blender.build import build
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts, rig_in
 from addon.blender.edit import shape_making, twins
 from addon.blender.extract import extract
-from addon.blender.model_parts import parts, rig_in
 from addon.core.model import Shape
 from addon.core.surfaces import is_surface_of, surface_distance
 from tests.blender import mechanisms

@@ -11,9 +11,9 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.access import record_of, settings
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
 from addon.blender.edit.edited_bones import edited_bones
-from addon.blender.model_parts import parts
 from tests.blender.scenes import found, pick, the_rig
 
 

@@ -15,10 +15,11 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
-from addon.blender.access import record_of, settings
 from addon.blender.animation.posed import zero_servos
-from addon.blender.channels import servo_channels
 from addon.blender.compat import action_curves
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import joint_bones, parts, root_bones
 from addon.blender.edit.authoring import add_joint, make_body
 from addon.blender.edit.joints import delete_parts, move_joint, set_type, swap_ends
 from addon.blender.edit.models import split_model
@@ -26,8 +27,7 @@ from addon.blender.edit.refit import refit
 from addon.blender.edit.twin_making import create_twins
 from addon.blender.edit.twins import plane_along
 from addon.blender.extract import extract
-from addon.blender.model_parts import joint_bones, parts, root_bones
-from addon.blender.posing import write_pose
+from addon.blender.rig.pose_channels import write_pose
 from tests.blender.edit import holding
 from tests.blender.edit.holding import SAME, STATES, Seen
 from tests.blender.emptied import empty_file

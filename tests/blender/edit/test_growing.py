@@ -10,10 +10,10 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
-from addon.blender.access import record_of, settings
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
 from addon.blender.edit.twin_meshes import all_differences
 from addon.blender.edit.twins import twin_of
-from addon.blender.model_parts import parts
 from addon.core.editing.mirroring import mirror_of
 from tests.blender.edit.test_authoring import cylinder
 from tests.blender.scenes import now, pick, the_rig

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mathutils import Euler
 
-from addon.blender.model_parts import parts
+from addon.blender.data.queries import parts
 from tests.blender.scenes import pick
 
 LEANS = (0.3, -0.5, 0.8)

@@ -7,13 +7,13 @@ from typing import Any
 import bpy
 import pytest
 
-from addon.blender.access import record_of
 from addon.blender.animation.live_loops import live_loops
 from addon.blender.animation.loop_drivers import drive_from
 from addon.blender.build import BuildOptions, build
+from addon.blender.data.access import record_of
+from addon.blender.data.queries import joint_bones, parts, rig_in
 from addon.blender.edit.joints import set_type
 from addon.blender.edit.refit import refit
-from addon.blender.model_parts import joint_bones, parts, rig_in
 from tests.blender.loops import crank_rocker
 
 

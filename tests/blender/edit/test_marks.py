@@ -13,13 +13,13 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
-from addon.blender.access import record_of, settings
 from addon.blender.build import BuildOptions, build
-from addon.blender.channels import servo_channels
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts, rig_in
 from addon.blender.edit import mark_records
 from addon.blender.edit.joints import set_type
 from addon.blender.edit.marks import Stand, degrees_of, draw_models
-from addon.blender.model_parts import parts, rig_in
 
 OWN = Path(__file__).resolve().parents[3] / "sample_models"
 MODELS = ("hexapod.jm", "humanoid.skel", "pumpjack.json", "sensor_leg.xml")

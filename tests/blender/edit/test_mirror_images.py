@@ -16,13 +16,13 @@ from mathutils import Euler, Vector
 from mathutils.kdtree import KDTree
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.channels import servo_channels
 from addon.blender.compat import select_bone
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.mirror_plane import keep_plane, kept_plane
+from addon.blender.data.queries import parts, servo_bones
 from addon.blender.edit.twins import mates, twin_of
-from addon.blender.mirror_plane import keep_plane, kept_plane
-from addon.blender.model_parts import parts, servo_bones
-from addon.blender.posing import write_pose
+from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import mirror_of
 from addon.core.kinematics import joint_frame_world
 from addon.core.model import Plane

@@ -11,8 +11,8 @@ import bpy
 import numpy as np
 import pytest
 
+from addon.blender.data.queries import parts
 from addon.blender.edit.twins import unlink_twins
-from addon.blender.model_parts import parts
 from tests.blender.edit.test_mirror_images import exported
 from tests.blender.scenes import body, joint_of, pick, the_rig
 

@@ -12,9 +12,9 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.access import record_of, settings
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
 from addon.blender.edit.twins import twin_of
-from addon.blender.model_parts import parts
 from addon.core.transforms import rotation_matrix
 from tests.blender.edit.test_mirror_images import exported, find_and_link, reopened
 from tests.blender.scenes import body, joint_of, pick, the_rig

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.channels import servo_channels
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts
 from addon.blender.extract import extract
-from addon.blender.model_parts import parts
-from addon.blender.posing import pose_of
+from addon.blender.rig.pose_channels import pose_of
 from addon.core.kinematics import spanning_tree
 from tests.blender.scenes import made, pick
 

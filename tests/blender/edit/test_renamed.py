@@ -10,16 +10,16 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.access import record_of, settings
 from addon.blender.animation import renamed
 from addon.blender.animation.actions import motions_of
 from addon.blender.animation.onto_rig import own_mapping
 from addon.blender.animation.posed import key_servos, poses_of, recall_pose, store_pose
-from addon.blender.channels import servo_channels
 from addon.blender.compat import all_curves
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts, servo_bones
 from addon.blender.edit.twins import twin_of
-from addon.blender.model_parts import parts, servo_bones
-from addon.blender.posing import read_pose, write_pose
+from addon.blender.rig.pose_channels import read_pose, write_pose
 from tests.blender.scenes import body, imported, joint_of, made, now, pick, the_rig
 
 BONE, TWIN = "Left Front Knee", "Right Front Knee"

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.access import record_of, settings
 from addon.blender.animation.actions import bone_numbers
 from addon.blender.build import BuildOptions, build
-from addon.blender.channels import servo_channels
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts, rig_in
 from addon.blender.edit.sweep import Sweep
 from addon.blender.edit.twins import twin_of
 from addon.blender.extract import extract
-from addon.blender.model_parts import parts, rig_in
-from addon.blender.posing import write_pose
+from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import mirror_of
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape
 from tests.blender.edit.test_twins import pick

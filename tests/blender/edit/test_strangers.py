@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.channels import servo_channels
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import child_collection, parts
 from addon.blender.edit.refit import refit
 from addon.blender.extract import extract
-from addon.blender.model_parts import child_collection, parts
-from addon.blender.physics.homes import home_of
+from addon.blender.physics.world.membership import home_of
 from tests.blender.scenes import body, joint_of, made, pick
 
 LEG, OTHER_LEG = "Left Front Femur", "Right Rear Femur"

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.channels import servo_channels
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts
 from addon.blender.edit.twins import differences, twin_of
-from addon.blender.model_parts import parts
-from addon.blender.posing import read_pose, write_pose
+from addon.blender.rig.pose_channels import read_pose, write_pose
 from addon.core.editing.mirroring import mirror_of
 from addon.core.editing.sides import sides_of
 from addon.core.editing.symmetry import asymmetries

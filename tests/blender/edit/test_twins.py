@@ -15,8 +15,9 @@ import pytest
 from mathutils import Euler, Matrix
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.channels import servo_channels
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.channels import servo_channels
+from addon.blender.data.queries import parts
 from addon.blender.edit import authoring, symmetric
 from addon.blender.edit.checks import check_model
 from addon.blender.edit.joints import put_opening
@@ -24,8 +25,7 @@ from addon.blender.edit.refit import refit
 from addon.blender.edit.twin_making import create_twins
 from addon.blender.edit.twin_meshes import all_differences
 from addon.blender.edit.twins import differences, mirror_to_twins, plane_of, twin_of, unlink_twins
-from addon.blender.model_parts import parts
-from addon.blender.posing import write_pose
+from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import mirror_of
 from addon.core.editing.sides import sides_of
 from addon.core.editing.symmetry import asymmetries

@@ -109,7 +109,7 @@ def test_a_turned_armature_gives_the_file_the_users_turn_alone(blank: Any, tmp_p
 def test_bodies_stay_where_they_are_seen(blank: Any, tmp_path: Path, name: str, kind: str, edited: bool) -> None:
     import bpy
 
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
 
     rig = imported(name)
     bodies = [obj for obj in parts(rig, "BODY") if obj.visible_get()]
@@ -142,8 +142,8 @@ def test_each_empty_that_is_moved_by_it_is_told_of(blank: Any, name: str, kind: 
     """Empties have no data that takes their transform over: Blender moves them."""
     import bpy
 
+    from addon.blender.data.queries import parts
     from addon.blender.extract import extract
-    from addon.blender.model_parts import parts
 
     rig = imported(name)
     empties = [obj for obj in parts(rig, role) if obj.visible_get()]
@@ -162,8 +162,8 @@ def test_each_empty_that_is_moved_by_it_is_told_of(blank: Any, name: str, kind: 
 
 def test_a_joint_put_at_an_origin_on_purpose_has_lost_nothing(blank: Any) -> None:
     """The warning says where the joint is and how far that is from before, which is true of it too."""
+    from addon.blender.data.queries import parts
     from addon.blender.extract import extract
-    from addon.blender.model_parts import parts
 
     rig = imported("pumpjack.json")
     empty = next(obj for obj in parts(rig, "JOINT") if obj.matrix_basis.translation.length > 0.1)
@@ -174,8 +174,8 @@ def test_a_joint_put_at_an_origin_on_purpose_has_lost_nothing(blank: Any) -> Non
 
 
 def test_to_look_at_a_model_before_an_edit_changes_nothing(blank: Any) -> None:
+    from addon.blender.data.queries import parts
     from addon.blender.edit.present import Present
-    from addon.blender.model_parts import parts
 
     def state() -> list[Any]:
         meshes = [[corner.co[:] for corner in obj.data.vertices] for obj in parts(rig, "BODY")]
@@ -198,9 +198,9 @@ def test_origins_go_back_where_a_mesh_has_other_users(blank: Any, how: str) -> N
     """Nothing is seen to move, of the body and of what else has its mesh; copies of a body go on sharing theirs."""
     import bpy
 
-    from addon.blender.access import record_of
+    from addon.blender.data.access import record_of
+    from addon.blender.data.queries import parts
     from addon.blender.extract import extract
-    from addon.blender.model_parts import parts
 
     rig = imported("desk_lamp.skel")
     obj = next(each for each in parts(rig, "BODY") if record_of(each).source_name == "shade")
@@ -245,7 +245,7 @@ def test_bones_that_an_edit_turned_know_their_rests(blank: Any, tmp_path: Path, 
     """An armature that is applied after them gives the file nothing."""
     import bpy
 
-    from addon.blender.model_parts import own_bones, parts
+    from addon.blender.data.queries import own_bones, parts
 
     rig = imported(name)
     for number, empty in enumerate(parts(rig, "JOINT")):

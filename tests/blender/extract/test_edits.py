@@ -42,7 +42,7 @@ def put(text: str, name: str = "b.skel") -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     rig = rig_in(build(formats.loads(text.encode(), name), bpy.context, BuildOptions(physics=False, gait=False)))
     bpy.context.view_layer.update()
@@ -293,7 +293,7 @@ def test_a_collision_shape_that_hangs_elsewhere_is_where_it_is_seen(blank: Any, 
 def test_a_deleted_collision_shape_collides_with_nothing_and_is_told(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     rig = put(skel(BOX, HULL))
     bpy.data.objects.remove(children(rig)[0])

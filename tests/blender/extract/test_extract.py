@@ -243,7 +243,7 @@ def simulate_and_return(rig: Any) -> None:
 def bake(rig: Any) -> None:
     import bpy
 
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
 
     rig.data.knuckle.drive = "SERVO"
     bake(bpy.context.scene, rig, 20)
@@ -252,7 +252,7 @@ def bake(rig: Any) -> None:
 def clear(rig: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     clear_physics(bpy.context.scene, rig)
 

@@ -107,7 +107,8 @@ def main(which: str, times: int) -> None:
     count = 0
     if which == "floor":
         import addon
-        from addon.blender import properties, ui
+        from addon.blender import ui
+        from addon.blender.data.properties import model as properties
 
         addon.register()
         count = len(ui._CLASSES) + len(properties.CLASSES)

@@ -65,7 +65,7 @@ def test_no_text_of_another_mechanism_is_taken(blank: Any, tmp_path: Path, monke
     """With no part left that could tell, none fits; and of a text that is another model's nobody asks."""
     import bpy
 
-    from addon.blender.document import read_text
+    from addon.blender.data.documents import read_text
     from addon.blender.edit import rebuild as module
 
     path = put(tmp_path / "flapper.jm")

@@ -36,7 +36,7 @@ def test_constraints_hold_nothing_while_a_model_loses_its_physics_and_all_after(
         rig.data.knuckle.drive = drive
     for frame in (1, 2, 3, 4):
         blank.scene.frame_set(frame)
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     ends = holding(blank.scene)
     seen: list[int] = []
@@ -57,7 +57,7 @@ def test_constraints_hold_nothing_while_a_model_loses_its_physics_and_all_after(
 
 def test_ends_come_back_though_a_script_removes_what_it_likes(blank: Any) -> None:
     first, _second = put(FLAPPER), put(FLAPPER)
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     ends = holding(blank.scene)
     gone: list[str] = []

@@ -12,8 +12,8 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.access import record_of
-from addon.blender.model_parts import parts
+from addon.blender.data.access import record_of
+from addon.blender.data.queries import parts
 from addon.core.model import Array
 from tests.blender.emptied import empty_file
 from tests.blender.scenes import pick

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.model_parts import every_part
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import every_part
 from tests.blender.scenes import OWN, the_rig
 
 MODELS = {

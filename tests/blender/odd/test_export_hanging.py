@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from mathutils import Quaternion
 
-from addon.blender.access import record_of, settings
-from addon.blender.model_parts import parts
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
 from tests.blender.odd.exporting import (
     MODELS,
     brought,

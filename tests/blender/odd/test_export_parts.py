@@ -12,8 +12,8 @@ import bpy
 import pytest
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.model_parts import every_part, parts
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import every_part, parts
 from tests.blender.odd.exporting import MODELS, brought, crossed, export, is_whole, last, reopened, told
 from tests.blender.scenes import pick
 

@@ -10,8 +10,8 @@ import bpy
 import pytest
 
 from addon import formats
-from addon.blender.access import record_of, settings
-from addon.blender.model_parts import parts
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
 from tests.blender.odd.exam import DUO, bring, exported
 from tests.blender.odd.exporting import told
 from tests.blender.scenes import pick

@@ -23,8 +23,8 @@ _SCALES = [(0, 1, 1), (0, 0, 1), (0, 0, 0)]
 def test_no_handler_fails(blank: Any, capfd: Any, name: str, scale: tuple[int, ...], drive: str) -> None:
     import bpy
 
-    from addon.blender.model_parts import parts
-    from addon.blender.physics import runs
+    from addon.blender.data.queries import parts
+    from addon.blender.physics.simulation import session as runs
 
     rig = imported(name)
     bodies = parts(rig, "BODY")

@@ -12,7 +12,7 @@ from typing import Any
 import bpy
 import pytest
 
-from addon.blender.access import settings
+from addon.blender.data.access import settings
 from tests.blender.odd.exam import assert_works, bring, clean, rigs
 from tests.blender.ui.snapshot import changed, snapshot
 

@@ -12,8 +12,8 @@ from typing import Any
 import bpy
 import pytest
 
-from addon.blender.access import settings
-from addon.blender.model_parts import parts
+from addon.blender.data.access import settings
+from addon.blender.data.queries import parts
 from addon.blender.ui import local_views
 from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, model_file, rigs
 from tests.blender.odd.libraries import load, saved

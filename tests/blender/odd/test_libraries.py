@@ -9,8 +9,8 @@ from typing import Any
 import bpy
 import pytest
 
-from addon.blender.access import settings
-from addon.blender.model_parts import parts
+from addon.blender.data.access import settings
+from addon.blender.data.queries import parts
 from tests.blender.odd.exam import DUO, assert_alike, assert_works, bring, clean, exported, places, played, rigs
 from tests.blender.odd.libraries import load, put, put_by_operator, saved
 from tests.blender.scenes import pick

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.access import armature_of, record_of
-from addon.blender.model_parts import joint_bones, parts
+from addon.blender.data.access import armature_of, record_of
+from addon.blender.data.queries import joint_bones, parts
 from addon.core.model import Motion, Trajectory
 from addon.formats.text.file_io import encode
 from tests.blender.odd.exam import rigs

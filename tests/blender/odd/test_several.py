@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
-from addon.blender.access import record_of, settings
-from addon.blender.model_parts import parts
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
 from tests.blender.odd.exam import (
     DUO,
     FALLEN,

@@ -63,7 +63,7 @@ PAIR = model(
 def bake(rig: Any, last: int, **options: Any) -> tuple[Any, Any]:
     import bpy
 
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
 
     return bake(bpy.context.scene, rig, last, **options)
 
@@ -122,7 +122,7 @@ def test_on_keys_the_model_does_what_it_did_under_physics(blank: Any, how: str, 
 def clear_of_physics(rig: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     clear_physics(bpy.context.scene, rig)
     assert bpy.context.scene.rigidbody_world is None
@@ -258,7 +258,7 @@ def test_a_switch_that_was_keyed_rests_once_what_it_did_is_baked(blank: Any) -> 
 
 
 def test_the_motion_of_a_run_is_read_off_on_a_grid(blank: Any) -> None:
-    from addon.blender.physics.bake import record, recorded_motion
+    from addon.blender.physics.recording.bake import record, recorded_motion
 
     rig = put(CRAWLER)
     rig.data.knuckle.drive = "SERVO"
@@ -320,7 +320,7 @@ def test_an_error_on_the_way_leaves_everything_as_it_was(blank: Any, fps: int, a
 
 
 def test_closed_half_way_it_leaves_everything_as_it_was(blank: Any) -> None:
-    from addon.blender.physics.bake import bake_steps
+    from addon.blender.physics.recording.bake import bake_steps
 
     blank.scene.frame_end = 40
     rig = put(CRAWLER)

@@ -41,7 +41,7 @@ def run(rig: Any, frames: int) -> np.ndarray:
 def bake(rig: Any, last: int, **options: Any) -> Any:
     import bpy
 
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
 
     return bake(bpy.context.scene, rig, last, all_bodies=True, **options)[0]
 
@@ -63,7 +63,7 @@ def test_every_body_is_where_it_was_at_every_frame(blank: Any, how: str) -> None
 def test_without_the_extension_and_the_world_it_plays_the_same(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     rig = put(SOFT)
     key(rig, 11, [(1, 0.0), (40, 0.7)])
@@ -125,7 +125,7 @@ def test_a_second_bake_has_its_own_keys_and_the_first_keeps_its(blank: Any) -> N
 def test_taken_away_nothing_is_left_but_actions(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.body_keys import remove_body_keys
+    from addon.blender.physics.recording.body_keys import remove_body_keys
 
     rig = put(CRAWLER)
     rig.data.knuckle.drive = "LIMP"
@@ -139,7 +139,7 @@ def test_taken_away_nothing_is_left_but_actions(blank: Any) -> None:
 
 
 def test_stopped_half_way_it_leaves_everything_as_it_was(blank: Any) -> None:
-    from addon.blender.physics.bake import bake_steps
+    from addon.blender.physics.recording.bake import bake_steps
 
     blank.scene.frame_end = 40
     rig = put(CRAWLER)

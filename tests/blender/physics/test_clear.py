@@ -114,7 +114,7 @@ def a_users_rigid_body(scene: Any) -> Any:
 @pytest.mark.parametrize("drive", ["KEYS", "SERVO", "LIMP"])
 @pytest.mark.parametrize("users", [False, True], ids=["no world before", "the user's own world"])
 def test_clearing_undoes_building(blank: Any, drive: str, users: bool) -> None:
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     scene = blank.scene
     ball = a_users_rigid_body(scene) if users else None
@@ -136,7 +136,7 @@ def test_clearing_undoes_building(blank: Any, drive: str, users: bool) -> None:
 
 
 def test_a_real_model_is_cleared_as_cleanly(blank: Any, corpus: Path) -> None:
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put(corpus / "juice" / "models" / "bird1.jm", physics=False)
     before = everything(blank.scene)
@@ -193,8 +193,8 @@ FORCES: dict[str, Callable[[], Mechanism]] = {
 
 def left_after(scene: Any, mechanism: Mechanism, drive: str) -> tuple[dict[str, Any], int]:
     """What differs after a model's physics was built, run and cleared, and how many motors it had."""
-    from addon.blender.physics.motors import listed
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.actuators.motors import listed
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put_mechanism(mechanism, physics=False)
     scene.frame_set(1)
@@ -217,7 +217,7 @@ def test_the_motors_of_all_forces_are_cleared(blank: Any, name: str, drive: str)
 
 
 def test_building_twice_changes_nothing_the_second_time(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     rig = put(ARM)
     before = everything(blank.scene)
@@ -226,7 +226,7 @@ def test_building_twice_changes_nothing_the_second_time(blank: Any) -> None:
 
 
 def test_after_clearing_it_can_be_built_and_run_again(blank: Any) -> None:
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     rig = put(ARM)
     arm = objects_of(rig, "BODY")["2"]
@@ -241,7 +241,7 @@ def test_after_clearing_it_can_be_built_and_run_again(blank: Any) -> None:
 
 
 def test_clearing_twice_and_clearing_what_never_was_do_nothing(blank: Any) -> None:
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     rig = put(ARM, physics=False)
     before = everything(blank.scene)
@@ -251,7 +251,7 @@ def test_clearing_twice_and_clearing_what_never_was_do_nothing(blank: Any) -> No
 
 
 def test_of_two_models_the_other_goes_on(blank: Any) -> None:
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     first = put(ARM)
     second = put(ARM.replace("<X>0</X><Y>0</Y><Z>4</Z>", "<X>0</X><Y>0</Y><Z>4.0</Z>"))
@@ -272,7 +272,7 @@ def test_of_two_models_the_other_goes_on(blank: Any) -> None:
 
 def test_the_other_way_round_too(blank: Any) -> None:
     """The model that made the world may be cleared last or first: the scene's gravity comes back at the end."""
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     blank.scene.gravity = (0, 0, -1.5)
     first, second = put(ARM), put(ARM)
@@ -306,7 +306,7 @@ def test_what_is_deleted_first_are_the_joints(blank: Any) -> None:
 
 
 def test_velocity_motors_are_cleared_too(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put(ARM.replace("<Behaviors>", "<Behaviors>" + spinner(3, 2.0)), physics=False)
     before = everything(blank.scene)
@@ -335,7 +335,7 @@ def test_several_models_leave_a_users_world_as_it_was(blank: Any, order: tuple[i
     """The user's ball hangs on a constraint of the user's, from a peg; three models come, run, and go in any order."""
     import bpy
 
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     scene = blank.scene
     ball = a_users_rigid_body(scene)
@@ -375,8 +375,8 @@ def test_a_users_constraint_keeps_its_ends_whatever_happens(blank: Any, monkeypa
     """It holds a body of the model; while the world is built anew without that, it holds nothing."""
     import bpy
 
-    from addon.blender.physics import stripping
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation import removal as stripping
+    from addon.blender.physics.simulation.setup import clear_physics
 
     scene = blank.scene
     rig = put(FLOATING, "floating.skel")

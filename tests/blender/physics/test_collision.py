@@ -118,7 +118,7 @@ def test_jointed_bodies_of_juice_do_not_collide_and_all_others_do(blank: Any) ->
 
 
 def test_clearing_takes_what_keeps_bodies_apart_with_it(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put(skel(OVERLAPPING, gravity=G), "small.skel", physics=False)
     rig.data.knuckle.self_collide = False
@@ -133,7 +133,7 @@ def test_clearing_takes_what_keeps_bodies_apart_with_it(blank: Any) -> None:
 
 
 def test_too_many_pairs_are_reported(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     text = skel(skeleton("one", *((f"b{number}", 3.0 * number, 5.0) for number in range(65))))
     rig = put(text, "small.skel", physics=False)
@@ -147,8 +147,8 @@ def test_bodies_in_two_collections_are_one_pair_each(blank: Any) -> None:
     """Their pairs are as many as before: 1,225, of which twice as many would be too many."""
     import bpy
 
-    from addon.blender.model_parts import parts
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.data.queries import parts
+    from addon.blender.physics.simulation.setup import build_physics
 
     text = skel(skeleton("one", *((f"b{number}", 3.0 * number, 5.0) for number in range(50))))
     rig = put(text, "twice.skel")
@@ -202,7 +202,7 @@ def ground(rig: Any) -> None:
     """Put the ground that Juice's models have under another one."""
     import bpy
 
-    from addon.blender.physics.simulation import ensure_ground
+    from addon.blender.physics.simulation.setup import ensure_ground
 
     ensure_ground(bpy.context.scene, rig, bpy.context.scene.rigidbody_world)
 
@@ -210,9 +210,9 @@ def ground(rig: Any) -> None:
 @pytest.mark.parametrize("apart", [False, True], ids=["its own mesh", "a shape of its own"])
 def test_a_body_that_its_file_lets_through_touches_nothing(blank: Any, apart: bool) -> None:
     """Both fall on the ground; the one that does not collide goes through."""
-    from addon.blender.access import settings
     from addon.blender.build import build
-    from addon.blender.model_parts import parts, rig_in
+    from addon.blender.data.access import settings
+    from addon.blender.data.queries import parts, rig_in
 
     bodies = []
     for number, collidable in enumerate((True, False)):
@@ -237,7 +237,7 @@ def test_a_body_that_its_file_lets_through_touches_nothing(blank: Any, apart: bo
 def test_a_body_rests_on_what_its_modifiers_make_of_it(blank: Any, modified: str) -> None:
     """Blender reads other sources than the mesh itself without waiting until they are evaluated: they are for those
     that need them. Physics is built twice, as by an import and after an edit."""
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     rig = put(skel(skeleton("one", ("a", 0.0, 4.0)), gravity=G), "small.skel", physics=False)
     (box,) = objects_of(rig, "BODY").values()
@@ -264,7 +264,7 @@ def test_a_body_rests_on_what_its_modifiers_make_of_it(blank: Any, modified: str
 
 @pytest.mark.parametrize("source", ["BASE", "FINAL"])
 def test_what_a_modified_body_collides_as_is_left_to_people(blank: Any, source: str) -> None:
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     rig = put(skel(skeleton("one", ("a", 0.0, 4.0)), gravity=G), "small.skel", physics=True)
     (box,) = objects_of(rig, "BODY").values()

@@ -243,7 +243,7 @@ def test_a_slow_scene_is_controlled_often_enough_when_recorded(blank: Any) -> No
     """At 24 frames a second, servos are commanded 60 times a second or more, and time runs as it should."""
     import bpy
 
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
 
     blank.scene.render.fps = 24
     rig = put(arm(gain=1.0, gravity=0, force=1e5), adapt_scene=False)
@@ -264,7 +264,7 @@ def test_a_slow_scene_is_controlled_often_enough_when_recorded(blank: Any) -> No
 
 
 def test_free_fall_recorded_at_24_frames_a_second_falls_as_far(blank: Any) -> None:
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
 
     blank.scene.render.fps = 24
     rig = put(model(body(1, (0, 0, 50)), gravity=G), adapt_scene=False)

@@ -20,7 +20,7 @@ G = 9.81
 
 
 def recorded(scene: Any, rig: Any, last: int) -> Any:
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
 
     return record(scene, rig, last)
 
@@ -32,7 +32,7 @@ def recorded(scene: Any, rig: Any, last: int) -> Any:
 def test_a_hinge_that_begins_beyond_half_a_turn_keeps_its_turns(
     blank: Any, lower: float, upper: float, start: float
 ) -> None:
-    from addon.blender.physics.truth import truth_of
+    from addon.blender.physics.recording.accuracy import truth_of
 
     mechanism = chain(links=1)
     dof = mechanism.joints[0].dofs[0]
@@ -50,7 +50,7 @@ def test_a_hinge_that_begins_beyond_half_a_turn_keeps_its_turns(
 
 def test_a_spring_at_rest_beyond_half_a_turn_stores_nothing(blank: Any) -> None:
     """A spring that rests at 4.5 swings a link that begins at 4 by its own half radian, as energy is kept."""
-    from addon.blender.physics.truth import truth_of
+    from addon.blender.physics.recording.accuracy import truth_of
 
     mechanism = chain(links=1)
     dof = mechanism.joints[0].dofs[0]
@@ -66,7 +66,7 @@ def test_a_spring_at_rest_beyond_half_a_turn_stores_nothing(blank: Any) -> None:
 
 
 def test_keys_beyond_half_a_turn_come_back_as_they_were(blank: Any) -> None:
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
 
     rig = put_world(two_turns(), "KEYS", 2)
     key(rig, "arm", [(1, 4.0), (60, 5.0)])
@@ -109,7 +109,7 @@ def two_turns() -> Mechanism:
 @pytest.mark.parametrize(("force", "least", "most"), [(1.0, 0.5, math.pi), (1000.0, 0.0, 0.02)])
 def test_servos_of_several_degrees_have_an_error(blank: Any, force: float, least: float, most: float) -> None:
     """A servo of 1 N m under a load of 9.8 N m lies far below; a strong one holds. The worst axis is told."""
-    from addon.blender.physics.truth import truth_of
+    from addon.blender.physics.recording.accuracy import truth_of
 
     mechanism = two_turns()
     mechanism.world.gravity = np.array([0.0, 0.0, -G])
@@ -132,7 +132,7 @@ def test_servos_of_several_degrees_have_an_error(blank: Any, force: float, least
 @pytest.mark.parametrize("dofs", [[Dof("rotation")], [Dof("rotation"), Dof("rotation", axis=X)]], ids=["one", "two"])
 def test_an_open_joint_is_read_the_same_by_all(blank: Any, dofs: list[Dof]) -> None:
     """The child's side of it is turned by 0.4 rad at design: what it is at then is told by the file's own frames."""
-    from addon.blender.physics.truth import run_of
+    from addon.blender.physics.recording.accuracy import run_of
     from addon.core.kinematics import joint_coordinates
     from addon.core.run_metrics import _apart
 
@@ -156,7 +156,7 @@ def test_an_open_joint_is_read_the_same_by_all(blank: Any, dofs: list[Dof]) -> N
 
 def test_flywheels_count_with_their_bodies(blank: Any) -> None:
     """By the pose of a double pendulum of whom one link has moments that its box has not: energy is kept."""
-    from addon.blender.physics.truth import run_of, truth_of
+    from addon.blender.physics.recording.accuracy import run_of, truth_of
     from addon.core.run_metrics import energy_gained
 
     mechanism = chain(links=2)
@@ -175,7 +175,7 @@ def test_flywheels_count_with_their_bodies(blank: Any) -> None:
 @pytest.mark.parametrize("rate", [60, 24])
 def test_energy_is_kept_wherever_a_run_ends(blank: Any, rate: int) -> None:
     """One run of a double pendulum, cut at each of its frames."""
-    from addon.blender.physics.truth import run_of
+    from addon.blender.physics.recording.accuracy import run_of
     from addon.core.run_metrics import energy_gained
 
     rig = put_world(chain(links=2), "LIMP", 2, rate)
@@ -193,7 +193,7 @@ def test_energy_is_kept_wherever_a_run_ends(blank: Any, rate: int) -> None:
 
 
 def test_of_what_turns_too_far_from_frame_to_frame_no_energy_is_told(blank: Any) -> None:
-    from addon.blender.physics.truth import truth_of
+    from addon.blender.physics.recording.accuracy import truth_of
 
     rig = put_world(chain(links=2, long=0.02), "LIMP", 1)
     assert math.isnan(truth_of(blank.scene, recorded(blank.scene, rig, 61)).energy_gained)
@@ -216,7 +216,7 @@ def test_in_slow_motion_and_fast_servos_keep_to_their_keys(blank: Any, speed: fl
 
 
 def test_energy_is_told_in_the_worlds_own_time(blank: Any) -> None:
-    from addon.blender.physics.truth import truth_of
+    from addon.blender.physics.recording.accuracy import truth_of
 
     rig = put_world(chain(links=2), "LIMP", 2)
     blank.scene.rigidbody_world.time_scale = 2.0
@@ -230,7 +230,7 @@ def test_energy_is_told_in_the_worlds_own_time(blank: Any) -> None:
 def test_gaps_of_a_scaled_model_are_those_that_its_bodies_show(blank: Any, size: float) -> None:
     import bpy
 
-    from addon.blender.physics.truth import truth_of
+    from addon.blender.physics.recording.accuracy import truth_of
 
     rig = put_world(chain(links=2, ratio=100), "KEYS", 1)
     rig.scale = (size,) * 3
@@ -261,7 +261,7 @@ def test_a_bake_of_a_scaled_model_plays_what_physics_did(blank: Any, size: float
     """A floating double pendulum and a universal joint: roots, hinges and other joints."""
     import bpy
 
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
 
     mechanism = two_turns()
     mechanism.bodies[0].immobile = False
@@ -288,7 +288,7 @@ def test_a_bake_of_a_scaled_model_plays_what_physics_did(blank: Any, size: float
 def test_what_a_scaled_model_wants_is_what_a_model_of_that_size_wants(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.fit import fit_of
+    from addon.blender.physics.world.solver_settings import fit_of
 
     small = fit_of(put_world(chain(links=3, long=0.02), "KEYS", 1))
     rig = put_world(chain(links=3), "KEYS", 1)
@@ -304,7 +304,7 @@ def test_a_run_that_is_nowhere_is_refused(blank: Any) -> None:
     """A body is thrown to where there are no numbers in mid-run: an error tells which, and nothing is kept of it."""
     import bpy
 
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
 
     rig = put_world(chain(links=2), "LIMP", 1)
     lost = objects_of(rig, "BODY")["link 1"]

@@ -99,7 +99,7 @@ def test_a_speed_in_a_loop_is_told(blank: Any) -> None:
 
 
 def test_clearing_takes_the_throwers_away(blank: Any) -> None:
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     (dof,) = dofs = slides(Y)
     dof.velocity = 1.0

@@ -16,7 +16,7 @@ from tests.blender.swings import chain, lean_of, period, put_world, swings
 
 
 def plant_of(rig: Any) -> Any:
-    from addon.blender.physics.plant import gather
+    from addon.blender.physics.actuators.joint_state import gather
 
     return gather(rig)
 
@@ -68,7 +68,7 @@ def test_a_pendulum_keeps_its_period_and_its_amplitude(blank: Any, long: float, 
 
 
 def fit(mechanism: Any) -> Any:
-    from addon.blender.physics.fit import fit_of
+    from addon.blender.physics.world.solver_settings import fit_of
 
     return fit_of(put_world(mechanism, "KEYS", 1.0))
 
@@ -110,7 +110,7 @@ def test_steps_are_per_second_whatever_the_frame_rate(blank: Any) -> None:
 
 
 def test_a_second_model_may_only_ask_for_more(blank: Any) -> None:
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     world = lambda: blank.scene.rigidbody_world  # noqa: E731
     put_world(chain(1.0), "KEYS", 1.0)
@@ -135,7 +135,7 @@ def test_what_the_user_set_in_a_world_of_ours_stays(blank: Any) -> None:
 def test_a_users_world_is_fitted_on_request_and_has_its_own_again_after_clearing(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     a_users_rigid_body(blank.scene)
     rig = put_text(ARM)

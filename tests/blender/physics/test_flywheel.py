@@ -38,7 +38,7 @@ def test_a_pendulum_swings_with_the_moment_of_the_file(blank: Any) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_any_tensor_of_a_solid_is_split_to_within_a_hundredth(seed: int) -> None:
     """Tensors of point masses at random, about their middle."""
-    from addon.blender.physics.flywheel import split_of
+    from addon.blender.physics.bodies.inertia_proxy import split_of
 
     random = np.random.default_rng(seed)
     points = random.normal(size=(8, 3)) * random.uniform(0.3, 1.0, 3)
@@ -61,7 +61,7 @@ def heavy() -> Mechanism:
 
 def test_mass_and_centre_are_the_whole_bodys_and_what_is_left_is_told(blank: Any) -> None:
     from addon.blender.extract import extract
-    from addon.blender.physics.inertia import turning_tensor
+    from addon.blender.physics.bodies.inertia import turning_tensor
 
     mechanism = heavy()
     rig = put_world(mechanism, "KEYS", 1.0)
@@ -79,7 +79,7 @@ def test_mass_and_centre_are_the_whole_bodys_and_what_is_left_is_told(blank: Any
 
 
 def test_flywheels_go_with_the_physics(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put_world(heavy(), "KEYS", 1.0)
     clear_physics(blank.scene, rig)
@@ -96,7 +96,7 @@ def test_flywheels_go_with_the_physics(blank: Any) -> None:
 def test_without_the_wish_there_are_none(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     rig = put_world(heavy(), "KEYS", 1.0)
     rig.data.knuckle.match_inertia = False

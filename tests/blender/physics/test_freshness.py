@@ -10,11 +10,11 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.access import record_of, settings
 from addon.blender.build import build
 from addon.blender.compat import action_curves
-from addon.blender.model_parts import parts, rig_in, servo_bones
-from addon.blender.physics.freshness import fingerprint
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts, rig_in, servo_bones
+from addon.blender.physics.simulation.cache_key import fingerprint
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape, World
 
 

@@ -93,7 +93,7 @@ def test_a_servo_works_against_friction(blank: Any) -> None:
 def test_what_brakes_goes_when_physics_is_cleared(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     (dof,) = dofs = rotations(Z)
     dof.friction = 1.0

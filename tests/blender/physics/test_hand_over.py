@@ -78,7 +78,7 @@ def energy(poses: Array, mechanism: Any) -> Array:
 
 def test_a_loop_goes_on_with_what_its_keys_gave_it(blank: Any) -> None:
     """Without weight and motors, its energy stays what it was in the last frame of its keys."""
-    from addon.blender.physics.plant import gather
+    from addon.blender.physics.actuators.joint_state import gather
 
     rig, mechanism = loop(blank.scene)
     plant, bodies = gather(rig), objects_of(rig, "BODY")
@@ -100,8 +100,8 @@ def test_a_loop_goes_on_with_what_its_keys_gave_it(blank: Any) -> None:
 
 def test_hand_over_is_baked_as_it_was_played_and_scrubbed_so_or_told(blank: Any) -> None:
     """A body that keys have at present is not shown where physics had it: then one is told to bake, or to play."""
-    from addon.blender.physics import progress
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
+    from addon.blender.physics.simulation import cached_frames as progress
 
     rig, _ = loop(blank.scene)
     bodies = objects_of(rig, "BODY")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.blender.physics.constraints import hinge_window
+from addon.blender.physics.constraints.constraints import hinge_window
 from addon.core.model import Array
 from tests.blender.build.test_degrees import Z, put, rotations, slides
 from tests.blender.mechanisms import key, play
@@ -114,7 +114,7 @@ def test_stops_count_the_whole_turns_that_a_run_begins_with(blank: Any) -> None:
 def test_what_counts_stops_goes_with_the_physics(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.simulation.setup import clear_physics
 
     (dof,) = dofs = rotations(Z)
     dof.upper = 1.0

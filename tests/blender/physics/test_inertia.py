@@ -61,7 +61,7 @@ def measured(shape: Shape | None, axis: int, beside: float = 0.2) -> float:
 def test_bullets_moments_are_known(blank: Any, kind: str) -> None:
     import bpy
 
-    from addon.blender.physics.inertia import blender_moments
+    from addon.blender.physics.bodies.inertia import blender_moments
 
     shape = None if kind == "nothing" else Shape(kind, SIZES[kind])  # type: ignore[arg-type]
     for axis in range(3):
@@ -72,7 +72,7 @@ def test_bullets_moments_are_known(blank: Any, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", SIZES)
 def test_which_shapes_have_the_moments_of_the_solid(blank: Any, kind: str) -> None:
-    from addon.blender.physics.inertia import blender_moments
+    from addon.blender.physics.bodies.inertia import blender_moments
     from addon.core.mass_properties import unit_inertia
 
     shape = Shape(kind, SIZES[kind])  # type: ignore[arg-type]
@@ -95,8 +95,8 @@ def told(mechanism: Mechanism) -> list[tuple[str, str, str]]:
     """What is said of a model whose bodies get no flywheels."""
     import bpy
 
-    from addon.blender.physics.inertia import report_inertia
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.bodies.inertia import report_inertia
+    from addon.blender.physics.simulation.setup import build_physics
 
     rig = put(mechanism, physics=False)
     rig.data.knuckle.match_inertia = False
@@ -136,7 +136,7 @@ def test_a_small_difference_is_a_word_and_a_product_counts(blank: Any) -> None:
 
 def test_moments_are_compared_axis_by_axis(blank: Any) -> None:
     """A box that lies along X in the file and stands along Z here has the same three moments."""
-    from addon.blender.physics.inertia import differences
+    from addon.blender.physics.bodies.inertia import differences
 
     moments = np.array([3.0, 2.0, 1.0])
     tensors = np.array([np.diag(moments), np.diag(moments[::-1])])
@@ -145,7 +145,7 @@ def test_moments_are_compared_axis_by_axis(blank: Any) -> None:
 
 
 def test_a_compound_counts_as_the_box_that_holds_it(blank: Any) -> None:
-    from addon.blender.physics.inertia import blender_moments
+    from addon.blender.physics.bodies.inertia import blender_moments
 
     rig = put(Mechanism("m", bodies=[Body("b", "B", mass=MASS, shapes=[Shape("box", SIZES["box"])])]), physics=True)
     (obj,) = objects_of(rig, "BODY").values()

@@ -8,8 +8,8 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.access import settings
 from addon.blender.animation.keys import LINEAR, key_servos
+from addon.blender.data.access import settings
 from addon.core.kinematics import joint_motion
 from addon.core.model import Dof
 from addon.core.transforms import inverse, rotation_vector

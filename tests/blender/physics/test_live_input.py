@@ -31,14 +31,14 @@ def imported(path: Path = HEXAPOD, drive: str = "SERVO", **options: Any) -> Any:
 def session(rig: Any, records: bool = True, joints: bool = False) -> Any:
     import bpy
 
-    from addon.blender.physics.live_input import LiveSession
+    from addon.blender.physics.simulation.live_input import LiveSession
     from addon.blender.ui.live_input import live_input_of
 
     return LiveSession(bpy.context.scene, rig, live_input_of(rig), records, joints)
 
 
 def root(rig: Any) -> Any:
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
 
     return parts(rig, "BODY")[0]
 
@@ -146,7 +146,7 @@ def test_gait_is_posed_live_over_the_action_which_plays_again_at_the_end(blank: 
     played(rig, live, last=25)
     assert live.live.input_values["joystick 1 y"] == pytest.approx(-1.0, abs=0.06)
     values = live._gait.evaluate(live._gait.phase(np.array([24.0 / 60.0])), live.live.input_values).position
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     for joint, (value,) in values.items():
         channel = servo_channels(rig)[joint][0]
@@ -181,7 +181,7 @@ def test_recording_of_keyframes_drive_bakes_the_gait_that_plays(blank: Any, path
 def test_servo_values_are_recorded_as_an_action_that_does_not_play(blank: Any, drive: str) -> None:
     import bpy
 
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     rig = imported(drive=drive)
     action = rig.animation_data.action.name
@@ -207,8 +207,8 @@ def test_servo_values_are_recorded_as_an_action_that_does_not_play(blank: Any, d
 def test_what_keys_do_to_a_mapped_servo_is_recorded_without_asking(blank: Any, drive: str) -> None:
     import bpy
 
-    from addon.blender.channels import servo_channels
     from addon.blender.compat import action_curves
+    from addon.blender.data.channels import servo_channels
 
     rig = imported(LAMP, drive)
     joint, (channel,) = next((joint, own) for joint, own in servo_channels(rig).items() if len(own) == 1)
@@ -234,8 +234,8 @@ def test_what_keys_do_to_a_mapped_servo_is_recorded_without_asking(blank: Any, d
 def test_keys_move_a_mapped_servo_of_what_has_no_gait(blank: Any, drive: str) -> None:
     import bpy
 
-    from addon.blender.channels import servo_channels
-    from addon.blender.physics.plant import gather
+    from addon.blender.data.channels import servo_channels
+    from addon.blender.physics.actuators.joint_state import gather
 
     rig = imported(LAMP, drive)
     joint, (channel,) = next((joint, own) for joint, own in servo_channels(rig).items() if len(own) == 1)
@@ -291,7 +291,7 @@ def test_every_end_takes_all_away(blank: Any, end: Callable[[], None], drive: st
 
     import addon
     from addon.blender.animation import live_values
-    from addon.blender.physics import live_input
+    from addon.blender.physics.simulation import live_input
 
     rig = imported(drive=drive)
     bpy.ops.ed.undo_push(message="imported")
@@ -355,7 +355,7 @@ def test_a_jump_moves_nothing(blank: Any) -> None:
 def test_a_file_saved_meanwhile_has_nothing_of_it(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     rig = imported(LAMP, "KEYS")
     joint, (channel,) = next((joint, own) for joint, own in servo_channels(rig).items() if len(own) == 1)

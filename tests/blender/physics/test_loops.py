@@ -21,7 +21,7 @@ def drive(mechanism: Any, way: Any, seconds: float) -> tuple[Any, Any, np.ndarra
     its plant and those values."""
     from addon.blender.animation.keys import LINEAR, key_servos
     from addon.blender.animation.live_loops import live_loops
-    from addon.blender.physics.plant import gather
+    from addon.blender.physics.actuators.joint_state import gather
 
     rig = put_world(mechanism, "SERVO", seconds)
     frames = np.arange(1.0, 60.0 * seconds + 2.0)

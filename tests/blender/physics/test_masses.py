@@ -31,7 +31,7 @@ def flying(mass: float = 1.0) -> Any:
 def test_a_mass_typed_on_a_body_with_a_flywheel_is_the_whole_mass(blank: Any, tmp_path: Path) -> None:
     from addon import formats
     from addon.blender.extract import extract
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put_world(flying(2.0), "KEYS", 1)
     link = objects_of(rig, "BODY")["link 0"]
@@ -53,8 +53,8 @@ def test_a_mass_typed_on_a_body_with_a_flywheel_is_the_whole_mass(blank: Any, tm
 
 
 def test_a_mass_typed_before_a_run_is_the_whole_mass_in_it(blank: Any) -> None:
-    from addon.blender.physics.bake import record
-    from addon.blender.physics.truth import run_of
+    from addon.blender.physics.recording.accuracy import run_of
+    from addon.blender.physics.recording.bake import record
 
     rig = put_world(flying(), "LIMP", 1)
     link = objects_of(rig, "BODY")["link 0"]
@@ -65,7 +65,7 @@ def test_a_mass_typed_before_a_run_is_the_whole_mass_in_it(blank: Any) -> None:
 
 
 def test_bodies_too_light_for_blender_are_told_once(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     mechanism = flying(1e-4)
     mechanism.bodies[2].mass = 1.0
@@ -82,7 +82,7 @@ def test_bodies_too_light_for_blender_are_told_once(blank: Any) -> None:
 @pytest.mark.parametrize("mass", [0.0, -2.0])
 def test_bodies_without_mass_are_told_as_what_they_are(blank: Any, mass: float) -> None:
     """They need one; multiplying it by a factor would not help."""
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     mechanism = flying(1.0)
     mechanism.bodies[0].mass, mechanism.bodies[1].mass = mass, 1e-4
@@ -94,7 +94,7 @@ def test_bodies_without_mass_are_told_as_what_they_are(blank: Any, mass: float) 
 
 def test_a_light_body_is_not_made_heavier_by_a_flywheel(blank: Any) -> None:
     """One and a half grams in two parts would be two grams."""
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     rig = put_world(flying(1.5e-3), "KEYS", 1)
     assert [weight_of(obj) for obj in objects_of(rig, "BODY").values()] == pytest.approx([1.5e-3] * 3)
@@ -105,7 +105,7 @@ def test_multiplied_as_the_warning_says_it_moves_the_same(blank: Any) -> None:
     """The same pendulum of links of 1 kg and of 1 t, with springs and dampers a thousand times as strong."""
     import bpy
 
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
 
     values = []
     for factor in (1.0, 1000.0):
@@ -122,7 +122,7 @@ def test_multiplied_as_the_warning_says_it_moves_the_same(blank: Any) -> None:
 
 
 def told_of(rig: Any, scene: Any) -> list[str]:
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     return [entry.message for entry in build_physics(scene, rig).entries if entry.code == "scaled-unevenly"]
 
@@ -130,7 +130,7 @@ def told_of(rig: Any, scene: Any) -> list[str]:
 def test_a_model_that_is_scaled_unevenly_is_told(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
 
     rig = put_world(chain(links=3, lean=0.4), "LIMP", 1)
     for scale, words in (((2, 2, 2), ""), ((1, 1, 2), "unevenly"), ((0.5, 0.5, 0.5), "")):
@@ -179,8 +179,8 @@ def test_an_applied_scale_is_told_and_a_bake_says_so(blank: Any, capsys: pytest.
 @pytest.mark.parametrize("ratio", [1.0, 3.0])
 def test_a_servo_between_two_free_links_moves_both(blank: Any, ratio: float) -> None:
     """By the formula for two bodies that turn against each other about their common end: neither of them stands."""
-    from addon.blender.physics.carried import Carried
-    from addon.blender.physics.plant import gather
+    from addon.blender.physics.actuators.joint_state import gather
+    from addon.blender.physics.actuators.reflected_inertia import Carried
 
     mechanism = chain(links=2, ratio=ratio)
     del mechanism.joints[0]

@@ -13,10 +13,11 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.access import record_of, settings
-from addon.blender.physics import handlers, progress
-from addon.blender.physics.motors import listed
-from addon.blender.physics.simulation import build_physics, clear_physics
+from addon.blender.data.access import record_of, settings
+from addon.blender.physics.actuators.motors import listed
+from addon.blender.physics.simulation import cached_frames as progress
+from addon.blender.physics.simulation import frame_handlers as handlers
+from addon.blender.physics.simulation.setup import build_physics, clear_physics
 from addon.core.model import Array, Dof, Mechanism, Restraint
 from tests.blender.build.test_degrees import X, Y, Z, put, rotations, slides
 from tests.blender.mechanisms import objects_of, play, world_of

@@ -16,14 +16,14 @@ pytest.importorskip("bpy", reason="Blender is not here")
 
 
 def solid(kind: str, *half: float) -> Any:
-    from addon.blender.physics.reach import Solid
+    from addon.blender.physics.bodies.support_function import Solid
 
     corners = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]) * half
     return Solid(kind, corners, np.array(half))
 
 
 def deep(one: Any, other: Any, at: np.ndarray, there: np.ndarray) -> float:
-    from addon.blender.physics.overlaps import depths
+    from addon.blender.physics.bodies.penetration import depths
 
     return float(depths(one, other, at[None], there[None])[0])
 
@@ -80,7 +80,7 @@ def minkowski(ones: np.ndarray, others: np.ndarray) -> float:
 
 
 def test_hulls_are_as_deep_as_the_hull_of_their_differences_says() -> None:
-    from addon.blender.physics.reach import Solid
+    from addon.blender.physics.bodies.support_function import Solid
 
     random = np.random.default_rng(3)
     found, expected = [], []
@@ -110,7 +110,7 @@ def placed_at_random(count: int) -> np.ndarray:
 
 @pytest.mark.parametrize("other", [CUBE, BALL, ROD, LOG], ids=lambda each: each.kind)
 def test_what_is_about_so_deep_is_no_less_deep(other: Any) -> None:
-    from addon.blender.physics.overlaps import depths
+    from addon.blender.physics.bodies.penetration import depths
 
     at, there = placed_at_random(40), np.tile(np.eye(4), (40, 1, 1))
     known, about = (depths(LOG, other, at, there, rough) for rough in (False, True))
@@ -118,7 +118,7 @@ def test_what_is_about_so_deep_is_no_less_deep(other: Any) -> None:
 
 
 def test_many_at_once_are_as_deep_as_each_alone() -> None:
-    from addon.blender.physics.overlaps import depths
+    from addon.blender.physics.bodies.penetration import depths
 
     at, there = placed_at_random(20), np.tile(np.eye(4), (20, 1, 1))
     together = depths(CUBE, LOG, at, there)
@@ -126,7 +126,7 @@ def test_many_at_once_are_as_deep_as_each_alone() -> None:
 
 
 def test_a_kind_of_size_one_that_is_scaled_is_as_deep() -> None:
-    from addon.blender.physics.overlaps import depths
+    from addon.blender.physics.bodies.penetration import depths
 
     plank, unit = solid("BOX", 0.5, 2, 0.2), solid("BOX", 1, 1, 1)
     at, there = placed_at_random(20), np.tile(np.eye(4), (20, 1, 1))

@@ -38,7 +38,7 @@ def shown(rig: Any, frame: int) -> np.ndarray:
 def note() -> str:
     import bpy
 
-    from addon.blender.physics import progress
+    from addon.blender.physics.simulation import cached_frames as progress
 
     return progress.note(bpy.context.scene)
 
@@ -194,7 +194,7 @@ def test_what_only_looks_different_keeps_the_run(blank: Any) -> None:
 
 
 def test_a_recording_leaves_no_frames_behind_that_could_be_taken_for_the_scenes(blank: Any) -> None:
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
 
     blank.scene.render.fps = 24  # recorded in steps of its own
     rig = put(CRAWLER, adapt_scene=False)
@@ -211,7 +211,7 @@ def test_from_keys_to_servos_to_limp_and_baked(blank: Any, bodies: bool) -> None
     """It stands on keys, walks on servos, and falls: each from its frame on, from where it was, and baked the same."""
     import bpy
 
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
 
     rig = put(CRAWLER)
     for frame, drive in ((1, "KEYS"), (15, "SERVO"), (30, "LIMP")):
@@ -242,7 +242,7 @@ def test_from_keys_to_servos_to_limp_and_baked(blank: Any, bodies: bool) -> None
 def test_an_undo_takes_back_what_was_said_of_its_frame(blank: Any, sample_models: Path) -> None:
     import bpy
 
-    from addon.blender.physics import progress
+    from addon.blender.physics.simulation import cached_frames as progress
 
     bpy.ops.import_scene.mechanism(filepath=str(sample_models / "desk_lamp" / "desk_lamp.skel"))
     rig = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")

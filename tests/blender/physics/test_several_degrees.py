@@ -84,7 +84,7 @@ def test_what_physics_will_not_do_is_reported(blank: Any) -> None:
 
 def test_reports_speak_of_where_an_assembled_joint_begins(blank: Any) -> None:
     """A joint that its loops moved away from where the file has it: stops count from there."""
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     dofs = rotations(X, Y, Z)
     dofs[0].lower = -0.5

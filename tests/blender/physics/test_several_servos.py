@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from addon.blender.animation.keys import LINEAR, key_servos
-from addon.blender.physics.coordinates import closed_form
+from addon.blender.physics.actuators.dof_coordinates import closed_form
 from addon.core.kinematics import joint_coordinates, joint_motion
 from addon.core.model import DOF_SIZE, Array, Dof, Mechanism
 from addon.core.transforms import inverse, rotation_matrix, rotation_vector
@@ -143,7 +143,7 @@ def test_a_servo_holds_up_to_its_limit_and_no_further(blank: Any, name: str, num
 def given_way(scene: Any, number: int, start: Sequence[float], pose: Sequence[float], share: float) -> Array:
     """By how much the turns about X, Y and Z give way that were at ``start`` when the run began, went to ``pose`` and
     are loaded there, in one coordinate alone, with a share of its servo's limit. The others have no limit."""
-    from addon.blender.physics import handlers
+    from addon.blender.physics.simulation import frame_handlers as handlers
 
     dofs, limit, there = kinds()["euler xyz"], 5.0, np.array(pose)
     directions = rotation_matrix(X * there[0]), rotation_matrix(X * there[0]) @ rotation_matrix(Y * there[1])

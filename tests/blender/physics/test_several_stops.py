@@ -165,7 +165,7 @@ def test_the_empties_are_where_they_were_afterwards(blank: Any) -> None:
 @pytest.mark.parametrize("keyed", [False, True], ids=["posed", "keyed to move"])
 def test_a_universal_joint_that_begins_turned_keeps_its_right_angle(blank: Any, keyed: bool) -> None:
     """Its second axis is where the first turn has brought it, however the run is begun."""
-    from addon.blender.physics import handlers
+    from addon.blender.physics.simulation import frame_handlers as handlers
 
     mechanism = hung(rotations(Z, X), (2, 3, -9))
     rig = put(mechanism, physics=True)

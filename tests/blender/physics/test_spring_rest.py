@@ -88,7 +88,7 @@ def test_a_balls_damper_brakes_although_its_weight_pulls(blank: Any) -> None:
 
 
 def test_clearing_takes_what_pushes_away(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
     from tests.blender.physics.test_clear import differences, everything
 
     dofs = [*slides(X, Y)]

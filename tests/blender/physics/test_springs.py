@@ -210,7 +210,7 @@ def test_a_lone_hinge_comes_to_the_rest_of_its_spring(blank: Any, start: float) 
 
 
 def test_clearing_takes_what_pushes_springs_away(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
     from tests.blender.physics.test_clear import differences, everything
 
     (dof,) = dofs = slides(Y)

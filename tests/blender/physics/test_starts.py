@@ -46,7 +46,7 @@ def test_space_at_the_first_frame_is_a_run_like_any(blank: Any, tmp_path: Path, 
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "run.blend"))
         bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "run.blend"))
     else:
-        from addon.blender.physics import handlers
+        from addon.blender.physics.simulation import frame_handlers as handlers
 
         handlers.forget()
         bpy.context.view_layer.update()
@@ -127,7 +127,7 @@ def test_softness_reaches_the_joints_at_once(blank: Any) -> None:
 
 def test_a_mass_typed_into_blenders_panel_is_kept(blank: Any) -> None:
     from addon.blender.extract import extract
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put(ARM)
     arm = objects_of(rig, "BODY")["2"]
@@ -207,7 +207,7 @@ def test_a_file_saved_in_the_middle_of_a_run_opens_at_its_beginning(blank: Any, 
 def test_a_bone_may_be_renamed(blank: Any) -> None:
     """It then names the joint, and a gait on it is still the gait."""
     from addon.blender.animation.gait import plays_own_gait
-    from addon.blender.channels import servo_names
+    from addon.blender.data.channels import servo_names
     from addon.blender.extract import extract
     from tests.blender.mechanisms import spinner
 
@@ -229,7 +229,7 @@ def standing(*shapes: Any, pose: Any = None) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
     from addon.core.model import Body, Mechanism, World
 
     thing = Body("one", "One", pose=np.eye(4) if pose is None else pose, shapes=list(shapes))

@@ -9,11 +9,11 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.access import record_of, settings
-from addon.blender.model_parts import parts
-from addon.blender.physics import progress
-from addon.blender.physics.bake import record
-from addon.blender.physics.fit import fit_of
+from addon.blender.data.access import record_of, settings
+from addon.blender.data.queries import parts
+from addon.blender.physics.recording.bake import record
+from addon.blender.physics.simulation import cached_frames as progress
+from addon.blender.physics.world.solver_settings import fit_of
 from tests.blender.mechanisms import XmlModel, body, coordinate, joint, key, model, objects_of, play, put, world_of
 from tests.blender.swings import chain, put_world
 
@@ -241,7 +241,7 @@ def stands(rig: Any) -> bool:
 def test_the_ground_goes_to_a_model_that_stands_on_it(blank: Any) -> None:
     """Of three, the first owns it and the second has none."""
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     first = put(BOX, "a.jm")
     between = rig_in(build(chain(links=1), bpy.context, BuildOptions(gait=False)))

@@ -44,8 +44,8 @@ def baked(rig: Any, last: int) -> Any:
     """Bake a run and return what is kept of it."""
     import bpy
 
-    from addon.blender.physics.bake import bake
-    from addon.blender.physics.truth import kept_truth
+    from addon.blender.physics.recording.accuracy import kept_truth
+    from addon.blender.physics.recording.bake import bake
 
     bake(bpy.context.scene, rig, last)
     return kept_truth(rig)
@@ -84,8 +84,8 @@ def test_figures_of_a_soft_model_are_those_that_bodies_show(blank: Any) -> None:
 
 
 def test_stops_that_physics_does_not_know_of_are_run_over(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from addon.blender.listeners import quiet
-    from addon.blender.physics import starting
+    from addon.blender.events.signals import quiet
+    from addon.blender.physics.simulation import initial_state as starting
 
     rig, document = put(SOFT), XmlModel(SOFT)
     rig.data.knuckle.drive = "LIMP"
@@ -147,7 +147,7 @@ def test_a_limp_pendulum_gains_no_energy_and_a_pushed_one_does(blank: Any) -> No
 def test_what_is_known_of_a_run_stays_with_the_model(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.physics.truth import truth_lines, worst_joints
+    from addon.blender.physics.recording.accuracy import truth_lines, worst_joints
 
     rig = put(SOFT)
     assert (truth_lines(rig), worst_joints(rig)) == ([], [])

@@ -77,8 +77,8 @@ def run(case: Case) -> Run:
     """Import, drive and record a model with nothing but the defaults."""
     import bpy
 
-    from addon.blender.physics.bake import record
-    from addon.blender.properties import control_property
+    from addon.blender.data.properties.model import control_property
+    from addon.blender.physics.recording.bake import record
 
     path = JUICE / "models" / f"{case.model}.jm"
     rig = put(path)

@@ -71,7 +71,7 @@ def test_a_loop_follows_its_crank_that_another_object_drives(blank: Any) -> None
 def test_a_scene_knows_its_models_however_they_are_hidden(blank: Any, hidden: str) -> None:
     import bpy
 
-    from addon.blender.model_parts import is_in
+    from addon.blender.data.queries import is_in
 
     rig = put(DUO)
     scene, other = bpy.context.scene, bpy.data.scenes.new("other")
@@ -87,7 +87,7 @@ def test_models_in_a_world_are_told_from_those_that_are_not(blank: Any, monkeypa
     """By one body each, although a model's joints come before its bodies."""
     import bpy
 
-    from addon.blender.physics import homes
+    from addon.blender.physics.world import membership as homes
 
     inside, outside = put(DUO), put(DUO, physics=False)
     asked = Counted(homes.is_part)
@@ -103,7 +103,7 @@ def test_models_in_a_world_are_told_from_those_that_are_not(blank: Any, monkeypa
 def test_twins_are_made_with_a_few_looks_at_all_bones(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpy
 
-    from addon.blender import model_parts
+    from addon.blender.data import queries as model_parts
     from tests.bench.mechanisms import star
 
     looks = {}

@@ -280,7 +280,7 @@ def test_a_run_from_a_saved_file_is_the_same(blank: Any, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("drive", ["LIMP", "SERVO"])
 def test_on_keys_it_does_what_it_did(blank: Any, drive: str) -> None:
-    from addon.blender.physics.bake import bake
+    from addon.blender.physics.recording.bake import bake
 
     mechanism = skel()
     rig = put(mechanism, physics=True)
@@ -297,7 +297,7 @@ def test_on_keys_it_does_what_it_did(blank: Any, drive: str) -> None:
 
 
 def test_a_slow_scene_bakes_in_small_steps_though_another_model_is_anchored(blank: Any) -> None:
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
 
     mechanism = skel()
     other, rig = put(skel(), physics=True), put(mechanism, physics=True)
@@ -311,7 +311,7 @@ def test_a_slow_scene_bakes_in_small_steps_though_another_model_is_anchored(blan
 
 
 def test_clearing_takes_the_anchor_away(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put(skel(), physics=False)
     before = everything(blank.scene)
@@ -347,7 +347,7 @@ def test_a_deleted_model_leaves_no_anchor(blank: Any) -> None:
 def test_an_anchor_that_was_deleted_is_put_back(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     mechanism = skel()
     rig = put(mechanism, physics=True)
@@ -362,7 +362,7 @@ def test_an_anchor_that_was_deleted_is_put_back(blank: Any) -> None:
 def test_who_lost_its_body_does_not_hang_on_the_world(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     rig = put(skel(), physics=True)
     upper, lower = links(rig)
@@ -402,7 +402,7 @@ def test_masses_that_do_not_hold_together_are_told(blank: Any) -> None:
 
 
 def test_a_joint_that_was_given_a_body_in_the_worlds_place_holds_to_it(blank: Any) -> None:
-    from addon.blender.physics.simulation import build_physics
+    from addon.blender.physics.simulation.setup import build_physics
 
     mechanism = skel()
     mechanism.bodies.append(Body("base", "base", mass=1.0, immobile=True))
@@ -431,8 +431,8 @@ def test_what_floats_needs_no_anchor(blank: Any) -> None:
 
 @pytest.mark.parametrize("hung", [False, True], ids=["alone", "beside what hangs on the world"])
 def test_what_floats_is_baked_where_it_went(blank: Any, hung: bool) -> None:
-    from addon.blender.physics.bake import bake
-    from addon.blender.physics.simulation import clear_physics
+    from addon.blender.physics.recording.bake import bake
+    from addon.blender.physics.simulation.setup import clear_physics
 
     mechanism = skel()
     mechanism.joints[0].dofs[0].kind = mechanism.joints[0].type = "free"
@@ -458,8 +458,8 @@ def test_what_floats_is_baked_where_it_went(blank: Any, hung: bool) -> None:
 @pytest.mark.parametrize("hung", [False, True], ids=["alone", "beside what hangs on the world"])
 def test_what_floats_and_was_raised_to_the_ground_is_baked_on_it(blank: Any, hung: bool) -> None:
     """A box that begins with its middle at the ground rests half its length above it."""
-    from addon.blender.physics.bake import bake
-    from addon.blender.physics.simulation import build_physics, clear_physics
+    from addon.blender.physics.recording.bake import bake
+    from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     mechanism = skel()
     mechanism.bodies, mechanism.joints = mechanism.bodies[:1], mechanism.joints[:1]

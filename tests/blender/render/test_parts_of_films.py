@@ -32,7 +32,7 @@ def pendulum() -> Any:
     import addon
     from addon import formats
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     empty_file()
     if not addon.is_registered():
@@ -169,7 +169,7 @@ def prepared(context: Any, blend: Path) -> Any:
 
 
 def test_preparing_leaves_the_file_as_it_was(pendulum: Any, tmp_path: Path) -> None:
-    from addon.blender.access import settings
+    from addon.blender.data.access import settings
     from addon.blender.render import FilmOptions, open_stage, prepare
     from addon.blender.render.reel import readings_of, stages_of
 
@@ -189,7 +189,7 @@ def test_preparing_leaves_the_file_as_it_was(pendulum: Any, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("drive", ["KEYS", "SERVO"])
 def test_side_by_side_leaves_the_scene_and_its_drive_as_they_were(pendulum: Any, tmp_path: Path, drive: str) -> None:
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
     from addon.blender.render import FilmOptions, film
 
     pendulum.data.knuckle.drive = drive
@@ -205,7 +205,7 @@ def test_side_by_side_leaves_the_scene_and_its_drive_as_they_were(pendulum: Any,
 
 
 def test_words_and_marks_are_where_they_belong(pendulum: Any, tmp_path: Path) -> None:
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
     from addon.blender.render import FilmOptions, film
 
     def frame(*burn: Any, **more: Any) -> np.ndarray:
@@ -232,7 +232,7 @@ def test_stops_are_drawn_where_the_joint_is_seen(
     from bpy_extras.object_utils import world_to_camera_view
     from mathutils import Vector
 
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
     from addon.blender.render import FilmOptions, burning, film
 
     kept: list[tuple[Any, Any]] = []
@@ -393,8 +393,8 @@ def textured(model: list[Any], path: Path, colour: tuple[float, float, float]) -
 
 
 def test_a_prepared_stage_has_its_textures_in_it(pendulum: Any, tmp_path: Path) -> None:
-    from addon.blender.access import settings
-    from addon.blender.model_parts import parts
+    from addon.blender.data.access import settings
+    from addon.blender.data.queries import parts
     from addon.blender.render import FilmOptions, open_stage, prepare
 
     body = next(obj for obj in parts(pendulum, "BODY") if obj.data is not None and len(obj.data.vertices))

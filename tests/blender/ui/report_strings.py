@@ -15,7 +15,7 @@ from tests.blender.ui.ui_strings import ADDON, texts
 #: ``cli``, ``animate``, ``plot``, ``jobs`` and ``render`` speak on the command line, which is English;
 #: ``surfaces`` is asked for what it knows by those who look first;
 #: ``gait`` and ``joint_types`` are asked for names by the command line and by scripts.
-ROOMS = ("about", "model", "blender")
+ROOMS = ("about", "core", "blender")
 STAY_ENGLISH = ("blender/jobs", "blender/render", "model/gait.py", "model/gait_motion.py", "model/joint_types.py",
                 "model/motion_fit.py", "model/records.py", "model/surfaces.py", "model/thinning.py",
                 "blender/translations")  # fmt: skip

@@ -34,8 +34,8 @@ def test_a_mechanism_to_begin_with_poses_simulates_and_goes_out(
     import bpy
 
     from addon import formats
-    from addon.blender.model_parts import parts
-    from addon.blender.physics.homes import is_simulated
+    from addon.blender.data.queries import parts
+    from addon.blender.physics.world.membership import is_simulated
 
     bpy.context.scene.cursor.location = (1.0, 2.0, 0.0)
     bpy.ops.ed.undo_push(message="before")
@@ -96,7 +96,7 @@ def test_the_add_menu_offers_all_kinds_and_the_samples(blank: Any) -> None:
 def test_context_menus_offer_what_applies(rig: Any) -> None:
     import bpy
 
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
     from addon.blender.ui.context_menus import KNUCKLE_MT_context
 
     def select(*objects: Any) -> None:

@@ -91,7 +91,7 @@ def loop(_folder: Path) -> None:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import parts, rig_in
+    from addon.blender.data.queries import parts, rig_in
 
     made = rig_in(build(crank_rocker(), options=BuildOptions(gait=False, physics=False)))
     follower = next(empty for empty in parts(made, "JOINT") if empty.knuckle.joint.follows)

@@ -141,7 +141,7 @@ def test_bodies_get_their_own_keys_and_lose_them(rig: Any) -> None:
 def test_steps_of_a_bake_that_is_stopped_leave_the_scene_as_it_was(rig: Any) -> None:
     import bpy
 
-    from addon.blender.physics.bake import bake_steps
+    from addon.blender.physics.recording.bake import bake_steps
 
     ops().set_drive(drive="SERVO")
     scene = bpy.context.scene

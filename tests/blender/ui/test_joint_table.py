@@ -19,7 +19,7 @@ def hexapod(blank: Any) -> Any:
 
     from addon import formats
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     model = formats.load(OWN / "hexapod/hexapod.jm")
     made = rig_in(build(model, options=BuildOptions(gait=False, physics=False)))
@@ -29,7 +29,7 @@ def hexapod(blank: Any) -> Any:
 
 
 def joints(rig: Any) -> dict[str, Any]:
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
 
     return {empty.knuckle.source_name: empty for empty in parts(rig, "JOINT")}
 
@@ -58,7 +58,7 @@ def test_a_value_goes_to_all_that_are_ticked(hexapod: Any) -> None:
 def test_each_joint_is_told_of_once(hexapod: Any) -> None:
     import bpy
 
-    from addon.blender import listeners
+    from addon.blender.events import signals as listeners
 
     told: list[str] = []
     listeners.on_joint_change.append(lambda empty: told.append(empty.name))
@@ -101,7 +101,7 @@ def test_twins_get_the_mirror_image(hexapod: Any) -> None:
     import bpy
     import numpy as np
 
-    from addon.blender.access import settings
+    from addon.blender.data.access import settings
     from addon.blender.edit.twins import twin_of
     from addon.blender.extract import extract
     from addon.core.editing.mirroring import mirror_of

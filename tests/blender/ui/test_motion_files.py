@@ -56,8 +56,8 @@ def test_import_where_and_without_extending(rig: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_initial", [True, False])
 def test_servos_without_keys_stand_initially_or_as_they_were(rig: Any, tmp_path: Path, is_initial: bool) -> None:
     """Servos that only the Action before had posed; the motion keys just one servo."""
-    from addon.blender.channels import servo_channels
-    from addon.blender.posing import read_pose, write_pose
+    from addon.blender.data.channels import servo_channels
+    from addon.blender.rig.pose_channels import read_pose, write_pose
 
     every = {joint: own for joint, own in servo_channels(rig).items() if own[0].name != "Left Joint"}
     assert every

@@ -180,7 +180,7 @@ def test_inverse_kinematics_on_a_locked_axis_is_told(blank: Any, tmp_path: Path)
     import bpy
     from mathutils import Euler
 
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     rig = bring(LAMP)
     goal = bpy.data.objects.new("goal", None)
@@ -310,7 +310,7 @@ def test_a_selected_root_has_its_path(blank: Any, tmp_path: Path, servos: str) -
 def test_motion_that_keeps_to_its_joints_is_told_of_nothing(blank: Any, tmp_path: Path, path: Path) -> None:
     """Every coordinate of every sample model keyed, through the pose and key for key."""
     from addon import formats
-    from addon.blender.channels import servo_channels
+    from addon.blender.data.channels import servo_channels
 
     if path.suffix not in {".jm", ".skel", ".json"} or formats.is_motion(path):
         pytest.skip("no model")
@@ -484,7 +484,7 @@ def test_under_physics_the_path_is_where_the_bodies_go(blank: Any, tmp_path: Pat
     assert [name for name in columns if name.startswith("root:")] == ROOT_COLUMNS
     units = {name.rpartition(" ")[2] for name in columns}
     assert units == {"[rad]", "[m]"}
-    from addon.blender.physics.bake import record
+    from addon.blender.physics.recording.bake import record
 
     recording = record(bpy.context.scene, rig, 31)
     (place,) = [k for k, obj in enumerate(recording.plant.bodies) if obj.knuckle.source_name == "Chassis"]
@@ -623,7 +623,7 @@ NO_FILES = [pytest.param(None, marks=pytest.mark.skip(reason="real Juice files a
 def test_real_models_keep_their_roots_path(blank: Any, tmp_path: Path, path: Path) -> None:
     import bpy
 
-    from addon.blender.model_parts import root_bones
+    from addon.blender.data.queries import root_bones
 
     rig = bring(path)
     bones = root_bones(rig)

@@ -55,7 +55,7 @@ def off(scene: Any) -> None:
 def hung() -> list[Any]:
     import bpy
 
-    from addon.blender import listeners
+    from addon.blender.events import signals as listeners
 
     lists = (bpy.app.handlers.depsgraph_update_post, bpy.app.handlers.frame_change_post, listeners.on_value_change)
     return [act for calls in lists for act in calls if act.__module__.endswith("ui.overlay")]

@@ -3,7 +3,7 @@
 import bpy
 import pytest
 
-from addon.blender.access import settings
+from addon.blender.data.access import settings
 from addon.blender.ui import physics_view
 
 

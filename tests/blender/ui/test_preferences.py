@@ -26,7 +26,7 @@ def enabled(blank: Any) -> Iterator[Any]:
 def test_nobody_enabled_us(blank: Any) -> None:
     import bpy
 
-    from addon.blender import preferences
+    from addon.blender.data import preferences
 
     assert NAME not in blank.preferences.addons
     assert preferences.mesh_folders() == ()
@@ -37,7 +37,7 @@ def test_nobody_enabled_us(blank: Any) -> None:
 def test_folders_come_and_go(enabled: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender import preferences
+    from addon.blender.data import preferences
 
     assert preferences.mesh_folders() == ()
     for name in ("one", "two", "one"):
@@ -53,7 +53,7 @@ def test_folders_come_and_go(enabled: Any, tmp_path: Path) -> None:
 def test_only_absolute_folders_count(enabled: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender import preferences
+    from addon.blender.data import preferences
 
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"), check_existing=False)
     row = enabled.mesh_folders.add()
@@ -69,7 +69,7 @@ def test_the_folder_of_a_strangers_blend_is_not_allowed(enabled: Any, tmp_path: 
     """A row kept from when there was no .blend that it could be relative to."""
     import bpy
 
-    from addon.blender import preferences
+    from addon.blender.data import preferences
 
     bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)
     for path in ("//", "//meshes"):

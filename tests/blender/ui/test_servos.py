@@ -19,7 +19,7 @@ def made(mechanism: Any) -> Any:
     import bpy
 
     from addon.blender.build import BuildOptions, build
-    from addon.blender.model_parts import rig_in
+    from addon.blender.data.queries import rig_in
 
     rig = rig_in(build(mechanism, options=BuildOptions(gait=False, physics=False)))
     bpy.context.view_layer.objects.active = rig
@@ -49,7 +49,7 @@ def ends(bone: Any, row: Any) -> tuple[float, float]:
 
 
 def test_a_slider_ends_at_the_stops(hexapod: Any) -> None:
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
 
     empty = next(e for e in parts(hexapod, "JOINT") if e.knuckle.source_name == "Left Front Knee")
     dof = empty.knuckle.joint.dofs[0]
@@ -79,8 +79,8 @@ def test_slides_without_stops_are_plain_numbers(rig: Any) -> None:
 
 
 def test_balls_have_a_slider_for_each_number(blank: Any) -> None:
-    from addon.blender.channels import servo_channels
-    from addon.blender.posing import read_pose
+    from addon.blender.data.channels import servo_channels
+    from addon.blender.rig.pose_channels import read_pose
     from addon.core.model import Dof
 
     ball = Dof("ball", parts=[Dof("rotation", axis, lower=-0.5, upper=0.5) for axis in np.eye(3)])
@@ -95,7 +95,7 @@ def test_balls_have_a_slider_for_each_number(blank: Any) -> None:
 def test_followers_are_shown_and_not_moved(blank: Any) -> None:
     import bpy
 
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
     from addon.blender.ui.joint_list import KNUCKLE_UL_joints
     from addon.blender.ui.sliders import sliders_of
 
@@ -133,7 +133,7 @@ def test_zero_and_start(hexapod: Any) -> None:
     import bpy
 
     from addon.blender.compat import select_bone
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
 
     first, second = (hexapod.pose.bones[f"{side} Front Knee"] for side in ("Left", "Right"))
     first.rotation_euler.z = second.rotation_euler.z = 0.2
@@ -247,7 +247,7 @@ def test_each_is_one_step_of_undo(hexapod: Any) -> None:
 
 
 def dofs(rig: Any) -> list[tuple[str, Any]]:
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
 
     return [(e.knuckle.source_name, dof) for e in parts(rig, "JOINT") for dof in e.knuckle.joint.dofs]
 
@@ -281,8 +281,8 @@ def posed(rig: Any, seed: int = 1) -> np.ndarray:
 
 
 def values(rig: Any) -> np.ndarray:
-    from addon.blender.channels import servo_channels
-    from addon.blender.posing import read_pose
+    from addon.blender.data.channels import servo_channels
+    from addon.blender.rig.pose_channels import read_pose
 
     return np.concatenate([read_pose(rig, own) for own in servo_channels(rig).values()])
 
@@ -330,10 +330,10 @@ def test_blender_applies_it_too(hexapod: Any) -> None:
 def test_mirrored_it_is_the_mirror_image(hexapod: Any) -> None:
     import bpy
 
-    from addon.blender.access import record_of, settings
+    from addon.blender.data.access import record_of, settings
+    from addon.blender.data.queries import parts
     from addon.blender.edit.twins import twin_of
     from addon.blender.extract import extract
-    from addon.blender.model_parts import parts
     from addon.core.editing.sides import sides_of
 
     posed(hexapod)

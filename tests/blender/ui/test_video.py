@@ -124,7 +124,7 @@ def test_a_mechanism_that_does_not_move_is_pointed_out(rig: Any) -> None:
 def test_a_video_of_nothing_says_so(rig: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.model_parts import parts
+    from addon.blender.data.queries import parts
     from addon.blender.render import FilmOptions, film
 
     bpy.context.scene.frame_end = 4

@@ -1,0 +1,1 @@
+"""The records of mechanisms on Blender's data: read, written, queried, counted."""

@@ -1,0 +1,164 @@
+"""Which channel of which bone is which coordinate of which joint, and what motions call it.
+
+This is the one place that knows: bones are built with it, limited, keyed, read and driven by it. Where each degree of
+freedom went is kept in its record when the rig is built (``build.degrees`` decides).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import bpy
+import numpy as np
+
+from ...core.model import DOF_SIZE, Array, DofKind
+from ...core.motion.root_motion import root_names
+from ...core.naming import servo_names as names_of
+from .access import armature_of, bone_record, record_of
+from .conversion import start_of
+from .queries import RigParts, file_name, parts
+
+#: What the keys of roots among channels begin with, before the body's id: no name in a file has such a character.
+ROOT = "\x1froot:"
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A coordinate of a joint and the channel that poses it.
+
+    One-number kinds are number ``index`` of ``prop`` (``location`` or ``rotation_euler``), value for value. The
+    numbers of a ball are number ``index`` (0 to 2) of a rotation vector that is posed by the bone's whole
+    ``rotation_quaternion``; of a free block those and, 3 to 5, of a translation."""
+
+    joint: str
+    number: int  # among the joint's coordinates
+    name: str  # of the servo
+    kind: DofKind
+    bone: str
+    prop: str
+    index: int
+    against: bool  # the joint points against the tree: its bones carry the inverse of its motion
+    start: float  # where the file has it
+
+    @property
+    def is_root(self) -> bool:
+        """Return whether it is a coordinate of a root's path, and no servo's."""
+        return self.joint.startswith(ROOT)
+
+    @property
+    def is_single(self) -> bool:
+        """Return whether the channel's value is the coordinate itself."""
+        return DOF_SIZE[self.kind] == 1
+
+    @property
+    def is_angle(self) -> bool:
+        """Return whether the coordinate is in radians, not in length units."""
+        if self.is_single:
+            return self.prop == "rotation_euler"
+        return self.index < 3
+
+    @property
+    def path(self) -> str:
+        """The data path of the property, from the armature object."""
+        return bone_path(self.bone, self.prop)
+
+    def numbers(self) -> list[tuple[str, int]]:
+        """The (property, index) of all of its bone that poses it."""
+        if self.is_single:
+            return [(self.prop, self.index)]
+        turns = [("rotation_quaternion", index) for index in range(4)]
+        return turns + [("location", index) for index in range(3 if self.kind == "free" else 0)]
+
+    def curves(self) -> list[tuple[str, int]]:
+        """The (data path, index) of all that poses it."""
+        return [(bone_path(self.bone, prop), index) for prop, index in self.numbers()]
+
+
+def bone_path(bone: str, prop: str) -> str:
+    """The data path of a bone's property, from the armature object."""
+    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}'
+
+
+def servo_names(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, tuple[str, ...]]:
+    """The names of the servos of every joint's coordinates, in their order, by joint id: as motions use them.
+    ``found``: the rig's parts, where they were looked up."""
+    found = found or RigParts(rig)
+    records = ((empty, record_of(empty)) for empty in found.joints)
+    return names_of(
+        (record.source_id, file_name(empty, found.renamed_bones), record.joint.dofs) for empty, record in records
+    )
+
+
+def names_as_built(found: RigParts) -> dict[str, tuple[str, ...]]:
+    """The names that they had in the model's file."""
+    records = [record_of(empty) for empty in found.joints]
+    return names_of((record.source_id, record.source_name, record.joint.dofs) for record in records)
+
+
+def servo_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, list[Channel]]:
+    """The channels of every joint that moves and has bones, one per coordinate in their order, by joint id. ``found``:
+    the rig's parts, where they were looked up."""
+    found = found or RigParts(rig)
+    chains, names = found.chains, servo_names(rig, found)
+    out: dict[str, list[Channel]] = {}
+    for empty in found.joints:
+        record = record_of(empty)
+        key, chain = record.source_id, chains.get(record.source_id, [])
+        if key in out or not record.joint.dofs or any(not 0 <= dof.step < len(chain) for dof in record.joint.dofs):
+            continue
+        made: list[Channel] = []
+        for dof in record.joint.dofs:
+            kind = cast(DofKind, dof.kind)
+            size = DOF_SIZE[kind]
+            for number, start in enumerate(start_of(dof)):
+                at, index = len(made), dof.channel_index if size == 1 else number
+                bone = chain[dof.step]
+                made.append(
+                    Channel(key, at, names[key][at], kind, bone, dof.channel, index, record.joint.against, start)
+                )
+        out[key] = made
+    return out
+
+
+def root_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, list[Channel]]:
+    """Find the channels of the paths of a mechanism's roots: those of free blocks, one list for each root.
+
+    Args:
+        rig: The mechanism's armature.
+        found: Its parts, where they were looked up.
+
+    Returns:
+        Lists of six channels by ``ROOT`` and the body's id. They are no servos: ``servo_channels`` is without them.
+    """
+    bones = (found or RigParts(rig)).roots
+    bodies = {record_of(obj).source_id: obj for obj in reversed(parts(rig, "BODY"))} if bones else {}
+    named = ((body, file_name(bodies[body]) if body in bodies else bones[body]) for body in bones)
+    return {
+        ROOT + body: [
+            Channel(ROOT + body, number, name, "free", bones[body], "rotation_quaternion", number, False, 0.0)
+            for number, name in enumerate(names)
+        ]
+        for body, names in root_names(named).items()
+    }
+
+
+def motion_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
+    """All that motion files may hold: the channels of servos, and those of the roots' paths behind them."""
+    found = RigParts(rig)
+    return servo_channels(rig, found) | root_channels(rig, found)
+
+
+def is_of_screw(curve: bpy.types.FCurve) -> bool:
+    """Return whether a driver is one that has a screw's bone slide as another turns."""
+    names = [variable.name for variable in curve.driver.variables]
+    return names == ["angle"] and curve.driver.expression.startswith("angle * ")
+
+
+def block_turn(rig: bpy.types.Object, bone: str) -> Array:
+    """The turn (3, 3) from the axes of a ball's or free block's bone to those that its coordinates count in: of a root
+    those of the armature."""
+    data = armature_of(rig).bones[bone]
+    if bone_record(data).root:
+        return np.array(data.matrix_local.to_3x3(), dtype=np.float64)
+    return np.array(bone_record(data).turn, dtype=np.float64).reshape(3, 3)

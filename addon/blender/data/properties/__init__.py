@@ -1,0 +1,1 @@
+"""Property groups on Blender's objects, armatures and Actions."""

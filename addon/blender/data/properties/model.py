@@ -1,0 +1,398 @@
+"""What Knuckle keeps on Blender's data: which object is what, the record of every joint, the model's settings.
+
+``Object.knuckle`` says what an object is (``role``) and where it came from; a joint's record lives on its
+empty, and everything that shows or enforces it is derived from it. The model's own settings live on the
+armature *data*, so that keys on its controls and its drive stay apart from the Action that poses the bones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    IntVectorProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from ...events.signals import body_changed, drive_changed, ground_changed, symmetry_changed, twin_changed, world_changed
+from ...translations import CONTEXT
+from .accuracy import CLASSES as TRUTH_CLASSES
+from .accuracy import KnuckleTruth
+from .action import CLASSES as MOTION_CLASSES
+from .action import KnuckleAction, KnuckleServoName
+from .finding import CLASSES as FINDING_CLASSES
+from .finding import KnuckleFinding, KnuckleReportLine, KnuckleTwinPair
+from .joint import CLASSES as JOINT_CLASSES
+from .joint import FOLLOWS_OVERRIDES, KnuckleJoint, KnuckleMotor, KnuckleShape
+from .mirror import KnuckleMirrorPlane
+from .restraint import CLASSES as RESTRAINT_CLASSES
+from .restraint import KnuckleRestraint
+
+#: The positions of the drive switch, in the order of their numbers in curves.
+DRIVES = ("KEYS", "SERVO", "LIMP")
+#: The same as choices.
+DRIVE_ITEMS = [
+    ("KEYS", "Keyframes", "Bodies follow the bones exactly"),
+    ("SERVO", "Servos", "Physics moves the bodies; each servo tracks its target within its force"),
+    ("LIMP", "Ragdoll", "Physics moves the bodies, with the servos off"),
+]
+
+ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
+
+#: How a model is kept in a .blend, written when it is built; ``edit.migration`` brings older ones up to date. Since 2,
+#: frames, lights and collision shapes are objects. Since 3, materials know the colour that they were made with. Since
+#: 4, joints know the channels of their bones and where these were made, and bones how they were named. Since 5, limits
+#: of bones clamp angles plainly, models know their mirror plane, bodies their flags and shapes the balls that they are
+#: of.
+VERSION = 5
+
+
+class KnuckleObject(bpy.types.PropertyGroup):
+    """What an object is to its model."""
+
+    role: EnumProperty(
+        name="Role",
+        description="What the object is to its mechanism",
+        items=[(role, role.title(), "") for role in ROLES],
+    )
+    source_name: StringProperty(name="Name", description="The name that files and motions use")
+    source_id: StringProperty(name="Id", description="The id in the file")
+    copy_of: StringProperty(description="Of a copy that has an id of its own by now: the id of its original")
+    without_children: BoolProperty(description="A copy without its original's collision children: none was deleted")
+    settled: StringProperty(description="Which armature this was when its model was last seen to as one that came")
+    twin: StringProperty(name="Twin", description="Id of the part that mirrors this one", update=twin_changed)
+    seen: FloatVectorProperty(
+        size=(4, 4), subtype="MATRIX", description="The local matrix that its twin was last made alike to"
+    )
+    seen_name: StringProperty(description="The name that went with it")
+    seen_twin: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="The local matrix of the twin then")
+    seen_twin_name: StringProperty(description="The twin's name then")
+    seen_count: IntProperty(description="How often the two were made alike")
+    model: PointerProperty(type=bpy.types.Object, override=FOLLOWS_OVERRIDES)
+    built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
+    built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
+    fitted: FloatVectorProperty(
+        size=16, description="The local matrix of a joint that its bone was made for; all zero: that as built"
+    )
+    shapes: CollectionProperty(type=KnuckleShape)
+    joint: PointerProperty(type=KnuckleJoint, override=FOLLOWS_OVERRIDES)
+    corners: FloatVectorProperty(size=16, description="Numbers and places of four points of that mesh")
+    surface: FloatVectorProperty(size=4, description="What the mesh of a file was when it was read")
+    com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
+    gravity: BoolProperty(description="Gravity pulls on the body", default=True)
+    collidable: BoolProperty(description="The body collides with others", default=True)
+    immobile: BoolProperty(name="Immobile", description="The body never moves", update=body_changed)
+    active: BoolProperty(description="False: switched off in its file, itself or with its assembly", default=True)
+    scenery: BoolProperty(description="A floor or a wall: large and fixed. It is filmed, and the camera ignores it")
+    shape: IntProperty(description="Which of its body's shapes a collision shape is", default=-1)
+    mass: FloatProperty(name="Mass", description="Mass of the body (kg)", min=0.0, precision=4, update=body_changed)
+    has_tensor: BoolProperty(description="The file has moments of inertia for the body, which a solid can have")
+    tensor: FloatVectorProperty(description="Those about the centre of mass, in the body's axes, of mass 1", size=9)
+    moment_of: StringProperty(description="The id of the document's body whose moments, mirrored, those are")
+    flywheel: PointerProperty(description="What turns with the body to give it those", type=bpy.types.Object)
+    weld: PointerProperty(description="What holds the flywheel to the body", type=bpy.types.Object)
+    is_flywheel: BoolProperty(description="It is one itself, of the body 'flywheel_of'")
+    flywheel_of: PointerProperty(type=bpy.types.Object)
+    flywheel_share: FloatProperty(description="Which share of the body's mass is in its flywheel")
+    keeps_source: BoolProperty(description="It had modifiers when physics was built, and people choose its source")
+    is_ground: BoolProperty(description="The ground that the scene's models stand on")
+    is_apart: BoolProperty(description="Its constraint holds nothing, but keeps two bodies from colliding")
+
+
+class KnuckleMaterial(bpy.types.PropertyGroup):
+    """The colour that a material of ours was made with: what tells that it was painted over."""
+
+    is_built: BoolProperty()
+    built: FloatVectorProperty(size=4)
+
+
+class KnuckleBone(bpy.types.PropertyGroup):
+    """Which joint a bone turns, or which root body it carries."""
+
+    joint: StringProperty(name="Joint Id", description="The id of the joint that the bone moves")
+    step: IntProperty(description="Which bone of the joint's chain it is, 0 hangs on the carrier")
+    turn: FloatVectorProperty(
+        description="From the bone's axes to the joint's, by rows: what a ball's coordinates count in", size=9
+    )
+    built_name: StringProperty(description="The bone's name as built: what tells that it was renamed")
+    known_name: StringProperty(
+        description="The bone's name that motions, poses and drivers were last made to follow; none: that as built"
+    )
+    root: StringProperty(name="Root Body Id", description="The id of the root body that the bone carries")
+    rest: FloatVectorProperty(
+        description="The rotation of the bone's rest as made, by rows: what tells that the armature's was applied",
+        size=9,
+    )
+
+
+def _control(name: str, description: str) -> FloatProperty:
+    return FloatProperty(name=name, description=description, soft_min=-1.0, soft_max=1.0, step=10, precision=3)
+
+
+class KnuckleControls(bpy.types.PropertyGroup):
+    """The inputs that a model listens to. Set or key them like any property."""
+
+    joystick_1_x: _control("Joystick 1 X", "Left and right")
+    joystick_1_y: _control("Joystick 1 Y", "-1 is forward")
+    joystick_1_z: _control("Joystick 1 Z", "Throttle")
+    joystick_1_r: _control("Joystick 1 R", "Twist")
+    joystick_2_x: _control("Joystick 2 X", "Left and right")
+    joystick_2_y: _control("Joystick 2 Y", "-1 is forward")
+    joystick_2_z: _control("Joystick 2 Z", "Throttle")
+    joystick_2_r: _control("Joystick 2 R", "Twist")
+    key_up_down: _control("Keys Up and Down", "-1 is the up key, 1 the down key")
+    key_left_right: _control("Keys Left and Right", "-1 is the left key, 1 the right key")
+
+
+def control_property(control: str) -> str:
+    """The property of ``KnuckleControls`` that holds a control: ``joystick 1 y`` -> ``joystick_1_y``."""
+    return control.replace(" ", "_").replace("/", "_")
+
+
+class KnuckleAssembly(bpy.types.PropertyGroup):
+    """A group of parts that is on or off as a whole."""
+
+    path: StringProperty(description="What names it from the top")
+    active: BoolProperty(name="On", description="The assembly's parts pose and simulate", default=True)
+
+
+class KnuckleServoState(bpy.types.PropertyGroup):
+    """Scene settings that building physics changed, so that clearing it can put them back."""
+
+    world: StringProperty(description="Which scene's world it was: the scene has the same mark, another file's has not")
+    made_world: BoolProperty()
+    joined_world: BoolProperty(description="The world was the user's; its range and collections were changed")
+    made_collection: BoolProperty()
+    made_constraints: BoolProperty()
+    span: IntVectorProperty(size=2)
+    gravity: FloatVectorProperty(size=3)
+    use_gravity: BoolProperty()
+    fitted_substeps: IntProperty(description="What Fit to Model set last")
+    fitted_iterations: IntProperty()
+    fitted_rate: FloatProperty(description="The frames per second that it was fitted for")
+    substeps: IntProperty(description="What the user's own world had before it was fitted; 0 where it was not")
+    iterations: IntProperty()
+    why: StringProperty(description="What this model wants of the world, and why")
+
+
+def _show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    model: Any = self
+    for obj in model.collection.all_objects if model.collection is not None else ():
+        if obj.knuckle.shape >= 0 and obj.knuckle.model == model.rig:
+            obj.hide_viewport = not model.show_collision
+
+
+class KnuckleModel(bpy.types.PropertyGroup):
+    """A model's settings. Lives on the armature's data."""
+
+    version: IntProperty(description="How the model is kept; see VERSION", default=1)
+    uid: StringProperty(description="What tells the model from others of the same file")
+    format: StringProperty(name="Format", description="The format of the file that the model came from")
+    dialect: StringProperty()
+    path: StringProperty(name="File", description="The file that the model came from", subtype="FILE_PATH")
+    encoding: StringProperty(description="How the file's text was encoded", default="utf-8")
+    fold: StringProperty(description="The character at which overlong lines of the document are folded")
+    document: PointerProperty(name="Document", description="The imported text", type=bpy.types.Text)
+    collection: PointerProperty(type=bpy.types.Collection)
+    rig: PointerProperty(type=bpy.types.Object)
+    controls: PointerProperty(type=KnuckleControls)
+    listens_to: StringProperty(description="The controls that the gait reads, separated by commas")
+    drive: EnumProperty(
+        name="Drive",
+        description="Source of the bodies' motion",
+        items=DRIVE_ITEMS,
+        default="KEYS",
+        translation_context=CONTEXT,
+        update=drive_changed,
+    )
+    target: EnumProperty(
+        name="Target",
+        description="Value that each servo tries to reach",
+        items=[
+            ("AUTO", "Automatic", "The gait while its own Action plays, else the keyframes of the bones"),
+            ("GAIT", "Gait", "The mechanism's gait, live, with its inputs and the feedback of its bodies"),
+            ("KEYS", "Keyframes", "Values of the bones"),
+        ],
+        translation_context=CONTEXT,
+    )
+    law: EnumProperty(
+        name="Control Law",
+        description="Rule from a servo's error to its motor command",
+        items=[
+            ("AUTO", "Automatic", "Juice's law for a gait, Track for keyframes"),
+            ("JUICE", "Juice", "Velocity in proportion to the error times the servo's Gain, as in Juice"),
+            ("TRACK", "Track", "As tight as the solver allows, with the velocity of the keyframes fed forward"),
+            (
+                "PD",
+                "PD",
+                "Torque k (q* - q) + d (dq* - dq); a jump of the keyframes has no velocity",
+            ),
+        ],
+    )
+    speed_factor: FloatProperty(
+        name="Gait Speed", description="Speed of the gait, 1 is the file's standard", default=1.0
+    )
+    standard_speed: FloatProperty(name="Standard Speed", description="Cycles per minute of the engine")
+    pose_delay: FloatProperty(name="Pose Delay", description="Seconds before the engine starts")
+    sine_without_type: BoolProperty(description="Motors whose file states no motion type play a sine", default=True)
+    pose_phase: FloatProperty(name="Pose Phase", description="Engine phase during the delay, in degrees")
+    gravity: FloatVectorProperty(
+        name="Gravity",
+        description="Gravity of the file, written back on export. A simulation uses the scene's gravity",
+        size=3,
+        default=(0.0, 0.0, -9.81),
+        subtype="ACCELERATION",
+        update=world_changed,
+    )
+    upright: FloatVectorProperty(description="The turn (a quaternion) that stood the model upright at import", size=4)
+    friction: FloatProperty(
+        name="Friction",
+        description="Friction of the bodies: Coulomb's coefficient, 0 for the default (Juice: largest contact force)",
+        min=0.0,
+        update=world_changed,
+    )
+    erp: FloatProperty(
+        name="ERP",
+        description="Share of a joint's error that is corrected in each step of the file's program",
+        min=0.0,
+        max=1.0,
+        precision=3,
+        update=world_changed,
+    )
+    cfm: FloatProperty(
+        name="CFM",
+        description="Softness of the joints; 0 is rigid",
+        min=0.0,
+        precision=6,
+        step=0.01,
+        update=world_changed,
+    )
+    time_step: FloatProperty(
+        name="Time Step",
+        description="Time step of the file's own program, which the softness is given for",
+        min=0.0,
+        precision=4,
+        unit="TIME_ABSOLUTE",
+        update=world_changed,
+    )
+    match_inertia: BoolProperty(
+        name="File's Inertia",
+        description="Simulate with the file's moments of inertia, by hidden inertia proxies where needed",
+        default=True,
+    )
+    has_ground: BoolProperty(
+        name="Ground",
+        description="Ground at height 0 in a simulation. The scene has one for all its mechanisms",
+        update=ground_changed,
+    )
+    self_collide: BoolProperty(
+        name="Self-Collision",
+        description="Collision between bodies of one assembly that no joint connects",
+        default=True,
+        update=world_changed,
+    )
+    has_collision: BoolProperty(description="Some bodies have children that they collide with")
+    assemblies: CollectionProperty(type=KnuckleAssembly, description="Which groups of parts are on")
+    findings: CollectionProperty(type=KnuckleFinding, description="What Check Mechanism found")
+    finding_index: IntProperty()
+    checked: BoolProperty(description="Check Mechanism looked since")
+    found_twins: CollectionProperty(type=KnuckleTwinPair, description="Parts that Find Twins found")
+    differences: CollectionProperty(type=KnuckleTwinPair, description="What Check Symmetry found")
+    difference_index: IntProperty()
+    symmetry_checked: BoolProperty(description="Check Symmetry looked since the file was opened")
+    symmetric: BoolProperty(
+        name="Symmetrical Editing",
+        description="What is moved, turned, resized, renamed or set on one half is done to its twin as well",
+        update=symmetry_changed,
+    )
+    mirror: PointerProperty(type=KnuckleMirrorPlane)
+    contact_friction: FloatProperty(description="What physics gave the bodies: another one was typed", default=-1.0)
+    show_collision: BoolProperty(
+        name="Collision Shapes",
+        description="Show, as wires, what bodies collide with where that is not what they look like",
+        update=_show_collision,
+    )
+    report: CollectionProperty(type=KnuckleReportLine)
+    report_index: IntProperty()
+    anchor: PointerProperty(type=bpy.types.Object, description="What joints at the world are held to by physics")
+    let_go: StringProperty(description="The ids of parts of the document that were deleted on purpose, line by line")
+    restraints: CollectionProperty(type=KnuckleRestraint, description="What pulls on the model besides its joints")
+    mirrored_restraints: StringProperty(description="Those that mirroring made or set, by their numbers, as JSON")
+    throws: CollectionProperty(type=KnuckleMotor, description="The motors that give its bodies their first speeds")
+    lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
+    before: PointerProperty(type=KnuckleServoState)
+    key_bodies: BoolProperty(
+        name="Bake All Bodies",
+        description="Write keyframes for every body besides the servos, which then play exactly as simulated",
+    )
+    body_keys: PointerProperty(type=bpy.types.Object, description="The armature with a bone for every body's own keys")
+    truth: PointerProperty(type=KnuckleTruth, description="How well the last run that was baked kept to the model")
+    servo_names: CollectionProperty(
+        name="Servo Names", description="What motions call servos of this model", type=KnuckleServoName
+    )
+    servo_name_index: IntProperty()
+
+
+CLASSES = (
+    *MOTION_CLASSES,
+    *TRUTH_CLASSES,
+    *JOINT_CLASSES,
+    *RESTRAINT_CLASSES,
+    *FINDING_CLASSES,
+    KnuckleMirrorPlane,
+    KnuckleObject,
+    KnuckleMaterial,
+    KnuckleBone,
+    KnuckleControls,
+    KnuckleAssembly,
+    KnuckleServoState,
+    KnuckleModel,
+)
+POINTERS: tuple[tuple[Any, type], ...] = (
+    (bpy.types.Object, KnuckleObject),
+    (bpy.types.Bone, KnuckleBone),
+    (bpy.types.Material, KnuckleMaterial),
+    (bpy.types.Armature, KnuckleModel),
+    (bpy.types.Action, KnuckleAction),
+)
+
+
+def registered() -> bool:
+    """Return whether Blender knows our property groups."""
+    return hasattr(bpy.types.Object, "knuckle")
+
+
+def register() -> None:
+    """Tell Blender of the property groups; does nothing the second time."""
+    if registered():
+        return
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    for owner, group in POINTERS:
+        owner.knuckle = PointerProperty(type=group, override=FOLLOWS_OVERRIDES)
+    bpy.types.Scene.knuckle_world = StringProperty(  # type: ignore[attr-defined]
+        description="What tells the scene's rigid-body world from another file's", options={"HIDDEN"}
+    )
+    bpy.types.Scene.knuckle_idle = BoolProperty(  # type: ignore[attr-defined]
+        description="The rigid-body world is switched off while nothing in it is simulated", options={"HIDDEN"}
+    )
+
+
+def unregister() -> None:
+    """Take them away again; what they hold in a file stays there."""
+    if not registered():
+        return
+    del bpy.types.Scene.knuckle_idle  # type: ignore[attr-defined]
+    del bpy.types.Scene.knuckle_world  # type: ignore[attr-defined]
+    for owner, _cls in POINTERS:
+        del owner.knuckle
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,400 @@
+"""Finding a model and its parts from anything that belongs to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
+
+import bpy
+
+from .access import armature_of, armature_settings, bone_record, record_of, settings
+from .caching import is_glimpsing, know, once
+from .datablocks import NUMBER
+from .properties.model import VERSION
+
+#: What objects of a model's file are.
+_ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
+#: What holds motors and other objects that only the simulation needs.
+HELPERS = "Helpers"
+#: Bytes of the shortest name that Blender may have cut to make room for its number.
+_CUT = 55
+#: Those of which none comes or goes while a model is looked at (``glimpsing``).
+_STEADY = {"BODY", "JOINT"}
+
+
+def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
+    """The armature of the model that an object belongs to, or None."""
+    if obj is None:
+        return None
+    record = record_of(obj)
+    if record.role == "MODEL":
+        return obj
+    return record.model
+
+
+def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The model that the user means: the active object's, a selected one's, or the only one in the scene."""
+    active = getattr(context, "object", None) or context.view_layer.objects.active
+    rig = rig_of(active)
+    if rig is not None or is_orphan_part(active):
+        return rig
+    for obj in getattr(context, "selected_objects", None) or ():
+        rig = rig_of(obj)
+        if rig is not None:
+            return rig
+    rigs = list(rigs_in(context.scene))
+    return rigs[0] if len(rigs) == 1 else None
+
+
+def is_orphan_part(obj: bpy.types.Object | None) -> bool:
+    """Return whether an object is a part of a model that is gone for good: it is no other model that is meant then."""
+    record = record_of(obj) if obj is not None else None
+    return record is not None and record.role in _ROLES and record.model is None and not record.is_ground
+
+
+def rigs_in(scene: bpy.types.Scene, linked: bool = False) -> Iterator[bpy.types.Object]:
+    """The models of a scene that can be worked on: those ``linked`` from other files are theirs, and are left out
+    unless they are asked for. Looks through the armatures, which are few, and not the objects."""
+    left_out = is_newer if linked else is_foreign
+    for armature in bpy.data.armatures:
+        for rig in rigs_of(armature) if linked or armature.library is None else ():
+            if not left_out(rig) and is_in(scene, rig):
+                yield rig
+
+
+def rigs_of(armature: bpy.types.Armature) -> Iterator[bpy.types.Object]:
+    """The mechanism whose bones an armature has, and the library overrides of it: these share the linked armature,
+    which knows the linked mechanism alone."""
+    rig = armature_settings(armature).rig
+    if rig is None or rig.data != armature:
+        return
+    yield rig
+    if armature.library is not None and armature.users > 1:  # 0.12 ms for 1000 objects
+        overrides = [obj for obj in bpy.data.objects if obj.override_library is not None]
+        yield from (obj for obj in overrides if obj.override_library.reference == rig and obj.data == armature)
+
+
+def is_newer(rig: bpy.types.Object) -> bool:
+    """Return whether a newer release of ours keeps the model, in a way that this one does not know."""
+    return isinstance(rig.data, bpy.types.Armature) and settings(rig).version > VERSION
+
+
+def is_foreign(rig: bpy.types.Object) -> bool:
+    """Return whether a model is linked from another file, overridden or not, or a newer release's: nothing of it can be
+    set."""
+    data = rig.data
+    if is_newer(rig):
+        return True
+    if rig.library is not None or rig.override_library is not None or data is None:
+        return data is not None
+    return data.library is not None or data.override_library is not None
+
+
+def why_linked(scene: bpy.types.Scene) -> str:
+    """Return what to do in a scene that nothing can be put into, since it is linked from another file; empty in
+    others."""
+    if scene.library is None:
+        return ""
+    return (
+        f"Scene {scene.name!r} is linked from another file, and nothing can be put into it: go to a scene of this "
+        "file, or make it local (File > External Data, or the Outliner)"
+    )
+
+
+def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
+    """The model whose settings an armature shows without being it: that of which it is a linked copy. None where it
+    is a model of its own, or overrides the one of a library."""
+    if not isinstance(rig.data, bpy.types.Armature):
+        return None
+    owner = armature_settings(rig.data).rig
+    overridden = rig.override_library.reference if rig.override_library is not None else None
+    return owner if owner not in {rig, overridden} else None
+
+
+def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Return whether a scene has a model. This is asked in every frame: what a layer shows, hides or has selected it
+    knows at once. Looking for a name takes the longer the more objects there are, and only where all layers exclude the
+    model are all objects of all scenes looked through."""
+    return (
+        any(_layer_knows(layer, rig) for layer in scene.view_layers)
+        or any(layer.objects.get(rig.name) == rig for layer in scene.view_layers)
+        or scene in rig.users_scene
+    )
+
+
+def _layer_knows(layer: bpy.types.ViewLayer, rig: bpy.types.Object) -> bool:
+    return rig.visible_get(view_layer=layer) or rig.hide_get(view_layer=layer) or rig.select_get(view_layer=layer)
+
+
+def rig_in(collection: bpy.types.Collection | None) -> bpy.types.Object | None:
+    """The armature of the model that a collection holds, also where the user moved it into another."""
+    if collection is None:
+        return None
+    inside = (obj for obj in collection.all_objects if record_of(obj).role == "MODEL")
+    return next(inside, None) or next(_rigs_of(collection), None)
+
+
+def _rigs_of(collection: bpy.types.Collection) -> Iterator[bpy.types.Object]:
+    for armature in bpy.data.armatures:
+        model = armature_settings(armature)
+        if model.collection == collection and model.rig is not None and model.rig.users_scene:
+            yield model.rig
+
+
+def require_rig(model: bpy.types.Collection | bpy.types.Object | None) -> bpy.types.Object:
+    """The armature of a model, which is given by its collection, or by the armature itself where copies of the model
+    may lie in the same collection. ValueError where it has none, or where the model has lost its collection."""
+    if isinstance(model, bpy.types.Object):
+        return model
+    if model is None:
+        raise ValueError("The mechanism has lost its collection: Rebuild Missing Parts makes it anew")
+    rig = rig_in(model)
+    if rig is None:
+        raise ValueError(
+            f"Collection {model.name!r} holds no mechanism: its armature is missing. Rebuild Missing Parts takes "
+            "it back"
+        )
+    return rig
+
+
+def collection_of(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.Collection:
+    """The collection of a model that is given by it or by its armature. ValueError where it has lost it."""
+    if not isinstance(model, bpy.types.Object):
+        return model
+    collection = _collection(model)
+    if collection is None:
+        raise ValueError(f"{model.name!r} has lost its collection: Rebuild Missing Parts makes it anew")
+    return collection
+
+
+def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
+    """The collection with a model's parts. The armature's data, which know it, are of the library where the model is
+    overridden, and so is what they know."""
+    collection: bpy.types.Collection | None = settings(rig).collection
+    if rig.override_library is None or collection is None or collection.override_library is not None:
+        return collection
+    for each in rig.users_collection:
+        if each.override_library is not None and each.override_library.reference == collection:
+            return each
+    return collection
+
+
+def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
+    """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
+    if role in _STEADY and is_glimpsing():
+        return [*once(_steady_parts, rig).get(role, ())]
+    collection = _collection(rig)
+    return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
+
+
+def names_of_all(rig: bpy.types.Object) -> tuple[str, ...]:
+    """Return what everything in the model's collection is called: quickly asked, in every redraw."""
+    collection = _collection(rig)
+    return () if collection is None else tuple(collection.all_objects.keys())
+
+
+def _steady_parts(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
+    """By role, of those roles alone: who made the model just now foresees no others."""
+    return {role: objects for role, objects in parts_by_role(rig).items() if role in _STEADY}
+
+
+def foresee_parts(rig: bpy.types.Object, made: Mapping[str, Collection[bpy.types.Object]]) -> None:
+    """Have ``parts`` know a model's bodies and joints, by their roles, that were made just now: all that it has."""
+    collection = _collection(rig)
+    every = collection.all_objects[:] if collection is not None else ()
+    own = {role: set(objects) for role, objects in made.items()}
+    know({role: [obj for obj in every if obj in mine] for role, mine in own.items()}, _steady_parts, rig)
+
+
+def parts_by_role(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
+    """All of the model's objects by their roles, in one look through its collection."""
+    collection, out = _collection(rig), dict[str, list[bpy.types.Object]]()
+    for obj in collection.all_objects if collection is not None else ():
+        record = record_of(obj)
+        role = record.role
+        if role in _ROLES and record.model == rig:
+            out.setdefault(role, []).append(obj)
+    return out
+
+
+def strays(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The parts that the user moved out of the model's collection, into others of a scene."""
+    collection = _collection(rig)
+    inside = set(collection.all_objects) if collection is not None else set()
+    own = (obj for obj in rig.children_recursive if obj not in inside and record_of(obj).model == rig)
+    return [obj for obj in own if record_of(obj).role in _ROLES and obj.users_scene]
+
+
+def every_part(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
+    """List the model's objects of one role with the strays: what a file has."""
+    return parts(rig, role) + [obj for obj in strays(rig) if record_of(obj).role == role]
+
+
+def every_part_by_role(
+    rig: bpy.types.Object, collection: bpy.types.Collection
+) -> tuple[dict[str, list[bpy.types.Object]], set[bpy.types.Object]]:
+    """Gather the model's objects by their roles, in one look, of those that are in a collection or strayed from it; and
+    all objects that are, parts or not."""
+    out, moved = parts_by_role(rig), strays(rig)
+    present = {*collection.all_objects, *moved}
+    for obj in moved:
+        out.setdefault(record_of(obj).role, []).append(obj)
+    return {role: [obj for obj in found if obj in present] for role, found in out.items()}, present
+
+
+def is_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str) -> bool:
+    """Return whether an object is a model's, in a role."""
+    record = record_of(obj)
+    return record.role == role and record.model == rig
+
+
+def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
+    """The model's child collection ``Bodies``, ``Joints``, ``Collision`` or ``Frames``, made when missing."""
+    parent = settings(rig).collection
+    for child in parent.children:
+        if child.name.split(".")[0] == name:
+            return child
+    made = bpy.data.collections.new(name)
+    parent.children.link(made)
+    return made
+
+
+def helper_collection(rig: bpy.types.Object) -> bpy.types.Collection:
+    """Return the model's child collection of helpers; where there is none, as in a file of 1.0, that of the joints."""
+    children = settings(rig).collection.children
+    found = next((child for child in children if child.name.split(".")[0] == HELPERS), None)
+    return found or child_collection(rig, "Joints")
+
+
+def servo_bones(rig: bpy.types.Object) -> dict[str, str]:
+    """Bone names by the id of the joint that they move; of a joint's chain the last, which carries the body."""
+    return {joint: chain[-1] for joint, chain in joint_bones(rig).items()}
+
+
+class RigParts:
+    """The joints, bodies and bones of a mechanism, each looked up once: for work that asks for them several times and
+    adds, removes and renames none meanwhile. It is passed along, and ends with the work."""
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        self.rig = rig
+
+    @cached_property
+    def joints(self) -> list[bpy.types.Object]:
+        """The joints' empties."""
+        return parts(self.rig, "JOINT")
+
+    @cached_property
+    def chains(self) -> dict[str, list[str]]:
+        """The names of the bones of each joint's chain, from the carrier outwards, by the joint's id."""
+        chains: dict[str, list[tuple[int, str]]] = {}
+        for (joint, _root, step), name in self._bones.items():
+            if joint:
+                chains.setdefault(joint, []).append((step, name))
+        return {joint: [name for _, name in sorted(chain)] for joint, chain in chains.items()}
+
+    @cached_property
+    def roots(self) -> dict[str, str]:
+        """The names of the bones that carry roots, by the ids of their bodies."""
+        return {root: name for (joint, root, _step), name in self._bones.items() if root and not joint}
+
+    @cached_property
+    def own_bones(self) -> set[str]:
+        """The names of the bones that turn joints or carry roots; all others are the user's."""
+        return set(self._bones.values())
+
+    @cached_property
+    def renamed_bones(self) -> dict[str, str]:
+        """The names of the bones that the user renamed, by the id of the joint that they turn."""
+        bones, out = armature_of(self.rig).bones, {}
+        for (joint, _root, _step), name in self._bones.items():
+            if joint and bone_record(bones[name]).built_name not in {"", name}:
+                out[joint] = name
+        return out
+
+    @cached_property
+    def _bones(self) -> dict[tuple[str, str, int], str]:
+        return _bones_by_task(self.rig)
+
+
+def joint_bones(rig: bpy.types.Object) -> dict[str, list[str]]:
+    """The names of the bones of each joint's chain, from the carrier outwards, by the joint's id."""
+    return RigParts(rig).chains
+
+
+def root_bones(rig: bpy.types.Object) -> dict[str, str]:
+    """The names of the bones that carry a model's roots, by the ids of their bodies."""
+    return RigParts(rig).roots
+
+
+def carrying_bones(rig: bpy.types.Object) -> tuple[dict[str, int], set[str]]:
+    """Return how many bones turn each joint, by its id, and the ids of the bodies of the roots that bones carry."""
+    tasks = _bones_by_task(rig)
+    turned = Counter(joint for joint, _, _ in tasks if joint)
+    return turned, {root for joint, root, _ in tasks if root and not joint}
+
+
+def own_bones(rig: bpy.types.Object) -> set[str]:
+    """The names of the bones that turn a model's joints or carry its roots; all others are the user's."""
+    return RigParts(rig).own_bones
+
+
+def _bones_by_task(rig: bpy.types.Object) -> dict[tuple[str, str, int], str]:
+    """Bones by the joint, the root and the step that they are for. A bone that the user duplicated is for nothing: of
+    several alike the one that has the name that it was made with is meant, else the first."""
+    out: dict[tuple[str, str, int], str] = {}
+    for bone in armature_of(rig).bones:
+        record = bone_record(bone)
+        if record.joint or record.root:
+            task = record.joint, record.root, record.step
+            if task not in out or record.built_name == bone.name:
+                out[task] = bone.name
+    return out
+
+
+def bones_of(empty: bpy.types.Object) -> list[str]:
+    """The names of the bones of one joint's chain, from the carrier outwards, without a look at all bones: the last of
+    them carries one of its bodies."""
+    record = record_of(empty)
+    rig, joint = record.model, record.joint
+    if rig is None or joint.loop:
+        return []
+    bones = armature_of(rig).bones
+    for body in (joint.child, joint.parent):
+        bone = bones.get(body.parent_bone) if body is not None else None
+        chain: list[str] = []
+        while bone is not None and bone_record(bone).joint == record.source_id:
+            chain.append(bone.name)
+            bone = bone.parent
+        if chain:
+            return chain[::-1]
+    return joint_bones(rig).get(record.source_id, [])  # its bodies were hung elsewhere, or deleted
+
+
+def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> str:
+    """A part's name for files and motions: what the user renamed it to, else the file's own, which Blender may have
+    cut or numbered. ``bones`` are the ``renamed_bones`` of its model: a joint may be renamed by its bone."""
+    record = record_of(obj)
+    if record.role == "JOINT" and bones and record.source_id in bones:
+        return bones[record.source_id]
+    return record.source_name if obj.name == record.built_name else obj.name
+
+
+def was_numbered(name: str, before: str) -> bool:
+    """Return whether a name is another one with Blender's number behind it, which may have replaced one, or the end of
+    a long name.
+
+    >>> was_numbered("Leg.001", "Leg"), was_numbered("Leg.002", "Leg.001"), was_numbered("Arm.001", "Leg")
+    (True, True, False)
+    """
+    if not before or name == before or not NUMBER.search(name):
+        return False
+    stem = NUMBER.sub("", name)
+    if stem == NUMBER.sub("", before):
+        return True
+    return len(stem.encode()) >= _CUT and before.startswith(stem)
+
+
+def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:
+    """The names of the bones that the user renamed, by the id of the joint that they turn."""
+    return RigParts(rig).renamed_bones

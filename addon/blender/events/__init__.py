@@ -1,0 +1,1 @@
+"""What Blender and the interface tell of: handlers, signals, undo, files."""

@@ -1,0 +1,60 @@
+"""The coordinates of joints of several degrees in closed form, for those that are asked every frame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ....core.model import Array, Dof
+
+#: Axes that lean (as a cosine) this far from a right angle have no closed form here.
+_SQUARE = 1e-7
+
+
+def closed_form(dofs: Sequence[Dof]) -> Callable[[Array], Array] | None:
+    """From a joint's motion ``J`` (4, 4) to its coordinates (size,), of turns at right angles to each other and slides
+    that no turn before them turns; None for other joints. The middle one of three turns is within a quarter turn."""
+    if not dofs or not {dof.kind for dof in dofs} <= {"rotation", "translation"}:
+        return None
+    axes = np.array([np.asarray(dof.axis, dtype=np.float64) / np.linalg.norm(dof.axis) for dof in dofs])
+    turns = [k for k, dof in enumerate(dofs) if dof.kind == "rotation"]
+    slides = [k for k, dof in enumerate(dofs) if dof.kind == "translation"]
+    if any(turn < slide and abs(axes[turn] @ axes[slide]) < 1.0 - _SQUARE for turn in turns for slide in slides):
+        return None
+    lines = axes[turns]
+    if len(turns) > 3 or any(abs(a @ b) > _SQUARE for number, a in enumerate(lines) for b in lines[number + 1 :]):
+        return None
+    basis, sense = _basis(lines)
+    along = np.linalg.pinv(axes[slides].T) if slides else np.zeros((0, 3))
+
+    def read(motion: Array) -> Array:
+        out = np.empty(len(dofs))
+        out[slides] = along @ motion[:3, 3]
+        out[turns] = _angles(basis.T @ motion[:3, :3] @ basis, len(turns), sense)
+        return out
+
+    return read
+
+
+def _basis(lines: Array) -> tuple[Array, float]:
+    """Axes (3, 3) as columns of which the turns are about X, Y and Z; and the sense of the one about Z."""
+    if not len(lines):
+        return np.eye(3), 1.0
+    first = lines[0]
+    helper = lines[1] if len(lines) > 1 else np.eye(3)[int(np.argmin(np.abs(first)))]
+    second = helper - (helper @ first) * first
+    second /= np.linalg.norm(second)
+    third = np.cross(first, second)
+    return np.stack([first, second, third], axis=1), math.copysign(1.0, third @ lines[2]) if len(lines) > 2 else 1.0
+
+
+def _angles(turn: Array, count: int, sense: float) -> list[float]:
+    """The angles of a rotation about X, then Y, then Z, of which it has the first ``count``."""
+    if count < 2:
+        return [math.atan2(turn[2, 1] - turn[1, 2], turn[1, 1] + turn[2, 2])][:count]
+    if count == 2:
+        return [math.atan2(turn[2, 1], turn[1, 1]), math.atan2(turn[0, 2], turn[0, 0])]
+    middle = math.asin(min(max(turn[0, 2], -1.0), 1.0))
+    return [math.atan2(-turn[1, 2], turn[2, 2]), middle, sense * math.atan2(-turn[0, 1], turn[0, 0])]

@@ -1,0 +1,145 @@
+"""How easily a model's bodies go where they are pushed, with all that hangs on them: what forces told once a frame are
+chosen for. Motors count as free."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....core.effective_mass import Bodies, Held, held_ways, in_axes
+from ....core.model import DOF_SIZE, Array
+from ....core.spatial import cross_of_one
+from ..constraints.dof_axes import axes_at
+from ..world.scale import size_of
+from .joint_state import Plant, Undriven, all_joints
+
+#: What goes as little as this where it is pushed (1/kg, or per kg m2) does not go.
+_STUCK = 1e-9
+#: Joints whose ways do not change in their own frame.
+_STEADY: tuple[list[str], ...] = ([], ["rotation"], ["translation"], ["screw"], ["ball"])
+
+
+@dataclass
+class _Island:
+    """Bodies that joints hold together, by their places among the poses, and the joints that hold them."""
+
+    bodies: list[int]
+    joints: list[Undriven]
+    ways: list[Array | None]  # of each joint, in its frame, where they stay what they are
+    now: Bodies | None = None
+    seen: Array | None = None  # the poses of that
+    inertia: float | None = None  # about its one hinge, where it is one body on one
+    place: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def is_lone(self) -> bool:
+        """Return whether it is one body on one hinge or slide at what stands: it moves as that does, and there is no
+        more to it."""
+        kinds = [[dof.kind for dof in item.joint.dofs] for item in self.joints]
+        return len(self.bodies) == 1 and kinds in ([["rotation"]], [["translation"]])
+
+
+class Eased:
+    """The bodies of a model and the joints between them, from one run's beginning to its end: ``masses`` (bodies,),
+    ``tensors`` (bodies, 3, 3) in their own axes, and which of them, and of the world, move."""
+
+    def __init__(self, plant: Plant, masses: Array, tensors: Array, moves: list[bool]) -> None:
+        self._size, self._masses, self._moves = size_of(plant.rig), masses, moves
+        self._easy = np.linalg.pinv(tensors, hermitian=True)
+        self._of: dict[int, _Island] = {}
+        joints = [item for item in all_joints(plant.rig) if "free" not in [dof.kind for dof in item.joint.dofs]]
+        for body in (body for body, free in enumerate(moves) if free and body not in self._of):
+            island = self._island(body, joints)
+            self._of.update(dict.fromkeys(island.bodies, island))
+
+    def _island(self, start: int, joints: list[Undriven]) -> _Island:
+        bodies, own = [start], []
+        left = list(joints)
+        for body in bodies:
+            touching = [item for item in left if body in (item.parent, item.child)]
+            left = [item for item in left if body not in (item.parent, item.child)]
+            own += touching
+            ends = (end for item in touching for end in (item.parent, item.child))
+            bodies += [end for end in dict.fromkeys(ends) if self._moves[end] and end not in bodies]
+        steady = [[dof.kind for dof in item.joint.dofs] in _STEADY for item in own]
+        zeros = [np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)) for item in own]
+        ways = [
+            held_ways(item.joint, zero, self._size) if it else None
+            for item, zero, it in zip(own, zeros, steady, strict=True)
+        ]
+        return _Island(bodies, own, ways, place={body: number for number, body in enumerate(bodies)})
+
+    def _at(self, island: _Island, poses: Array) -> Bodies:
+        if island.now is None or island.seen is not poses:
+            turns = poses[island.bodies][:, :3, :3]
+            easy = np.asarray(turns @ self._easy[island.bodies] @ np.swapaxes(turns, 1, 2), dtype=np.float64)
+            middles = self._size * poses[island.bodies][:, :3, 3]
+            held = [
+                self._held(island, item, ways, poses) for item, ways in zip(island.joints, island.ways, strict=True)
+            ]
+            island.now, island.seen = Bodies(self._masses[island.bodies], easy, middles, held), poses
+        return island.now
+
+    def _held(self, island: _Island, item: Undriven, ways: Array | None, poses: Array) -> Held:
+        here = poses[item.parent] @ item.on_parent
+        own = held_ways(item.joint, item.now(poses), self._size) if ways is None else ways
+        ends = island.place.get(item.parent, -1), island.place.get(item.child, -1)
+        return Held(*ends, self._size * here[:3, 3], in_axes(own, here[:3, :3]))
+
+    def between(self, one: tuple[int, Array], other: tuple[int, Array], way: Array, poses: Array) -> float:
+        """Return how easily (1/kg, in the model's own lengths) two points (3,) on bodies are pushed apart a way (3,)
+        through both of them."""
+        both = np.concatenate([np.zeros(3), way])
+        return self._both(one[0], self._size * one[1], other[0], self._size * other[1], both, poses) / self._size
+
+    def about(self, item: Undriven, axes: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
+        """Return how easily (size,) a joint's coordinates go along or about their axes (size, 3), by which of them
+        turn."""
+        point = self._size * (poses[item.child] @ item.on_child)[:3, 3]
+        nothing = np.zeros_like(axes)
+        ways = np.where(turns[:, None], np.hstack([axes, nothing]), np.hstack([nothing, axes]))
+        eases = [self._both(item.parent, point, item.child, point, way, poses) for way in ways]
+        return np.array(eases) / np.where(turns, 1.0, self._size)
+
+    def moved(self, item: Undriven, values: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
+        """Return what pushes of a joint's coordinates, at these values (size,), have to move (size,) where no other
+        does."""
+        axes = axes_at(item.joint.dofs, values) @ (poses[item.parent] @ item.on_parent)[:3, :3].T
+        return np.asarray(1.0 / np.maximum(self.about(item, axes, turns, poses), _STUCK))
+
+    def lightest(self, item: Undriven, poses: Array) -> float:
+        """The least moment of inertia (of thirteen directions) that a ball has to turn."""
+        ways = np.array([way for way in itertools.product((-1.0, 0.0, 1.0), repeat=3) if way > (0.0, 0.0, 0.0)])
+        ways /= np.linalg.norm(ways, axis=1)[:, None]
+        return 1.0 / max(self.about(item, ways, np.ones(len(ways), dtype=bool), poses).max(), _STUCK)
+
+    def _both(self, one: int, at: Array, other: int, there: Array, way: Array, poses: Array) -> float:
+        """Of a turn and push (6,) on one body at a point and as much against it on another."""
+        first, second = self._of.get(one), self._of.get(other)
+        if first is None or first is not second:
+            sides = ((first, one, at), (second, other, there))
+            return sum(
+                self._one(island, body, place, way, poses) for island, body, place in sides if island is not None
+            )
+        now = self._at(first, poses)
+        pushes = now.push(first.place[one], -1, at, way[None]) + now.push(-1, first.place[other], there, way[None])
+        return now.ease(pushes[0])
+
+    def _one(self, island: _Island, body: int, place: Array, way: Array, poses: Array) -> float:
+        """Of a turn and push (6,) on one body of an island."""
+        if not island.is_lone:
+            now = self._at(island, poses)
+            return now.ease(now.push(-1, island.place[body], place, way[None])[0])
+        (item,) = island.joints
+        frame = poses[item.parent] @ item.on_parent
+        axis, arm = frame[:3, :3] @ item.joint.dofs[0].axis, place - self._size * frame[:3, 3]
+        if item.joint.dofs[0].kind == "translation":
+            return float(axis @ way[3:]) ** 2 / float(self._masses[body])
+        if island.inertia is None:
+            now, about = self._at(island, poses), np.concatenate([axis, np.zeros(3)])
+            island.inertia = 1.0 / max(now.ease(now.push(-1, 0, place, about[None])[0]), _STUCK)
+        x, y, z = cross_of_one(arm, way[3:]) + way[:3]
+        return float(axis[0] * x + axis[1] * y + axis[2] * z) ** 2 / island.inertia

@@ -1,0 +1,279 @@
+"""Throws: joints that have a speed in their file begin with it.
+
+Blender's bodies begin at rest. In the first two frames of a run, motors against the anchor push each body with what its
+momentum comes to, so that whatever else acts on it acts as well: after them it is as far and as fast as if it had begun
+with its speed. After that they push no more. A model with loops begins at rest: of its joints, a
+file has the speeds of some, and the others would have to follow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+from numpy.typing import NDArray
+
+from ....core.formatting import plain
+from ....core.kinematics import joint_motion
+from ....core.model import DOF_SIZE, Array
+from ....core.report import Report
+from ....core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
+from ...data.access import record_of, settings
+from ...data.caching import joint_of
+from ...data.conversion import stops
+from ...data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleMotor
+from ...data.queries import parts
+from ...data.report_store import add_to_report
+from ..constraints.constraints import NEVER_REACHED
+from .angle_unwrapping import posed, several_posed, with_turns
+from .joint_state import Plant, Undriven, all_joints
+from .motors import have_numbers, switch_motors
+from .point_forces import armature_axes, ensure_thruster, thruster_place
+from .reflected_inertia import Carried
+
+_SUFFIX = " Throw"
+#: Seconds by which the speeds of bodies are looked at.
+_MOMENT = 1e-5
+#: By so much of what it goes per frame at its speed, and a little more, what was thrown goes on in the second frame.
+_SECOND = 1.3
+#: Measured on a slide: a spring (its stiffness for the mass, in frames) has it go this many times as much too far, for
+#: Blender's springs do not push where the throw slows it more; a damper is as far off at ten times that.
+_FARTHER, _DAMPED = 1.65, 0.1
+#: So strong a spring makes it a hundredth.
+_STRONG = 0.006
+
+
+@dataclass
+class Throwers:
+    """The motors that throw the bodies of a model: for each three, along the armature's axes."""
+
+    rig: bpy.types.Object
+    bodies: list[int]  # their places among the poses
+
+    def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
+        """Return where the motors' empties have to stand for a run that begins with these poses."""
+        return {
+            motor.empty: thruster_place(poses, motor.number % 3, poses[self.bodies[motor.number // 3]][:3, 3])
+            for motor in settings(self.rig).throws
+        }
+
+    def records(self) -> list[KnuckleMotor]:
+        """Return what the model's record has of them."""
+        return list(settings(self.rig).throws)
+
+    def push(self, poses: Array, forces: Array, torques: Array) -> None:
+        """Push the bodies with forces and torques (bodies, 3) in the world."""
+        axes = armature_axes(poses)
+        along, about = forces @ axes, torques @ axes
+        for motor in settings(self.rig).throws:
+            constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
+            if constraint is None:
+                continue
+            for kind, told in (("lin", along), ("ang", about)):
+                push = -float(told[motor.number // 3, motor.number % 3])  # counted as the anchor moves
+                setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(NEVER_REACHED, push))
+                setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
+
+
+@dataclass
+class Throws:
+    """What gives a model's bodies the speeds that its joints begin with."""
+
+    scene: bpy.types.Scene
+    plant: Plant
+    motors: Throwers
+    joints: list[Undriven]
+    _shares: list[float] = field(default_factory=list)  # of the momenta, in the frames to come
+    _is_over: bool = False
+    _begun: dict[str, tuple[Array, Array]] = field(default_factory=dict)  # where joints were: as measured, with turns
+
+    def mark(self, carried: Carried, poses: Array, rate: float) -> None:
+        """When a run begins."""
+        late = 0.5 / self.scene.rigidbody_world.substeps_per_frame
+        # evenly pushed, who is to be as far after two frames as at the speed from the start is too fast after one; a
+        # little less so, as each step changes speeds before it moves
+        self._shares = [1.5 - late, late - 0.5]
+        switch_motors(self.motors.records(), True)
+        self._is_over = False
+        single = zip(self.plant.joints, posed(self.plant).reshape(-1, 1), strict=True)
+        turned = several_posed(self.plant) | dict(single)
+        self._tell(carried, poses, rate)
+        self._begun = {}
+        for item in self.joints:
+            values = item.now(poses)
+            about = turned.get(item.joint.id, values)
+            whole = with_turns(values, about, _turning(item)) if about.shape == values.shape else values
+            self._begun[item.joint.id] = values, whole
+
+    def _tell(self, carried: Carried, poses: Array, rate: float) -> None:
+        """Say which joints' own springs and dampers are too strong for a push of two frames."""
+        report, most, springs, where = Report(), 0.0, 0.0, ""
+        for item in self.joints:
+            dofs = record_of(item.empty).joint.dofs
+            if not any(DOF_SIZE[dof.kind] == 1 and dof.velocity for dof in dofs):
+                continue
+            moved, at = carried.by_coordinates(item, item.now(poses)), 0
+            for dof in dofs:
+                spring = dof.stiffness / rate**2 / moved[at]
+                strong = max(spring, _DAMPED * dof.damping / rate / moved[at])
+                if DOF_SIZE[dof.kind] == 1 and dof.velocity and strong > most:
+                    most, springs, where = float(strong), float(spring), item.empty.name
+                at += DOF_SIZE[dof.kind]
+        if most > _STRONG:
+            report.warn(
+                "starts-inexact",
+                "Joints are given their first speeds in two frames, in which springs and dampers as strong as theirs "
+                "do not act as they should: they go too far or not far enough"
+                + (f", this one by {plain(100.0 * _FARTHER * springs)} per cent" if springs == most else "")
+                + ". More frames per second make that less",
+                where=where,
+            )
+        add_to_report(self.plant.rig, report, {"starts-inexact"})
+
+    def speeds(self) -> dict[str, Array]:
+        """The speeds (size,) with which single coordinates of joints begin, by the joints' ids; 0 for balls."""
+        records = ((item.joint.id, record_of(item.empty).joint.dofs) for item in self.joints)
+        return {
+            id_: np.repeat([dof.velocity for dof in dofs], [DOF_SIZE[dof.kind] for dof in dofs])
+            for id_, dofs in records
+        }
+
+    def command(self, poses: Array, rate: float) -> None:
+        """Push in the first frames, and then no more."""
+        if not self._shares:
+            if not self._is_over:
+                self._is_over = True
+                switch_motors(self.motors.records(), False)
+            return
+        carried = Carried(self.plant, poses)
+        stopped = self._stopped(poses, rate) if len(self._shares) == 1 else set()
+        speeds = speeds_of(self.joints, poses, [carried.stands(body) for body in range(len(poses))], stopped)
+        both = [carried.momentum(body, *speeds[body]) for body in self.motors.bodies]
+        share = self._shares.pop(0) * rate
+        self.motors.push(
+            poses, share * np.array([each[0] for each in both]), share * np.array([each[1] for each in both])
+        )
+
+    def _stopped(self, poses: Array, rate: float) -> set[tuple[str, int]]:
+        """The coordinates, by their joint's id and their number, that a stop ends within the second frame, or has
+        ended: of these nothing is to be taken back, or they would be thrown the other way."""
+        out = set()
+        for item in self.joints:
+            record, at = record_of(item.empty).joint, 0
+            first, begun = self._begun[item.joint.id]
+            here = begun + with_turns(item.now(poses) - first, np.zeros(len(first)), _turning(item))
+            for dof in record.dofs:
+                stop = stops(dof)[dof.velocity > 0.0]
+                if DOF_SIZE[dof.kind] == 1 and dof.velocity and stop is not None:
+                    ahead = (stop - here[at]) * math.copysign(1.0, dof.velocity)
+                    if ahead <= _SECOND * abs(dof.velocity) / rate:
+                        out.add((item.joint.id, at))
+                at += DOF_SIZE[dof.kind]
+        return out
+
+
+def speeds_of(
+    joints: Sequence[Undriven], poses: Array, stands: Sequence[bool], stopped: Collection[tuple[str, int]] = ()
+) -> list[tuple[Array, Array]]:
+    """The speed and the spin (3,) in the world of all bodies (and the world), by the speeds of their joints, but for
+    coordinates that are ``stopped``. What is held to nothing that stands begins with its first body at rest."""
+    nothing = np.zeros(3), np.zeros(3)
+    known = [nothing] * len(poses)
+    for item, one, other in _outwards(joints, stands):
+        known[other] = _carried_on(item, poses, known[one], one, stopped)
+    return known
+
+
+def _outwards(joints: Sequence[Undriven], stands: Sequence[bool]) -> Iterator[tuple[Undriven, int, int]]:
+    """Joints from what stands, or from the first body of what floats, on, with the bodies before and beyond each."""
+    known = {body for body, stays in enumerate(stands) if stays}
+    while len(known) < len(stands):
+        ready = [item for item in joints if (item.parent in known) != (item.child in known)]
+        for item in ready:
+            if item.child in known and item.parent in known:
+                continue
+            one, other = (item.parent, item.child) if item.parent in known else (item.child, item.parent)
+            known.add(other)
+            yield item, one, other
+        if not ready:
+            known.add(next(body for body in range(len(stands)) if body not in known))
+
+
+def _carried_on(
+    item: Undriven,
+    poses: Array,
+    known: tuple[Array, Array],
+    one: int,
+    stopped: Collection[tuple[str, int]],
+) -> tuple[Array, Array]:
+    """The speed and the spin of a body beyond a joint, by those of the one before it."""
+    ends, inside = [], item.parent == one
+    for time in (-_MOMENT, _MOMENT):
+        base = poses[one].copy()
+        base[:3, :3] = rotation_matrix(known[1] * time) @ base[:3, :3]
+        base[:3, 3] += known[0] * time
+        way = item.on_parent @ _moved(item, poses, time, stopped) @ inverse(item.on_child)
+        ends.append(base @ (way if inside else inverse(way)))
+    turned = rotation_vector((ends[1] @ affine_inverse(ends[0]))[:3, :3])
+    return (ends[1][:3, 3] - ends[0][:3, 3]) / (2 * _MOMENT), turned / (2 * _MOMENT)
+
+
+def _moved(item: Undriven, poses: Array, time: float, stopped: Collection[tuple[str, int]]) -> Array:
+    """A joint's motion (4, 4) a moment after the run begins. The speeds of a ball or free block are along the axes of
+    its child's side, as DART has them."""
+    record, values = record_of(item.empty).joint, item.now(poses)
+    if len(record.dofs) == 1 and record.dofs[0].kind in {"ball", "free"}:
+        rates = np.array(record.dofs[0].start_rates) * time
+        step = np.eye(4)
+        step[:3, :3] = rotation_matrix(rates[:3])
+        step[:3, 3] = rates[3:] if record.dofs[0].kind == "free" else 0.0
+        return joint_motion(item.joint, values[None])[0] @ step
+    rates = np.concatenate([_rates(dof) for dof in record.dofs]) if len(record.dofs) else np.zeros(0)
+    rates[[number for joint, number in stopped if joint == item.joint.id]] = 0.0
+    return joint_motion(item.joint, (values + rates * time)[None])[0]
+
+
+def _turning(item: Undriven) -> NDArray[np.bool_]:
+    """Return which coordinates (size,) of a joint are angles with turns that can be counted."""
+    kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
+    return np.array([kind == "rotation" for kind in kinds], dtype=bool)
+
+
+def _rates(dof: KnuckleDof) -> Array:
+    size = DOF_SIZE[dof.kind]
+    return np.array([dof.velocity] if size == 1 else dof.start_rates[:size], dtype=np.float64)
+
+
+def has_speed(joint: KnuckleJoint) -> bool:
+    """Return whether a joint begins with a speed in its file."""
+    return joint.active and any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
+
+
+def throws_of(scene: bpy.types.Scene, plant: Plant) -> list[Throws]:
+    """Return what throws a model, with motors for it: none where nothing has a speed, or where there are loops."""
+    rig = plant.rig
+    if settings(rig).anchor is None or not is_thrown(rig):
+        return []
+    joints, bodies = all_joints(rig), plant.bodies
+    moves = [obj.rigid_body is not None and obj.rigid_body.type == "ACTIVE" for obj in bodies]
+    quick: set[int] = set()
+    for item, one, other in _outwards(joints, [*(not each for each in moves), True]):
+        if one in quick or has_speed(record_of(item.empty).joint):
+            quick.add(other)
+    thrown = sorted(body for body in quick if moves[body])
+    motors = settings(rig).throws
+    have_numbers(motors, range(3 * len(thrown)))
+    for motor in motors:
+        body = bodies[thrown[motor.number // 3]]
+        ensure_thruster(scene, rig, motor, body, body.name + _SUFFIX, turns=True)
+    return [Throws(scene, plant, Throwers(rig, thrown), joints)]
+
+
+def is_thrown(rig: bpy.types.Object) -> bool:
+    """Return whether a model begins with speeds: joints have any, and none closes a loop."""
+    joints = [joint_of(empty) for empty in parts(rig, "JOINT")]
+    return any(map(has_speed, joints)) and not any(joint.loop and joint.active for joint in joints)

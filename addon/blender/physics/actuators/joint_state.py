@@ -1,0 +1,313 @@
+"""What servo control reads and writes, gathered once per run: bodies, joint frames, motors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+from numpy.typing import NDArray
+
+from ....core.kinematics import joint_coordinates
+from ....core.model import Array, Joint
+from ....core.transforms import affine_inverse, inverse, unflattened
+from ...data.access import record_of, settings
+from ...data.conversion import read_dofs
+from ...data.properties.joint import KnuckleJoint
+from ...data.queries import parts
+from ...rig.joint_frames import sides_of
+from ..constraints.constraints import put_motor
+from ..constraints.generic6dof import is_lossy, is_pushed
+from ..constraints.restraints import JointLaw, joint_laws
+from ..world.anchor import ends_of, is_held
+from ..world.rigidbody_world import constraints_of
+from .control_laws import Servos
+from .dof_coordinates import closed_form
+from .motors import new_motor
+
+_MOTOR_SUFFIX = " Motor"
+_PRELOAD_SUFFIX = " Spring"
+#: Parents and children of joints' empties; None is the world.
+_Ends = Mapping[bpy.types.Object, Sequence[bpy.types.Object | None]]
+#: Where bodies, and the world as None, are among the poses.
+_Places = dict[bpy.types.Object | None, int]
+
+
+@dataclass
+class Plant:
+    """The controlled part of a model: its one-degree joints with both bodies, as arrays over ``n`` joints.
+
+    Frames have the joint's axis as Z, so that the coordinate is the turn about Z or the slide along it. The last of
+    the poses is the armature's, where joints at the world are held."""
+
+    rig: bpy.types.Object
+    joints: list[str]
+    empties: list[bpy.types.Object]
+    parent: NDArray[np.intp]  # (n,) place in ``bodies``, or behind the last for the world
+    child: NDArray[np.intp]
+    frame_parent: Array  # (n, 4, 4), inverse: from the parent's frame to the joint's
+    frame_child: Array  # (n, 4, 4): from the child's frame to the joint's other side
+    turns: NDArray[np.bool_]  # (n,): hinge or slide
+    servos: Servos
+    bodies: list[bpy.types.Object]
+    balls: Balls
+    undriven: list[Undriven]
+    lossy: list[Undriven]
+    pushed: list[Undriven]
+    laws: Mapping[bpy.types.Object, Sequence[JointLaw]]  # what pushes joints besides, by their empties
+    _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, itself or further in
+    _buffer: NDArray[np.float32]
+    # of the hinges (h): which those are, their parents and then their children, X and Y of their frames on these
+    _hinges: NDArray[np.intp] = field(init=False)
+    _slides: NDArray[np.intp] = field(init=False)
+    _ends: NDArray[np.intp] = field(init=False)  # (2 h,)
+    _across: Array = field(init=False)  # (2 h, 3, 2)
+
+    def __post_init__(self) -> None:
+        hinges = self._hinges = np.flatnonzero(self.turns)
+        self._slides = np.flatnonzero(~self.turns)
+        self._ends = np.concatenate([self.parent[hinges], self.child[hinges]])
+        on_parent, on_child = np.swapaxes(self.frame_parent[hinges, :2, :3], 1, 2), self.frame_child[hinges, :3, :2]
+        self._across = np.concatenate([on_parent, on_child])
+
+    def poses(self) -> Array:
+        """World poses of all bodies and of the armature as last evaluated, (bodies + 1, 4, 4)."""
+        stand = np.array(self.rig.matrix_world, dtype=np.float64)[None]
+        if self._holder is not None:
+            try:
+                self._holder.all_objects.foreach_get("matrix_world", self._buffer)
+            except ReferenceError:  # the user deleted it, and left the bodies
+                self._holder = None
+        if self._holder is not None:
+            bodies = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
+        else:
+            bodies = np.array([obj.matrix_world for obj in self.bodies], dtype=np.float64).reshape(-1, 4, 4)
+        return unflattened(np.concatenate([bodies, stand]))
+
+    def coordinates(self, poses: Array) -> Array:
+        """Servo values of body poses, (n,); angles in (-pi, pi]."""
+        out = np.empty(len(self.turns))
+        out[self._hinges] = self._angles(poses)
+        if len(self._slides):
+            parent, child, frame = poses[self.parent[self._slides]], poses[self.child[self._slides]], self._slides
+            out[frame] = (self.frame_parent[frame] @ _inverse(parent) @ child @ self.frame_child[frame])[:, 2, 3]
+        return out
+
+    def _angles(self, poses: Array) -> Array:
+        """Those of the hinges (h,), by X and Y of their two sides alone: this is asked every frame."""
+        sides = poses[:, :3, :3] / np.sqrt((poses[:, :3, :3] ** 2).sum(axis=1))[:, None]
+        axes = sides[self._ends] @ self._across
+        half = len(self._hinges)
+        local = np.einsum("nki,nkj->ijn", axes[:half], axes[half:])
+        return np.arctan2(local[1, 0] - local[0, 1], local[0, 0] + local[1, 1])
+
+    def gaps(self, poses: Array) -> Array:
+        """Distances by which the two sides of each joint have come apart, hinges and slides (n,) and then the balls;
+        along a slide none counts."""
+        here = poses[self.child] @ self.frame_child
+        there = poses[self.parent] @ affine_inverse(self.frame_parent)
+        apart = np.einsum("nji,nj->ni", there[:, :3, :3], here[:, :3, 3] - there[:, :3, 3])
+        apart[~self.turns, 2] = 0.0
+        return np.concatenate([np.linalg.norm(apart, axis=1), self.balls.gaps(poses)])
+
+
+@dataclass
+class Balls:
+    """The ball joints of a model, whose pivots can come apart too: bodies and points on them, (n,) and (n, 3)."""
+
+    parent: NDArray[np.intp]
+    child: NDArray[np.intp]
+    on_parent: Array
+    on_child: Array
+
+    def gaps(self, poses: Array) -> Array:
+        """Distances (n,) between the two sides."""
+        return np.linalg.norm(
+            _carried(poses[self.parent], self.on_parent) - _carried(poses[self.child], self.on_child), axis=1
+        )
+
+
+@dataclass
+class Undriven:
+    """A joint with degrees of freedom that is no lone hinge or slide: places of its two sides among the poses, and its
+    frame on each of them. (``several`` drives it.)"""
+
+    empty: bpy.types.Object
+    joint: Joint
+    parent: int
+    child: int
+    on_parent: Array
+    on_child: Array
+    quick: Callable[[Array], Array] | None  # its coordinates (size,) of its motion (4, 4), where that can be told
+
+    def coordinates(self, poses: Array) -> Array:
+        """Its coordinates (n, size) of poses (n, bodies + 1, 4, 4); angles of half a turn at most."""
+        here, there = poses[:, self.parent] @ self.on_parent, poses[:, self.child] @ self.on_child
+        return joint_coordinates(self.joint, _inverse(here) @ there)
+
+    def now(self, poses: Array) -> Array:
+        """Its coordinates (size,) of poses (bodies + 1, 4, 4)."""
+        if self.quick is None:
+            return self.coordinates(poses[None])[0]
+        return self.quick(_inverse(poses[self.parent] @ self.on_parent) @ (poses[self.child] @ self.on_child))
+
+
+def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None], place: _Places) -> Undriven:
+    record = record_of(empty)
+    joint = Joint(record.source_id, "", record.joint.type, None, None, dofs=read_dofs(record.joint))
+    parent, child = sides
+    return Undriven(empty, joint, place[parent], place[child], *sides_of(empty), closed_form(joint.dofs))
+
+
+def _inverse(poses: Array) -> Array:
+    """The inverse of poses (..., 4, 4) that may be scaled along their axes."""
+    turn = np.swapaxes(poses[..., :3, :3], -1, -2)
+    out = np.zeros_like(poses)
+    out[..., :3, :3] = turn / (turn**2).sum(axis=-1)[..., None]
+    out[..., :3, 3] = -np.einsum("...ij,...j->...i", out[..., :3, :3], poses[..., :3, 3])
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def _carried(poses: Array, points: Array) -> Array:
+    return np.einsum("nij,nj->ni", poses[:, :3, :3], points) + poses[:, :3, 3]
+
+
+def gather(rig: bpy.types.Object) -> Plant:
+    """The plant of a model as it stands."""
+    bodies = parts(rig, "BODY")
+    place: _Places = {obj: number for number, obj in enumerate(bodies)}
+    place[None] = len(bodies)  # the world goes where the armature goes
+    joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
+    held = [empty for empty in joints if all(end in place for end in ends[empty])]
+    servos = [empty for empty in held if servo_possible(record_of(empty).joint)]
+    balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
+    dofs = [record_of(empty).joint.dofs[0] for empty in servos]
+    laws = joint_laws(rig)
+    braked = {empty for empty, own in laws.items() if any(law.brakes for law in own)}
+    driven = {empty for empty, own in laws.items() if not all(law.brakes for law in own)}
+    sides, frames = _sides(servos, ends, place), _frames(servos)
+    ball_sides, ball_frames = _sides(balls, ends, place), _frames(balls)
+    return Plant(
+        rig,
+        [record_of(empty).source_id for empty in servos],
+        servos,
+        sides[:, 0],
+        sides[:, 1],
+        inverse(frames[:, 0]),
+        frames[:, 1],
+        np.array([dof.kind == "rotation" for dof in dofs], dtype=bool),
+        Servos.of(dofs, [dof.kind == "rotation" for dof in dofs], settings(rig).format),
+        bodies,
+        Balls(ball_sides[:, 0], ball_sides[:, 1], ball_frames[:, 0, :3, 3], ball_frames[:, 1, :3, 3]),
+        [
+            _undriven(empty, ends[empty], place)
+            for empty in held
+            if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
+        ],
+        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint) or empty in braked],
+        [
+            _undriven(empty, ends[empty], place)
+            for empty in held
+            if is_pushed(record_of(empty).joint) or empty in driven
+        ],
+        laws,
+        next((c for c in _collections(rig) if c.all_objects[:] == bodies), None),
+        np.empty(len(bodies) * 16, dtype=np.float32),
+    )
+
+
+def all_joints(rig: bpy.types.Object) -> list[Undriven]:
+    """All joints of a model that hold anything, lone hinges and welds too."""
+    bodies = parts(rig, "BODY")
+    place: _Places = {obj: number for number, obj in enumerate(bodies)} | {None: len(bodies)}
+    joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
+    return [_undriven(empty, ends[empty], place) for empty in joints if all(end in place for end in ends[empty])]
+
+
+def _collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
+    """The collections of a model, whatever the user calls them now."""
+    top = settings(rig).collection
+    return [] if top is None else top.children_recursive
+
+
+def _sides(empties: list[bpy.types.Object], ends: _Ends, place: _Places) -> NDArray[np.intp]:
+    """Places of the parents and children of joints, (n, 2)."""
+    return np.array([[place[end] for end in ends[empty]] for empty in empties], dtype=np.intp).reshape(-1, 2)
+
+
+def _frames(empties: list[bpy.types.Object]) -> Array:
+    """The frames of joints on their parents and on their children, (n, 2, 4, 4)."""
+    return np.array([sides_of(empty, axis_to_z(record_of(empty).joint)) for empty in empties]).reshape(-1, 2, 4, 4)
+
+
+def servo_possible(joint: KnuckleJoint) -> bool:
+    """Return whether a joint is a simulated hinge or slide."""
+    return is_held(joint) and len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "translation"}
+
+
+def axis_to_z(joint: KnuckleJoint) -> Array:
+    """From a joint's empty to a frame with the axis as Z: Blender's slider has X on it."""
+    turn = np.eye(4)
+    if joint.dofs[0].kind == "translation":
+        turn[:3, :3] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
+    return turn
+
+
+def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
+    """Make the motors that are missing: a second constraint beside each hinge or slide, on an empty of its own.
+
+    They cost as much per step as the joints themselves, so a model gets them when servos first drive it."""
+    for empty in plant.empties:
+        joint = record_of(empty).joint
+        if not has_both_ends(plant, joint):
+            continue
+        if joint.motor is None:
+            joint.motor = motor_beside(plant.rig, empty, _MOTOR_SUFFIX)
+        join_world(scene, joint.motor)
+        put_motor(joint.motor, joint, settings(plant.rig).anchor)
+
+
+def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
+    """Make the motors that push springs to where they are at rest, for hinges and slides with a spring: Blender's has
+    its rest wherever a run begins."""
+    for empty in plant.empties:
+        joint, anchor = record_of(empty).joint, settings(plant.rig).anchor
+        if not (joint.dofs[0].stiffness > 0.0 and has_both_ends(plant, joint)):
+            continue
+        if joint.preload is None:
+            joint.preload = motor_beside(plant.rig, empty, _PRELOAD_SUFFIX)
+        constraint = joint.preload.rigid_body_constraint
+        join_world(scene, joint.preload)
+        if constraint is None or (constraint.object2, constraint.object1) != ends_of(joint, anchor):
+            put_motor(joint.preload, joint, anchor)  # not in the middle of a run: it takes the push away
+
+
+def has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
+    """Return whether physics has what a joint is between: the anchor may have been deleted."""
+    return all(end is not None and end.rigid_body is not None for end in ends_of(joint, settings(plant.rig).anchor))
+
+
+def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
+    """Have an empty be a constraint of the scene's world, which it leaves when it loses a body."""
+    held = constraints_of(scene.rigidbody_world).objects
+    if empty.name not in held:
+        held.link(empty)
+
+
+def motor_beside(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
+    """An empty for a motor of a joint, X on its axis where it has one."""
+    motor = new_motor(rig, empty.name + suffix, empty)
+    motor.matrix_basis = _motor_matrix(empty)
+    return motor
+
+
+def _motor_matrix(empty: bpy.types.Object) -> Matrix:
+    if [dof.kind for dof in record_of(empty).joint.dofs] != ["rotation"]:
+        return empty.matrix_basis.copy()
+    turn = Matrix(((0, 0, -1, 0), (0, 1, 0, 0), (1, 0, 0, 0), (0, 0, 0, 1)))
+    return empty.matrix_basis @ turn

@@ -1,0 +1,226 @@
+"""Restraints between two places on bodies, as forces: three motors on each body that moves, against the anchor.
+
+A motor between the two bodies would push each of them where it had the other when the run began. Against the anchor,
+which stands, every body is pushed where its place is, and what one gets the other gets as well. Along an axis of the
+first place, the first body is pushed where the second place is: by motors where that was when the run began, which turn
+it as well by what it has gone on since.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ....core.force_laws import Held, Piecewise
+from ....core.model import Array
+from ....core.report import Report
+from ....core.transforms import inverse
+from ...data.access import settings
+from ...data.conversion import unflat
+from ...data.properties.joint import KnuckleMotor
+from ...data.properties.restraint import KnuckleRestraint
+from ...data.report_store import add_to_report
+from ..constraints.constraints import NEVER_REACHED
+from ..constraints.dof_axes import pushed
+from ..constraints.restraints import axis_of, law_of, pairs
+from ..world.scale import size_of
+from .effective_mass import Eased
+from .joint_state import Plant, join_world
+from .motors import have_numbers, is_lost, new_motor
+from .reflected_inertia import Carried
+
+_SUFFIX = " Push"
+#: By how many radians in a frame a spring may swing what it moves. Measured on the ends of chains of one to three
+#: links: at 2 their swing was 7 % too wide after five seconds, and at 2.5 it grew without end.
+_STIFF = 1.5
+_CODE = "restraint-stiff"
+
+
+@dataclass
+class Thrusters:
+    """The motors of a restraint: three along the armature's axes on each of the bodies that move. ``ends`` are the
+    places of both bodies among the poses, ``places`` (2, 4, 4) where the restraint is on them."""
+
+    rig: bpy.types.Object
+    kept: KnuckleRestraint
+    ends: tuple[int, int]
+    moves: tuple[bool, bool]
+    places: Array
+    _written: dict[int, tuple[float, float]] = field(default_factory=dict)
+    _turned: Array | None = None  # the first body's rotation (3, 3) when the run began, and where it is pushed on it
+    _pushed: Array | None = None
+
+    def where(self, poses: Array) -> Array:
+        """The two places (2, 4, 4) in the world."""
+        return np.array([poses[end] @ place for end, place in zip(self.ends, self.places, strict=True)])
+
+    def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
+        """Return where the motors' empties have to stand for a run that begins with these poses."""
+        self._written = {}
+        out = {}
+        points = self.where(poses)[:, :3, 3]
+        if axis_of(self.kept) >= 0:
+            points[0] = points[1]
+        self._turned, self._pushed = poses[self.ends[0]][:3, :3], inverse(poses[self.ends[0]])[:3] @ [*points[0], 1.0]
+        for motor in self.kept.motors:
+            out[motor.empty] = thruster_place(poses, motor.number % 3, points[motor.number // 3])
+        return out
+
+    def records(self) -> list[KnuckleMotor]:
+        """Return what the restraint's record has of them."""
+        return list(self.kept.motors)
+
+    def push(self, poses: Array, force: Array, place: Array) -> None:
+        """Push the second body with a force (3,) in the world, and the first with as much against it; along an axis,
+        both of them at a ``place`` (3,)."""
+        along = armature_axes(poses).T @ force
+        about = self._couple(poses, -force, place)
+        for motor in self.kept.motors:
+            told = float(along[motor.number % 3]) * (1.0 if motor.number < 3 else -1.0)  # counted the other way round
+            turned = -float(about[motor.number]) if motor.number < 3 else 0.0
+            constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
+            if constraint is not None and self._written.get(motor.number) != (told, turned):
+                self._written[motor.number] = told, turned
+                for kind, push in (("lin", told), ("ang", turned)):
+                    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(NEVER_REACHED, push))
+                    setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
+
+    def _couple(self, poses: Array, force: Array, place: Array) -> Array:
+        """Return what the first body's motors have to turn it with (3,), each about its own axis, for a force on it to
+        be as if it acted at a place."""
+        if axis_of(self.kept) < 0 or self._pushed is None or self._turned is None or not self.moves[0]:
+            return np.zeros(3)
+        body = poses[self.ends[0]]
+        arm = place - (body @ [*self._pushed, 1.0])[:3]
+        axes = armature_axes(poses)
+        gone = body[:3, :3] @ self._turned.T @ axes  # X of each motor goes with the body, and Z stays
+        across = np.array([pushed(gone[:, k], axes[:, (k + 2) % 3]) for k in range(3)])
+        across /= np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
+        return np.linalg.pinv(across.T, rcond=0.05) @ (size_of(self.rig) * np.cross(arm, force))
+
+
+@dataclass
+class Pair:
+    """A restraint between two places."""
+
+    scene: bpy.types.Scene
+    plant: Plant
+    motors: Thrusters
+    held: Held | None = None
+    _eased: Eased | None = None
+    _law: Piecewise | None = None
+    _share: float = 1.0  # of its force that it may have
+
+    def mark(self, carried: Carried, poses: Array, rate: float) -> None:
+        """When a run begins."""
+        law = self._law = law_of(self.motors.kept)
+        self._share = 1.0
+        substeps = self.scene.rigidbody_world.substeps_per_frame
+        spring = self.motors.kept.kind == "spring"
+
+        def pull(x: float) -> float:
+            return -self._share * law(x)
+
+        self.held = Held(pull if spring else None, None if spring else pull, 1.0, substeps)
+        self._eased = carried.eased
+
+    def command(self, poses: Array, rate: float) -> None:
+        """Push for the frame to come."""
+        if self.held is None or self._eased is None:
+            return  # an undo in the middle of a run: it goes on with what it was told
+        one, other = self.motors.where(poses)
+        apart = other[:3, 3] - one[:3, 3]
+        axis = axis_of(self.motors.kept)
+        way = one[:3, axis] if axis >= 0 else apart / max(float(np.linalg.norm(apart)), 1e-9)
+        way = way / max(float(np.linalg.norm(way)), 1e-9)
+        # along an axis, what pushes the first body as well pushes it where the second place is
+        first = other if axis >= 0 else one
+        ease = self._eased.between((self.motors.ends[0], first[:3, 3]), (self.motors.ends[1], other[:3, 3]), way, poses)
+        self.held.inertia = 1.0 / max(ease, 1e-9)
+        if self.motors.kept.kind == "spring":
+            self._soften(float(apart @ way), ease, rate)
+        self.motors.push(poses, way * self.held.force(float(apart @ way), 1.0 / rate), other[:3, 3])
+
+    def _soften(self, place: float, ease: float, rate: float) -> None:
+        """Have a spring that is too stiff to be told once a frame be as stiff as may be, and say so."""
+        assert self._law is not None
+        stiff = max(self._law.slope(place), 0.0) * ease / (_STIFF * rate) ** 2
+        self._share = min(self._share, 1.0 / max(stiff, 1.0))  # for good: what came and went would drive it
+        rig, name, over = self.motors.rig, self.motors.kept.name, math.sqrt(stiff)
+        if stiff > 1.0 and not any(line.code == _CODE and line.where == name for line in settings(rig).report):
+            report = Report()
+            report.warn(
+                _CODE,
+                f"The restraint is too stiff for what it moves: that would swing {_STIFF * over:.3g} rad in a frame, "
+                f"and physics, which sets its force once a frame, can do {_STIFF:.3g}. It pulls with {1.0 / stiff:.0%} "
+                f"of its force; with {over:.3g} times the frames per second it has all of it",
+                where=name,
+            )
+            add_to_report(rig, report)
+
+
+def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
+    """The restraints of a model between two places, with motors for it."""
+    number = {obj: place for place, obj in enumerate(plant.bodies)}
+    anchor = settings(plant.rig).anchor
+    out = []
+    for kept in pairs(plant.rig):
+        sides = (kept.one, kept.other)
+        if anchor is None or any(end is not None and end not in number for end in sides):
+            continue
+        moves = tuple(
+            end is not None and end.rigid_body is not None and end.rigid_body.type == "ACTIVE" for end in sides
+        )
+        wanted = [3 * side + axis for side in (0, 1) for axis in range(3) if moves[side]]
+        _ensure(scene, plant.rig, kept, wanted)
+        ends = tuple(len(plant.bodies) if end is None else number[end] for end in sides)
+        places = np.array([unflat(kept.at_one), unflat(kept.at_other)])
+        out.append(Pair(scene, plant, Thrusters(plant.rig, kept, ends, moves, places)))  # type: ignore[arg-type]
+    return out
+
+
+def _ensure(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleRestraint, wanted: list[int]) -> None:
+    """Make the motors of a restraint that are missing."""
+    have_numbers(kept.motors, wanted)
+    for motor in kept.motors:
+        body = kept.one if motor.number < 3 else kept.other
+        assert body is not None
+        turns = axis_of(kept) >= 0 and motor.number < 3
+        ensure_thruster(scene, rig, motor, body, f"{body.name} {kept.name}{_SUFFIX}", turns)
+
+
+def ensure_thruster(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    motor: KnuckleMotor,
+    body: bpy.types.Object,
+    name: str,
+    turns: bool = False,
+) -> None:
+    """Make the motor that pushes a body against the anchor, and ``turns`` it about the same axis, if it is missing."""
+    if is_lost(scene, motor.empty):
+        motor.empty = new_motor(rig, name)
+    join_world(scene, motor.empty)
+    constraint = motor.empty.rigid_body_constraint
+    constraint.type, constraint.disable_collisions = "MOTOR", False
+    constraint.object1, constraint.object2 = settings(rig).anchor, body
+    constraint.use_motor_ang, constraint.use_motor_lin = turns, True
+    constraint.motor_lin_max_impulse = constraint.motor_ang_max_impulse = 0.0
+
+
+def thruster_place(poses: Array, axis: int, point: Array) -> Matrix:
+    """Return where a motor has to stand that pushes at a point (3,) along an axis (0 to 2) of the armature."""
+    place = np.eye(4)
+    place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
+    place[:3, 3] = point
+    return Matrix(place.tolist())
+
+
+def armature_axes(poses: Array) -> Array:
+    """The armature's axes (3, 3) in the world, as columns."""
+    turn = poses[-1][:3, :3]
+    return turn / np.linalg.norm(turn, axis=0)

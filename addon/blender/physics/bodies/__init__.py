@@ -1,0 +1,1 @@
+"""Rigid bodies: collision shapes and filters, inertia, penetration, the ground."""

@@ -1,0 +1,1 @@
+"""Rigid-body constraints of joints and restraints."""

@@ -1,0 +1,297 @@
+"""Joints of several degrees, and springs, as Blender's generic constraint.
+
+It slides along the axes of its first body's side, here the parent's, and turns about Z of the first body's side, then
+Y, then X of the second's: the order in which a joint's empty has the axes of its turns. Everything counts from the pose
+in which a run begins, with slides as the model has them and turns the other way round, as measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+import bpy
+import numpy as np
+
+from ....core.model import DOF_SIZE, Array, Dof, DofKind
+from ....core.transforms import rotation_matrix
+from ...data.access import record_of
+from ...data.conversion import read_dofs, start_of, stops
+from ...data.properties.joint import KnuckleJoint
+from ...rig.joint_axes import constraint_turn
+from ..world.scale import size_of
+
+#: An axis that leans this far (sine) towards one of the constraint's needs that one free.
+_ALONG = 1e-3
+#: Limits that stand for none: Blender takes angles within half a turn.
+HALF_TURN = math.pi - 1e-3
+FAR = 1e6
+#: Coordinates that are off by less do no harm where they should be zero.
+_SMALL = 1e-4
+_LETTERS = "xyz"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A degree of freedom that has one of the empty's axes for itself. ``sign`` is what its coordinate is multiplied by
+    to be Blender's, the parent being the first body."""
+
+    number: int
+    kind: str  # "lin" or "ang"
+    letter: str
+    sign: float
+
+    @property
+    def name(self) -> str:
+        """Return what Blender calls it in the names of its limits."""
+        return f"{self.kind}_{self.letter}"
+
+    @property
+    def spring(self) -> str:
+        """Return what Blender calls it in the names of its springs."""
+        return self.letter if self.kind == "lin" else self.name
+
+
+class _Degree(NamedTuple):
+    """What a degree of freedom does, apart from what else its record has."""
+
+    kind: DofKind
+    axis: tuple[float, float, float]
+
+
+class _Degrees(NamedTuple):
+    """The degrees of freedom of joints that are alike, of which a model has many."""
+
+    dofs: tuple[_Degree, ...]
+
+
+def _degrees(joint: KnuckleJoint) -> _Degrees:
+    return _Degrees(tuple(_Degree(dof.kind, tuple(dof.axis)) for dof in joint.dofs))  # type: ignore[arg-type]
+
+
+def lines_of(joint: KnuckleJoint) -> Sequence[Line]:
+    """The degrees of freedom of a joint that stand alone on an axis of its empty."""
+    return _lines_of(_degrees(joint))
+
+
+@lru_cache(maxsize=256)
+def _lines_of(joint: _Degrees) -> tuple[Line, ...]:
+    turn = constraint_turn(joint)
+    found: dict[str, list[Line]] = {}
+    for number, dof in enumerate(joint.dofs):
+        if dof.kind not in {"rotation", "translation"}:
+            continue
+        axis = np.array(dof.axis, dtype=np.float64)
+        axis = (axis if turn is None else axis @ turn[:3, :3]) / np.linalg.norm(axis)
+        along = int(np.argmax(np.abs(axis)))
+        if 1.0 - abs(axis[along]) < _ALONG**2:
+            kind = "ang" if dof.kind == "rotation" else "lin"
+            line = Line(number, kind, _LETTERS[along], math.copysign(1.0, axis[along] * (-1 if kind == "ang" else 1)))
+            found.setdefault(line.name, []).append(line)
+    return tuple(lines[0] for lines in found.values() if len(lines) == 1)
+
+
+def freedom(joint: KnuckleJoint) -> Mapping[str, Any]:
+    """Return what a constraint has to be told to lock every axis that none of a joint's degrees of freedom moves along
+    or about, and open the others."""
+    return _freedom(_degrees(joint))
+
+
+@lru_cache(maxsize=256)
+def _freedom(joint: _Degrees) -> Mapping[str, Any]:
+    turn = constraint_turn(joint)
+    free: dict[str, Array] = {"lin": np.zeros(3, dtype=bool), "ang": np.zeros(3, dtype=bool)}
+    for dof in joint.dofs:
+        if dof.kind in {"ball", "free"}:
+            free["ang"][:] = True
+            free["lin"] |= dof.kind == "free"
+            continue
+        axis = np.array(dof.axis, dtype=np.float64)
+        along = np.abs(axis if turn is None else axis @ turn[:3, :3]) > _ALONG * np.linalg.norm(axis)
+        if dof.kind in {"rotation", "screw"}:
+            free["ang"] |= along
+        if dof.kind in {"translation", "screw"}:
+            free["lin"] |= along
+    return {
+        name: value
+        for kind, open_axes in free.items()
+        for letter, is_open in zip(_LETTERS, open_axes, strict=True)
+        for name, value in limited(f"{kind}_{letter}", None if is_open else (0.0, 0.0)).items()
+    }
+
+
+def limited(name: str, limit: tuple[float, float] | None) -> dict[str, Any]:
+    """Return what a constraint has to be told to limit an axis, or to open it."""
+    if limit is None:
+        return {f"use_limit_{name}": False}
+    return {f"use_limit_{name}": True, f"limit_{name}_lower": limit[0], f"limit_{name}_upper": limit[1]}
+
+
+def put_limit(constraint: Any, name: str, limit: tuple[float, float] | None) -> None:
+    """Limit an axis, or open it. Writes only what differs: a write makes Blender forget its simulation."""
+    for key, value in limited(name, limit).items():
+        now = getattr(constraint, key)
+        if now != value and abs(now - value) > 1e-6:
+            setattr(constraint, key, value)
+
+
+# ---------------------------------------------------------------- stops
+
+
+def has_stops(joint: KnuckleJoint) -> bool:
+    """Return whether any of a joint's degrees of freedom has a stop."""
+    return any(dof.use_lower or dof.use_upper for dof in [*joint.dofs, *joint.parts])
+
+
+def is_countable(joint: KnuckleJoint) -> bool:
+    """Return whether Blender can count a joint's coordinates as the model does: slides, then up to three turns or a
+    ball, each on an axis of its own."""
+    kinds = [dof.kind for dof in joint.dofs]
+    if any(dof.use_lower or dof.use_upper for dof in joint.parts):
+        return False
+    blocks = [kind for kind in kinds if DOF_SIZE[kind] > 1]
+    if blocks and (blocks != ["ball"] or kinds[-1] != "ball" or "rotation" in kinds):
+        return False
+    lines = {line.number: line for line in lines_of(joint)}
+    if len(lines) + len(blocks) < len(kinds):
+        return False
+    turned: set[str] = set()
+    for _number, line in sorted(lines.items()):
+        if line.kind == "ang":
+            turned.add(line.letter)
+        elif turned - {line.letter}:
+            return False
+    return True
+
+
+def is_exact(joint: KnuckleJoint, values: Sequence[float]) -> bool:
+    """Return whether the stops of a countable joint are where they should be in a run that begins at these coordinates.
+    Three turns can be counted from a pose in which the middle one is zero; turns behind slides where the first one
+    is."""
+    turns = [number for number, dof in enumerate(joint.dofs) if dof.kind == "rotation"]
+    if len(turns) == 3 and abs(values[turns[1]]) > _SMALL:
+        return False
+    return len(turns) < 2 or len(turns) == len(joint.dofs) or abs(values[turns[0]]) < _SMALL
+
+
+def start_motion(joint: KnuckleJoint, values: Sequence[float]) -> Array:
+    """Return from where the empty of a joint belongs on its parent to where it has to stand when a run begins (4, 4),
+    in the joint's frame: at the place that the slides lead to; with several turns and no slides, turned by the first of
+    them, which carries the axes of the others along."""
+    out = np.eye(4)
+    axes = [np.array(dof.axis, dtype=np.float64) for dof in joint.dofs]
+    turns = [number for number, dof in enumerate(joint.dofs) if dof.kind == "rotation"]
+    for number, dof in enumerate(joint.dofs):
+        if dof.kind == "translation":
+            out[:3, 3] += axes[number] * values[number]
+    if len(turns) > 1 and len(turns) == len(joint.dofs):
+        out[:3, :3] = rotation_matrix(axes[turns[0]] * values[turns[0]])
+    return out
+
+
+def put_several_stops(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint, values: Sequence[float]) -> None:
+    """Set the stops of a countable joint of several degrees, counted from its coordinates when the run begins."""
+    for line in lines_of(joint):
+        lower, upper = stops(joint.dofs[line.number])
+        if lower is None and upper is None:
+            put_limit(constraint, line.name, None)
+            continue
+        far, start = HALF_TURN if line.kind == "ang" else FAR, values[line.number]
+        size = 1.0 if line.kind == "ang" else size_of(record_of(cast(bpy.types.Object, constraint.id_data)).model)
+        low = -far if lower is None else max(size * (lower - start), -far)
+        high = far if upper is None else min(size * (upper - start), far)
+        put_limit(constraint, line.name, (low, high) if line.sign > 0.0 else (-high, -low))
+
+
+# ---------------------------------------------------------------- springs
+
+
+def is_springy(joint: KnuckleJoint) -> bool:
+    """Return whether a joint has a spring or a damper."""
+    return any(dof.stiffness > 0.0 or dof.damping > 0.0 for dof in [*joint.dofs, *joint.parts])
+
+
+def is_lossy(joint: KnuckleJoint) -> bool:
+    """Return whether a joint has friction, or a damper without a spring."""
+    return any(dof.friction > 0.0 or (dof.damping > 0.0 and not dof.stiffness) for dof in joint.dofs)
+
+
+def springs(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
+    """Return what a constraint has to be told of a joint's own springs and dampers (per m or rad). ``keep``: those of
+    other axes are somebody else's."""
+    told = dict(springs_of(joint)) if is_springy(joint) else {}
+    values: dict[str, Any] = {}
+    for name in (*_LETTERS, *(f"ang_{letter}" for letter in _LETTERS)):
+        if name in told:
+            values[f"use_spring_{name}"] = True
+            values[f"spring_stiffness_{name}"], values[f"spring_damping_{name}"] = told[name]
+        elif not keep:
+            values[f"use_spring_{name}"] = False
+    return values
+
+
+def put_lengths(constraint: Any, joint: KnuckleJoint, size: float) -> None:
+    """Have the springs and dampers of slides be as strong as they are told per length of a model's own, of which
+    Blender takes those of the world. Writes only what differs."""
+    for name, told in springs_of(joint) if constraint.type == "GENERIC_SPRING" else ():
+        for kind, value in zip(("stiffness", "damping"), told, strict=True):
+            now = getattr(constraint, f"spring_{kind}_{name}")
+            if name in _LETTERS and abs(now - value / size) > 1e-6 * value:
+                setattr(constraint, f"spring_{kind}_{name}", value / size)
+
+
+def springs_left_out(joint: KnuckleJoint) -> bool:
+    """Return whether a joint has springs on axes that Blender's constraint has none for."""
+    put = {line.number for line in lines_of(joint)} if is_springy(joint) else set()
+    return any(
+        DOF_SIZE[dof.kind] == 1 and number not in put and (dof.stiffness > 0.0 or dof.damping > 0.0)
+        for number, dof in enumerate(joint.dofs)
+    )
+
+
+def springs_of(joint: KnuckleJoint) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Stiffness and damping by Blender's name for the axis."""
+    for line in lines_of(joint):
+        dof = joint.dofs[line.number]
+        if dof.stiffness > 0.0 or dof.damping > 0.0:
+            yield line.spring, (max(dof.stiffness, 0.0), max(dof.damping, 0.0))
+    turn = constraint_turn(joint)
+    for dof in read_dofs(joint):
+        yield from _block_springs(dof, np.eye(3) if turn is None else turn[:3, :3])
+
+
+def _block_springs(dof: Dof, turn: Array) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Those of a ball or free block along the empty's axes (the columns of ``turn``): what its three numbers come to
+    there."""
+    for first in range(0, DOF_SIZE[dof.kind] if DOF_SIZE[dof.kind] > 1 else 0, 3):
+        parts = dof.parts[first : first + 3] or [dof] * 3
+        stiffness, damping = (
+            np.einsum("kl,k->l", turn**2, np.maximum([getattr(part, name) for part in parts], 0.0))
+            for name in ("stiffness", "damping")
+        )
+        for letter, pair in zip(_LETTERS, zip(stiffness, damping, strict=True), strict=True):
+            if max(pair) > 0.0:
+                yield f"ang_{letter}" if first == 0 else letter, (float(pair[0]), float(pair[1]))
+
+
+def springs_away_from_rest(joint: KnuckleJoint) -> bool:
+    """Return whether any spring of a joint is not at rest where the joint begins."""
+    pairs = (
+        pair
+        for dof, record in zip(read_dofs(joint), joint.dofs, strict=True)
+        for pair in zip(dof.parts or [dof] * DOF_SIZE[dof.kind], start_of(record), strict=True)
+    )
+    return any(part.stiffness > 0.0 and abs(part.rest - start) > _SMALL for part, start in pairs)
+
+
+def is_pushed(joint: KnuckleJoint) -> bool:
+    """Return whether a joint of several degrees has springs, which motors help to be at rest where they are."""
+    kinds = [dof.kind for dof in joint.dofs]
+    if kinds in (["rotation"], ["translation"]) or "free" in kinds or "screw" in kinds:
+        return False
+    if "ball" in kinds or springs_left_out(joint):
+        return is_springy(joint)
+    return any(dof.stiffness > 0.0 for dof in joint.dofs)

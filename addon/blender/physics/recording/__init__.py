@@ -1,0 +1,1 @@
+"""Recordings of simulations: as keyframes and as figures about their accuracy."""

@@ -1,0 +1,327 @@
+"""What physics did, recorded and turned into keys: servo values and the path of each root."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from typing import TypeVar
+
+import bpy
+import numpy as np
+
+from ....core.model import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajectory
+from ....core.report import Report
+from ....core.transforms import affine_inverse
+from ...animation.curve_samples import STANDS
+from ...animation.gait import seconds_since_start, settings_curves
+from ...animation.keys import LINEAR, key_bone_paths, key_servos
+from ...data.access import action_record, armature_of, bone_record, record_of, settings
+from ...data.channels import block_turn, motion_channels, root_channels, servo_channels, servo_names
+from ...data.report_store import add_to_report
+from ...rig.ball_channels import coordinates_of, nearest_vectors
+from ...rig.joint_frames import design_pose
+from ..actuators.angle_unwrapping import posed, several_posed, with_turns
+from ..actuators.joint_state import Plant, gather
+from ..simulation import cached_frames as runs
+from ..simulation.bone_targets import has_other_animation
+from ..simulation.frame_handlers import run_at
+from ..simulation.setup import build_physics
+from ..world.membership import is_simulated, why_elsewhere, why_stopped
+from ..world.rigidbody_world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, step_rate, stretched
+from ..world.scale import tell_of_distortion
+from .accuracy import keep_truth, truth_of
+from .body_keys import follow_body_keys, write_body_keys
+from .recorder import Recording, RunError, in_own_lengths, quaternions
+
+Progress = Callable[[int, int], None]
+T = TypeVar("T")
+Steps = Generator[tuple[int, int], None, T]
+
+
+def record(
+    scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None, progress: Progress | None = None
+) -> Recording:
+    """Run the scene's physics from its first frame to ``last`` and record the model's bodies.
+
+    The scene's frame is put back. ``progress(done, total)`` may raise to stop; nothing is left behind."""
+    return _work_through(record_steps(scene, rig, last), progress)
+
+
+def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
+    """Run the scene's physics and record it as ``record`` does, pausing after every frame with (done, total), for
+    callers that look after the user meanwhile. Closed before the end, it leaves the scene as it was."""
+    why = why_elsewhere(scene, rig) or why_stopped(scene)
+    if why:
+        raise ValueError(why)
+    if not is_simulated(rig, scene):
+        build_physics(scene, rig)
+    follow_scene(scene)
+    scaled = Report()
+    tell_of_distortion(rig, scaled)
+    add_to_report(rig, scaled, {"scaled-unevenly"})
+    first = first_frame(scene)
+    last = scene.frame_end if last is None else last
+    if last < first:
+        raise ValueError(f"Physics begins at frame {first}: a run to frame {last} has no frames")
+    before = scene.frame_current, scene.frame_subframe
+    frames = np.arange(first, last + 1, dtype=np.float64)
+    steps = steps_per_frame(scene, rig)
+    poses, values, lifts, told, several, drives = [], [], [], [], [], []
+    with _cache_range(scene, first, first + (last - first) * steps), stretched(scene, steps):
+        try:
+            reset_cache(scene)
+            rate = step_rate(scene)
+            for number in range((last - first) * steps + 1):
+                scene.frame_set(first + number)
+                if scene.rigidbody_world is None:
+                    raise RunError("The rigid-body world was removed during the run", remedy="Run it again.")
+                if number == 0:
+                    plant = gather(rig)
+                    begun, others = posed(plant), several_posed(plant)
+                pose = plant.poses()
+                _must_be_finite(plant, pose, first + number // steps)
+                poses.append(pose)
+                values.append(plant.coordinates(pose))
+                if number % steps == 0:
+                    lifts.append(settings(rig).lift)
+                    run = run_at(rig, first + number)
+                    told.append(np.full(len(plant.joints), np.nan) if run is None else run.told)
+                    several.append({} if run is None else run.told_several)
+                    drives.append(settings(rig).drive if run is None else run.drive)
+                    yield len(drives), len(frames)
+        finally:
+            reset_cache(scene)
+            runs.end(scene)
+            scene.frame_set(before[0], subframe=before[1])
+    track = np.array(values).reshape(len(values), len(plant.joints))
+    track[0] = with_turns(track[0], begun, plant.turns)
+    track[:, plant.turns] = np.unwrap(track[:, plant.turns], axis=0)  # whole turns are counted step by step
+    chased = np.array(told).reshape(len(told), len(plant.joints))
+    every, size, scales = in_own_lengths(np.array(poses))
+    return Recording(
+        plant,
+        frames,
+        every[::steps],
+        track[::steps],
+        np.array(lifts) / size,
+        chased,
+        drives,
+        size,
+        scales,
+        _told_several(several),
+        others,
+        every if steps > 1 else None,
+        rate,
+    )
+
+
+def _must_be_finite(plant: Plant, poses: Array, frame: int) -> None:
+    """Refuse poses (bodies + 1, 4, 4) that are no places any more."""
+    lost = np.flatnonzero(~np.isfinite(poses).all(axis=(1, 2)))
+    if not len(lost):
+        return
+    name = repr(plant.bodies[lost[0]].name) if lost[0] < len(plant.bodies) else "the model"
+    more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+    raise RunError(
+        f"The run came to nothing finite at frame {frame}: {name}{more} is nowhere",
+        remedy="Look for bodies that begin inside one another, masses that are very unlike, or too few substeps "
+        "(Fit to Mechanism)",
+    )
+
+
+def _told_several(told: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    """Return what servos of several degrees were told (n, size), by their joints, of what they were at each frame."""
+    sizes = {joint: len(values) for each in told for joint, values in each.items()}
+    return {joint: np.array([each.get(joint, np.full(size, np.nan)) for each in told]) for joint, size in sizes.items()}
+
+
+def _work_through(steps: Steps[T], progress: Progress | None) -> T:
+    with closing(steps):
+        while True:
+            try:
+                done, total = next(steps)
+            except StopIteration as end:
+                return end.value
+            if progress is not None:
+                progress(done, total)
+
+
+def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
+    """Return how often servos are to be controlled within a frame of a slow scene. What Blender animates by itself, and
+    not we by the time that a step stands for, needs the scene's own frames."""
+    keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
+    if keyed or has_other_animation(scene, rig):
+        return 1
+    return math.ceil(FRAME_RATE / frame_rate(scene) - 1e-6)
+
+
+@contextmanager
+def _cache_range(scene: bpy.types.Scene, first: int, last: int) -> Iterator[None]:
+    cache = scene.rigidbody_world.point_cache
+    kept = cache.frame_start, cache.frame_end
+    cache.frame_start, cache.frame_end = min(first, kept[0]), max(last, kept[1])
+    try:
+        yield
+    finally:
+        world = scene.rigidbody_world  # somebody may have removed it meanwhile
+        if world is not None and (world.point_cache.frame_start, world.point_cache.frame_end) != kept:
+            world.point_cache.frame_start, world.point_cache.frame_end = kept
+
+
+def bake(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    last: int | None = None,
+    name: str | None = None,
+    progress: Progress | None = None,
+    all_bodies: bool = False,
+) -> tuple[bpy.types.Action, Recording]:
+    """Simulate and write what happened as keys of a new Action; the model then plays on keys.
+
+    The Action that was there is not touched and stays in the file. Where the drive switch is keyed, its curve is
+    muted. How well the run kept to the model is kept with it. ``all_bodies``: a second Action keys every body, which
+    then goes where physics had it, to the last gap."""
+    return _work_through(bake_steps(scene, rig, last, name, all_bodies), progress)
+
+
+def bake_steps(
+    scene: bpy.types.Scene,
+    rig: bpy.types.Object,
+    last: int | None = None,
+    name: str | None = None,
+    all_bodies: bool = False,
+) -> Steps[tuple[bpy.types.Action, Recording]]:
+    """Bake as ``bake`` does, pausing after every frame like ``record_steps``."""
+    recording = yield from record_steps(scene, rig, last)
+    keep_truth(rig, recording, truth_of(scene, recording))
+    action = write_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
+    if all_bodies:
+        write_body_keys(rig, recording, action)
+    switch = settings_curves(rig).get(("knuckle.drive", 0))
+    if switch is not None:
+        switch.mute = True  # its keys stay, for another run
+    settings(rig).drive = "KEYS"
+    follow_body_keys(rig)
+    return action, recording
+
+
+def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.types.Action:
+    """A new Action with a recording's joint coordinates and root paths; it becomes the rig's."""
+    plant = recording.plant
+    tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(plant.joints)}
+    action = key_servos(rig, name, tracks | other_tracks(rig, recording), between=False)
+    key_bone_paths(rig, action, recording.frames, root_paths(rig, recording))
+    action_record(action).kind = "BAKE"
+    return action
+
+
+def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array, Array, int]]:
+    """Coordinates (n, size) of the joints with bones that no servo drives: of several degrees."""
+    boned = servo_channels(rig)
+    poses = recording.unlifted()
+    return {
+        item.joint.id: (
+            recording.frames,
+            _without_jumps(item.joint, item.coordinates(poses), recording.begun.get(item.joint.id)),
+            LINEAR,
+        )
+        for item in recording.plant.undriven
+        if item.joint.id in boned
+    }
+
+
+def _without_jumps(joint: Joint, values: Array, begun: Array | None) -> Array:
+    """Coordinates (n, size) of which angles and rotation vectors go on past half a turn, angles with the whole turns
+    that they have begun with (size,)."""
+    at = 0
+    for dof in joint.dofs:
+        size = DOF_SIZE[dof.kind]
+        if dof.kind in {"rotation", "screw"}:
+            if begun is not None and dof.kind == "rotation":
+                values[:1, at] = with_turns(values[:1, at], begun[at : at + 1], np.ones(1, dtype=bool))
+            values[:, at] = np.unwrap(values[:, at])
+        for k in range(1, len(values) if size > 1 else 0):
+            values[k : k + 1, at : at + 3] = nearest_vectors(
+                values[k : k + 1, at : at + 3], values[k - 1 : k, at : at + 3]
+            )
+        at += size
+    return values
+
+
+def recorded_coordinates(rig: bpy.types.Object, recording: Recording) -> dict[tuple[str, int], tuple[Array, Array]]:
+    """Return what a run did with every coordinate that a servo or bone has: (joint, number) -> frames (n,), values
+    (n,)."""
+    driven = {(joint, 0): (recording.frames, recording.values[:, k]) for k, joint in enumerate(recording.plant.joints)}
+    for joint, (frames, values, _how) in other_tracks(rig, recording).items():
+        driven |= {(joint, number): (frames, column) for number, column in enumerate(values.T)}
+    for root, values in root_tracks(rig, recording).items():
+        driven |= {(root, number): (recording.frames, column) for number, column in enumerate(values.T)}
+    return driven
+
+
+def root_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, Array]:
+    """Coordinates (n, 6) of the paths of roots during a run, by their keys among ``root_channels``."""
+    paths = root_paths(rig, recording)
+    return {
+        root: coordinates_of(*paths[own[0].bone], block_turn(rig, own[0].bone), against=False, free=True)
+        for root, own in root_channels(rig).items()
+        if own[0].bone in paths
+    }
+
+
+def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
+    """Channels of the bones that carry roots, by name: locations (n, 3) and quaternions (n, 4)."""
+    bodies = recording.plant.bodies
+    place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
+    to_model = affine_inverse(recording.unlifted()[:, -1])
+    paths: dict[str, tuple[Array | None, Array]] = {}
+    for bone in armature_of(rig).bones:
+        if not bone_record(bone).root or bone.name not in place:
+            continue
+        rest, number = np.array(bone.matrix_local, dtype=np.float64), place[bone.name]
+        moved = to_model @ recording.poses[:, number] @ affine_inverse(design_pose(bodies[number]))
+        channels = affine_inverse(rest) @ moved @ rest
+        paths[bone.name] = channels[:, :3, 3], quaternions(channels[:, :3, :3])
+    return paths
+
+
+def recorded_motion(
+    scene: bpy.types.Scene,
+    recording: Recording,
+    name: str,
+    step: float | None = None,
+    whole: bool = False,
+) -> Motion:
+    """Convert a recording to a Motion of its servos, time 0 at the scene's first frame.
+
+    Args:
+        scene: The scene of the run.
+        recording: What the run did.
+        name: The motion's name.
+        step: The grid (s) on which values are read off, linearly between the frames that were simulated; None for
+            these frames.
+        whole: Add the joints that no servo drives (balls, free joints) and the paths of roots that move.
+    """
+    rig, plant = recording.plant.rig, recording.plant
+    names = servo_names(rig)
+    at = seconds_since_start(scene, recording.frames)
+    times = at if step is None else np.arange(np.floor(at[-1] / step + 1e-9) + 1.0) * step
+    turning = np.asarray(plant.turns, dtype=bool)
+    tracks: list[Trajectory] = []
+
+    def add(called: str, values: Array, turns: bool, root: bool = False) -> None:
+        unit: MotionUnit = "rad" if turns else "m"
+        tracks.append(Trajectory(called, times.copy(), np.interp(times, at, values), unit=unit, root=root))
+
+    for number, joint in enumerate(plant.joints):
+        add(names[joint][0], recording.values[:, number], bool(turning[number]))
+    if whole:
+        did = recorded_coordinates(rig, recording)
+        for joint, own in motion_channels(rig).items():
+            runs = [did[joint, channel.number][1] for channel in own if (joint, channel.number) in did]
+            stands = own[0].is_root and np.abs(runs).max(initial=0.0) <= STANDS
+            if joint not in plant.joints and len(runs) == len(own) and not stands:
+                for channel, values in zip(own, runs, strict=True):
+                    add(channel.name, values, channel.is_angle, channel.is_root)
+    return Motion(name, tracks)

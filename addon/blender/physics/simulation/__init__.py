@@ -1,0 +1,1 @@
+"""Simulations: set up and removed, stepped and controlled frame by frame."""

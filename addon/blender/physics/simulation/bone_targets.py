@@ -1,0 +1,90 @@
+"""Where bones are going that strips or drivers move: their curves alone do not tell, and a step is commanded before its
+frame is evaluated. What they did last is taken to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+
+from ...data.access import record_of
+from ...data.channels import is_of_screw
+from ..world.anchor import stands
+
+_Key = tuple[str, int]
+
+
+class LiveBones:
+    """Those channels of a rig (data path, index) that more than the curves of its Action moves."""
+
+    def __init__(self, rig: bpy.types.Object, channels: Iterable[_Key]) -> None:
+        data = rig.animation_data
+        drivers = [] if data is None else [curve for curve in data.drivers if not is_of_screw(curve)]
+        driven = {(curve.data_path, curve.array_index) for curve in drivers if not curve.mute}
+        everything = data is not None and has_strips(data)
+        self.keys = {key for key in channels if everything or key in driven}
+        self._rig, self._frame = rig, 0.0
+        self._now: dict[_Key, float] = {}
+        self._before: dict[_Key, float] = {}
+
+    def look(self, frame: float) -> None:
+        """Bones are where ``frame`` has them, the last that was evaluated. Called once for each."""
+        self._frame, self._before = frame, self._now
+        self._now = {key: self._read(key) for key in self.keys}
+
+    def at(self, key: _Key, frame: float) -> float:
+        """Return where a channel is at a frame, as far as its last two values tell."""
+        if key not in self._now:  # the run has not begun
+            return self._read(key)
+        now = self._now[key]
+        return now + (frame - self._frame) * (now - self._before.get(key, now))
+
+    def _read(self, key: _Key) -> float:
+        path, index = key
+        return float(self._rig.path_resolve(path)[index])
+
+
+def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Return whether anything but the model's own Action and settings moves what takes part in the scene's physics:
+    strips and drivers of the model, the scene's gravity, bodies that follow keys, animated force fields."""
+    if is_mixed(rig) or _is_animated(scene):
+        return True
+    world = scene.rigidbody_world
+    held = world.collection if world is not None else None
+    for obj in held.objects if held is not None else ():
+        if record_of(obj).model == rig or stands(obj) or obj.rigid_body is None:
+            continue
+        if obj.rigid_body.kinematic or _is_animated(obj):
+            return True
+    return any(obj.field is not None and obj.field.type != "NONE" and _moves(obj) for obj in scene.objects)
+
+
+def is_mixed(rig: bpy.types.Object) -> bool:
+    """Return whether more than the curves of its Action tells the bones of a model where to be: strips, or drivers of
+    the user's."""
+    data = rig.animation_data
+    if data is None:
+        return False
+    return has_strips(data) or any(not is_of_screw(curve) for curve in data.drivers)
+
+
+def has_strips(data: bpy.types.AnimData) -> bool:
+    """Return whether strips have a say beside an Action."""
+    return data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
+
+
+def _moves(obj: bpy.types.Object) -> bool:
+    """Return whether an object moves, or what it is a part of."""
+    while obj is not None:
+        if _is_animated(obj) or len(obj.constraints):
+            return True
+        obj = obj.parent
+    return False
+
+
+def _is_animated(block: Any) -> bool:
+    data = block.animation_data
+    if data is None:
+        return False
+    return data.action is not None or has_strips(data) or bool(len(data.drivers))

@@ -1,0 +1,121 @@
+"""What physics, live loops and the stops of bones have Blender call."""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ...animation import limited_bones, live_loops
+from ...data.change_counter import SceneModels, models_at_frames
+from ...events import signals as listeners
+from ...events import undo as stale_lists
+from ...events.dispatch import Handlers, Listeners, hang, take_down
+from ..world import undo_guard as undoing
+from ..world.idle import wake_world
+from . import cached_frames as progress
+from . import live_input
+from .frame_handlers import after_frame, after_load, after_undo, after_update, before_frame, forget
+from .property_updates import body_changed, drive_changed, ground_changed, joint_changed, world_changed
+
+#: The models of scenes whose frame is being evaluated, by the scene's ``session_uid``.
+_looked_up: dict[int, SceneModels] = {}
+
+
+@persistent
+def _before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    """Do what every frame needs before it, on models that are looked up once."""
+    live_input.before_frame(scene)  # what is controlled at the frame reads these values
+    models = _looked_up[scene.session_uid] = models_at_frames(scene)
+    before_frame(scene, models)
+    live_loops.before_frame(scene, models)  # what drives a loop may be held still: so is what follows
+
+
+@persistent
+def _after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Do what every frame needs after it."""
+    live_input.after_frame(scene)
+    models = _looked_up.pop(scene.session_uid, None) or models_at_frames(scene)
+    live_loops.after_frame(scene, depsgraph, models)
+    limited_bones.after_evaluation(depsgraph, models)  # what follows loops is posed by then
+    after_frame(scene)
+
+
+@persistent
+def _before_update(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    """Do what spares a change a second evaluation."""
+    live_loops.before_update(models_at_frames(scene))
+
+
+@persistent
+def _after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Do what every change needs after it."""
+    if depsgraph.id_type_updated("OBJECT"):
+        models = models_at_frames(depsgraph.scene)
+        live_loops.after_update(depsgraph, models)
+        limited_bones.after_evaluation(depsgraph, models)
+    after_update(scene)
+
+
+_HANDLERS: Handlers = (
+    ("frame_change_pre", _before_frame),
+    ("frame_change_post", _after_frame),
+    ("depsgraph_update_pre", _before_update),
+    ("depsgraph_update_post", _after_update),
+    ("save_pre", live_input.before_save),
+    ("undo_pre", live_input.end_all),
+    ("redo_pre", live_input.end_all),
+    ("load_pre", live_input.end_all),
+    ("save_pre", limited_bones.before_save),
+    ("load_post", limited_bones.after_load),
+    ("load_post", after_load),
+    ("load_post", live_loops.after_load),
+    ("load_factory_startup_post", after_load),
+    ("load_post", undoing.after_load),
+    ("undo_pre", undoing.before_step),
+    ("redo_pre", undoing.before_step),
+    ("undo_post", undoing.after_step),
+    ("redo_post", undoing.after_step),
+    ("undo_post", stale_lists.refresh),  # before anybody looks
+    ("redo_post", stale_lists.refresh),
+    ("undo_post", limited_bones.forget),
+    ("redo_post", limited_bones.forget),
+    ("undo_post", after_undo),
+    ("redo_post", after_undo),
+)
+_LISTENERS: Listeners = (
+    (listeners.on_joint_change, joint_changed),
+    (listeners.on_drive_change, drive_changed),
+    (listeners.on_world_change, world_changed),
+    (listeners.on_ground_change, ground_changed),
+    (listeners.on_body_change, body_changed),
+)
+
+
+def register() -> None:
+    """Hang the handlers in; does nothing the second time. As a Python module, Blender 4.2 crashes at exit
+    when one of them is still there."""
+    atexit.unregister(_take_down)
+    atexit.register(_take_down)
+    hang(_HANDLERS, _LISTENERS)
+
+
+def unregister() -> None:
+    """Take them out again. No bone stays held, and worlds that rest are left as users have them without Knuckle."""
+    limited_bones.let_go()
+    for scene in getattr(bpy.data, "scenes", ()):  # Blender hides all data while extensions are switched
+        wake_world(scene, anyway=True)
+    _take_down()
+
+
+def _take_down() -> None:
+    atexit.unregister(_take_down)  # else Python keeps all of this, also after a newer version took its place
+    take_down(_HANDLERS, _LISTENERS)
+    live_input.end_all()
+    progress.hush()
+    undoing.after_step()
+    undoing.after_load()
+    forget()
+    limited_bones.forget()

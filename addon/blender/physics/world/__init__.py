@@ -1,0 +1,1 @@
+"""The rigid-body world of a scene: its settings, its members, its scale, its removal."""

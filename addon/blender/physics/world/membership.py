@@ -1,0 +1,80 @@
+"""In which scene a model's physics is: in one only, however many scenes show the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+
+from ...data.access import record_of, settings
+from ...data.queries import is_in, is_part, rigs_in
+
+
+def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) -> bool:
+    """Return whether a model's physics was built, in a scene or in any. Objects that were taken out of a world keep
+    their rigid body, unused. A linked copy of a scene shares the collections of its world and has no model's
+    physics."""
+    home = home_of(rig)
+    return home == scene if scene is not None else home is not None
+
+
+def home_of(rig: bpy.types.Object) -> bpy.types.Scene | None:
+    """The scene that a model's physics was built in."""
+    return next((scene for scene in bpy.data.scenes if _has(scene, rig)), None)
+
+
+def _has(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    world = scene.rigidbody_world
+    if world is None or world.collection is None or not is_in(scene, rig):
+        return False
+    # asked in every frame, and mostly one body tells: a scene may hold many of other models
+    held, body = world.collection.objects, _any_body(rig)
+    if body is not None and body.rigid_body is not None and held.get(body.name) == body:
+        return True
+    return any(is_part(obj, rig, "BODY") and obj.rigid_body is not None for obj in held)
+
+
+def _any_body(rig: bpy.types.Object) -> bpy.types.Object | None:
+    """A body of a model, the first that is come to: a joint, of which there may be a thousand before them, has one."""
+    own = settings(rig).collection
+    for obj in () if own is None else own.all_objects:
+        joint = record_of(obj).joint
+        for body in (obj, joint.child, joint.parent):
+            if body is not None and is_part(body, rig, "BODY"):
+                return body
+    return None
+
+
+def scene_for(rig: bpy.types.Object) -> bpy.types.Scene | None:
+    """Return where a model's physics is, or is to be built: in the context's scene, else the first that has the
+    model."""
+    home, here = home_of(rig), bpy.context.scene
+    if home is not None:
+        return home
+    return here if here is not None and is_in(here, rig) else next(iter(rig.users_scene), None)
+
+
+def simulated_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+    """The models of a scene whose physics is in it."""
+    return (rig for rig in rigs_in(scene) if is_simulated(rig, scene))
+
+
+def why_elsewhere(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
+    """Return what to do in a scene that shows a model whose physics is in another; empty where it is not."""
+    home = home_of(rig)
+    if home is None or home == scene:
+        return ""
+    return f"The physics of {rig.name!r} is in scene {home.name!r}: go there, or clear it there first"
+
+
+def why_stopped(scene: bpy.types.Scene) -> str:
+    """Return what to do where Blender takes no steps in a scene: its world is switched off or baked; empty where it
+    does."""
+    world = scene.rigidbody_world
+    if world is None:
+        return ""
+    if not world.enabled and not scene.knuckle_idle:  # type: ignore[attr-defined]
+        return "The scene's rigid-body world is switched off: switch it on (Scene properties, Rigid Body World)"
+    if world.point_cache.is_baked:
+        return "The cache of the scene's rigid-body world is baked: delete that bake first (Rigid Body World, Cache)"
+    return ""

@@ -1,0 +1,397 @@
+"""The scene's rigid-body world, what our models need of it, and putting it back as it was."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import bpy
+import numpy as np
+from mathutils import Quaternion, Vector
+
+from ....core.report import Report
+from ...data.access import record_of, settings
+from ...data.properties.model import KnuckleServoState
+from ...data.queries import rigs_in
+from ...data.report_store import add_to_report
+from .idle import wake_world
+from .membership import home_of, simulated_in, why_stopped
+from .solver_settings import Fit, fit_of, is_as_fitted, put_fit, together
+
+#: Frames per second at which real walkers walked: control is once per frame, so that this matters more than substeps.
+FRAME_RATE = 60
+#: A world that is slower than this stands still.
+_SLOWEST = 1e-6
+#: Substeps, iterations, speed and frames of a world that Blender has just made, and the gravity of a new scene.
+_NEW_WORLD, _NEW_GRAVITY = (10, 10, 1.0, 1, 250), (0.0, 0.0, -9.81)
+
+
+def ensure_world(
+    scene: bpy.types.Scene, rig: bpy.types.Object, report: Report, others: Sequence[bpy.types.Object] = ()
+) -> bpy.types.RigidBodyWorld:
+    """The scene's rigid-body world with its two collections, made if there is none, and fitted to the model and to
+    ``others`` that are in it.
+
+    A world that was there keeps its settings. What is changed is remembered on the first model that joins it.
+    ValueError where it takes no bodies: nothing was changed then."""
+    _require_editable(scene)
+    model = settings(rig)
+    before = model.before
+    if before.world != _mark_of(scene):  # the model was appended: what it remembers is another file's
+        _forget(before)
+    world = scene.rigidbody_world
+    came = _came_with_models(scene)
+    if world is None or came:
+        _inherit_lost(scene, rig, others)
+        if world is None:
+            with bpy.context.temp_override(scene=scene):
+                bpy.ops.rigidbody.world_add()
+            world = scene.rigidbody_world
+        if not before.made_world:  # else the user has deleted ours, which left its gravity
+            before.made_world = True
+            before.made_collection = before.made_constraints = came
+            _mark(scene, before)
+            before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
+        scene.use_gravity = True
+        scene.gravity = world_gravity(rig)
+    else:
+        if is_gravity_other(scene, rig):
+            report.warn("gravity-kept", f"The scene has a rigid-body world already: {_gravity_kept(scene, rig)}")
+        if stopped := why_stopped(scene):
+            report.warn("world-stopped", stopped)
+    _fit_on_building(scene, rig, others, report)
+    cache = world.point_cache
+    if not before.made_world and not before.joined_world and _keeper(scene) is None:
+        before.joined_world = True
+        _mark(scene, before)
+        before.span = cache.frame_start, cache.frame_end
+    if world.collection is None:
+        world.collection = bpy.data.collections.new("RigidBodyWorld")
+        before.made_collection = True
+    if world.constraints is None:
+        world.constraints = bpy.data.collections.new("RigidBodyConstraints")
+        before.made_constraints = True
+    cache.frame_start = min(cache.frame_start, scene.frame_start)
+    cache.frame_end = max(cache.frame_end, scene.frame_end)
+    if scene.frame_start < cache.frame_start:
+        report.warn(
+            "negative-frames",
+            f"Blender's physics knows no frames below 0: the scene begins at {scene.frame_start}, physics at "
+            f"{cache.frame_start}",
+        )
+    return world
+
+
+def _came_with_models(scene: bpy.types.Scene) -> bool:
+    """Return whether a scene's world is there only because models of another file were appended: Blender then makes one
+    as it is when new, and puts their bodies into it. One that somebody set otherwise, or put something into, or gave
+    another gravity, is the user's."""
+    world = scene.rigidbody_world
+    is_on = world is not None and (world.enabled or scene.knuckle_idle)  # type: ignore[attr-defined]
+    if not (is_on and scene.use_gravity) or world.point_cache.is_baked:
+        return False
+    span = world.point_cache.frame_start, world.point_cache.frame_end
+    if (world.substeps_per_frame, world.solver_iterations, world.time_scale, *span) != _NEW_WORLD:
+        return False
+    if any(abs(a - b) > 1e-5 for a, b in zip(scene.gravity[:], _NEW_GRAVITY, strict=True)):
+        return False
+    held = {obj for folder in (world.collection, world.constraints) if folder is not None for obj in folder.objects}
+    owners = {record_of(obj).model for obj in held}
+    return bool(owners) and all(owner is not None and is_of_other_file(scene, owner) for owner in owners)
+
+
+def _inherit_lost(scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> None:
+    """Of a world that the user has deleted, the model that makes the next one remembers how things were before, if that
+    was ours; how it was fitted, or what a user's own was like, is of no world any more."""
+    own = settings(rig).before
+    for other in dict.fromkeys([rig, *rigs_in(scene), *others]):
+        before = settings(other).before
+        if not _keeps(other, scene):
+            continue
+        if before.joined_world:
+            _forget(before)
+            continue
+        for name in _FITTED:
+            before.property_unset(name)
+        if other != rig:
+            _hand_down(before, own)
+            _forget(before)
+
+
+def _require_editable(scene: bpy.types.Scene) -> None:
+    world = scene.rigidbody_world
+    for held in (world.collection, world.constraints) if world is not None else ():
+        if held is not None and (held.library is not None or held.override_library is not None):
+            raise ValueError(
+                f"The scene's rigid-body world has its objects in collection {held.name!r}, which is linked from "
+                "another file and takes no more: choose another there (Scene properties, Rigid Body World), or do "
+                "without physics"
+            )
+
+
+def constraints_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:
+    """The collection of a world's constraints, made again where the user deleted it."""
+    if world.constraints is None:
+        world.constraints = bpy.data.collections.new("RigidBodyConstraints")
+    return world.constraints
+
+
+def is_gravity_other(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Return whether a scene has another gravity than a model wants."""
+    return any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True))
+
+
+def _gravity_kept(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
+    stays, wanted = (", ".join(f"{part:g}" for part in each) for each in (scene.gravity[:], world_gravity(rig)))
+    return f"its gravity ({stays}) stays, the model wants ({wanted}); set it in Scene properties, Gravity"
+
+
+def tell_of_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """After an edit of a model's gravity: say in its report where the scene keeps another."""
+    lines = settings(rig).report
+    for number, line in reversed(list(enumerate(lines))):
+        if line.code == "gravity-kept":
+            lines.remove(number)
+    if is_gravity_other(scene, rig):
+        report = Report()
+        report.warn("gravity-kept", f"The scene's world is not this model's: {_gravity_kept(scene, rig)}")
+        add_to_report(rig, report)
+
+
+def _fit_on_building(
+    scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object], report: Report
+) -> None:
+    """Fit a world of ours to its models, unless the user has set it otherwise; say what the user's own lacks."""
+    world, keeper, own = scene.rigidbody_world, _keeper(scene, [rig, *others]), fit_of(rig)
+    settings(rig).before.why = own.why
+    if keeper is not None and settings(keeper).before.made_world:
+        before = settings(keeper).before
+        if not before.fitted_substeps or is_as_fitted(scene, before):
+            fit = together([own, *(fit_of(other) for other in others)])
+            put_fit(scene, fit, before)
+            report.info("world-fitted", f"The physics of the scene is fitted to the model. {fit.why}")
+            return
+    if world.substeps_per_frame < own.substeps(frame_rate(scene)) or world.solver_iterations < own.iterations:
+        report.warn(
+            "world-kept",
+            f"The scene's rigid-body world keeps its {world.substeps_per_frame} substeps per frame and "
+            f"{world.solver_iterations} iterations; joints hold better with {own.substeps(frame_rate(scene))} and "
+            f"{own.iterations} (Fit to Mechanism sets them). {own.why}",
+        )
+
+
+def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Fit:
+    """Fit a scene's world to its models, whoever set it before. Clearing physics puts back what a user's world had."""
+    world, keeper = scene.rigidbody_world, _keeper(scene)
+    fit = together([fit_of(rig) for rig in rigs])
+    for rig in rigs:
+        settings(rig).before.why = fit_of(rig).why
+    before = settings(keeper or rigs[0]).before
+    if before.joined_world and not before.substeps:
+        before.substeps, before.iterations = world.substeps_per_frame, world.solver_iterations
+    put_fit(scene, fit, before)
+    reset_cache(scene)
+    return fit
+
+
+def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
+    """Fit a world of ours to the models that are left, unless the user has set it otherwise."""
+    keeper = _keeper(scene)
+    ours = keeper is not None and settings(keeper).before.made_world
+    if rigs and keeper is not None and ours and is_as_fitted(scene, settings(keeper).before):
+        put_fit(scene, together([fit_of(rig) for rig in rigs]), settings(keeper).before)
+
+
+#: By the scene's ``session_uid``, which a new name does not change.
+_stretch: dict[int, int] = {}
+
+
+@contextmanager
+def stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
+    """Within it the scene's physics runs ``steps`` times slower per frame, so that servos are controlled that
+    many times as often: frame ``first + k * steps`` then stands for what frame ``first + k`` is otherwise."""
+    world, uid = scene.rigidbody_world, scene.session_uid
+    kept = world.time_scale
+    _stretch[uid] = steps
+    try:
+        if steps != 1:
+            world.time_scale = kept / steps
+        yield
+    finally:
+        del _stretch[uid]
+        world = scene.rigidbody_world  # somebody may have removed it meanwhile
+        if steps != 1 and world is not None:
+            world.time_scale = kept
+
+
+def stretch(scene: bpy.types.Scene) -> int:
+    """Return how many frames the present run takes for each frame of the scene."""
+    return _stretch.get(scene.session_uid, 1)
+
+
+def frame_rate(scene: bpy.types.Scene) -> float:
+    """Frames per second of a scene."""
+    return scene.render.fps / scene.render.fps_base
+
+
+def step_rate(scene: bpy.types.Scene) -> float:
+    """Return how often physics comes to a frame, per second of its own time, which the world's Speed stretches."""
+    return frame_rate(scene) / max(scene.rigidbody_world.time_scale, _SLOWEST)
+
+
+def first_frame(scene: bpy.types.Scene) -> int:
+    """The frame at which the scene's physics starts; where the scene has none (any more), that at which it begins."""
+    world = scene.rigidbody_world
+    return scene.frame_start if world is None else world.point_cache.frame_start
+
+
+def last_frame(scene: bpy.types.Scene) -> int:
+    """The frame at which the scene's physics ends."""
+    return scene.rigidbody_world.point_cache.frame_end
+
+
+def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
+    """The model's gravity in the scene's axes: the file's, turned as the model was stood upright at import. However the
+    user turns it since, down stays down. Of models of before, nobody kept that turn."""
+    upright = Quaternion(settings(rig).upright)
+    turn = upright if upright.magnitude > 0.5 else rig.matrix_basis.to_quaternion()
+    turned = turn @ Vector(settings(rig).gravity)
+    return (turned[0], turned[1], turned[2])
+
+
+def follow_scene(scene: bpy.types.Scene) -> None:
+    """Have a world of ours begin where the scene begins now, last as long, and take as many steps per second: the user
+    may have changed the range or the frame rate."""
+    world, keeper = scene.rigidbody_world, _keeper(scene)
+    if keeper is None:
+        return
+    before = settings(keeper).before
+    if before.fitted_substeps and before.fitted_rate != np.float32(frame_rate(scene)) and is_as_fitted(scene, before):
+        put_fit(scene, together([fit_of(rig) for rig in simulated_in(scene)] or [fit_of(keeper)]), before)
+    if not before.made_world:
+        return
+    cache = world.point_cache
+    if cache.frame_start != scene.frame_start:
+        cache.frame_start = scene.frame_start
+    cache.frame_end = max(cache.frame_end, scene.frame_end)
+
+
+def reset_cache(scene: bpy.types.Scene) -> None:
+    """Have Blender forget what it simulated: the next run from the start is computed anew."""
+    world = scene.rigidbody_world
+    if world is not None and not world.point_cache.is_baked:
+        world.time_scale = world.time_scale  # any setting written marks the cache as outdated
+
+
+def rebuild_simulation(scene: bpy.types.Scene) -> bool:
+    """Have Blender build its simulation anew from what is in the world now: it does so at the second frame of a run.
+
+    False where it does not: the world is switched off or baked."""
+    world = scene.rigidbody_world
+    if not world.enabled or world.point_cache.is_baked:
+        return False
+    before = scene.frame_current, scene.frame_subframe
+    reset_cache(scene)
+    for frame in (first_frame(scene), first_frame(scene) + 1):
+        scene.frame_set(frame)
+    reset_cache(scene)
+    scene.frame_set(before[0], subframe=before[1])
+    return True
+
+
+def rewind_simulation(scene: bpy.types.Scene) -> None:
+    """Have Blender simulate nothing more before a run begins anew, and its simulation with it: it goes on from the
+    frame at which it was last, and only by one."""
+    before = scene.frame_current, scene.frame_subframe
+    scene.frame_set(first_frame(scene))
+    reset_cache(scene)
+    scene.frame_set(before[0], subframe=before[1])
+
+
+def _keeper(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -> bpy.types.Object | None:
+    """The model that remembers how the scene's world was before any of ours joined it. ``more`` are models that may not
+    be in the scene yet."""
+    return next((rig for rig in [*rigs_in(scene), *more] if _keeps(rig, scene)), None)
+
+
+def _keeps(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
+    before = settings(rig).before
+    here = before.world == _mark_of(scene) and home_of(rig) in {None, scene}
+    return (before.made_world or before.joined_world) and here
+
+
+def is_of_other_file(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Return whether the physics that a model remembers, or its bodies still have, was never in this scene's world: the
+    model was appended."""
+    before = settings(rig).before
+    if before.world:
+        return before.world != _mark_of(scene)
+    return not (_mark_of(scene) or before.made_world or before.joined_world)  # of several only one remembers
+
+
+def has_made_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
+    """Return whether a scene's world is there because of a model."""
+    return settings(rig).before.made_world and _keeps(rig, scene)
+
+
+def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.Object | None = None) -> None:
+    """Undo ``ensure_world`` for one model: the world goes when it was ours and nobody uses it.
+
+    ``heir`` is another model that still uses the world: it then remembers in this one's place how things were."""
+    world = scene.rigidbody_world
+    before = settings(rig).before
+    if world is None or not _keeps(rig, scene):
+        return
+    if heir is not None:
+        _hand_down(before, settings(heir).before)
+    elif before.joined_world:
+        if before.substeps and is_as_fitted(scene, before):
+            world.substeps_per_frame, world.solver_iterations = before.substeps, before.iterations
+        world.point_cache.frame_start, world.point_cache.frame_end = before.span
+        _drop_collections(world, before)
+    elif not any(c is not None and len(c.objects) for c in (world.collection, world.constraints)):
+        _drop_collections(world, before)
+        with bpy.context.temp_override(scene=scene):
+            bpy.ops.rigidbody.world_remove()
+        scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
+    else:
+        return  # the user has put things into it
+    if heir is None:
+        wake_world(scene, anyway=True)
+        scene.property_unset("knuckle_world")
+    _forget(before)
+
+
+_FLAGS = ("made_world", "joined_world", "made_collection", "made_constraints")
+_FITTED = ("fitted_substeps", "fitted_iterations", "fitted_rate", "substeps", "iterations")
+_KEPT = (*_FLAGS, *_FITTED, "world", "span", "gravity", "use_gravity")
+
+
+def _mark_of(scene: bpy.types.Scene) -> str:
+    return scene.knuckle_world  # type: ignore[attr-defined, no-any-return]
+
+
+def _mark(scene: bpy.types.Scene, before: KnuckleServoState) -> None:
+    """Have a model and a scene know that what the model remembers is of that scene's world."""
+    before.world = uuid.uuid4().hex
+    scene.knuckle_world = before.world  # type: ignore[attr-defined]
+
+
+def _forget(before: KnuckleServoState) -> None:
+    for name in _KEPT:
+        before.property_unset(name)
+
+
+def _hand_down(before: KnuckleServoState, heir: KnuckleServoState) -> None:
+    for name in _KEPT:
+        setattr(heir, name, getattr(before, name))
+
+
+def _drop_collections(world: bpy.types.RigidBodyWorld, before: KnuckleServoState) -> None:
+    """Remove the world's collections that were made for it, once they are empty."""
+    for name, made in (("collection", before.made_collection), ("constraints", before.made_constraints)):
+        held = getattr(world, name)
+        if made and held is not None and not len(held.objects):
+            setattr(world, name, None)
+            bpy.data.collections.remove(held)

@@ -1,0 +1,198 @@
+"""Fit to Model: the time step and the solver's iterations that a model needs to stay together, and why.
+
+Measured on chains of five links that fall from level (2 cm to 1 m long, tips of 1 to 1000 times a link's mass): a
+pivot opens by about 70 times what a body falls in one step from rest, twice over, ``70 g dt^2``, whatever its size, as
+long as there are iterations enough for the masses: fifty where they are alike, and more in proportion to their ratio to
+the power of 0.3. Where joints come to their stops, unlike masses open them by more: up to six times over, which is gone
+with up to four times the steps. A spring turns at its own frequency within a hundredth when a step is a quarter of its
+radian and less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from ...data.access import record_of, settings
+from ...data.caching import joint_of
+from ...data.properties.joint import KnuckleDof, KnuckleJoint
+from ...data.properties.model import KnuckleServoState
+from ...data.queries import parts
+from ..constraints.constraints import SOFT_ABOVE
+from ..constraints.generic6dof import has_stops
+from .anchor import is_held
+from .scale import size_of
+
+#: Steps per second and iterations at which real walkers walked, and which no model goes below.
+STEPS_PER_SECOND = 600
+ITERATIONS = 50
+#: Steps in which the shortest link falls by its own length from rest, over the square root of two. 600 are enough for
+#: most chains; the worst pivot of five links, the last ten times as heavy, then is a thousandth of a link apart.
+_STEPS_PER_FALL = 720.0
+#: Links that are shorter than this share of the model count as so long.
+_SHORTEST = 0.05
+#: The largest ratio of masses that the least iterations are enough for, and how their number grows with it.
+_EASY_RATIO, _GROWTH = 5.0, 0.3
+#: By how much stops between unlike masses raise steps and iterations: how that grows with the ratio, and at most.
+_STOP_STEPS, _STOP_ITERATIONS = (0.6, 4.0), (0.15, 1.6)
+_STEPS_PER_RADIAN = 4.0
+#: More brings nothing that 32-bit places could tell.
+_MOST_STEPS, _MOST_ITERATIONS = 24000, 400
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a model wants of its world: steps per second, iterations per step, and why."""
+
+    steps: float
+    iterations: int
+    why_steps: str
+    why_iterations: str
+
+    @property
+    def why(self) -> str:
+        """Both reasons in a sentence, or the one that they share."""
+        if self.why_steps == self.why_iterations:
+            return f"{self.steps:.0f} steps per second and {self.iterations} iterations: {self.why_steps}"
+        return (
+            f"{self.steps:.0f} steps per second: {self.why_steps}. {self.iterations} iterations: {self.why_iterations}"
+        )
+
+    def substeps(self, rate: float) -> int:
+        """The steps per frame at a rate (frames per second)."""
+        return max(math.ceil(self.steps / rate - 1e-6), 1)
+
+
+def fit_of(rig: bpy.types.Object) -> Fit:
+    """Return what a model wants, from its smallest link, its masses and its stiffest spring as they stand in its
+    records."""
+    least = Fit(
+        STEPS_PER_SECOND, ITERATIONS, "nothing of the model asks for more", "nothing of the model asks for more"
+    )
+    if settings(rig).cfm > SOFT_ABOVE:
+        soft = "the joints are as soft as the file has them, and walk at this"
+        return Fit(STEPS_PER_SECOND, ITERATIONS, soft, soft)
+    empties = [empty for empty in parts(rig, "JOINT") if is_held(joint_of(empty))]
+    scale = size_of(rig)
+    lengths = {obj: long * scale for obj, long in _lengths(empties).items() if long > 0.0}
+    if not lengths:
+        return least
+    size = _spread(list(lengths)) * scale + max(lengths.values())
+    floor = _SHORTEST * size
+    wishes = [(float(least.steps), least.why_steps), *_springs(empties, lengths, floor)]
+    body = min(lengths, key=lambda obj: lengths[obj])
+    gravity = math.hypot(*settings(rig).gravity)
+    long = max(lengths[body], floor)
+    short = "" if long == lengths[body] else f", and counts as {long:.3g}, a part of the whole"
+    reason = f"link {record_of(body).source_name!r} is {lengths[body]:.3g} long{short}, under gravity {gravity:.3g}"
+    wishes.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
+    steps, why = max(wishes, key=lambda wish: wish[0])
+    iterations, why_iterations = _iterations(list(lengths), least)
+    if any(has_stops(joint_of(empty)) for empty in empties) and iterations > least.iterations:
+        unlike = _ratio(list(lengths))[0] / _EASY_RATIO
+        more, most = (min(unlike**growth, cap) for growth, cap in (_STOP_STEPS, _STOP_ITERATIONS))
+        steps, iterations = steps * more, min(round(iterations * most), _MOST_ITERATIONS)
+        why += f"; {more:.3g} times as many for stops between unlike masses"
+    return Fit(min(steps, _MOST_STEPS), iterations, why, why_iterations)
+
+
+def together(fits: Sequence[Fit]) -> Fit:
+    """Return what several models want that share a world: of each number the largest."""
+    steps, iterations = max(fits, key=lambda fit: fit.steps), max(fits, key=lambda fit: fit.iterations)
+    return Fit(steps.steps, iterations.iterations, steps.why_steps, iterations.why_iterations)
+
+
+def put_fit(scene: bpy.types.Scene, fit: Fit, before: KnuckleServoState) -> None:
+    """Set the scene's world as it fits. What was set is kept in ``before``, to tell it from what the user sets."""
+    world = scene.rigidbody_world
+    substeps = fit.substeps(scene.render.fps / scene.render.fps_base)
+    if (world.substeps_per_frame, world.solver_iterations) != (substeps, fit.iterations):
+        world.substeps_per_frame, world.solver_iterations = substeps, fit.iterations
+    before.fitted_substeps, before.fitted_iterations = world.substeps_per_frame, world.solver_iterations
+    before.fitted_rate = scene.render.fps / scene.render.fps_base
+
+
+def is_as_fitted(scene: bpy.types.Scene, before: KnuckleServoState) -> bool:
+    """Return whether a scene's world is still as ``put_fit`` set it: nobody had another wish since."""
+    world = scene.rigidbody_world
+    return (world.substeps_per_frame, world.solver_iterations) == (before.fitted_substeps, before.fitted_iterations)
+
+
+def _lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, float]:
+    """Return how long each body is that moves and has joints: the longest of the ways between its pivots, twice that
+    from its middle to one of them, and the extent of its mesh."""
+    ends = [end for empty in empties for end in (joint_of(empty).parent, joint_of(empty).child) if end is not None]
+    moving = [end for end in dict.fromkeys(ends) if not record_of(end).immobile]
+    index = {end: number for number, end in enumerate(moving)}
+    owners, pivots = [], []
+    for empty in empties:
+        joint, place = joint_of(empty), empty.location[:]
+        for end in (joint.parent, joint.child):
+            if end in index:
+                owners.append(index[end])
+                pivots.append(place)
+    if not index:
+        return {}
+    count, owner, places = len(index), np.array(owners), np.array(pivots, dtype=np.float64)
+    middles = np.array([obj.location[:] for obj in index], dtype=np.float64)
+    arms, low, high = np.zeros(count), np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    np.maximum.at(arms, owner, np.linalg.norm(places - middles[owner], axis=1))
+    np.minimum.at(low, owner, places)
+    np.maximum.at(high, owner, places)
+    extents: dict[bpy.types.ID | None, float] = {None: 0.0}
+    for data in {obj.data for obj in index} - extents.keys():
+        extents[data] = _extent(cast(bpy.types.Mesh, data))
+    longest = np.maximum(2.0 * arms, np.linalg.norm(high - low, axis=1))
+    return {obj: max(long, extents[obj.data]) for obj, long in zip(index, longest.tolist(), strict=True)}
+
+
+def _extent(mesh: bpy.types.Mesh) -> float:
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", cast(Any, points))
+    return float(np.ptp(points.reshape(-1, 3), axis=0).max()) if len(points) else 0.0
+
+
+def _spread(bodies: Sequence[bpy.types.Object]) -> float:
+    return float(np.ptp(np.array([obj.location for obj in bodies]), axis=0).max())
+
+
+def _ratio(bodies: Sequence[bpy.types.Object]) -> tuple[float, bpy.types.Object, bpy.types.Object]:
+    """By how much the heaviest of bodies outweighs the lightest, and these two: the light one first."""
+    masses = [(max(record_of(obj).mass, 1e-3), obj) for obj in bodies]
+    heavy, light = max(masses, key=lambda each: each[0]), min(masses, key=lambda each: each[0])
+    return heavy[0] / light[0], light[1], heavy[1]
+
+
+def _iterations(bodies: Sequence[bpy.types.Object], least: Fit) -> tuple[int, str]:
+    ratio, light, heavy = _ratio(bodies)
+    if ratio <= _EASY_RATIO:
+        return least.iterations, least.why_iterations
+    wanted = min(round(ITERATIONS * (ratio / _EASY_RATIO) ** _GROWTH), _MOST_ITERATIONS)
+    names = f"{record_of(light).source_name!r} and {record_of(heavy).source_name!r}"
+    return wanted, f"the masses of {names} are as 1 to {ratio:.3g}"
+
+
+def _springs(
+    empties: Sequence[bpy.types.Object], lengths: dict[bpy.types.Object, float], floor: float
+) -> Iterator[tuple[float, str]]:
+    """Steps per second for each spring: by the lighter of the bodies between which it is."""
+    for empty in empties:
+        joint = joint_of(empty)
+        for dof in [*joint.dofs, *joint.parts]:
+            if dof.stiffness > 0.0:
+                yield _STEPS_PER_RADIAN * _frequency(joint, dof, lengths, floor), f"the spring of {empty.name!r}"
+
+
+def _frequency(joint: KnuckleJoint, dof: KnuckleDof, lengths: dict[bpy.types.Object, float], floor: float) -> float:
+    """The radian frequency of a spring: its inertia is that of a rod of the lighter body's length about its end."""
+    inertias = []
+    for end in (joint.parent, joint.child):
+        if end in lengths:
+            mass, long = max(record_of(end).mass, 1e-3), max(lengths[end], floor)
+            inertias.append(mass if dof.kind == "translation" else mass * long**2 / 3.0)
+    return math.sqrt(dof.stiffness / min(inertias)) if inertias else 0.0

@@ -1,0 +1,1 @@
+"""Bones: channels, limits, dials and joint frames."""

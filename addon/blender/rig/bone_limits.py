@@ -1,0 +1,284 @@
+"""A joint's stops on its bones: limit constraints for posing and limits for IK, derived from the record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...core.model import Dof
+from ...core.stops import Limits
+from ..data.access import record_of
+from ..data.conversion import stops
+from ..data.properties.joint import KnuckleDof
+from ..data.queries import bones_of, joint_bones, parts
+from .dials import update_dial
+
+_NAME = "Stops"
+_TYPES: dict[str, Any] = {"rotation_euler": "LIMIT_ROTATION", "location": "LIMIT_LOCATION"}
+_AXES = "xyz"
+
+
+#: Half a turn: what Blender lets a limit of inverse kinematics have at most.
+_HALF = float(np.float32(math.pi))
+#: What a rotation limit is set to where there is no stop: angles read off a matrix are within half a turn.
+_NEVER = 2.0 * math.pi
+#: The highest angle (rad) that a rotation limit takes.
+_MOST = 1000.0
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The stops of one channel of a bone; one of them may be None. ``begins``: where its file has the joint begin, if
+    that is beyond a stop, else None."""
+
+    prop: str
+    index: int
+    lower: float | None
+    upper: float | None
+    begins: float | None = None
+
+    @property
+    def ik_limits(self) -> Limits:
+        """The limits (rad) of inverse kinematics that are nearest to an angle's stops, None where any angle is within
+        them. Blender's are within half a turn, and 0 is always between them."""
+        low = -_HALF if self.lower is None else min(max(self.lower, -_HALF), 0.0)
+        high = _HALF if self.upper is None else max(min(self.upper, _HALF), 0.0)
+        return (None, None) if high - low > 2.0 * _HALF - 1e-5 else (low, high)
+
+    @property
+    def is_exact_for_ik(self) -> bool:
+        """Whether inverse kinematics keeps to an angle's stops themselves."""
+        low, high = (0.0 if end is None else end for end in (self.lower, self.upper))
+        return -_HALF <= low <= 0.0 <= high <= _HALF
+
+
+def stop_of(dof: Dof | KnuckleDof, prop: str, index: int) -> Stop | None:
+    """The stops that a bone can show of a degree of freedom, None where there are none.
+
+    Some files begin with a joint outside its stops. There its bone stands all the same (``animation.limited_bones``):
+    it is where the file says, and physics is what drives the joint into its stops."""
+    lower, upper = stops(dof)
+    if prop not in _TYPES or (lower is None and upper is None):
+        return None
+    begin = dof.position
+    inside = (lower is None or begin >= lower) and (upper is None or begin <= upper)
+    return Stop(prop, index, lower, upper, None if inside else begin)
+
+
+def limit_bone_of(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> None:
+    """Derive the limits of the bones that a joint's empty belongs to, if it has any, and their dials; ``bones`` are
+    their names where those are known."""
+    rig = record_of(empty).model
+    found = stops_of_bones(empty, bones)
+    for bone, here in found.items():
+        limit_bone(rig.pose.bones[bone], here)
+    update_dial(empty, list(found))
+
+
+def stops_of_bones(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> dict[str, list[Stop]]:
+    """The stops of the channels of the bones that a joint's empty belongs to, by the bones' names."""
+    dofs = record_of(empty).joint.dofs
+    out = {}
+    for step, bone in enumerate(bones_of(empty) if bones is None else bones):
+        here = (stop_of(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step)
+        out[bone] = [stop for stop in here if stop is not None]
+    return out
+
+
+def stops_of_joints(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, dict[str, list[Stop]]]]:
+    """The joints' empties of a rig, each with the stops of its bones by name. Of empties that share a joint, which
+    copies do, the first has the bones."""
+    chains = joint_bones(rig)
+    for empty in parts(rig, "JOINT"):
+        yield empty, stops_of_bones(empty, chains.pop(record_of(empty).source_id, ()))
+
+
+def limit_every_bone(rig: bpy.types.Object) -> None:
+    """Derive the limits of the bones of all joints anew."""
+    for _, found in stops_of_joints(rig):
+        for bone, here in found.items():
+            limit_bone(rig.pose.bones[bone], here)
+
+
+def is_stop(constraint: bpy.types.Constraint) -> bool:
+    """Whether a bone's constraint is one of those that are made here."""
+    return constraint.name.split(".")[0] == _NAME and constraint.type in _TYPES.values()
+
+
+def limit_bone(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
+    """Derive a bone's limit constraints and IK limits anew from the stops of its channels. A constraint that is there
+    is set anew: whether it is switched off, and its place among others, stay."""
+    for prop, kind in _TYPES.items():
+        alike = [stop for stop in here if stop.prop == prop]
+        found = [c for c in pose.constraints if is_stop(c) and c.type == kind]
+        for limit in found[1 if alike else 0 :]:
+            pose.constraints.remove(limit)
+        if alike:
+            _limit_pose(pose, alike, found[0] if found else None)
+    _free_ik(pose)
+    limit_ik(pose, here)
+    changed(pose.id_data)
+
+
+def unlimit_bone(pose: bpy.types.PoseBone) -> None:
+    """Take away the limits of a bone that are made here."""
+    for limit in [c for c in pose.constraints if is_stop(c)]:
+        pose.constraints.remove(limit)
+    _free_ik(pose)
+    changed(pose.id_data)
+
+
+def _free_ik(pose: bpy.types.PoseBone) -> None:
+    for axis in _AXES:
+        if getattr(pose, f"use_ik_limit_{axis}"):
+            setattr(pose, f"use_ik_limit_{axis}", False)
+
+
+def limit_ik(pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
+    """Give one bone, which has none, its limits for IK."""
+    for stop in here:
+        low, high = stop.ik_limits
+        if stop.prop == "rotation_euler" and low is not None:
+            axis = _AXES[stop.index]
+            setattr(pose, f"use_ik_limit_{axis}", True)
+            setattr(pose, f"ik_min_{axis}", low)
+            setattr(pose, f"ik_max_{axis}", high)
+
+
+#: How often the limits of rigs were derived, by the ``session_uid``: what was gathered of them before is old.
+_changes: dict[int, int] = {}
+
+
+def changed(rig: Any) -> None:
+    """Tell that limits of a rig were derived anew."""
+    _changes[rig.session_uid] = changes(rig) + 1
+
+
+def changes(rig: bpy.types.Object) -> int:
+    """A number that is another after the limits of a rig were derived anew."""
+    return _changes.get(rig.session_uid, 0)
+
+
+class Limiter:
+    """Puts stops on many bones. A limit like one that was made before is copied from it: every setting of a bone
+    constraint makes Blender look through all bones."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[Stop, ...], bpy.types.Constraint] = {}
+        self._ik: list[tuple[str, Stop]] = []
+        #: Bones whose angles inverse kinematics does not keep to their stops.
+        self.inexact: list[str] = []
+
+    def __call__(self, pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
+        """Derive the limits of a bone that has none yet; for IK they are put later."""
+        every = tuple(here)
+        for prop in _TYPES:
+            alike = tuple(stop for stop in every if stop.prop == prop)
+            if not alike:
+                continue
+            if prop == "rotation_euler":
+                self.inexact += [pose.name] * any(not stop.is_exact_for_ik for stop in alike)
+                self._ik += [(pose.name, stop) for stop in alike if stop.ik_limits != (None, None)]
+            like = self._made.get(alike)
+            if like is not None:
+                pose.constraints.copy(like)
+            else:
+                self._made[alike] = _limit_pose(pose, alike)
+
+    def put_every_ik(self, rig: bpy.types.Object) -> None:
+        """Give the bones of a rig, of which none has any yet, their limits for IK."""
+        bones = rig.pose.bones
+        order = {name: number for number, name in enumerate(bones.keys())}
+        for index, axis in enumerate(_AXES):
+            mine = [(order[name], stop) for name, stop in self._ik if stop.index == index]
+            if not mine:
+                continue
+            rows = [number for number, _ in mine]
+            for name, values in (
+                (f"use_ik_limit_{axis}", [True] * len(mine)),
+                (f"ik_min_{axis}", [stop.ik_limits[0] for _, stop in mine]),
+                (f"ik_max_{axis}", [stop.ik_limits[1] for _, stop in mine]),
+            ):
+                every = np.empty(len(bones), dtype=bool if name.startswith("use") else np.float32)
+                bones.foreach_get(name, every)
+                every[rows] = values
+                bones.foreach_set(name, every)
+
+
+def _limit_pose(
+    pose: bpy.types.PoseBone, here: Sequence[Stop], present: bpy.types.Constraint | None = None
+) -> bpy.types.Constraint:
+    limit: Any = present if present is not None else pose.constraints.new(_TYPES[here[0].prop])
+    limit.name = _NAME
+    limit.owner_space = "LOCAL"
+    if limit.type == "LIMIT_ROTATION":
+        limit.use_legacy_behavior = True  # else Blender takes angles to the nearer stop around the circle
+    put_ranges(limit, plain_ranges(here))
+    return limit
+
+
+#: What a limit lets each of the three numbers of its channels be: the lowest and the highest, None where it does not
+#: say. Rotation limits have both or neither.
+Ranges = tuple[tuple[float | None, float | None], ...]
+_FREE = (None, None)
+
+
+def plain_ranges(here: Sequence[Stop]) -> Ranges:
+    """What a bone's limit is set to for the stops of a property: those of angles as far as a matrix can tell."""
+    out: list[tuple[float | None, float | None]] = [_FREE] * 3
+    for stop in here:
+        ends = stop.lower, stop.upper
+        if stop.prop == "rotation_euler":
+            ends = (
+                -_NEVER if stop.lower is None else _taken(stop.lower),
+                _NEVER if stop.upper is None else _taken(stop.upper),
+            )
+        low, high = (None if end is None else float(np.float32(end)) for end in ends)
+        out[stop.index] = low, high
+    return tuple(out)
+
+
+def _taken(angle: float) -> float:
+    """An angle as a rotation limit takes it: one beyond 1000 rad as many turns nearer to 0."""
+    turns = math.ceil(max(abs(angle) - _MOST, 0.0) / (2.0 * math.pi))
+    return angle - math.copysign(2.0 * math.pi * turns, angle)
+
+
+def _switches(limit: bpy.types.Constraint, axis: str) -> tuple[str, str]:
+    """The names of what switches the two ends of a limit on."""
+    if limit.type == "LIMIT_ROTATION":
+        return f"use_limit_{axis}", f"use_limit_{axis}"
+    return f"use_min_{axis}", f"use_max_{axis}"
+
+
+def ranges_of(limit: bpy.types.Constraint) -> Ranges:
+    """What a limit is set to."""
+    out = []
+    for axis in _AXES:
+        (low, high) = (
+            getattr(limit, f"{end}_{axis}") if getattr(limit, switch) else None
+            for end, switch in zip(("min", "max"), _switches(limit, axis), strict=True)
+        )
+        out.append((low, high))
+    return tuple(out)
+
+
+def put_ranges(limit: bpy.types.Constraint, ranges: Ranges) -> None:
+    """Set a limit. What it has already is not touched: each setting makes Blender look through all bones."""
+    for axis, span, old in zip(_AXES, ranges, ranges_of(limit), strict=True):
+        for end, switch, value, before in zip(("min", "max"), _switches(limit, axis), span, old, strict=True):
+            if value == before:
+                continue
+            if getattr(limit, switch) != (value is not None):
+                setattr(limit, switch, value is not None)
+            setattr(limit, f"{end}_{axis}", value or 0.0)
+
+
+def limit_of(pose: bpy.types.PoseBone, prop: str) -> bpy.types.Constraint | None:
+    """The limit constraint of a bone's property that was made here, None where it has none."""
+    return next((c for c in pose.constraints if c.type == _TYPES[prop] and is_stop(c)), None)

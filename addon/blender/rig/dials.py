@@ -1,0 +1,260 @@
+"""Bones shown as dials: custom shapes made from the axes and stops of joints, fixed to what carries the joint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...core.editing.sides import side_signs
+from ...core.model import Array, Dof
+from ..data.access import armature_of, bone_record, record_of
+from ..data.conversion import stops
+from ..data.mirror_plane import kept_plane
+from ..data.properties.joint import KnuckleDof
+from ..data.queries import bones_of
+
+#: The bone collection of the bones that turn joints or carry roots.
+BONES = "Mechanism"
+#: What the objects of shapes are called, like those of Blender's own rigs, before what they show.
+_PREFIX = "WGT-Knuckle "
+#: Characters of the longest name of an object.
+_LONGEST = 63
+#: Themes of bones by their side of the mirror plane: blue on the left, red on the right, yellow between.
+_THEMES = {1: "THEME04", -1: "THEME01", 0: "THEME09"}
+#: Width (pixels) of the lines.
+_WIDTH = 2.0
+#: Radius of a dial, as a share of the middle dimension of the thinner body: it stands out of it.
+_RADIUS = 1.3
+#: Limits of this radius, as shares of the mechanism's size.
+_LEAST, _MOST = 0.04, 0.15
+#: Steps per radius in which the stops of slides are drawn. Those of hinges are in whole degrees.
+_STEPS = 20
+#: Directions of 0 and of a quarter turn, by the axis of rotation.
+_ACROSS = (((0, 1, 0), (0, 0, 1)), ((0, 0, 1), (1, 0, 0)), ((0, 1, 0), (-1, 0, 0)))
+_AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+_DEGREES = math.degrees(1.0)
+#: Angle (degrees) of a line of an arc.
+_STEP = 9.0
+#: Radius of the ring of a hinge, in which its range is 1.
+_RING = 0.85
+#: Size of a joint's empty, as a share of the radius of its dial.
+EMPTY_SHARE = 0.4
+
+#: What a shape shows of a degree of freedom: kind, axis (0 to 2), and lower and upper stop in steps.
+_Part = tuple[str, int, int | None, int | None]
+_ROOT: _Part = ("root", 2, None, None)
+_Line = list[tuple[float, ...]]
+#: Angles (degrees) around an axis and distances from it.
+_Polar = list[tuple[float, float]]
+#: Degrees of freedom of a bone, each with the property and index that poses it.
+_Dofs = Sequence[tuple[Dof | KnuckleDof, str, int]]
+
+
+# ---------------------------------------------------------------- size and color
+
+
+def joint_radius(ends: Iterable[bpy.types.Object | None], size: float) -> float:
+    """Radius of a joint's dial between bodies, in a mechanism of a size."""
+    sections = (float(sorted(obj.dimensions[:])[1]) for obj in ends if obj is not None)
+    thinnest = min((section for section in sections if section > 0.0), default=0.0)
+    if not thinnest:
+        return 0.06 * size
+    return min(max(_RADIUS * thinnest, _LEAST * size), _MOST * size)
+
+
+def color_bones(rig: bpy.types.Object, names: Sequence[str], places: Array) -> None:
+    """Color bones by the sides of the mirror plane on which they are designed, (n, 3)."""
+    plane, bones = kept_plane(rig), armature_of(rig).bones
+    signs = [0] * len(names) if plane is None else side_signs(plane, places, names)
+    for name, sign in zip(names, signs, strict=True):
+        bones[name].color.palette = _THEMES[sign]  # type: ignore[assignment]
+
+
+def bone_collection(armature: bpy.types.Armature) -> bpy.types.BoneCollection:
+    """Return the collection of our bones, made where it is missing."""
+    return armature.collections.get(BONES) or armature.collections.new(BONES)
+
+
+# ---------------------------------------------------------------- shapes
+
+
+def show_dials(
+    rig: bpy.types.Object,
+    dofs: Mapping[str, _Dofs],
+    radii: Mapping[str, float],
+) -> None:
+    """Give bones their dials.
+
+    Args:
+        rig: The armature.
+        dofs: Degrees of freedom of bones by name, each with the property and index that poses it.
+        radii: Radii of the dials by the names of the bones, of all in ``dofs``.
+    """
+    order = {name: index for index, name in enumerate(rig.pose.bones.keys())}
+    rows = [order[name] for name in dofs]
+    turns, moves, sizes = [], [], []
+    for name, own in dofs.items():
+        pose = rig.pose.bones[name]
+        carrier = pose.parent if _is_carried(own) else None
+        record = bone_record(pose.bone)
+        is_root = bool(record.root) and not record.joint
+        shape = _shape([_ROOT] if is_root else _parts(own, radii[name], carrier is not None))
+        if pose.custom_shape != shape:
+            pose.custom_shape = shape
+        if pose.custom_shape_transform != carrier:
+            pose.custom_shape_transform = carrier
+        matrix = Matrix()
+        if carrier is not None:
+            matrix = carrier.bone.matrix_local.inverted_safe() @ pose.bone.matrix_local
+        moves.append(matrix.translation[:])
+        turns.append(matrix.to_euler()[:])
+        sizes.append([radii[name]] * 3)
+    count = len(rows)
+    for prop, width, values in (
+        ("custom_shape_translation", 3, moves),
+        ("custom_shape_rotation_euler", 3, turns),
+        ("custom_shape_scale_xyz", 3, sizes),
+        ("use_custom_shape_bone_size", 1, [False] * count),
+        ("custom_shape_wire_width", 1, [_WIDTH] * count),
+    ):
+        _put(rig, prop, width, rows, values)
+
+
+def _put(rig: bpy.types.Object, prop: str, width: int, rows: Sequence[int], values: Any) -> None:
+    """Set a property of numbers of some bones, by their indices."""
+    bones: Any = rig.pose.bones
+    every = np.empty(width * len(bones), dtype=bool if prop.startswith("use") else np.float32)
+    bones.foreach_get(prop, every)
+    every.reshape(-1, width)[rows] = np.reshape(values, (-1, width))
+    bones.foreach_set(prop, every)
+
+
+def _is_carried(dofs: _Dofs) -> bool:
+    """Return whether a dial stays with what carries the joint, so that its stops stand still."""
+    return bool(dofs) and all(dof.kind not in {"ball", "free"} for dof, _, _ in dofs)
+
+
+def has_dial(pose: bpy.types.PoseBone) -> bool:
+    """Return whether a bone shows a shape of ours, and not one of the user's or none."""
+    return pose.custom_shape is not None and pose.custom_shape.name.startswith(_PREFIX)
+
+
+def update_dial(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> None:
+    """Have the dials of a joint's bones agree with its record; bones that have none stay without."""
+    rig = record_of(empty).model
+    names = bones_of(empty) if bones is None else bones
+    shown = [name for name in names if has_dial(rig.pose.bones[name])]
+    if shown:
+        own = dofs_of_bones(empty, names)
+        radii = {name: rig.pose.bones[name].custom_shape_scale_xyz[0] for name in shown}
+        show_dials(rig, {name: own[name] for name in shown}, radii)
+
+
+def dofs_of_bones(empty: bpy.types.Object, bones: Sequence[str]) -> dict[str, list[tuple[KnuckleDof, str, int]]]:
+    """Degrees of freedom of the bones of a joint's chain, with the properties and indices that pose them."""
+    dofs = record_of(empty).joint.dofs
+    return {
+        bone: [(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step]
+        for step, bone in enumerate(bones)
+    }
+
+
+def _shape(parts: Sequence[_Part]) -> bpy.types.Object:
+    """Return the object that shows degrees of freedom, one for all bones that look alike; of none that of a weld."""
+    name = _PREFIX + (" ".join(map(_word, parts)) or "weld")
+    if len(name) > _LONGEST:
+        name = _PREFIX + " ".join(_word(part)[0] + _word(part).partition(" ")[2] for part in parts)
+    every: Any = bpy.data.objects
+    found = every.get((name, None))
+    return found if found is not None and found.type == "MESH" else every.new(name, _mesh(name, parts))
+
+
+def _parts(dofs: _Dofs, radius: float, carried: bool) -> list[_Part]:
+    """List the degrees of freedom that a dial of a radius shows. Stops are left out where nothing carries the dial: it
+    would turn with the bone."""
+    out: list[_Part] = []
+    for dof, prop, index in dofs:
+        if dof.kind in {"ball", "free"}:
+            return [("ball", 0, None, None)]
+        factor = _STEPS / radius if prop == "location" else _DEGREES
+        low, high = (None if stop is None or not carried else round(factor * stop) for stop in stops(dof))
+        out.append(("slide" if prop == "location" else "hinge", index, low, high))
+    return out
+
+
+def _word(part: _Part) -> str:
+    kind, axis, low, high = part
+    ends = "" if low is None and high is None else f" {'' if low is None else low}..{'' if high is None else high}"
+    return f"{kind} {'XYZ'[axis]}{ends}"
+
+
+def _mesh(name: str, parts: Sequence[_Part]) -> bpy.types.Mesh:
+    """Make the lines that show degrees of freedom, at the radius 1."""
+    lines = [line for part in parts for line in _lines(part)] or [
+        [(*(0.35 * sign * axis for axis in _AXES[each]),) for each, sign in ((i, 1), (j, 1), (i, -1), (j, -1), (i, 1))]
+        for i, j in ((0, 1), (1, 2), (2, 0))
+    ]
+    points = [number for line in lines for point in line for number in point]
+    edges, first = list[int](), 0
+    for line in lines:
+        edges += [number for k in range(first, first + len(line) - 1) for number in (k, k + 1)]
+        first += len(line)
+    mesh = bpy.data.meshes.new(name)
+    mesh.vertices.add(first)
+    mesh.vertices.foreach_set("co", points)
+    mesh.edges.add(len(edges) // 2)
+    mesh.edges.foreach_set("vertices", edges)
+    return mesh
+
+
+def _lines(part: _Part) -> list[_Line]:
+    kind, axis, low, high = part
+    if kind == "ball":
+        return [_on_circle(each, _arc(0, 360)) for each in range(3)]
+    if kind == "root":
+        arrows: list[_Polar] = [[(angle - 8, 1.1), (angle, 1.3), (angle + 8, 1.1)] for angle in range(0, 360, 90)]
+        return [_on_circle(axis, line) for line in (_arc(0, 360), *arrows)]
+    if kind == "slide":
+        return _rail(axis, *(None if stop is None else stop / _STEPS for stop in (low, high)))
+    return [_on_circle(axis, line) for line in _sector(low, high)]
+
+
+def _on_circle(axis: int, line: _Polar) -> _Line:
+    """Points at angles (degrees) around an axis and distances from it."""
+    zero, quarter = _ACROSS[axis]
+    turned = [(radius * math.cos(angle / _DEGREES), radius * math.sin(angle / _DEGREES)) for angle, radius in line]
+    return [(*(x * a + y * b for a, b in zip(zero, quarter, strict=True)),) for x, y in turned]
+
+
+def _arc(first: int, last: int, radius: float = 1.0) -> _Polar:
+    count = max(math.ceil((last - first) / _STEP), 1)
+    return [(first + (last - first) * k / count, radius) for k in range(count + 1)]
+
+
+def _sector(low: int | None, high: int | None) -> list[_Polar]:
+    """A ring, a band on it for the range of a hinge, or a bar for its only stop, and a mark at 0."""
+    ring: _Polar = _arc(0, 360, _RING)
+    mark: _Polar = [(-7, 1.2), (0, 1.0), (7, 1.2), (-7, 1.2)]
+    bars: list[_Polar] = [[(stop, 0.7), (stop, 1.0)] for stop in (low, high) if stop is not None]
+    if low is None or high is None:
+        return [ring, mark, *bars]
+    return [ring, mark, _arc(0, 360)] if high - low >= 360 else [ring, mark, _arc(low, high), *bars]
+
+
+def _rail(axis: int, low: float | None, high: float | None) -> list[_Line]:
+    """The range of a slide, with a bar at each stop, an arrow where there is none, and a mark at 0."""
+
+    def at(along: float, first: float, second: float) -> tuple[float, ...]:
+        return (*(along * a + first * b + second * c for a, b, c in zip(_AXES[axis], *_ACROSS[axis], strict=True)),)
+
+    lines, ends = [], (-1.5 if low is None else low, 1.5 if high is None else high)
+    for end, back in zip(ends, (0.0 if low is not None else 0.4, 0.0 if high is not None else -0.4), strict=True):
+        lines.append([at(end + back, -0.5, 0), at(end, 0, 0), at(end + back, 0.5, 0)])
+        lines.append([at(end + back, 0, -0.5), at(end, 0, 0), at(end + back, 0, 0.5)])
+    square = [at(0, 0.35, 0), at(0, 0, 0.35), at(0, -0.35, 0), at(0, 0, -0.35), at(0, 0.35, 0)]
+    return [[at(ends[0], 0, 0), at(ends[1], 0, 0)], square, *lines]

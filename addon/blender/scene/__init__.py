@@ -1,0 +1,1 @@
+"""Materials, samples, temporary scenes and files."""
