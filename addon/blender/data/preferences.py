@@ -11,7 +11,7 @@ import bpy
 from ...formats.xmdi import OUTER
 
 #: The name under which Blender knows the add-on: ``bl_ext.user_default.knuckle``, or ``addon`` in our own tree.
-ADDON = (__package__ or "").rpartition(".")[0]
+ADDON = (__package__ or "").rsplit(".", 2)[0]
 
 
 def mesh_folders() -> tuple[str, ...]:

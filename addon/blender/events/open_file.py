@@ -19,7 +19,7 @@ def look(*_args: Any) -> None:
     if _state["looked"] or not hasattr(bpy.data, "scenes"):
         return
     _state["looked"] = True
-    ours = __package__ or ""
+    ours = (__package__ or "").rpartition(".")[0]  # all of what is beside this package
     every: list[Any] = bpy.app.handlers.load_post
     for act in every:  # some add what is to be called last
         if act is not told and act.__module__.startswith(ours):

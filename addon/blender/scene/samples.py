@@ -9,7 +9,7 @@ from ... import formats
 
 def samples() -> list[Path]:
     """Return the model files of the samples; empty where they were left out."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[2]
     folder = next(
         (each / "sample_models" for each in (package, package.parent) if (each / "sample_models").is_dir()), None
     )

@@ -90,6 +90,7 @@ class KNUCKLE_OT_bake_physics(LongWork):
         lines = truth_lines(recording.plant.rig)
         bad = [line for line in lines if line.good is False]
         found = [verdict(lines), *(str(line) for line in (bad or lines)[:1])] if lines else []
+        where = told("Simulation Accuracy has all of them") if bad else ""
         finer = (
             f"Servos were controlled {self._finer} times per frame, and follow less closely when it is played live"
             if self._finer > 1
@@ -99,8 +100,8 @@ class KNUCKLE_OT_bake_physics(LongWork):
         spoilt = distortion(recording.plant.rig)
         say(
             self,
-            {"WARNING"} if spoilt or bad else {"INFO"},
-            ". ".join(told(each) for each in (said, *found, finer, spoilt) if each),
+            {"WARNING"} if spoilt else {"INFO"},
+            ". ".join(told(each) for each in (said, *found, where, finer, spoilt) if each),
         )
 
 

@@ -21,6 +21,7 @@ from ..edit.symmetric import by_itself, together
 from ..rig.pose_channels import reset_residue
 from .common import NeedsModel, Result, WithTwins, counted, model_in, tell
 from .edit_making import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
+from .edit_twins import chosen_parts
 from .selection import active_joint
 from .sidebar import ORDER, ModelPanel, split
 
@@ -185,6 +186,8 @@ class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
         rig, active = model_in(context), context.view_layer.objects.active
         if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
             split(layout.column()).prop(record_of(active), "mass")
+        if rig is not None and not chosen_parts(context, rig):
+            layout.label(text="Select a body or joint", icon="INFO")
         column = layout.column(align=True)
         column.operator("knuckle.make_body", icon="MESH_CUBE")
         column.operator("knuckle.add_joint", icon="EMPTY_ARROWS")

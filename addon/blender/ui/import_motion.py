@@ -33,6 +33,7 @@ from .common import (
     why_foreign,
     why_no_model,
 )
+from .keying_set import select_keyed_bones
 
 #: What imports tell of; the next tells it anew.
 OF_IMPORTS = (
@@ -179,6 +180,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
             let_play(rig, first)
         if self.use_initial_pose and self.action == "NEW":
             pose_unkeyed(rig, first)
+        select_keyed_bones(rig)
         add_to_report(rig, report, OF_IMPORTS)
         keyed = [entry.message for entry in report.entries if entry.code == "servos-keyed"]
         tell(

@@ -130,6 +130,8 @@ class KNUCKLE_OT_live_input(NeedsModel):
         if self._session.end_reason is EndReason.UNDONE:
             say(self, {"WARNING"}, "Undo ended Live Input")
         if written is None:
+            if self._session.end_reason is EndReason.NONE and not self._session.records:
+                say(self, {"INFO"}, "Live Input ended. Nothing was recorded: switch on Record before it")
             return {"CANCELLED"}
         say(self, {"INFO"}, ". ".join(_sentences(written)))
         return {"FINISHED"}

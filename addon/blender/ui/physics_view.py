@@ -1,5 +1,6 @@
-"""Display of 3D views while physics moves bodies: no bones where they would stay behind, no relationship lines, and the
-root body in the middle where that is wanted. Only the interface changes views; back in Keyframes they are as before.
+"""Display of 3D views while physics moves bodies: no bones and no empties where they would stay behind, no relationship
+lines, and the root body in the middle where that is wanted. Only the interface changes views; back in Keyframes they
+are as before.
 
 The view hides bones, and not their bone collection: Timeline and Dope Sheet leave out hidden bones.
 """
@@ -34,6 +35,7 @@ class KnuckleKeptView(bpy.types.PropertyGroup):
     area: IntProperty(description="Index of its area in the screen")
     lines: BoolProperty(description="Whether it showed relationship lines")
     bones: BoolProperty(description="Whether it showed bones")
+    empties: BoolProperty(description="Whether it showed empties")
     lock: PointerProperty(type=bpy.types.Object, description="The object that it was locked to")
 
 
@@ -84,6 +86,7 @@ def update_views(screen: bpy.types.Screen) -> None:
     for index, space in _views(screen):
         space.overlay.show_relationship_lines = False
         space.overlay.show_bones = wish.bones == "SHOW" and _kept(screen, index).bones
+        space.show_object_viewport_empty = False  # those of joints stay where the bones are
 
 
 def _keep(screen: bpy.types.Screen) -> None:
@@ -91,6 +94,7 @@ def _keep(screen: bpy.types.Screen) -> None:
         kept = view_settings(screen).kept.add()
         kept.area, kept.lock = index, space.lock_object
         kept.lines, kept.bones = space.overlay.show_relationship_lines, space.overlay.show_bones
+        kept.empties = space.show_object_viewport_empty
 
 
 def _kept(screen: bpy.types.Screen, index: int) -> KnuckleKeptView:
@@ -105,6 +109,7 @@ def _restore(screen: bpy.types.Screen) -> None:
     for index, space in _views(screen) if kept else ():
         before = _kept(screen, index)
         space.overlay.show_relationship_lines, space.overlay.show_bones = before.lines, before.bones
+        space.show_object_viewport_empty = before.empties
         if space.lock_object != before.lock:
             space.lock_object = before.lock
     kept.clear()

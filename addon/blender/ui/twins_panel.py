@@ -44,6 +44,8 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
         if model.symmetric and lacks_twins(rig):
             layout.label(text="Nothing has a twin yet: Find Twins", icon="INFO")
         chosen = chosen_parts(context, rig)
+        if not chosen:
+            layout.label(text="Select a body or joint", icon="INFO")
         if len(chosen) == 1:
             mate = twin_of(chosen[0])
             row = layout.split(factor=0.4)

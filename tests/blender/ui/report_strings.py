@@ -16,8 +16,9 @@ from tests.blender.ui.ui_strings import ADDON, texts
 #: ``surfaces`` is asked for what it knows by those who look first;
 #: ``gait`` and ``joint_types`` are asked for names by the command line and by scripts.
 ROOMS = ("about", "core", "blender")
-STAY_ENGLISH = ("blender/jobs", "blender/render", "model/gait.py", "model/gait_motion.py", "model/joint_types.py",
-                "model/motion_fit.py", "model/records.py", "model/surfaces.py", "model/thinning.py",
+STAY_ENGLISH = ("blender/jobs", "blender/render", "core/gait/engine.py", "core/gait/sampling.py",
+                "core/joint_types.py", "core/model.py", "core/motion/fitting.py", "core/motion/keyframes.py",
+                "core/surfaces.py",
                 "blender/translations")  # fmt: skip
 #: Calls that say something, and which of their arguments it is.
 _SAYS = {"info": 1, "warn": 1, "add": 2, "Entry": 2, "Finding": 2, "ValueError": 0, "FormatError": 0,
@@ -35,9 +36,9 @@ def files() -> list[Path]:
 def strings(path: Path) -> Iterator[tuple[str, int]]:
     """The sentences of a file with their lines."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    if path.name in {"fit.py", "missing.py"} or path.parent.name in {"about", "checkup"}:
+    if path.name in {"solver_settings.py", "missing.py"} or path.parent.name in {"about", "checkup"}:
         yield from _reasons(tree)
-    if path.name in {"twins.py", "symmetry.py"} and path.parent.name == "model":
+    if path.name in {"twins.py", "symmetry.py"} and path.parent.name == "editing":
         yield from _fields(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "attr", "") == "run":  # what a run is called

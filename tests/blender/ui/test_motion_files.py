@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.blender.mechanisms import curves_of
+from tests.blender.scenes import OWN
 from tests.blender.ui.small import BROKEN, MOTION, datablocks, put
 
 
@@ -152,3 +153,17 @@ def test_what_was_exported_comes_back(rig: Any, tmp_path: Path) -> None:
     ops().import_anim.servo_motion(filepath=str(tmp_path / "wave.xmdi"))
     back = [value_at(rig, frame) for frame in (11, 23.5, 40)]
     assert back == pytest.approx(wave, abs=0.01), "straight lines between samples 32 ms apart"
+
+
+def test_bones_that_a_motion_keys_are_selected(startup: Any) -> None:
+    """Timeline and Dope Sheet show the keyframes of selected bones alone."""
+    import bpy
+
+    from addon.blender.compat import bone_is_selected
+
+    folder = OWN / "humanoid"
+    assert bpy.ops.import_scene.mechanism(filepath=str(folder / "humanoid.skel")) == {"FINISHED"}
+    rig = bpy.context.object
+    assert not any(map(bone_is_selected, rig.pose.bones))
+    assert bpy.ops.import_anim.servo_motion(filepath=str(folder / "squat.xmdi")) == {"FINISHED"}
+    assert sum(map(bone_is_selected, rig.pose.bones)) == 12

@@ -29,12 +29,14 @@ def test_views_are_given_back(rig, screen, monkeypatch, bones):
     settings(rig).drive = "SERVO"
     physics_view.update_views(screen)
     assert not space.overlay.show_relationship_lines and not space.overlay.show_bones
+    assert not space.show_object_viewport_empty, "joints' empties stay where bones are"
     physics_view.view_settings(screen).bones = "SHOW"
     assert space.overlay.show_bones == bones, "bones that the user hides stay hidden"
     physics_view.view_settings(screen).bones = "HIDE"
     space.lock_object = rig
     settings(rig).drive = "KEYS"  # also a script gives back what the interface changed
     assert space.overlay.show_relationship_lines and space.overlay.show_bones == bones
+    assert space.show_object_viewport_empty
     assert space.lock_object is None and not physics_view.view_settings(screen).kept
 
 

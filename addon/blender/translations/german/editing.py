@@ -266,6 +266,7 @@ WORDS: dict[str, str] = {
         "Meshes auswählen, die noch keine Körper sind, und einen Teil des Mechanismus"
     ),
     "Go to object mode to make bodies": "Zum Erstellen von Körpern in den Objektmodus wechseln",
+    "Select a body or joint": "Körper oder Gelenk auswählen",
     "Select a joint, its bone, or the body that it moves": (
         "Ein Gelenk, seinen Knochen oder den Körper auswählen, den es bewegt"
     ),

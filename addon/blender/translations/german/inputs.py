@@ -94,6 +94,9 @@ WORDS: dict[str, str] = {
     "Bake Gait writes the motion": "Gang backen schreibt die Bewegung",
     "The target is the gait now": "Das Ziel ist jetzt der Gang",
     "Servo values are in Action {}": "Die Servowerte stehen in der Action {}",
+    "Live Input ended. Nothing was recorded: switch on Record before it": (
+        "Live-Eingabe beendet. Nichts wurde aufgenommen: vorher Aufnehmen einschalten"
+    ),
     "Action {} plays the servo values": "Die Action {} spielt die Servowerte",
     "Undo ended Live Input": "Rückgängig hat die Live-Eingabe beendet",
     "The mechanism was deleted, which ended Live Input": (

@@ -193,6 +193,7 @@ WORDS: dict[str, str] = {
         "Die Starrkörperwelt der Szene hat ihre Objekte in der Sammlung {}, die aus einer anderen Datei verknüpft ist und nichts mehr aufnimmt: dort eine andere wählen (Szeneneigenschaften, Starrkörperwelt) oder auf Physik verzichten"
     ),
     "1 figure needs attention": "1 Wert braucht Aufmerksamkeit",
+    "Simulation Accuracy has all of them": "Simulationsgenauigkeit zeigt alle",
     "{} figures need attention": "{} Werte brauchen Aufmerksamkeit",
     "All figures are good": "Alle Werte sind gut",
     "Good up to {}": "Gut bis {}",
