@@ -17,7 +17,7 @@ from ..data.conversion import flat, told_dofs, word_of
 from ..data.new_records import new_group, plain_group, put_new
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.properties.model import KnuckleObject
-from ..rig.dials import EMPTY_SHARE, joint_radius
+from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_axes import constraint_turn
 from .degrees import Place
 from .folders import Folders
@@ -48,7 +48,7 @@ def make_joints(
     carriers = [joint.parent if joint.parent in bodies else joint.child for joint in new.values()]
     into = [folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)) for joint in new.values()]
     with many(made, into) as empties:
-        empties.put("empty_display_type", "ARROWS")
+        empties.put("empty_display_type", EMPTY_TYPE)
         ends = ((bodies.get(joint.parent or ""), bodies.get(joint.child or "")) for joint in new.values())
         empties.put("empty_display_size", EMPTY_SHARE * np.array([joint_radius(each, plan.size) for each in ends]))
         built = hook.hang_all(empties, carriers, poses)

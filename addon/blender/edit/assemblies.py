@@ -14,6 +14,7 @@ from ..data.access import record_of, settings
 from ..data.queries import child_collection, parts
 from ..events.signals import quiet
 from ..extract import extract
+from ..rig.dials import EMPTY_TYPE
 from .refit import begin_edit, refit, without_physics
 
 
@@ -62,7 +63,7 @@ def _switch_parts(rig: bpy.types.Object, mechanism: Mechanism, running: set[str]
             continue
         kept = record_of(empty).joint
         kept.active = _may_move(empty, joint) and joint.assembly in running
-        empty.empty_display_type = "ARROWS" if kept.active else "SPHERE"
+        empty.empty_display_type = EMPTY_TYPE if kept.active else "SPHERE"
         _hide(empty, not kept.active and not _lacks_a_body(empty))
 
 

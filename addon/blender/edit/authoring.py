@@ -23,7 +23,7 @@ from ..data.access import record_of
 from ..data.conversion import flat, write_dofs, write_shape
 from ..data.datablocks import latest, remove_since
 from ..data.queries import child_collection, parts, require_rig, rig_of
-from ..rig.dials import EMPTY_SHARE, joint_radius
+from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_axes import constraint_turn
 from .copies import ids_in, numbered
 from .places import to_design
@@ -241,7 +241,7 @@ def add_joint(
 
 def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs: list[Dof]) -> bpy.types.Object:
     empty = bpy.data.objects.new(name, None)
-    empty.empty_display_type = "ARROWS"
+    empty.empty_display_type = EMPTY_TYPE
     empty.rotation_mode = "QUATERNION"
     empty.parent = rig
     child_collection(rig, "Joints").objects.link(empty)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import bpy
 import numpy as np
@@ -42,7 +42,9 @@ _DEGREES = math.degrees(1.0)
 _STEP = 9.0
 #: Radius of the ring of a hinge, in which its range is 1.
 _RING = 0.85
-#: Size of a joint's empty, as a share of the radius of its dial.
+#: Display of a joint's empty: without the letters of axes, which would cover small mechanisms.
+EMPTY_TYPE: Literal["PLAIN_AXES"] = "PLAIN_AXES"
+#: Its size, as a share of the radius of the joint's dial.
 EMPTY_SHARE = 0.4
 
 #: What a shape shows of a degree of freedom: kind, axis (0 to 2), and lower and upper stop in steps.

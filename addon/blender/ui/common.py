@@ -11,7 +11,7 @@ import bpy
 from bpy.props import BoolProperty
 from bpy_extras import io_utils
 
-from ...core.report import FormatError, Report
+from ...core.report import Entry, FormatError, Report
 from ..data.access import record_of
 from ..data.queries import active_rig, is_foreign, is_newer, is_orphan_part, original_of, parts, rigs_in
 from ..edit.missing import lost_models, orphans, top_of
@@ -185,12 +185,18 @@ def refuse(operator: bpy.types.Operator, error: object) -> Result:
 
 
 def tell(operator: bpy.types.Operator, line: str, report: Report | None = None) -> None:
-    """The warnings of a report, the first few in full, and then the line that sums up."""
+    """Show the warnings of a report, the first of each of the first few codes, and then the line that sums up."""
     warnings = [entry for entry in report.entries if entry.severity != "info"] if report is not None else []
-    for entry in warnings[:_MOST_WARNINGS]:
-        say(operator, {"WARNING"}, f"Line {entry.line}: {entry.message}" if entry.line else entry.message)
-    if len(warnings) > _MOST_WARNINGS:
-        say(operator, {"WARNING"}, f"… and {counted(len(warnings) - _MOST_WARNINGS, 'more warning')}")
+    kinds: dict[str, list[Entry]] = {}
+    for entry in warnings:
+        kinds.setdefault(entry.code, []).append(entry)
+    for entry, *more in list(kinds.values())[:_MOST_WARNINGS]:
+        message = told(f"Line {entry.line}: {entry.message}" if entry.line else entry.message)
+        like_it = told(f"{len(more)} more of this kind")
+        say(operator, {"WARNING"}, f"{message} (+ {like_it})" if more else message)
+    hidden = sum(map(len, list(kinds.values())[_MOST_WARNINGS:]))
+    if hidden:
+        say(operator, {"WARNING"}, f"… and {counted(hidden, 'more warning')}")
     say(operator, {"WARNING" if warnings else "INFO"}, line)
 
 

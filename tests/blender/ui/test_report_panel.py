@@ -107,3 +107,17 @@ def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.Monkey
     monkeypatch.setitem(accuracy.THRESHOLDS, "Joint separation", -1.0)
     texts, icons = drawn()
     assert "1 figure needs attention" in texts and "Good up to" in texts and "ERROR" in icons
+
+
+def test_warnings_of_a_kind_are_told_once_and_counted() -> None:
+    from types import SimpleNamespace
+
+    from addon.blender.ui.common import tell
+    from addon.core.report import Report
+
+    report, said = Report(), []
+    for number in range(7):
+        report.warn("shape-lost", f"shape {number} is not written")
+    report.warn("mass-lost", "mass of 'a' is not written")
+    tell(SimpleNamespace(report=lambda kind, text: said.append(text)), "Written", report)
+    assert said == ["shape 0 is not written (+ 6 more of this kind)", "mass of 'a' is not written", "Written"]

@@ -35,6 +35,7 @@ WORDS: dict[str, str] = {
     ),
     "Line {}: {}": "Zeile {}: {}",
     "… and {}": "… und {}",
+    "{} more of this kind": "{} weitere dieser Art",
     "more warning": "weitere Warnung",
     "more warnings": "weitere Warnungen",
     "body": "Körper",
