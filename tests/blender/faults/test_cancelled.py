@@ -57,7 +57,7 @@ HANGING = {
     "ui/live_overlay.py": "unregister",
     "ui/stop_handles.py": "unregister",
     "ui/ground_display.py": "unregister",
-    "opening.py": "unregister",
+    "events/open_file.py": "unregister",
 }
 
 
