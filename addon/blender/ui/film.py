@@ -19,6 +19,7 @@ from ..progress import Step
 from ..render import film_steps, frames_left, preview_steps
 from ..render.delivery import wants_poster
 from ..render.playing import PLAYING
+from ..translations import told
 from .common import counted, say, tell
 from .film_wishes import FilmWishes, ending_from, file_property, format_property, options_from
 from .long_work import LongWork, Steps
@@ -57,6 +58,11 @@ class KNUCKLE_OT_render_film(_Filming):
     bl_label = "Render Video"
     bl_description = "Render the mechanism over the scene's frame range, on a stage and with a camera of its own"
     bl_options = {"REGISTER"}
+
+    @classmethod
+    def description(cls, _context: bpy.types.Context, properties: Any) -> str:
+        """Return the tooltip: what is missing, where the button is grey for that."""
+        return told(why_no_place(properties.filepath) or cls.bl_description)
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
         self.filepath = film_path(rig, self.filepath, ending_from(self))

@@ -160,3 +160,15 @@ def test_the_scenes_resolution_is_put_back_after_a_preview(rig: Any) -> None:
     with picture_size(bpy.context.scene, (320, 180)):
         assert (render.resolution_x, render.resolution_y, render.resolution_percentage) == (320, 180, 100)
     assert (render.resolution_x, render.resolution_y, render.resolution_percentage) == (2048, 858, 50)
+
+
+def test_grey_render_button_says_what_is_missing() -> None:
+    from types import SimpleNamespace
+
+    import bpy
+
+    from addon.blender.ui.film import KNUCKLE_OT_render_film as Render
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    assert "Choose a file" in Render.description(bpy.context, SimpleNamespace(filepath=""))
+    assert Render.description(bpy.context, SimpleNamespace(filepath="/tmp/a.mp4")) == Render.bl_description
