@@ -1,1 +1,1 @@
-"""What a mechanism is. Needs numpy only and knows nothing of files or of Blender."""
+"""Mechanisms: records, motion and edits. Needs numpy only, and neither files nor Blender."""

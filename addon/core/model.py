@@ -1,4 +1,4 @@
-"""What a mechanism is: bodies, joints and their degrees of freedom, in one neutral vocabulary.
+"""Records of a mechanism: bodies, joints and their degrees of freedom, in one neutral vocabulary.
 
 Units are the file's own for length, mass and time; angles are radians. Poses are 4x4 float64
 matrices acting on column vectors, in the file's own axes. Every joint, whatever its format, obeys

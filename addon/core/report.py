@@ -1,4 +1,4 @@
-"""What happened to a file: read, kept, approximated, repaired, dropped. Nothing is dropped in silence."""
+"""Report of a file or an edit: read, kept, approximated, repaired, dropped. Nothing is dropped in silence."""
 
 from __future__ import annotations
 

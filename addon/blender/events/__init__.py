@@ -1,1 +1,1 @@
-"""What Blender and the interface tell of: handlers, signals, undo, files."""
+"""Handlers, signals, undo and files: events of Blender and of the interface."""

@@ -71,7 +71,7 @@ def demo(
     bodies = parts(rig, "BODY")
     slow = draws_in_software()
     if slow:
-        say("no graphics card draws here: poster and video are smaller, and take a quarter of the time")
+        say("no graphics card draws here: poster and video are smaller and have fewer samples")
     step("rendering the poster")
     report.extend(
         film(

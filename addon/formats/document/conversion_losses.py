@@ -1,4 +1,4 @@
-"""What only some formats can say, besides what all records have: others write it nowhere, and the report tells."""
+"""Losses of conversions: content that other formats cannot hold, with its report entries."""
 
 from __future__ import annotations
 

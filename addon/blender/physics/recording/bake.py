@@ -1,4 +1,4 @@
-"""What physics did, recorded and turned into keys: servo values and the path of each root."""
+"""Bake Simulation: record a simulation and write keyframes of servo values and root motion."""
 
 from __future__ import annotations
 
