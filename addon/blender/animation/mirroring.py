@@ -186,7 +186,8 @@ class _Work:
             elif why := self._why_stays(bone, other, late):
                 self.report.warn("mirror-path", why)
             elif self._why_stays(other, bone, late):
-                self.report.warn("mirror-path", f"The path of {bone!r} stays as it was, as that of {other!r} does")
+                stays = f"The path of {bone!r} stays as it was, as that of {other!r} does"
+                self.report.warn("mirror-path-of-twin", stays)
             else:
                 turn = rests[twin][:3, :3].T @ plane.reflection[:3, :3] @ rests[body][:3, :3]
                 self._vector(bone, other, "rotation_quaternion", -turn)
