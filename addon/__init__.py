@@ -7,25 +7,25 @@ def register() -> None:
     """Register everything with Blender: properties, handlers, operators, panels, commands.
 
     ImportError, in words for users, where a module is missing without which nothing works."""
-    from .about.wheels import why_not
+    from .installation import why_not
 
     reason = why_not()
     if reason:
         raise ImportError(reason)
-    from .blender import registration
+    from . import registration
 
     registration.register()
 
 
 def unregister() -> None:
     """Undo ``register``."""
-    from .blender import registration
+    from . import registration
 
     registration.unregister()
 
 
 def is_registered() -> bool:
     """Return whether Blender knows Knuckle."""
-    from .blender import registration
+    from . import registration
 
     return registration.is_registered()

@@ -4,8 +4,7 @@ import os
 import shutil
 import sys
 
-from .about.rows import plain_text
-from .about.wheels import wheel_rows, why_not
+from .installation import plain_text, wheel_rows, why_not
 
 if why_not():  # the command line itself needs these modules
     print(plain_text(wheel_rows()) if sys.argv[1:2] == ["self-check"] else f"knuckle: {why_not()}", file=sys.stderr)

@@ -12,8 +12,8 @@ import bpy
 import numpy as np
 from PIL import Image
 
-from addon.blender.build import build
 from addon.blender.data.queries import parts, rig_in
+from addon.blender.reconcile.build import build
 from addon.blender.render import FilmOptions, film
 from addon.core.joint_types import dofs_of_type
 from addon.core.mass_properties import shape_volume

@@ -25,12 +25,12 @@ from PIL import Image, ImageChops
 
 import addon
 from addon import formats
-from addon.blender.build import build
 from addon.blender.compat import ready_gpu
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.physics.recording.bake import bake
+from addon.blender.reconcile.build import build
 from addon.blender.render import FilmOptions, film
-from addon.blender.ui.overlay_picture import pixels_of_view, save_picture
+from addon.blender.ui.overlay.screenshot import pixels_of_view, save_picture
 from docs.moving import moving, save_moving
 
 OUT = HERE / "pictures"

@@ -92,8 +92,8 @@ def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no samples are asked for, films of this process have one for each pixel. Workbench draws five in five times
     the time, and what a film shows, how long and how large it is, is the same."""
     pytest.importorskip("bpy", reason="Blender is not here")
-    from addon.blender.render import presets
+    from addon.blender.rendering import options
 
-    for defaults in (presets.VIDEO_SAMPLES, presets.POSTER_SAMPLES):
+    for defaults in (options.VIDEO_SAMPLES, options.POSTER_SAMPLES):
         for engine in defaults:
             monkeypatch.setitem(defaults, engine, 1)

@@ -563,7 +563,7 @@ def test_two_checkouts_give_the_same_bytes_whatever_the_machine(
         assert {entry.external_attr >> 16 for entry in archive.infolist()} == {0o644}
         assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
         assert {"blender_manifest.toml", "about/__init__.py", "sample_models/rover/rover.jm"} <= set(names)
-    (other / "addon/cli/telling.py").write_text("changed")
+    (other / "addon/cli/output.py").write_text("changed")
     assert packed(other) != reference
 
 

@@ -16,7 +16,7 @@ import pytest
 from lxml import etree
 
 from addon import formats
-from addon.cli import main, telling
+from addon.cli import main, output
 from tests import mesh_samples
 from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, joint, model
 
@@ -495,7 +495,7 @@ def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path,
 
 @pytest.mark.usefixtures("coarse")
 def test_a_film_of_a_motion_is_as_long_as_was_asked_for(blank: Any) -> None:
-    from addon.blender.jobs import RenderJob, film_length
+    from addon.blender.tasks import RenderJob, film_length
 
     model = Path("sample_models/humanoid/humanoid.skel")
     motion = Path("sample_models/humanoid/squat.xmdi")  # of several seconds
@@ -521,7 +521,7 @@ def test_render_with_a_stage_words_and_pictures_beside_it(
 
 def test_the_words_of_render_are_those_of_the_films() -> None:
     from addon.blender.render import BURNS, CAMERAS, FORMATS, STAGES
-    from addon.cli import film as words
+    from addon.cli import render as words
 
     assert [word.upper().replace("-", "_") for word in words.CAMERAS] == list(CAMERAS)
     assert [word.upper() for word in words.STAGES] == list(STAGES)
@@ -746,7 +746,7 @@ def test_simulate_as_a_program_ends_well(blank: Any, walker: Path, tmp_path: Pat
 def test_a_folder_that_is_not_there_is_told_before_the_work(
     walker: Path, tmp_path: Path, capsys: Any, monkeypatch: Any, words: list[str]
 ) -> None:
-    monkeypatch.setattr(telling, "import_module", lambda _name: pytest.fail("work was begun"))
+    monkeypatch.setattr(output, "import_module", lambda _name: pytest.fail("work was begun"))
     words = [str(walker) if word == "MODEL" else word.replace("nowhere", str(tmp_path / "nowhere")) for word in words]
     assert main(words) == 1
     assert "there is no folder" in capsys.readouterr().err
@@ -768,7 +768,7 @@ def test_a_name_that_ends_as_a_folders_is_none_of_a_file(
     walker: Path, tmp_path: Path, capsys: Any, monkeypatch: Any, words: list[str]
 ) -> None:
     """Whether the folder is there or not, nothing is written."""
-    monkeypatch.setattr(telling, "import_module", lambda _name: pytest.fail("work was begun"))
+    monkeypatch.setattr(output, "import_module", lambda _name: pytest.fail("work was begun"))
     made = tmp_path / "made"
     words = [str(walker) if word == "MODEL" else word.replace("made", str(made)) for word in words]
     assert main(words) == 1
@@ -787,13 +787,13 @@ def test_ctrl_c_that_blender_swallows_ends_the_work_at_its_next_step(blank: Any,
         "    if scene.frame_current == 3:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "        for _ in range(1000): pass\n"
-        "from addon.blender.jobs import scenes\n"
+        "from addon.blender.tasks import scenes\n"
         "plain = scenes.fresh_scene\n"
         "def fresh():\n"
         "    out = plain()\n"
         "    bpy.app.handlers.frame_change_post.append(press)\n"
         "    return out\n"
-        "from addon.blender.jobs import films\n"
+        "from addon.blender.tasks import films\n"
         "films.fresh_scene = fresh\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "runpy.run_module('addon', run_name='__main__')\n"

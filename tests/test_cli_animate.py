@@ -15,8 +15,8 @@ import pytest
 from lxml import etree
 
 from addon import formats
-from addon.animate import motion_endings
 from addon.cli import main
+from addon.cli.motion_jobs import motion_endings
 from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, curves_of, joint, model, spinner
 
 ROOT = Path(__file__).resolve().parents[1]

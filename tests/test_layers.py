@@ -51,7 +51,7 @@ def layer(parts: tuple[str, ...]) -> str:
 
     The top of the package (command line, register) is the door; ``plot`` beside it draws.
     ``about``, what Knuckle says of itself, knows nobody and needs nothing but Python.
-    ``blender/registration.py`` is the one module that reaches into the interface, to hand it to Blender.
+    ``registration.py`` is the one module that reaches into the interface, to hand it to Blender.
     ``blender/jobs`` stands beside the interface: what the command line has done with Blender. What else lies
     loose there serves all rooms.
     """
@@ -142,24 +142,24 @@ def test_module_imports_only_what_its_layer_may(path: str) -> None:
         ("formats/juice.py", "from ... import cli", "leaves the package"),
         ("blender/compat.py", "from .build import bodies", "blender may not import room"),
         ("blender/compat.py", "from . import ui", "blender may not import ui"),
-        ("blender/build/rig.py", "from ..ui.operators import X", "room may not import ui"),
-        ("blender/build/rig.py", "from ... import cli", "room may not import door"),
-        ("blender/build/mesh_files.py", "import trimesh", "room may not import trimesh"),
-        ("blender/build/rig.py", "import requests", "room may not import requests"),
-        ("blender/ui/panels.py", "from lxml import etree", "ui may not import lxml"),
-        ("blender/ui/panels.py", "from addon.model import records", "absolutely"),
+        ("blender/scene/armature.py", "from ..ui.operators import X", "room may not import ui"),
+        ("blender/scene/armature.py", "from ... import cli", "room may not import door"),
+        ("blender/scene/mesh_files.py", "import trimesh", "room may not import trimesh"),
+        ("blender/scene/armature.py", "import requests", "room may not import requests"),
+        ("blender/ui/mechanism/panels.py", "from lxml import etree", "ui may not import lxml"),
+        ("blender/ui/mechanism/panels.py", "from addon.model import records", "absolutely"),
         ("formats/juice.py", "from core.model import Body", "absolutely"),
         ("plot.py", "from . import formats", "plot may not import formats"),
         ("core/stops.py", "import matplotlib", "core may not import matplotlib"),
-        ("blender/ui/panels.py", "from ... import plot", "ui may not import plot"),
+        ("blender/ui/mechanism/panels.py", "from ... import plot", "ui may not import plot"),
         ("animate.py", "import bpy", "door may not import bpy"),
         ("animate.py", "def main():\n    import bpy", "door may not import bpy"),
         ("animate.py", "from .blender import build", "importable without bpy"),
         ("animate.py", "def main():\n    from .blender.ui import operators", "door may not import ui"),
         ("__init__.py", "def register():\n    from .blender import ui", "door may not import ui"),
         ("__init__.py", "from .blender import registration", "importable without bpy"),
-        ("blender/build/rig.py", "from .. import registration", "room may not import registration"),
-        ("blender/registration.py", "import numpy", "registration may not import numpy"),
+        ("blender/scene/armature.py", "from .. import registration", "room may not import registration"),
+        ("registration.py", "import numpy", "registration may not import numpy"),
     ],
 )
 def test_each_rule_can_fail(path: str, source: str, complaint: str) -> None:
@@ -174,12 +174,12 @@ def test_each_rule_can_fail(path: str, source: str, complaint: str) -> None:
     [
         ("model/kinematics.py", "import math\nimport numpy as np\nfrom . import records\nfrom .report import Report"),
         ("formats/juice.py", "from lxml import etree\nfrom ..core.model import Body\nfrom . import xml_table"),
-        ("blender/build/rig.py", "import bpy\nfrom mathutils import Matrix\nfrom ...core import model"),
-        ("blender/build/rig.py", "from .. import compat\nfrom ..physics import world\nfrom . import bodies"),
-        ("blender/ui/panels.py", "import bpy\nfrom ..build import build\nfrom ...formats import load"),
+        ("blender/scene/armature.py", "import bpy\nfrom mathutils import Matrix\nfrom ...core import model"),
+        ("blender/scene/armature.py", "from .. import compat\nfrom ..physics import world\nfrom . import bodies"),
+        ("blender/ui/mechanism/panels.py", "import bpy\nfrom ..build import build\nfrom ...formats import load"),
         ("animate.py", "import argparse\nfrom . import formats\ndef main():\n    from .blender import build"),
         ("__init__.py", "def register():\n    from .blender import registration"),
-        ("blender/registration.py", "from . import properties, ui\nfrom .. import cli\nfrom .physics import handlers"),
+        ("registration.py", "from . import properties, ui\nfrom .. import cli\nfrom .physics import handlers"),
     ],
 )
 def test_what_the_design_allows_passes(path: str, source: str) -> None:
@@ -246,7 +246,7 @@ def version_questions(path: str, source: str) -> list[str]:
 
 def test_only_one_module_asks_for_the_version() -> None:
     rooms = [path for path in modules() if path.startswith("blender/") and path != "blender/compat.py"]
-    assert "blender/render/engines.py" in rooms
+    assert "blender/rendering/engines.py" in rooms
     sources = ((path, (ADDON / path).read_text(encoding="utf-8")) for path in rooms)
     assert [line for path, source in sources for line in version_questions(path, source)] == []
 
@@ -263,12 +263,12 @@ def test_only_one_module_asks_for_the_version() -> None:
     ],
 )
 def test_a_question_for_the_version_is_found(source: str) -> None:
-    assert len(version_questions("blender/build/rig.py", source)) == 1
+    assert len(version_questions("blender/scene/armature.py", source)) == 1
 
 
 def test_telling_the_version_and_asking_by_variables_is_no_question() -> None:
     source = "import bpy\nprint(bpy.app.version_string)\ndef f(it, names):\n    return [getattr(it, n) for n in names]"
-    assert version_questions("blender/render/reel.py", source) == []
+    assert version_questions("blender/rendering/video_state.py", source) == []
 
 
 #: Imports all that has to work without Blender, where Blender cannot be imported.

@@ -9,7 +9,7 @@ pytest.importorskip("bpy", reason="Blender is not here")
 
 def test_a_step_says_how_much_of_the_work_is_done() -> None:
     from addon.blender.progress import Step
-    from addon.blender.ui.long_work import progress_in_words as words
+    from addon.blender.ui.base.modal_tasks import progress_in_words as words
 
     assert words(Step(3, 9), None) == "3 of 9 (33 %)"
     assert Step(0, 0).portion == 0.0 and Step(9, 9).portion == 1.0

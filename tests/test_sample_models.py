@@ -60,8 +60,8 @@ def test_a_model_is_read_without_a_word_and_comes_back_as_it_was(path: Path, mod
 def test_models_of_the_other_formats_go_through_blender_and_come_back_as_they_were(
     blank: Any, sample_models: Path, name: str
 ) -> None:
-    from addon.blender.build import BuildOptions, build
-    from addon.blender.extract import extract
+    from addon.blender.reconcile.build import BuildOptions, build
+    from addon.blender.scene.read.mechanism import extract
 
     mechanism = formats.load(sample_models / name)
     collection = build(mechanism, blank, BuildOptions())
@@ -330,10 +330,10 @@ class Ride:
 
 
 def ride(context: Any, path: Path, controls: dict[str, float], seconds: float) -> Ride:
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.properties.model import control_property
     from addon.blender.data.queries import rig_in
     from addon.blender.physics.recording.bake import record
+    from addon.blender.reconcile.build import BuildOptions, build
 
     mechanism = formats.load(path)
     rig: Any = rig_in(build(mechanism, context, BuildOptions(gait_seconds=1)))
@@ -430,10 +430,10 @@ def test_the_rover_drives_curves(blank: Any, sample_models: Path, throttle: floa
 
 
 def test_the_rover_raises_its_mast(blank: Any, sample_models: Path) -> None:
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.properties.model import control_property
     from addon.blender.data.queries import rig_in
     from addon.blender.physics.recording.bake import record
+    from addon.blender.reconcile.build import BuildOptions, build
 
     rover = formats.load(sample_models / "rover" / "rover.jm")
     rig: Any = rig_in(build(rover, blank, BuildOptions(gait_seconds=1)))

@@ -13,18 +13,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..about import version
 from ..core.report import FormatError
 from ..formats.text.file_io import must_be_writable, must_have_folder
-from .blends import add_demo, add_import
+from ..installation import version
+from .animate import add_animate
 from .convert import add_convert
-from .farm import add_job
-from .files import add_check, add_info
-from .film import add_encode, add_render
-from .health import add_self_check
-from .motions import add_animate
-from .runs import add_collect, add_simulate
-from .telling import STDOUT, failure, say_json, say_wrong, set_voice
+from .inspect import add_check, add_info
+from .jobs import add_job
+from .output import STDOUT, failure, say_json, say_wrong, set_voice
+from .render import add_encode, add_render
+from .scene import add_demo, add_import
+from .self_check import add_self_check
+from .simulate import add_collect, add_simulate
 
 
 def main(argv: Sequence[str]) -> int:

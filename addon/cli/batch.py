@@ -17,7 +17,7 @@ from typing import Any, Literal
 from ..core.report import FormatError, Report
 from ..core.summary import describe_report
 from ..formats.text.file_io import make_folder
-from .telling import Done, be_silent, counted, say, say_json, say_progress, say_wrong, table
+from .output import Done, be_silent, counted, say, say_json, say_progress, say_wrong, table
 
 Result = Literal["done", "failed", "passed over"]
 

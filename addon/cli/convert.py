@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .. import formats
-from ..animate import chosen
 from ..core.report import FormatError, Report
 from ..core.up_axis import turned, upright_turn
 from .arguments import Verbs, add_verb, batch_options, json_option, mesh_option, stretch
 from .batch import Row, Task, attempt, run_tasks, tell_rows
+from .motion_jobs import chosen
+from .output import STDOUT, Done, put_out, say_done
 from .sources import Input, expand, outputs, picked
-from .telling import STDOUT, Done, put_out, say_done
 
 
 def known() -> list[str]:

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from addon import about
-from addon.about import wheels
-from addon.about.rows import Row, is_sound, plain_text, summary
+from addon import installation
+from addon.installation import Row, is_sound, plain_text, summary
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))["version"]
@@ -21,7 +20,7 @@ VERSION = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf
 
 def test_the_version_is_semantic_and_stands_in_one_place() -> None:
     assert re.fullmatch(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", VERSION)
-    assert about.version() == VERSION
+    assert installation.version() == VERSION
     written = re.compile(rf"(?<![\d.=\"]){re.escape(VERSION)}(?![\d.])")
     again = [
         str(path.relative_to(ROOT))
@@ -63,7 +62,7 @@ def test_an_installed_package_has_its_manifest_beside_it(tmp_path: Path) -> None
 
 def test_of_a_manifests_wheels_those_for_this_python_count() -> None:
     ours = "cp{}{}".format(*sys.version_info[:2])
-    found = wheels.promised_versions([
+    found = installation.promised_versions([
         f"./wheels/lxml-6.1.3-{ours}-{ours}-manylinux_2_28_x86_64.whl",
         "./wheels/lxml-5.0-cp27-cp27-win_amd64.whl",
         "./wheels/python_dateutil-2.9.0.post0-py2.py3-none-any.whl",
@@ -108,9 +107,9 @@ def test_whose_a_module_is_that_was_imported(
 ) -> None:
     module_at(tmp_path / place, version, monkeypatch)
     tag = f"./wheels/six-{promised}-py3-none-any.whl"
-    monkeypatch.setattr(wheels, "manifest", lambda: {"wheels": [tag] if promised else []})
-    monkeypatch.setattr(wheels, "NEEDS", (wheels.Need("six", "six", "plots"),))
-    [row] = wheels.wheel_rows(str(tmp_path / "ext"), [str(tmp_path / "blender/5.0")])
+    monkeypatch.setattr(installation, "manifest", lambda: {"wheels": [tag] if promised else []})
+    monkeypatch.setattr(installation, "NEEDS", (installation.Need("six", "six", "plots"),))
+    [row] = installation.wheel_rows(str(tmp_path / "ext"), [str(tmp_path / "blender/5.0")])
     assert (row.part, row.state) == ("six", state), row
     assert told in row.text
     assert bool(row.remedy) == (state == "warning")
@@ -122,20 +121,20 @@ def test_a_wheel_that_does_not_work_is_told_with_what_is_lost(
 ) -> None:
     (tmp_path / "six.py").write_text(f"{blow}\n")
     stand_first(tmp_path, monkeypatch)
-    monkeypatch.setattr(wheels, "NEEDS", (wheels.Need("six", "six", "plots"),))
-    [row] = wheels.wheel_rows()
+    monkeypatch.setattr(installation, "NEEDS", (installation.Need("six", "six", "plots"),))
+    [row] = installation.wheel_rows()
     assert row.state == "error" and "without it there are no plots" in row.text and "pip install six" in row.remedy
-    assert wheels.why_not() == "", "all but the plots works"
+    assert installation.why_not() == "", "all but the plots works"
 
 
 def test_where_knuckle_came_as_a_zip_the_zip_is_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "six.py").write_text("raise ImportError\n")
     stand_first(tmp_path, monkeypatch)
-    monkeypatch.setattr(wheels, "NEEDS", (wheels.Need("six", "six"),))
-    monkeypatch.setattr(wheels, "manifest", lambda: {"wheels": ["./wheels/six-1.0-py3-none-any.whl"]})
-    [row] = wheels.wheel_rows()
-    assert row.remedy == wheels.REINSTALL
-    assert wheels.why_not().endswith(f"{wheels.REINSTALL}.")
+    monkeypatch.setattr(installation, "NEEDS", (installation.Need("six", "six"),))
+    monkeypatch.setattr(installation, "manifest", lambda: {"wheels": ["./wheels/six-1.0-py3-none-any.whl"]})
+    [row] = installation.wheel_rows()
+    assert row.remedy == installation.REINSTALL
+    assert installation.why_not().endswith(f"{installation.REINSTALL}.")
 
 
 def without(modules: str, words: str) -> subprocess.CompletedProcess[str]:

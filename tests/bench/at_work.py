@@ -10,12 +10,12 @@ from pathlib import Path
 import bpy
 
 from addon import formats
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.edit.checks import check_model
-from addon.blender.extract import extract
+from addon.blender.editing.repair.checks import check_model
 from addon.blender.physics.simulation.setup import clear_physics
+from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.scene.read.mechanism import extract
 from tests.bench.measuring import again, fresh, seconds
 from tests.bench.speed.overlays import marked
 from tests.bench.speed.panels import redrawn

@@ -20,10 +20,10 @@ import numpy as np
 
 import addon
 from addon import formats
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.render.filming import film
-from addon.blender.render.options import FilmOptions
+from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.rendering.options import FilmOptions
+from addon.blender.rendering.video import film
 from addon.core.report import FormatError
 from tests.references import CORPUS
 

@@ -20,13 +20,14 @@ import addon
 from addon import formats
 from addon.blender.animation import apply
 from addon.blender.animation.gait import live_gait
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.access import settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.physics.world.rigidbody_world import frame_rate
-from addon.blender.render import FilmOptions, film, open_stage, prepare, render_frames, shooting
-from addon.blender.render.studio import hushed
+from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.render import FilmOptions, film, open_stage, prepare, render_frames
+from addon.blender.rendering import frames
+from addon.blender.rendering.temporary_studio import hushed
 from addon.core.model import Motion, Trajectory
 from tests.bench.film_measures import faults, without_model
 
@@ -100,7 +101,7 @@ def shoot(path: Path, out: Path, size: tuple[int, int], seconds: float, wish: di
     """Film one model with its contact sheet: what is wrong with its frames."""
     more = dict(wish)
     rig = load(path, more.pop("drive"), seconds)
-    plain, found = shooting.render_still, []
+    plain, found = frames.render_still, []
     with tempfile.TemporaryDirectory() as room:
 
         def render_still(scene: bpy.types.Scene, picture: str) -> None:
@@ -114,12 +115,12 @@ def shoot(path: Path, out: Path, size: tuple[int, int], seconds: float, wish: di
             wrong = faults(scene, pixels.reshape(shape)[::-1, :, :3], bare)
             found.extend(f"frame {scene.frame_current}: {fault}" for fault in wrong)
 
-        shooting.render_still = render_still
+        frames.render_still = render_still
         options = FilmOptions(size=size, fps=10.0, burn=BURN, sheet=str(out.with_suffix(".png")), **more)
         try:
             film(bpy.context, parts(rig, "BODY"), str(out), options)
         finally:
-            shooting.render_still = plain
+            frames.render_still = plain
     return found
 
 

@@ -13,8 +13,8 @@ import bpy
 
 import addon
 from addon import formats
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.queries import rig_in
+from addon.blender.reconcile.build import BuildOptions, build
 
 Work = Callable[[], object]
 

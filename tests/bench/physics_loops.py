@@ -20,8 +20,8 @@ import numpy as np
 
 import addon
 from addon import formats
-from addon.blender.animation.keys import LINEAR, key_servos
-from addon.blender.animation.live_loops import live_loops
+from addon.blender.animation.keying import LINEAR, key_servos
+from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.data.queries import parts
 from addon.blender.physics.actuators.joint_state import gather
 from addon.core.model import Array, Mechanism

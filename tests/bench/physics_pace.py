@@ -17,8 +17,8 @@ import bpy
 import numpy as np
 
 from addon.blender.animation.gait import bake_gait
-from addon.blender.animation.keys import LINEAR, key_servos
-from addon.blender.animation.live_loops import live_loops
+from addon.blender.animation.keying import LINEAR, key_servos
+from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.physics.simulation.controller import ServoRun
 from addon.core.kinematics import spanning_tree
 from addon.core.loops.closure import driver_order, joint_initial

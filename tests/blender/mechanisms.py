@@ -255,8 +255,8 @@ def put(document: str | Path, name: str = "small.jm", **options: Any) -> Any:
     """Build a document, given as text or as a file, into the scene: its armature."""
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     mechanism = formats.loads(document.encode(), name) if isinstance(document, str) else formats.load(document)
     return rig_in(build(mechanism, bpy.context, BuildOptions(**{"gait_seconds": 1.0, **options})))

@@ -9,10 +9,10 @@ import bpy
 import pytest
 
 from addon import formats
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.extract import extract
+from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.scene.read.mechanism import extract
 from tests.references import CORPUS
 
 OWN = Path(__file__).resolve().parents[2] / "sample_models"

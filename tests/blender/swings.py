@@ -17,8 +17,8 @@ def put_world(mechanism: Mechanism, drive: str, seconds: float, rate: int = 60) 
     """Build a mechanism with physics, as a user's import does, to be run for some seconds. Returns its rig."""
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     scene = bpy.context.scene
     rig = rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))

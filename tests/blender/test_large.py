@@ -12,13 +12,13 @@ pytest.importorskip("bpy")
 import bpy
 
 from addon import formats
-from addon.blender.animation import live_loops
-from addon.blender.build import BuildOptions, build
+from addon.blender.animation.loops import live_solver
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.extract import extract
 from addon.blender.physics.bodies import collision_filter as apart
 from addon.blender.physics.simulation import removal as stripping
+from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.scene.read.mechanism import extract
 from tests.bench import factory
 from tests.bench.mechanisms import star
 from tests.blender.emptied import empty_file
@@ -58,9 +58,9 @@ def test_a_factory_comes_back_through_a_saved_file(tmp_path: Path) -> None:
 def test_the_loops_of_a_factory_share_one_look_at_its_channels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, collection = put_factory(tmp_path, 11)
     rig = rig_in(collection)
-    live_loops.forget()
-    looks = Counted(monkeypatch, live_loops, "servo_channels")
-    assert len(live_loops.live_loops(rig)) == factory.loops_in(11) == 3
+    live_solver.forget()
+    looks = Counted(monkeypatch, live_solver, "servo_channels")
+    assert len(live_solver.live_loops(rig)) == factory.loops_in(11) == 3
     assert looks.calls == 1
 
 

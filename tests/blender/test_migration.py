@@ -225,7 +225,7 @@ def test_an_old_model_that_is_appended_is_brought_up_to_date_and_a_linked_one_is
     rig = the_rig()
     assert rig.data.knuckle.version == (1 if link else VERSION)
     from addon import formats
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     formats.save(extract(rig.data.knuckle.collection), tmp_path / "out.jm")
     assert (tmp_path / "out.jm").read_bytes() == (SAMPLES / "rover/rover.jm").read_bytes()
@@ -235,8 +235,8 @@ def test_rigid_loops_of_a_model_of_before_are_locked_and_others_stay_as_they_are
     """Releases before 5 left the bones of loops without a degree of freedom free."""
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
     from addon.blender.rig.dependent_bones import set_follows
     from tests.blender import loops
 
@@ -331,7 +331,7 @@ def test_a_model_that_cannot_be_brought_up_to_date_keeps_no_other_from_it(
     import bpy
 
     from addon.blender.data.properties.model import VERSION
-    from addon.blender.edit import migration
+    from addon.blender.editing import migration
 
     for name in ("pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml"):
         assert bpy.ops.import_scene.mechanism(filepath=str(SAMPLES / name), physics=False) == {"FINISHED"}
@@ -364,7 +364,7 @@ def test_a_model_that_cannot_be_brought_up_to_date_keeps_no_other_from_it(
 def test_an_old_copy_in_the_collection_of_its_original_is_read_itself(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     first = import_model(SAMPLES / "pumpjack/pumpjack.json")
     bpy.ops.object.select_all(action="SELECT")

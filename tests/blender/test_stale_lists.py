@@ -10,9 +10,9 @@ from addon import formats
 def test_after_an_undo_a_models_collections_list_what_they_hold(blank: Any, sample_models: Any) -> None:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.access import settings
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     rig = rig_in(build(formats.load(sample_models / "desk_lamp/desk_lamp.skel"), options=BuildOptions(gait=False)))
     bpy.context.view_layer.objects.active = rig

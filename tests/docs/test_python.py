@@ -20,8 +20,8 @@ DOCUMENTED = {
     "addon.formats": 5,
     "addon.blender.build": 2,
     "addon.blender.extract": 1,
-    "addon.blender.animation.onto_rig": 1,
-    "addon.blender.animation.sampling": 1,
+    "addon.blender.animation.apply_motion": 1,
+    "addon.blender.animation.pose_reader": 1,
 }
 
 
@@ -87,7 +87,7 @@ def test_the_format_of_the_manual_goes_where_the_others_go(blank: Any, here: Pat
     import bpy
 
     from addon import formats
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
     from addon.cli import main
 
     space: dict[str, Any] = {"__name__": "page"}

@@ -211,7 +211,7 @@ def exported(path: Path) -> tuple[str, list[tuple[str, str]]]:
     """The text that the mechanism is exported as, by the functions of scripts, and the codes and messages of its
     report."""
     from addon import formats
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     mechanism = extract(the_rig())
     report = formats.save(mechanism, path)

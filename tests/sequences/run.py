@@ -124,7 +124,7 @@ class Episode:
         import bpy
 
         from addon.blender.data.queries import collection_of, rigs_in
-        from addon.blender.extract import extract
+        from addon.blender.scene.read.mechanism import extract
 
         for rig in list(rigs_in(bpy.context.scene)):
             try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .off_rig import TakeOptions, take
-from .onto_rig import apply
-from .sampling import sample
-from .units import Units
+from .apply_motion import apply
+from .frame_time import Units
+from .pose_reader import sample
+from .sample_motion import TakeOptions, take
 
 __all__ = ["TakeOptions", "Units", "apply", "sample", "take"]

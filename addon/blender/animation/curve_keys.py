@@ -18,8 +18,8 @@ from ..data.queries import RigParts
 from ..rig.bone_limits import is_stop
 from .actions import is_mixed
 from .gait import pose_curves
-from .keys import CONSTANT, LINEAR
-from .live_loops import rigid_joints
+from .keying import CONSTANT, LINEAR
+from .loops.live_solver import rigid_joints
 
 _Key32 = NDArray[np.float32]
 

@@ -11,10 +11,9 @@ from ...core.model import Array
 from ...core.report import Report
 from ..data.channels import Channel, bone_path
 from ..rig.bone_limits import is_stop
-from .block_curves import coordinates
 from .curve_keys import CurveKeys, is_plain
-from .curves import Place, plays_cycles
-from .keys import blocks_of
+from .fcurves import Place, coordinates, plays_cycles
+from .keying import blocks_of
 
 #: A root that goes less far (m, rad) stands still.
 STANDS = 1e-5

@@ -21,7 +21,7 @@ from ..data.conversion import read_dofs, unflat
 from ..data.documents import document_bytes
 from ..data.properties.model import control_property
 from ..data.queries import parts
-from .keys import LINEAR, key_bone_paths, key_servos
+from .keying import LINEAR, key_bone_paths, key_servos
 from .live_values import live_values
 
 #: The behaviours of documents, in a list, which is empty where there are none. They are only looked at.

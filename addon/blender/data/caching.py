@@ -11,8 +11,8 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from .access import record_of
+from .bulk_write import usual_of
 from .conversion import DOF_FIELDS, DOF_VECTORS
-from .new_records import usual_of
 from .properties.joint import KnuckleDof, KnuckleJoint
 
 Answer = TypeVar("Answer")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import bpy
 from bpy.app.handlers import persistent
 
-from ..events.dispatch import Handlers, hang, take_down
+from ..events.signals import Handlers, hang, take_down
 from .access import armature_of, record_of
 from .queries import parts, rigs_in
 

@@ -7,7 +7,7 @@ from typing import Any
 from bpy.app.handlers import persistent
 
 from ...formats.document import parse_cache as lately
-from .dispatch import Handlers, hang, take_down
+from .signals import Handlers, hang, take_down
 
 
 @persistent

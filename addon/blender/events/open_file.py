@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from .dispatch import Handlers, hang, take_down
+from .signals import Handlers, hang, take_down
 
 _state = {"looked": True}
 

@@ -1,4 +1,4 @@
-"""The interface: thin operators and panels, each calling one function of another room."""
+"""Operators, panels, menus and properties of the user interface."""
 
 from __future__ import annotations
 
@@ -7,100 +7,77 @@ from typing import Any
 import bpy
 from bpy.props import IntProperty
 
-from . import (
-    add_menu,
-    bake,
-    checks,
-    context_menus,
-    drive,
-    edit_making,
-    edit_models,
-    edit_parts,
-    edit_stops,
-    edit_twins,
-    export_model,
-    export_motion,
-    film,
-    film_panel,
-    ground_display,
+from . import preferences
+from .base import manual_pages, modal_tasks, selection
+from .editing import checks, create, models, parts, rebuild
+from .import_export import export_model, export_motion, import_model, import_motion
+from .joints import joint_list, stop_gizmos, stops
+from .joints import operators as joint_operators
+from .joints import panel as joint_panel
+from .mechanism import add_menu, context_menus, menus, panels
+from .motion import bake
+from .motion import operators as motion_operators
+from .motion import panel as motion_panel
+from .overlay import draw as overlay
+from .overlay import screenshot
+from .servos import keying_set, poses, sliders
+from .servos import names as servo_names
+from .servos import operators as servo_operators
+from .simulation import input_presets, live_input, live_properties, physics_view
+from .simulation import operators as simulation_operators
+from .simulation import panel as simulation_panel
+from .twins import operators as twin_operators
+from .twins import panel as twin_panel
+from .video import operators as video_operators
+from .video import panel as video_panel
+
+#: In the order of registration: panels of one tab stand in it. A module has ``CLASSES``, and ``register`` or
+#: ``unregister`` where it needs more than those.
+_MODULES: tuple[Any, ...] = (
+    preferences,
     import_model,
+    export_model,
     import_motion,
+    export_motion,
+    simulation_operators,
+    bake,
+    video_operators,
     input_presets,
+    live_properties,
+    live_input,
+    servo_operators,
     joint_list,
     joint_panel,
-    joint_table,
-    keying_set,
-    live_input,
-    live_properties,
-    manual_pages,
-    mechanism_menu,
-    motion_panel,
-    motion_rows,
-    motion_tools,
-    overlay,
-    overlay_picture,
-    panels,
-    physics_panel,
-    physics_view,
     poses,
-    preferences,
-    rebuilding,
-    report_panel,
-    selection,
-    self_check,
+    panels,
+    video_panel,
+    simulation_panel,
+    physics_view,
+    motion_operators,
+    motion_panel,
     servo_names,
-    servos,
+    create,
+    parts,
+    checks,
+    rebuild,
+    twin_operators,
+    twin_panel,
+    stops,
+    joint_operators,
+    overlay,
+    screenshot,
+    stop_gizmos,
     sliders,
-    stop_handles,
-    twins_panel,
-    under_way,
+    models,
+    add_menu,
+    context_menus,
+    menus,
+    keying_set,
+    manual_pages,
 )
-
-_CLASSES: tuple[Any, ...] = (
-    *self_check.CLASSES,
-    *preferences.CLASSES,
-    *import_model.CLASSES,
-    *export_model.CLASSES,
-    *import_motion.CLASSES,
-    *export_motion.CLASSES,
-    *drive.CLASSES,
-    *bake.CLASSES,
-    *film.CLASSES,
-    *input_presets.CLASSES,
-    *live_properties.CLASSES,
-    *live_input.CLASSES,
-    *servos.CLASSES,
-    *joint_list.CLASSES,
-    *joint_panel.CLASSES,
-    *poses.CLASSES,
-    *panels.CLASSES,
-    *film_panel.CLASSES,
-    *physics_panel.CLASSES,
-    *physics_view.CLASSES,
-    *motion_tools.CLASSES,
-    *motion_rows.CLASSES,
-    *motion_panel.CLASSES,
-    *servo_names.CLASSES,
-    *edit_making.CLASSES,
-    *edit_parts.CLASSES,
-    *report_panel.CLASSES,
-    *checks.CLASSES,
-    *rebuilding.CLASSES,
-    *edit_twins.CLASSES,
-    *twins_panel.CLASSES,
-    *edit_stops.CLASSES,
-    *joint_table.CLASSES,
-    *overlay.CLASSES,
-    *overlay_picture.CLASSES,
-    *stop_handles.CLASSES,
-    *edit_models.CLASSES,
-    *add_menu.CLASSES,
-    *context_menus.CLASSES,
-    *mechanism_menu.CLASSES,
-    *keying_set.CLASSES,
-)
+_CLASSES = [cls for module in _MODULES for cls in getattr(module, "CLASSES", ())]
 _MENUS = (
-    ("VIEW3D_MT_editor_menus", mechanism_menu.menu),
+    ("VIEW3D_MT_editor_menus", menus.menu),
     ("VIEW3D_MT_add", add_menu.menu),
     ("VIEW3D_MT_object_context_menu", context_menus.menu),
     ("VIEW3D_MT_pose_context_menu", context_menus.menu),
@@ -115,18 +92,9 @@ def register() -> None:
     """Register operators, file handlers, panels and menu entries."""
     for cls in _CLASSES:
         bpy.utils.register_class(cls)
-    film.register()
-    live_properties.register()
-    live_input.register()
-    physics_view.register()
-    ground_display.register()
-    overlay.register()
-    motion_panel.register()
-    joint_list.register()
-    manual_pages.register()
-    poses.register()
-    checks.register()
-    report_panel.register()
+    for module in _MODULES:
+        if hasattr(module, "register"):
+            module.register()
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
         description="The joint that is shown; click one to select it",
@@ -139,24 +107,13 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Unregister them, in reverse. What is under way ends first, while all that it needs is there."""
-    under_way.leave_all()
-    stop_handles.unregister()
+    """Unregister them, in reverse, after every modal operator has ended."""
+    modal_tasks.leave_all()
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]
-    report_panel.unregister()
-    checks.unregister()
-    poses.unregister()
-    manual_pages.unregister()
-    joint_list.unregister()
-    sliders.unregister()
-    motion_panel.unregister()
-    overlay.unregister()
-    ground_display.unregister()
-    physics_view.unregister()
-    live_input.unregister()
-    live_properties.unregister()
-    film.unregister()
+    for module in reversed(_MODULES):
+        if hasattr(module, "unregister"):
+            module.unregister()
     for cls in reversed(_CLASSES):
         bpy.utils.unregister_class(cls)

@@ -8,8 +8,8 @@ from pathlib import Path
 import bpy
 
 from addon import formats
-from addon.blender.build import BuildOptions, build
-from addon.blender.extract import extract
+from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.scene.read.mechanism import extract
 from tests.bench.floors import floor_import
 from tests.bench.measuring import fresh, seconds, timed
 from tests.bench.mechanisms import written

@@ -11,7 +11,7 @@ import bpy
 from addon.blender.animation.gait import bake_gait
 from addon.blender.data.access import settings
 from addon.blender.render import FilmOptions, open_stage, prepare, render_frames
-from addon.blender.render.studio import hushed
+from addon.blender.rendering.temporary_studio import hushed
 from tests.bench.measuring import fresh_model, nothing, seconds
 from tests.bench.mechanisms import star
 from tests.bench.table import Row

@@ -12,12 +12,12 @@ import bpy
 import numpy as np
 
 from addon import formats
-from addon.blender.animation.keys import LINEAR, key_channels
-from addon.blender.animation.live_loops import live_loops
-from addon.blender.build import BuildOptions, build
+from addon.blender.animation.keying import LINEAR, key_channels
+from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.compat import action_curves
 from addon.blender.data.channels import Channel, servo_channels
 from addon.blender.data.queries import rig_in
+from addon.blender.reconcile.build import BuildOptions, build
 from addon.core.model import Mechanism
 from tests.bench.at_work import unhandled
 from tests.bench.measuring import fresh, in_turn, nothing

@@ -13,8 +13,8 @@ import bpy
 import gpu
 
 from addon.blender import compat
-from addon.blender.edit import marks
-from addon.blender.ui import overlay
+from addon.blender.overlay import state
+from addon.blender.ui.overlay import draw
 from tests.bench.measuring import again, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
@@ -33,22 +33,22 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
 def marked(pose: bpy.types.PoseBone, size: int, unit: str, whose: str, bar: float | None = None) -> Iterator[Row]:
     """The rows of all the scene's models, of which ``pose`` is a bone."""
     compat.ready_gpu()
-    scene, wish = bpy.context.scene, overlay.overlay_of(bpy.context.scene)
+    scene, wish = bpy.context.scene, draw.overlay_of(bpy.context.scene)
 
     def posed() -> None:
         pose.rotation_euler[2] += 0.01
         bpy.context.view_layer.update()
 
     off = again(posed)
-    for kind in marks.KINDS:
+    for kind in state.KINDS:
         setattr(wish, kind, True)
     on = again(posed)
-    gathered = again(lambda: marks.draw_models(scene, marks.KINDS))
-    drawing = marks.draw_models(scene, marks.KINDS)
-    batched = again(lambda: overlay.batches_of(drawing))
-    rebuilt = again(lambda: overlay.batches_of(marks.draw_models(scene, marks.KINDS)))
-    handed, drawn = on_canvas(overlay.batches_of(drawing))
-    for kind in marks.KINDS:
+    gathered = again(lambda: state.draw_models(scene, state.KINDS))
+    drawing = state.draw_models(scene, state.KINDS)
+    batched = again(lambda: draw.batches_of(drawing))
+    rebuilt = again(lambda: draw.batches_of(state.draw_models(scene, state.KINDS)))
+    handed, drawn = on_canvas(draw.batches_of(drawing))
+    for kind in state.KINDS:
         setattr(wish, kind, False)
 
     yield Row(f"{whose}overlays, gathered anew", size, unit, gathered, batched, "making their batches")
@@ -65,20 +65,20 @@ class _Undrawn:
         """Draw nothing."""
 
 
-def on_canvas(batches: overlay.Batches, times: int = 7) -> tuple[float, float]:
+def on_canvas(batches: draw.Batches, times: int = 7) -> tuple[float, float]:
     """Draw into a picture that nobody keeps: processor seconds, medians, of all but Blender's own drawing, and with
     that until the picture is there. Without a graphics card the processor draws it."""
     blender: Any = gpu
     canvas = blender.types.GPUOffScreen(*SIZE)
     handed, drawn = [], []
-    undrawn: overlay.Batches = [(shader, _Undrawn(), line) for shader, _batch, line in batches]
+    undrawn: draw.Batches = [(shader, _Undrawn(), line) for shader, _batch, line in batches]
     with canvas.bind():
         for _ in range(times + 1):
             start = time.process_time()
-            overlay.draw_batches(undrawn, SIZE)
+            draw.draw_batches(undrawn, SIZE)
             handed.append(time.process_time() - start)
             start = time.process_time()
-            overlay.draw_batches(batches, SIZE)
+            draw.draw_batches(batches, SIZE)
             blender.state.active_framebuffer_get().read_color(0, 0, 1, 1, 4, 0, "UBYTE")
             drawn.append(time.process_time() - start)
     canvas.free()

@@ -12,7 +12,7 @@ import bpy
 from addon.blender.animation.gait import bake_gait
 from addon.blender.data import change_counter as ticks
 from addon.blender.data.queries import child_collection, parts
-from addon.blender.ui.joint_table import KNUCKLE_UL_joint_table
+from addon.blender.ui.joints.operators import KNUCKLE_UL_joint_table
 from tests.bench.measuring import again, fresh_model, timed
 from tests.bench.mechanisms import star
 from tests.bench.table import Row

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from addon.blender import compat
-from addon.blender.animation.keys import LINEAR, key_channels
+from addon.blender.animation.keying import LINEAR, key_channels
 from addon.blender.data.channels import servo_channels
 from tests.bench.floors import floor_import
 from tests.bench.measuring import again, fresh, fresh_model

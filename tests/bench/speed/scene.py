@@ -8,7 +8,7 @@ from pathlib import Path
 import bpy
 
 from addon import formats
-from addon.blender.build import BuildOptions, build
+from addon.blender.reconcile.build import BuildOptions, build
 from tests.bench.floors import floor_import
 from tests.bench.measuring import again, fresh, seconds
 from tests.bench.mechanisms import written

@@ -10,11 +10,11 @@ from typing import Any
 
 import bpy
 
-from addon.blender.animation import renamed
+from addon.blender.animation import renamed_bones
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from addon.blender.edit import symmetric
-from addon.blender.edit.twins import link_twins
+from addon.blender.editing.symmetry import live_mirror
+from addon.blender.editing.symmetry.links import link_twins
 from tests.bench.measuring import again, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
@@ -82,7 +82,9 @@ def _of(count: int) -> Iterator[Row]:
 
     def alone() -> list[float]:
         """What our handlers take of that, by themselves."""
-        return [spent_in((symmetric.after_update, renamed.after_update), act) for act in (moved, posed, renamed_)]
+        return [
+            spent_in((live_mirror.after_update, renamed_bones.after_update), act) for act in (moved, posed, renamed_)
+        ]
 
     off, off_alone = each(), alone()
     settings(rig).symmetric = True

@@ -73,8 +73,8 @@ def apart(one: float, other: float) -> float:
 def made(dofs: list[list[Dof]], physics: bool = False) -> Any:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
     from tests.blender.edit.test_stops import arms
 
     rig = rig_in(build(arms(dofs), options=BuildOptions(gait=False, physics=physics)))
@@ -221,7 +221,7 @@ SEVERAL = [
 def test_joints_of_several_degrees_and_slides_stand_at_theirs(blank: Any) -> None:
     from mathutils import Euler
 
-    from addon.blender.animation.pose import PoseReader
+    from addon.blender.animation.pose_reader import PoseReader
     from addon.blender.data.channels import servo_channels
 
     rig = made(SEVERAL)
@@ -593,7 +593,7 @@ def test_switched_off_leaves_no_bone_held(hinges: Any) -> None:
 
 
 def test_another_rotation_mode_is_another_state(hinges: Any) -> None:
-    from addon.blender.animation.limited_bones import bone_stops
+    from addon.blender.animation.rotation_stops import bone_stops
 
     before = bone_stops(hinges)["rotation_euler"]
     hinges.pose.bones["J0"].rotation_mode = "XZY"

@@ -34,8 +34,8 @@ MADE: Made = {
 def put(mechanism: Mechanism, **options: Any) -> Any:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     return rig_in(build(mechanism, bpy.context, BuildOptions(**{"physics": False, "gait": False, **options})))
 
@@ -74,7 +74,7 @@ class Pivots:
 
 
 def live(rig: Any) -> list[Any]:
-    from addon.blender.animation.live_loops import live_loops
+    from addon.blender.animation.loops.live_solver import live_loops
 
     return live_loops(rig)
 
@@ -94,7 +94,7 @@ def pose_driver(rig: Any, value: float) -> None:
 
 
 def key_driver(rig: Any, keys: dict[float, float]) -> None:
-    from addon.blender.animation.keys import LINEAR, key_servos
+    from addon.blender.animation.keying import LINEAR, key_servos
 
     frames, values = np.array([*keys]), np.array([*keys.values()])
     key_servos(rig, "turn", {driver(rig).joint: (frames, values, LINEAR)})
@@ -269,7 +269,7 @@ def codes(rig: Any) -> set[str]:
 
 def test_what_more_keys_than_drive_a_loop_leave_open_is_the_nearest_and_said(blank: Any) -> None:
     """Crank and rocker keyed, each elsewhere: what is between them is as near to both as can be."""
-    from addon.blender.animation.keys import LINEAR, key_servos
+    from addon.blender.animation.keying import LINEAR, key_servos
 
     mechanism = loops.crank_rocker(0.8)
     rig = put(mechanism)
@@ -335,7 +335,7 @@ def test_a_loop_is_held_at_its_dead_centre_and_comes_back_the_way_it_went(blank:
 @pytest.mark.parametrize("way", [1, -1])
 def test_a_loop_is_held_where_any_of_its_joints_is_at_its_stop(blank: Any, name: str, way: int) -> None:
     """The driver, a follower, and the joint that closes the loop. What the others do is measured without stops."""
-    from addon.blender.animation.keys import LINEAR, key_servos
+    from addon.blender.animation.keying import LINEAR, key_servos
 
     def turned(pivots: Pivots) -> float:
         joint = next(joint for joint in mechanism.joints if joint.id == name)
@@ -390,7 +390,7 @@ def test_a_joint_that_cannot_drive_is_refused(blank: Any) -> None:
 
 
 def test_keys_on_all_joints_stay_as_they_are(blank: Any) -> None:
-    from addon.blender.animation.keys import LINEAR, key_servos
+    from addon.blender.animation.keying import LINEAR, key_servos
 
     rig = put(loops.crank_rocker())
     frames = np.array([1.0, 11.0])
@@ -400,7 +400,7 @@ def test_keys_on_all_joints_stay_as_they_are(blank: Any) -> None:
 
 
 def test_a_keyed_follower_drives_where_the_driver_has_no_keys(blank: Any) -> None:
-    from addon.blender.animation.keys import LINEAR, key_servos
+    from addon.blender.animation.keying import LINEAR, key_servos
 
     mechanism = loops.crank_rocker()
     rig = put(mechanism)
@@ -413,7 +413,7 @@ def test_a_keyed_follower_drives_where_the_driver_has_no_keys(blank: Any) -> Non
 
 
 def test_a_motion_that_is_taken_off_has_the_followers(blank: Any) -> None:
-    from addon.blender.animation.off_rig import take
+    from addon.blender.animation.sample_motion import take
 
     rig = put(loops.crank_rocker())
     key_driver(rig, {1.0: 0.0, 31.0: 3.0})

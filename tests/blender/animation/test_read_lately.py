@@ -11,11 +11,11 @@ import bpy
 import pytest
 
 from addon import formats
-from addon.blender.animation import apply, origins, take
-from addon.blender.build import build
+from addon.blender.animation import apply, source_motion, take
 from addon.blender.data.queries import rig_of
 from addon.blender.events import cache_reset as forgetting
-from addon.blender.extract import extract
+from addon.blender.reconcile.build import build
+from addon.blender.scene.read.mechanism import extract
 from addon.formats.document import cache as documents
 from tests.bench.mechanisms import star
 
@@ -37,7 +37,7 @@ def _count(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         read.append(path)
         return formats.loads_motions(data, path)
 
-    monkeypatch.setattr(origins, "loads_motions", loads)
+    monkeypatch.setattr(source_motion, "loads_motions", loads)
     return read
 
 

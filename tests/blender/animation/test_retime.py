@@ -26,7 +26,7 @@ WITHIN = np.linspace(1, 31, 241)[:-1] + 0.03
 @pytest.mark.parametrize("handles", ["FREE", "VECTOR"])
 @pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER"])
 def test_rounds_are_the_first_round_again(rig: Any, kind: str, handles: str) -> None:
-    from addon.blender.animation.retime import loop_keys
+    from addon.blender.animation.retiming import loop_keys
 
     curve = keyed(rig, 11, KEYS, kind, handles)
     before = course(curve, WITHIN)
@@ -37,7 +37,7 @@ def test_rounds_are_the_first_round_again(rig: Any, kind: str, handles: str) -> 
 
 
 def test_kinds_and_types_of_keys_come_along(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_keys
+    from addon.blender.animation.retiming import loop_keys
 
     curve = keyed(rig, 11, KEYS, "BEZIER")
     points = curve.keyframe_points
@@ -50,7 +50,7 @@ def test_kinds_and_types_of_keys_come_along(rig: Any) -> None:
 
 
 def test_an_open_motion_goes_back_in_the_gap_and_climbs(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_keys
+    from addon.blender.animation.retiming import loop_keys
 
     curve = keyed(rig, 11, OPEN)
     before = course(curve, WITHIN)
@@ -67,7 +67,7 @@ def test_an_open_motion_goes_back_in_the_gap_and_climbs(rig: Any) -> None:
 
 
 def test_blending_closes_the_round(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_keys
+    from addon.blender.animation.retiming import loop_keys
 
     curve = keyed(rig, 11, OPEN, "BEZIER", "FREE")
     before = course(curve, WITHIN)
@@ -79,7 +79,7 @@ def test_blending_closes_the_round(rig: Any) -> None:
 
 
 def test_servos_with_fewer_keys_repeat_with_the_others(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_endlessly, loop_keys
+    from addon.blender.animation.retiming import loop_endlessly, loop_keys
 
     long, short, still = keyed(rig, 11), keyed(rig, 12, [(5, 0.3), (15, -0.1)]), keyed(rig, 13, [(5, 0.2)])
     before = course(short, WITHIN)
@@ -95,8 +95,8 @@ def test_servos_with_fewer_keys_repeat_with_the_others(rig: Any) -> None:
 def test_endless_rounds_by_the_modifier_and_removed_again(rig: Any, handles: str) -> None:
     import bpy
 
-    from addon.blender.animation.check import overviews
-    from addon.blender.animation.retime import loop_endlessly, stop_looping
+    from addon.blender.animation.retiming import loop_endlessly, stop_looping
+    from addon.blender.animation.stop_checks import overviews
 
     curve = keyed(rig, 11, KEYS, "BEZIER", handles)
     before, keys = course(curve, WITHIN), looks(curve)
@@ -115,7 +115,7 @@ def test_endless_rounds_by_the_modifier_and_removed_again(rig: Any, handles: str
 
 
 def test_endless_climbing_is_with_offset(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_endlessly
+    from addon.blender.animation.retiming import loop_endlessly
 
     curve = keyed(rig, 11, OPEN)
     loop_endlessly(rig, "climb")
@@ -123,7 +123,7 @@ def test_endless_climbing_is_with_offset(rig: Any) -> None:
 
 
 def test_a_curve_with_modifiers_is_refused_before_any_is_changed(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_endlessly
+    from addon.blender.animation.retiming import loop_endlessly
 
     first, second = keyed(rig, 11, OPEN), keyed(rig, 12, OPEN)
     second.modifiers.new(type="NOISE")
@@ -135,7 +135,7 @@ def test_a_curve_with_modifiers_is_refused_before_any_is_changed(rig: Any) -> No
 
 @pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER"])
 def test_offset_and_speed_take_all_of_the_curve_along(rig: Any, kind: str) -> None:
-    from addon.blender.animation.retime import motion_range, offset_keys, speed_to_last, speed_up
+    from addon.blender.animation.retiming import motion_range, offset_keys, speed_to_last, speed_up
 
     curve = keyed(rig, 11, KEYS, kind, "FREE")
     before = course(curve, WITHIN)
@@ -154,7 +154,7 @@ def test_offset_and_speed_take_all_of_the_curve_along(rig: Any, kind: str) -> No
 @pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER"])
 @pytest.mark.parametrize("frames", [5.0, -17.0, 30.0, 37.25])
 def test_wrapping_turns_the_round(rig: Any, kind: str, frames: float) -> None:
-    from addon.blender.animation.retime import motion_range, offset_keys
+    from addon.blender.animation.retiming import motion_range, offset_keys
 
     curve = keyed(rig, 11, KEYS, kind, "FREE")
     source = 1 + np.mod(WITHIN - frames - 1, 30)
@@ -165,7 +165,7 @@ def test_wrapping_turns_the_round(rig: Any, kind: str, frames: float) -> None:
 
 
 def test_only_the_bones_that_are_meant(rig: Any) -> None:
-    from addon.blender.animation.retime import offset_keys, speed_up
+    from addon.blender.animation.retiming import offset_keys, speed_up
 
     first, second = keyed(rig, 11), keyed(rig, 12)
     before = looks(second)
@@ -177,7 +177,7 @@ def test_only_the_bones_that_are_meant(rig: Any) -> None:
 
 
 def test_other_curves_of_the_action_stay(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_keys, offset_keys, speed_up
+    from addon.blender.animation.retiming import loop_keys, offset_keys, speed_up
 
     keyed(rig, 11)
     rig.keyframe_insert("location", index=0, frame=4)
@@ -190,7 +190,7 @@ def test_other_curves_of_the_action_stay(rig: Any) -> None:
 
 
 def test_the_path_of_the_root_comes_along_in_time(rig: Any) -> None:
-    from addon.blender.animation.retime import offset_keys
+    from addon.blender.animation.retiming import offset_keys
 
     keyed(rig, 11)
     root = next(bone.name for bone in rig.data.bones if bone.knuckle.root)
@@ -204,8 +204,8 @@ def test_the_path_of_the_root_comes_along_in_time(rig: Any) -> None:
 
 @pytest.mark.parametrize("what", ["nothing", "no servos"])
 def test_without_keys_it_is_said(rig: Any, what: str) -> None:
-    from addon.blender.animation.mirroring import mirror_keys
-    from addon.blender.animation.retime import loop_keys
+    from addon.blender.animation.mirror import mirror_keys
+    from addon.blender.animation.retiming import loop_keys
 
     if what == "no servos":
         rig.keyframe_insert("location", index=0, frame=4)
@@ -222,7 +222,7 @@ def test_without_keys_it_is_said(rig: Any, what: str) -> None:
 def test_the_mirrored_motion_is_the_mirror_image(rig: Any, kind: str) -> None:
     import bpy
 
-    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.mirror import mirror_keys
 
     scene = bpy.context.scene
     rest = {name: world_of(obj) for name, obj in objects_of(rig, "BODY").items()}
@@ -251,7 +251,7 @@ def test_the_mirrored_motion_is_the_mirror_image(rig: Any, kind: str) -> None:
 
 
 def test_one_side_makes_the_other_half_a_round_later(rig: Any) -> None:
-    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.mirror import mirror_keys
 
     left = keyed(rig, 11, KEYS, "LINEAR")
     neck = keyed(rig, 13, [(1, 0.3), (31, 0.3)])
@@ -267,7 +267,7 @@ def test_one_side_makes_the_other_half_a_round_later(rig: Any) -> None:
 
 
 def test_a_servo_without_keys_hands_on_where_it_is(rig: Any) -> None:
-    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.mirror import mirror_keys
 
     keyed(rig, 11)
     bone_of(rig, 12).rotation_euler[2] = 0.25
@@ -277,8 +277,8 @@ def test_a_servo_without_keys_hands_on_where_it_is(rig: Any) -> None:
 
 
 def test_cycles_change_sides_too(rig: Any) -> None:
-    from addon.blender.animation.mirroring import mirror_keys
-    from addon.blender.animation.retime import loop_endlessly
+    from addon.blender.animation.mirror import mirror_keys
+    from addon.blender.animation.retiming import loop_endlessly
 
     keyed(rig, 11, OPEN)
     keyed(rig, 12, [(1, 0.5), (31, 0.1)])
@@ -289,7 +289,7 @@ def test_cycles_change_sides_too(rig: Any) -> None:
 
 
 def test_only_what_has_a_counterpart(rig: Any) -> None:
-    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.mirror import mirror_keys
 
     first, second = keyed(rig, 11), keyed(rig, 12, OPEN)
     neck = keyed(rig, 13)
@@ -307,7 +307,7 @@ def test_real_models_with_balls_and_twins(blank: Any, corpus: Path, sample_model
 
     from addon import formats
     from addon.blender.animation import apply
-    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.mirror import mirror_keys
     from addon.blender.data.channels import servo_channels
     from addon.core.editing.mirroring import mirror_of
     from addon.core.model import Motion, Trajectory

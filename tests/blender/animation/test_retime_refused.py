@@ -27,7 +27,7 @@ def state(rig: Any) -> list[Any]:
 
 def test_mirroring_looks_for_room_before_it_writes(blank: Any) -> None:
     """The arms are made after the hips: these would be done when there is no room for the Cycles."""
-    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.mirror import mirror_keys
 
     sides = [(2, -1, 51, "Left Hip"), (3, 1, 52, "Right Hip"), (4, -2, 53, "Left Arm"), (5, 2, 54, "Right Arm")]
     rig = put(
@@ -48,7 +48,7 @@ def test_mirroring_looks_for_room_before_it_writes(blank: Any) -> None:
 
 
 def test_all_settings_of_a_cycles_change_sides(rig: Any) -> None:
-    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.mirror import mirror_keys
 
     cycles = keyed(rig, 11, OPEN).modifiers.new("CYCLES")
     keyed(rig, 12)
@@ -77,21 +77,21 @@ def squeezes(words: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any
 
 @squeezes("let it play less fast")
 def sped_up(rig: Any) -> None:
-    from addon.blender.animation.retime import speed_up
+    from addon.blender.animation.retiming import speed_up
 
     speed_up(rig, 900.0, 1.0)
 
 
 @squeezes("choose a longer gap or fewer rounds")
 def looped(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_keys
+    from addon.blender.animation.retiming import loop_keys
 
     loop_keys(rig, 2, gap=0.005)
 
 
 @squeezes("choose a longer gap")
 def looped_endlessly(rig: Any) -> None:
-    from addon.blender.animation.retime import loop_endlessly
+    from addon.blender.animation.retiming import loop_endlessly
 
     loop_endlessly(rig, gap=0.005)
 
@@ -99,14 +99,14 @@ def looped_endlessly(rig: Any) -> None:
 @squeezes("move it less far")
 def moved_too_far(rig: Any) -> None:
     """Where 32 bits count in steps of 16 frames."""
-    from addon.blender.animation.retime import offset_keys
+    from addon.blender.animation.retiming import offset_keys
 
     offset_keys(rig, 2.0e8)
 
 
 @squeezes("choose a longer gap")
 def wrapped(rig: Any) -> None:
-    from addon.blender.animation.retime import offset_keys
+    from addon.blender.animation.retiming import offset_keys
 
     offset_keys(rig, 5.0, wrap=True, gap=0.005)
 
@@ -124,7 +124,7 @@ def test_keys_that_blender_would_merge_are_refused(rig: Any, name: str) -> None:
 
 
 def test_as_fast_as_blender_can_hold_apart(rig: Any) -> None:
-    from addon.blender.animation.retime import speed_up
+    from addon.blender.animation.retiming import speed_up
 
     curve = keyed(rig, 11, [(k, 0.1 * k) for k in range(1, 51)])
     speed_up(rig, 90.0, 1.0)
@@ -136,7 +136,7 @@ def test_as_fast_as_blender_can_hold_apart(rig: Any) -> None:
 
 def test_a_seam_beside_a_key_loses_none(rig: Any) -> None:
     """The round is cut 0.006 frames before a key: that key is the cut."""
-    from addon.blender.animation.retime import offset_keys
+    from addon.blender.animation.retiming import offset_keys
 
     curve = keyed(rig, 11, KEYS)
     offset_keys(rig, 31 - 21.0 + 0.006, wrap=True)
@@ -163,7 +163,7 @@ def mute(curve: Any, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["curve", "group"])
 def test_muted_curves_stay_as_they_are(rig: Any, how: str) -> None:
-    from addon.blender.animation.retime import loop_keys, motion_range, offset_keys, speed_up
+    from addon.blender.animation.retiming import loop_keys, motion_range, offset_keys, speed_up
 
     keyed(rig, 11)
     silent = keyed(rig, 12, [(1, 0.0), (900, 1.0)])
@@ -181,7 +181,7 @@ def test_muted_curves_stay_as_they_are(rig: Any, how: str) -> None:
 
 def test_what_is_muted_is_not_mirrored(rig: Any) -> None:
     """A muted curve hands on what is seen, the pose, and shows what comes to it."""
-    from addon.blender.animation.mirroring import mirror_keys
+    from addon.blender.animation.mirror import mirror_keys
 
     left, right = keyed(rig, 11), keyed(rig, 12, OPEN)
     right.mute = True

@@ -18,8 +18,8 @@ def lamp() -> Any:
     import bpy
 
     from addon import formats
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     model = formats.load(LAMP)
     (shoulder,) = (joint for joint in model.joints if joint.name == "shoulder")
@@ -39,8 +39,7 @@ def lamp() -> Any:
 def test_many_poses_are_read_as_one_after_the_other(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpy
 
-    from addon.blender.animation.pose import PoseReader
-    from addon.blender.animation.sampling import pose_values
+    from addon.blender.animation.pose_reader import PoseReader, pose_values
     from addon.blender.data.channels import servo_channels
 
     rig = lamp()
@@ -53,5 +52,5 @@ def test_many_poses_are_read_as_one_after_the_other(blank: Any, monkeypatch: pyt
         single.append(reader.read())
     assert np.abs(together - single).max() < 1e-12
     assert np.ptp(together, axis=0).max() > 4.0 * np.pi, "it counts whole turns"
-    monkeypatch.setattr("addon.blender.animation.pose._MOST_MATRICES", 7 * len(rig.pose.bones))
+    monkeypatch.setattr("addon.blender.animation.pose_reader._MOST_MATRICES", 7 * len(rig.pose.bones))
     assert np.abs(pose_values(rig, bpy.context.scene, channels, FRAMES) - together).max() < 1e-12, "in parts"

@@ -19,8 +19,8 @@ JOINT = ("at_world", "active", "loop", "is_open", "follows", "against", "parent"
 
 
 def built(path: Path) -> Any:
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     return rig_in(build(formats.load(path), options=BuildOptions(gait=False)))
 
@@ -64,11 +64,11 @@ def test_new_bodies_and_constraints_have_what_is_set_on_old_ones(blank: Any, pat
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from addon.blender import build
     from addon.blender.data.access import record_of
     from addon.blender.data.caching import Glimpse, joint_of
     from addon.blender.data.conversion import DOF_FIELDS, DOF_VECTORS
     from addon.blender.data.queries import parts
+    from addon.blender.reconcile import build
     from addon.core.report import Report
 
     told = (*DOF_FIELDS, *DOF_VECTORS, "axis", "use_lower", "lower", "use_upper", "upper", "parts", "step", "begins")

@@ -58,8 +58,8 @@ def document(arm_on: bool = True) -> str:
 def put(text: str) -> Any:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     mechanism = formats.loads(text.encode(), "robot.json")
     rig = rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
@@ -73,7 +73,7 @@ def named(rig: Any, role: str) -> dict[str, Any]:
 
 
 def out(rig: Any) -> tuple[str, Mechanism]:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     mechanism = extract(rig.data.knuckle.collection)
     return formats.dumps(mechanism)[0], mechanism

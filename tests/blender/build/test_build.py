@@ -99,8 +99,8 @@ def test_everything_made_says_what_it_is(blank: Any, corpus: Path, path: str) ->
 
 def test_the_report_stays_with_the_model(blank: Any, corpus: Path) -> None:
     mechanism = formats.load(corpus / "juice" / "models" / "bird1.jm")
-    from addon.blender.build import build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import build
 
     rig = rig_in(build(mechanism, blank))
     kept = [(line.severity, line.code, line.message) for line in rig.data.knuckle.report]
@@ -251,8 +251,8 @@ def test_an_empty_model_is_an_armature_without_bones(blank: Any) -> None:
 
 def test_a_mechanism_that_was_never_a_file(blank: Any) -> None:
     """Records made by a program: centre of mass off the body's frame, several shapes, colours, Y up."""
-    from addon.blender.build import build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import build
 
     place = np.eye(4)
     place[:3, 3] = (0, 3, 1)
@@ -354,7 +354,7 @@ def test_a_scene_that_is_animated_keeps_its_rate_and_the_report_says_so(blank: A
 def test_the_report_lists_each_setting_of_the_scene_that_an_import_changed(blank: Any) -> None:
     """Compared with the scene's own settings before and after, of a first and of a second import."""
     from addon import formats
-    from addon.blender.build import build
+    from addon.blender.reconcile.build import build
 
     def settings() -> dict[str, Any]:
         scene, world = blank.scene, blank.scene.rigidbody_world
@@ -383,8 +383,8 @@ def test_the_report_lists_each_setting_of_the_scene_that_an_import_changed(blank
 
 def test_the_model_knows_its_file_from_any_folder(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is extracted again, elsewhere, finds the meshes beside the file."""
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     (tmp_path / "models").mkdir()
     monkeypatch.chdir(tmp_path)
@@ -400,7 +400,7 @@ def test_the_model_knows_its_file_from_any_folder(blank: Any, tmp_path: Path, mo
     "stage", ["make_bodies", "make_joints", "_adapt_scene", "build_physics", "pose_bones", "put_gait", "_keep_report"]
 )
 def test_an_error_leaves_nothing_behind(blank: Any, monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
-    import addon.blender.build as room
+    import addon.blender.reconcile.build as room
 
     mine = a_users_scene()
     scene = blank.scene

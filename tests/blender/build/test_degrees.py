@@ -214,8 +214,8 @@ def put(mechanism: Mechanism, physics: bool = False, **options: Any) -> Any:
     """Build a mechanism: its armature."""
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     return rig_in(build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False, **options)))
 
@@ -529,7 +529,7 @@ def test_an_import_stands_where_the_file_begins(blank: Any, name: str, against: 
 
 
 def test_records_hold_everything_of_a_degree_of_freedom(blank: Any) -> None:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     part = [
         Dof("rotation", axis, lower=-0.5 - k, damping=0.25 * k, name=f"part {k}") for k, axis in enumerate((X, Y, Z))
@@ -560,7 +560,7 @@ def described(dofs: Iterable[Dof]) -> list[Any]:
 
 
 def test_an_edited_number_of_one_coordinate_changes_that_alone(blank: Any) -> None:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     mechanism = skel("universal", axis("0 1 0") + axis("1 0 0", "2"))
     rig = put(mechanism)
@@ -579,7 +579,7 @@ def test_posing_and_a_saved_blend_edit_nothing(blank: Any, tmp_path: Path, name:
     import bpy
 
     from addon.blender.data.queries import rig_in
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     mechanism = skel(*SKEL_JOINTS[name])
     rig = put(mechanism)

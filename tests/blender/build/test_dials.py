@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.build import build
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import bones_of, parts, rig_in
-from addon.blender.edit.refit import refit
+from addon.blender.editing.rig_update import refit
+from addon.blender.reconcile.build import build
 from addon.blender.rig import dials
 from addon.core.editing.sides import side_signs
 from addon.core.model import Plane

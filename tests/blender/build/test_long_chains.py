@@ -92,7 +92,7 @@ def test_a_rope_is_saved_again(mechanism: Mechanism, path: Path) -> None:
 
 
 def test_a_rope_is_built(mechanism: Mechanism, blank: Any) -> None:
-    from addon.blender.build import build
+    from addon.blender.reconcile.build import build
 
     links = LINKS[mechanism.source.format]
     collection = build(mechanism)

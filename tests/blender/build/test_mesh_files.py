@@ -26,7 +26,7 @@ def counts() -> dict[str, int]:
 
 
 def files_of(folder: Path, report: Report, folders: Sequence[str] = (), ignore_unit: bool | None = None) -> Any:
-    from addon.blender.build.mesh_files import MeshFiles
+    from addon.blender.scene.mesh_files import MeshFiles
 
     mechanism = Mechanism(source=Source(path=str(folder / "model.skel")))
     return MeshFiles(mechanism, report, folders, ignore_unit)
@@ -160,10 +160,10 @@ def test_a_line_of_the_report_names_a_few_bodies(blank: Any, tmp_path: Path) -> 
 
 def test_many_files_are_read_in_one_scene(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scene made, and datablocks removed, cost as much as there are datablocks."""
-    from addon.blender.build import importers
+    from addon.blender.scene import mesh_files
 
     made = []
-    monkeypatch.setattr(importers, "workshop", lambda real=importers.workshop: made.append(1) or real())
+    monkeypatch.setattr(mesh_files, "workshop", lambda real=mesh_files.workshop: made.append(1) or real())
     with files_of(tmp_path, Report()) as files:
         for number in range(4):
             (tmp_path / f"{number}.stl").write_bytes(samples.stl())
@@ -215,7 +215,7 @@ RED = b"newmtl Paint\nKd 1 0 0\n"
 def painted(folder: Path, library: str, **extra: Any) -> list[Any]:
     """The materials that an .obj has which names this library."""
     (folder / "a.obj").write_bytes(samples.obj(f"mtllib {library}\nusemtl Paint\n" if library else "usemtl Paint\n"))
-    from addon.blender.build.mesh_files import MeshFiles
+    from addon.blender.scene.mesh_files import MeshFiles
 
     files = MeshFiles(Mechanism(source=Source(path=str(folder / "model.skel"))), Report(), extra.pop("folders", ()))
     return list(files.mesh(shape("a.obj", **extra), BODY).materials)
@@ -412,7 +412,7 @@ def test_the_unit_of_collada_files_is_ignored_unless_it_is_wanted(blank: Any, tm
 
 
 def test_real_models_find_all_their_meshes(blank: Any, corpus: Path) -> None:
-    from addon.blender.build.mesh_files import MeshFiles
+    from addon.blender.scene.mesh_files import MeshFiles
     from addon.formats.meshes.bounds import mesh_box
     from addon.formats.meshes.locate import find_mesh
 

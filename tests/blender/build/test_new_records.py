@@ -9,7 +9,7 @@ import bpy
 import pytest
 
 from addon.blender.data.access import record_of
-from addon.blender.data.new_records import new_group, put_new
+from addon.blender.data.bulk_write import new_group, put_new
 from addon.blender.data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleShape
 from addon.blender.data.properties.model import ROLES, KnuckleObject
 from addon.blender.events import signals as listeners

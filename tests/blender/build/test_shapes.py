@@ -22,8 +22,8 @@ def put(*shapes: Shape, physics: bool = False, **body: Any) -> Any:
     """One body with these shapes: its model's armature."""
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     mechanism = Mechanism("Shapes", World(), [Body("one", "One", shapes=list(shapes), **body)])
     return rig_in(build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False)))
@@ -136,8 +136,8 @@ def whole(mechanism: Mechanism) -> Any:
     """A model with its physics: its armature."""
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     return rig_in(build(mechanism, bpy.context, BuildOptions(gait=False)))
 
@@ -242,14 +242,14 @@ SKEL = """<skel version="1.0"><world name="w"><skeleton name="s">
 def skel_model() -> Any:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     return rig_in(build(formats.loads(SKEL.encode(), "b.skel"), bpy.context, BuildOptions(physics=False, gait=False)))
 
 
 def out(rig: Any) -> tuple[str, Mechanism]:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     mechanism = extract(rig.data.knuckle.collection)
     return formats.dumps(mechanism)[0], mechanism
@@ -257,9 +257,9 @@ def out(rig: Any) -> tuple[str, Mechanism]:
 
 def test_a_missing_collision_mesh_collides_with_nothing(blank: Any) -> None:
     """A box of no meaning in its place, or the visible mesh, would push things about."""
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
-    from addon.blender.extract import extract
+    from addon.blender.reconcile.build import BuildOptions, build
+    from addon.blender.scene.read.mechanism import extract
 
     seen, gone = Shape("sphere", {"radius": 0.2}, collision=False), Shape("mesh", mesh="gone.obj", visual=False)
     for extra, kind in (([], None), ([Shape("cone", {"radius": 1.0, "length": 1.0}, visual=False)], "COMPOUND")):
@@ -279,8 +279,8 @@ def test_a_missing_collision_mesh_collides_with_nothing(blank: Any) -> None:
 
 
 def test_a_mesh_that_is_seen_and_collides_is_told_of_as_both(blank: Any) -> None:
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     shapes = [Shape("mesh", mesh="gone.obj"), Shape("sphere", {"radius": 0.2}, collision=False)]
     mechanism = Mechanism("Shapes", World(), [Body("one", "One", shapes=shapes)])

@@ -61,8 +61,8 @@ def opening(joint: Joint, mechanism: Mechanism, placed: dict[str, Array]) -> flo
 def put(mechanism: Mechanism, **options: Any) -> Any:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     return rig_in(build(mechanism, bpy.context, BuildOptions(gait=False, physics=False, **options)))
 
@@ -150,7 +150,7 @@ def test_a_loop_that_cannot_close_is_reported_as_such(blank: Any) -> None:
 
 
 def test_an_assembled_model_goes_out_as_it_came(blank: Any) -> None:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     text = four_bar(math.radians(60), math.radians(80))
     rig = put(formats.loads(text.encode()))
@@ -169,9 +169,9 @@ def test_the_start_of_a_servo_is_where_the_loop_closes(blank: Any) -> None:
 
 
 def test_a_run_begins_with_closed_loops_and_keeps_them_closed(blank: Any) -> None:
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
     from addon.blender.physics.recording.bake import record
+    from addon.blender.reconcile.build import BuildOptions, build
 
     mechanism = formats.loads(four_bar(math.radians(60), math.radians(80)).encode())
     rig = rig_in(build(mechanism, blank, BuildOptions(gait=False)))
@@ -184,7 +184,7 @@ def test_a_run_begins_with_closed_loops_and_keeps_them_closed(blank: Any) -> Non
 
 def test_a_body_moved_in_an_open_loop_leaves_its_joints_where_they_are(blank: Any) -> None:
     """The chord's two sides are apart at design, where all coordinates are 0; both stay where they were."""
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
     from addon.core.kinematics import design_openings
 
     mechanism = formats.loads(four_bar(math.radians(60), math.radians(80)).encode())

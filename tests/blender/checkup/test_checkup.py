@@ -13,7 +13,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from addon.about.rows import STATES, Row, plain_text
+from addon.installation import STATES, Row, plain_text
 from tests.blender.ui.operator_cases import duo, mode
 from tests.blender.ui.snapshot import differences, snapshot
 
@@ -21,11 +21,11 @@ from tests.blender.ui.snapshot import differences, snapshot
 @pytest.fixture
 def found(blank: Any) -> Iterator[list[Row]]:
     """What the last check of the session found; nothing at first."""
-    from addon.blender.ui import self_check
+    from addon.blender.ui import preferences
 
-    self_check._found.clear()
-    yield self_check._found
-    self_check._found.clear()
+    preferences._found.clear()
+    yield preferences._found
+    preferences._found.clear()
 
 
 def part(rows: list[Row], name: str) -> Row:
@@ -37,7 +37,7 @@ def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[Row], tmp_p
     """Also in the middle of an edit: the armature is in edit mode, physics in the scene, a part selected."""
     import bpy
 
-    from addon import about
+    from addon import installation
 
     duo(tmp_path)
     bpy.data.objects["Left Leg"].select_set(True)
@@ -50,7 +50,7 @@ def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[Row], tmp_p
     assert differences(before, snapshot()) == []
     wrong = [row for row in found if row.state in {"error", "warning"} and row.part != "Graphics"]
     assert wrong == []
-    assert part(found, "Knuckle").text == about.version()
+    assert part(found, "Knuckle").text == installation.version()
     assert part(found, "Blender").text.startswith(bpy.app.version_string)
     runs = [row for row in found if row.part.startswith("Test run of")]
     assert [Path(row.part.split()[-1]).suffix for row in runs] == [".jm", ".skel", ".json", ".xml"]
@@ -60,14 +60,16 @@ def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[Row], tmp_p
 
 def test_the_report_goes_to_the_clipboard(found: list[Row], blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a window there is no clipboard: what would go there is caught."""
-    from addon.blender.ui import self_check
+    from addon.blender.ui import preferences
 
     checked: list[int] = []
-    monkeypatch.setattr(self_check, "check_all", lambda: checked.append(1) or [Row("a", "error", "is gone", "get it")])
+    monkeypatch.setattr(preferences, "check_all", lambda: checked.append(1) or [Row("a", "error", "is gone", "get it")])
     board = SimpleNamespace(clipboard="")
     operator = SimpleNamespace(report=lambda kind, text: None)
     for _ in range(2):
-        assert self_check.KNUCKLE_OT_copy_check.execute(operator, SimpleNamespace(window_manager=board)) == {"FINISHED"}
+        assert preferences.KNUCKLE_OT_copy_check.execute(operator, SimpleNamespace(window_manager=board)) == {
+            "FINISHED"
+        }
     assert board.clipboard == plain_text(found) == "error   a: is gone\n        -> get it\n"
     assert checked == [1], "what was found already is not looked for again"
 
@@ -76,9 +78,9 @@ def drawn(rows: list[Row]) -> list[tuple[str, str, bool]]:
     """What the preferences show of rows: text, icon and whether it is red."""
     import bpy
 
-    from addon.blender.ui import self_check
+    from addon.blender.ui import preferences
 
-    self_check._found[:] = rows
+    preferences._found[:] = rows
     shown: list[tuple[str, str, bool]] = []
 
     def layout() -> Any:
@@ -88,7 +90,7 @@ def drawn(rows: list[Row]) -> list[tuple[str, str, bool]]:
         made.label.side_effect = lambda text, icon="NONE", **_how: shown.append((text, icon, made.alert))
         return made
 
-    self_check.draw_check(bpy.context, layout())
+    preferences.draw_check(bpy.context, layout())
     return shown
 
 
@@ -113,7 +115,7 @@ def test_a_sample_that_is_missing_or_spoilt_is_told(
 ) -> None:
     import bpy
 
-    from addon.blender.checkup import smoke
+    from addon.blender.diagnostics import self_check as smoke
 
     monkeypatch.setattr(smoke, "sample", lambda name: tmp_path / Path(name).name)
     (tmp_path / "desk_lamp.skel").write_text("<skel")
@@ -136,8 +138,8 @@ def test_a_step_that_does_something_else_is_found(
     blank: Any, monkeypatch: pytest.MonkeyPatch, name: str, instead: Any, told: str
 ) -> None:
     """The check itself can fail: a step is put out of action, and everything is cleaned up all the same."""
-    from addon.about import sample
-    from addon.blender.checkup import smoke
+    from addon.blender.diagnostics import self_check as smoke
+    from addon.installation import sample
 
     monkeypatch.setattr(smoke, name, instead)
     before = snapshot()
@@ -153,7 +155,7 @@ SAMPLE = Path(__file__).resolve().parents[3] / "sample_models/rover/rover.jm"
 def test_a_physics_that_does_nothing_is_found(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy as np
 
-    from addon.blender.checkup import smoke
+    from addon.blender.diagnostics import self_check as smoke
 
     def still(*words: Any) -> Any:
         made = smoke_record(*words)
@@ -169,7 +171,8 @@ def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pyt
     """As distributions build some: everything else is checked nevertheless."""
     import bpy
 
-    from addon.blender.checkup import machine, smoke
+    from addon.blender.diagnostics import self_check as machine
+    from addon.blender.diagnostics import self_check as smoke
 
     poor = SimpleNamespace(bullet=False, codec_ffmpeg=False, io_wavefront_obj=True, io_stl=True)
     app = SimpleNamespace(build_options=poor, background=True, tempdir=bpy.app.tempdir)
@@ -188,7 +191,7 @@ def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pyt
 def test_a_folder_that_cannot_be_written_is_told(
     blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    from addon.blender.checkup import machine
+    from addon.blender.diagnostics import self_check as machine
 
     folder = tmp_path / "temporary"
     if state == "read-only":
@@ -203,7 +206,7 @@ def test_a_folder_that_cannot_be_written_is_told(
 
 
 def test_graphics_that_fail_are_a_warning(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from addon.blender.checkup import machine
+    from addon.blender.diagnostics import self_check as machine
 
     def broken() -> None:
         raise ValueError("Nothing can be drawn here: no display")
@@ -216,11 +219,11 @@ def test_graphics_that_fail_are_a_warning(blank: Any, monkeypatch: pytest.Monkey
 def test_the_command_line_prints_it_and_says_by_its_code(
     blank: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from addon.blender import jobs
+    from addon.blender import tasks
     from addon.cli import main
 
     rows = [Row("a", "ok", "fine")]
-    monkeypatch.setattr(jobs, "check_all", lambda: rows)
+    monkeypatch.setattr(tasks, "check_all", lambda: rows)
     assert main(["self-check"]) == 0
     assert capsys.readouterr().out == "ok      a: fine\nEverything works\n"
     rows.append(Row("b", "error", "is gone", "get it"))

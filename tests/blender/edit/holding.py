@@ -18,8 +18,8 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.conversion import stops
 from addon.blender.data.queries import file_name, parts, root_bones
-from addon.blender.extract import extract
 from addon.blender.rig.pose_channels import write_pose
+from addon.blender.scene.read.mechanism import extract
 from addon.core.joint_types import JOINT_TYPES
 from addon.core.kinematics import coordinates, joint_coordinates, joint_motion, joint_transform, spanning_tree
 
@@ -229,7 +229,8 @@ def chosen_joints(rig: Any) -> list[Any]:
 
 def edits_of(rig: Any) -> Iterator[Edit]:
     """The structural edits that a mechanism allows."""
-    from addon.blender.edit import authoring, joints, limbs, models, refit, twin_making
+    from addon.blender.editing import authoring, joints, limbs, rig_update, split_merge
+    from addon.blender.editing.symmetry import create
 
     for number, empty in enumerate(chosen_joints(rig)):
         for type_ in JOINT_TYPES:
@@ -239,12 +240,12 @@ def edits_of(rig: Any) -> Iterator[Edit]:
         yield f"delete joint {number}", partial(joints.delete_parts, rig, [empty]), False
         body = record_of(empty).joint.child or record_of(empty).joint.parent
         yield f"delete body {number}", partial(joints.delete_parts, rig, [body]), False
-        yield f"split {number}", partial(models.split_model, rig, [body]), False
-        yield f"split to world {number}", partial(models.split_model, rig, [body], to_world=True), False
+        yield f"split {number}", partial(split_merge.split_model, rig, [body]), False
+        yield f"split to world {number}", partial(split_merge.split_model, rig, [body], to_world=True), False
         yield f"duplicate {number}", partial(_duplicate, limbs, rig, body), True
-        yield f"twin {number}", partial(twin_making.create_twins, [body]), True
+        yield f"twin {number}", partial(create.create_twins, [body]), True
         yield f"payload {number}", partial(_payload, authoring, rig, body), True
-    yield "refit", partial(refit.refit, rig), True
+    yield "refit", partial(rig_update.refit, rig), True
 
 
 def _move(joints: Any, empty: Any) -> None:

@@ -11,8 +11,8 @@ import pytest
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from addon.blender.extract import extract
 from addon.blender.physics.simulation.setup import build_physics
+from addon.blender.scene.read.mechanism import extract
 from tests.blender.build.test_attachments import document, folders, put
 
 

@@ -16,8 +16,8 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.edit.joints import joint_frame
-from addon.blender.extract import extract
+from addon.blender.editing.joints import joint_frame
+from addon.blender.scene.read.mechanism import extract
 from addon.core.summary import describe
 
 Place = tuple[float, float, float]

@@ -14,8 +14,8 @@ from mathutils import Matrix
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from addon.blender.edit.authoring import make_body, new_model
-from addon.blender.extract import extract
+from addon.blender.editing.authoring import make_body, new_model
+from addon.blender.scene.read.mechanism import extract
 from addon.core.editing.sides import sides_of
 from addon.core.editing.symmetry import asymmetries
 from addon.core.kinematics import spanning_tree

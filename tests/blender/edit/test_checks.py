@@ -8,9 +8,9 @@ from typing import Any
 import bpy
 import pytest
 
-from addon.blender.build import build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
+from addon.blender.reconcile.build import build
 from addon.core.model import Body, Shape
 from tests.model.test_validate import sound
 

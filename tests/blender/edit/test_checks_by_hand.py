@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.build import build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.edit import shape_making, twins
-from addon.blender.extract import extract
+from addon.blender.editing.repair import fixes
+from addon.blender.editing.symmetry import twins
+from addon.blender.reconcile.build import build
+from addon.blender.scene.read.mechanism import extract
 from addon.core.model import Shape
 from addon.core.surfaces import is_surface_of, surface_distance
 from tests.blender import mechanisms
@@ -291,14 +292,14 @@ def test_a_shape_is_taken_back_without_a_look_at_all_bodies_for_each(
         looks[-1] += 1
         return parts(rig, role)
 
-    for module in (twins, shape_making):
+    for module in (twins, fixes):
         if hasattr(module, "parts"):
             monkeypatch.setattr(module, "parts", counted)
     for count in (3, 12):
         bodies = [mechanisms.body(number, (3 * number, 0, 4), (1, 1, 1)) for number in range(1, count + 1)]
         rig = mechanisms.put(mechanisms.model(*bodies), physics=False, gait=False)
         looks.append(0)
-        shape_making.take_shape(rig, parts(rig, "BODY")[-1])
+        fixes.take_shape(rig, parts(rig, "BODY")[-1])
     assert looks[0] == looks[1]
 
 
@@ -392,7 +393,7 @@ def test_where_it_collides_with_shapes_of_its_own_these_stay(blank: Any) -> None
 
 
 def test_distances_from_surfaces_are_those_of_points_put_at_known_ones() -> None:
-    from addon.blender.build.primitives import primitive
+    from addon.blender.scene.meshes import primitive
 
     shapes = [
         Shape("box", dict(BOX)),

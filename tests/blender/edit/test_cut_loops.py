@@ -13,15 +13,15 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.edit.joints import delete_parts, move_joint, set_type
-from addon.blender.edit.models import split_model
-from addon.blender.edit.refit import refit
-from addon.blender.extract import extract
+from addon.blender.editing.joints import delete_parts, move_joint, set_type
+from addon.blender.editing.rig_update import refit
+from addon.blender.editing.split_merge import split_model
+from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
+from addon.blender.scene.read.mechanism import extract
 from tests.blender.edit import holding
 from tests.blender.edit.holding import SAME, Seen
 from tests.blender.emptied import empty_file

@@ -13,7 +13,7 @@ import pytest
 
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from addon.blender.edit.edited_bones import edited_bones
+from addon.blender.editing.repair.rig_mismatch import edited_bones
 from tests.blender.scenes import found, pick, the_rig
 
 

@@ -15,19 +15,19 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
-from addon.blender.animation.posed import zero_servos
+from addon.blender.animation.pose_library import zero_servos
 from addon.blender.compat import action_curves
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import joint_bones, parts, root_bones
-from addon.blender.edit.authoring import add_joint, make_body
-from addon.blender.edit.joints import delete_parts, move_joint, set_type, swap_ends
-from addon.blender.edit.models import split_model
-from addon.blender.edit.refit import refit
-from addon.blender.edit.twin_making import create_twins
-from addon.blender.edit.twins import plane_along
-from addon.blender.extract import extract
+from addon.blender.editing.authoring import add_joint, make_body
+from addon.blender.editing.joints import delete_parts, move_joint, set_type, swap_ends
+from addon.blender.editing.rig_update import refit
+from addon.blender.editing.split_merge import split_model
+from addon.blender.editing.symmetry.create import create_twins
+from addon.blender.editing.symmetry.twins import plane_along
 from addon.blender.rig.pose_channels import write_pose
+from addon.blender.scene.read.mechanism import extract
 from tests.blender.edit import holding
 from tests.blender.edit.holding import SAME, STATES, Seen
 from tests.blender.emptied import empty_file

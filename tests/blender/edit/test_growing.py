@@ -12,8 +12,8 @@ from mathutils import Matrix
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from addon.blender.edit.twin_meshes import all_differences
-from addon.blender.edit.twins import twin_of
+from addon.blender.editing.symmetry.appearance import all_differences
+from addon.blender.editing.symmetry.links import twin_of
 from addon.core.editing.mirroring import mirror_of
 from tests.blender.edit.test_authoring import cylinder
 from tests.blender.scenes import now, pick, the_rig

@@ -13,15 +13,15 @@ import pytest
 from mathutils import Matrix, Vector
 
 from addon import formats
-from addon.blender.animation.posed import store_pose
+from addon.blender.animation.pose_library import store_pose
 from addon.blender.compat import action_curves
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.edit.joints import swap_ends
-from addon.blender.edit.twins import twin_of
-from addon.blender.extract import extract
+from addon.blender.editing.joints import swap_ends
+from addon.blender.editing.symmetry.links import twin_of
 from addon.blender.rig.pose_channels import write_pose
+from addon.blender.scene.read.mechanism import extract
 from addon.core.joint_types import JOINT_TYPES, dofs_of_type
 from addon.core.kinematics import design_openings, joint_frame_world
 from tests.blender.edit.test_twins import made, now, pick

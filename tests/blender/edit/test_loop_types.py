@@ -7,13 +7,13 @@ from typing import Any
 import bpy
 import pytest
 
-from addon.blender.animation.live_loops import live_loops
-from addon.blender.animation.loop_drivers import drive_from
-from addon.blender.build import BuildOptions, build
+from addon.blender.animation.loops.drivers import drive_from
+from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import joint_bones, parts, rig_in
-from addon.blender.edit.joints import set_type
-from addon.blender.edit.refit import refit
+from addon.blender.editing.joints import set_type
+from addon.blender.editing.rig_update import refit
+from addon.blender.reconcile.build import BuildOptions, build
 from tests.blender.loops import crank_rocker
 
 

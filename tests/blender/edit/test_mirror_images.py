@@ -21,7 +21,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.mirror_plane import keep_plane, kept_plane
 from addon.blender.data.queries import parts, servo_bones
-from addon.blender.edit.twins import mates, twin_of
+from addon.blender.editing.symmetry.links import mates, twin_of
 from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import mirror_of
 from addon.core.kinematics import joint_frame_world
@@ -217,7 +217,7 @@ def test_what_fails_chooses_no_plane(blank: Any, monkeypatch: pytest.MonkeyPatch
     def stop(*_args: Any, **_named: Any) -> None:
         raise ValueError("it stops")
 
-    monkeypatch.setattr("addon.blender.edit.twins.put_body_image", stop)
+    monkeypatch.setattr("addon.blender.editing.symmetry.twins.put_body_image", stop)
     with pytest.raises(RuntimeError, match=why):
         getattr(bpy.ops.knuckle, call)(plane="Y")
     assert settings(rig).mirror.axis == "NONE"

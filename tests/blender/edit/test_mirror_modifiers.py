@@ -11,7 +11,8 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.edit.twins import mirror_to_twins, twin_of
+from addon.blender.editing.symmetry.links import twin_of
+from addon.blender.editing.symmetry.twins import mirror_to_twins
 from tests.blender.edit.test_mirror_images import furthest, reopened
 from tests.blender.scenes import pick, the_rig
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from addon.blender.data.queries import parts
-from addon.blender.edit.twins import unlink_twins
+from addon.blender.editing.symmetry.links import unlink_twins
 from tests.blender.edit.test_mirror_images import exported
 from tests.blender.scenes import body, joint_of, pick, the_rig
 

@@ -13,8 +13,8 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.extract import extract
 from addon.blender.rig.pose_channels import pose_of
+from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import spanning_tree
 from tests.blender.scenes import made, pick
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.edit.refit import moved_joints, refit
-from addon.blender.extract import extract
+from addon.blender.editing.rig_update import moved_joints, refit
+from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.scene.read.mechanism import extract
 from tests.references import CORPUS
 
 OWN = Path(__file__).resolve().parents[3] / "sample_models"

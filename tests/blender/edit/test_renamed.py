@@ -10,15 +10,15 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.animation import renamed
+from addon.blender.animation import renamed_bones
 from addon.blender.animation.actions import motions_of
-from addon.blender.animation.onto_rig import own_mapping
-from addon.blender.animation.posed import key_servos, poses_of, recall_pose, store_pose
+from addon.blender.animation.apply_motion import own_mapping
+from addon.blender.animation.pose_library import key_servos, poses_of, recall_pose, store_pose
 from addon.blender.compat import all_curves
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, servo_bones
-from addon.blender.edit.twins import twin_of
+from addon.blender.editing.symmetry.links import twin_of
 from addon.blender.rig.pose_channels import read_pose, write_pose
 from tests.blender.scenes import body, imported, joint_of, made, now, pick, the_rig
 
@@ -63,9 +63,9 @@ def knee_channels(rig: Any) -> Any:
 
 def named() -> dict[str, set[str]]:
     """Which bones each Action names, and the drivers."""
-    out = {action.name: {renamed.bone_in(c.data_path) for c in all_curves(action)} for action in bpy.data.actions}
+    out = {action.name: {renamed_bones.bone_in(c.data_path) for c in all_curves(action)} for action in bpy.data.actions}
     drivers = [curve.driver.variables for curve in the_rig().animation_data.drivers]
-    out["drivers"] = {renamed.bone_in(each[0].targets[0].data_path) for each in drivers if len(each)}
+    out["drivers"] = {renamed_bones.bone_in(each[0].targets[0].data_path) for each in drivers if len(each)}
     return out
 
 
@@ -108,14 +108,14 @@ def test_nothing_is_lost_when_a_bone_is_renamed(rig: Any, way: Any, name: str) -
 def test_undo_and_redo_take_along_what_names_the_bone(rig: Any, kept_first: bool) -> None:
     """``kept_first``: with a window Blender keeps the step and tells of the change afterwards."""
     told = bpy.app.handlers.depsgraph_update_post
-    place = told.index(renamed.after_update)
+    place = told.index(renamed_bones.after_update)
     if kept_first:
-        told.remove(renamed.after_update)
+        told.remove(renamed_bones.after_update)
     rig.data.bones[BONE].name = "Mine"
     settle()
     bpy.ops.ed.undo_push(message="renamed")
     if kept_first:
-        told.insert(place, renamed.after_update)
+        told.insert(place, renamed_bones.after_update)
         rig.update_tag()
         settle()
     assert all_is_named("Mine", BONE)
@@ -130,14 +130,14 @@ def test_undo_and_redo_take_along_what_names_the_bone(rig: Any, kept_first: bool
 
 def test_two_bones_that_exchange_their_names(rig: Any) -> None:
     """In one step, as a script does: each motion goes with its bone and not with the name."""
-    curve = next(c for c in all_curves(bpy.data.actions["Rests"]) if renamed.bone_in(c.data_path) == BONE)
-    other = next(c for c in all_curves(bpy.data.actions["Rests"]) if renamed.bone_in(c.data_path) == TWIN)
+    curve = next(c for c in all_curves(bpy.data.actions["Rests"]) if renamed_bones.bone_in(c.data_path) == BONE)
+    other = next(c for c in all_curves(bpy.data.actions["Rests"]) if renamed_bones.bone_in(c.data_path) == TWIN)
     bones = rig.data.bones
     bones[BONE].name = "between"
     bones[TWIN].name = BONE
     bones["between"].name = TWIN
     settle()
-    assert (renamed.bone_in(curve.data_path), renamed.bone_in(other.data_path)) == (TWIN, BONE)
+    assert (renamed_bones.bone_in(curve.data_path), renamed_bones.bone_in(other.data_path)) == (TWIN, BONE)
 
 
 def test_motions_of_others_are_left_alone(rig: Any) -> None:
@@ -349,9 +349,9 @@ class Asked(dict[int, list[str]]):
 
 
 def test_while_something_is_dragged_nobody_asks_for_names(rig: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Asked(renamed._seen)
-    monkeypatch.setattr(renamed, "_seen", asked)
-    monkeypatch.setattr(renamed, "_is_dragging", lambda: True)
+    asked = Asked(renamed_bones._seen)
+    monkeypatch.setattr(renamed_bones, "_seen", asked)
+    monkeypatch.setattr(renamed_bones, "_is_dragging", lambda: True)
     for _ in range(3):
         rig.pose.bones[BONE].rotation_euler.z += 0.1
         settle()

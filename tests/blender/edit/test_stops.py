@@ -12,14 +12,14 @@ import pytest
 
 from addon import formats
 from addon.blender.animation.actions import bone_numbers
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.edit.sweep import Sweep
-from addon.blender.edit.twins import twin_of
-from addon.blender.extract import extract
+from addon.blender.editing.joint_sweep import Sweep
+from addon.blender.editing.symmetry.links import twin_of
+from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
+from addon.blender.scene.read.mechanism import extract
 from addon.core.editing.mirroring import mirror_of
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape
 from tests.blender.edit.test_twins import pick

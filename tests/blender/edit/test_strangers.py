@@ -13,9 +13,9 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import child_collection, parts
-from addon.blender.edit.refit import refit
-from addon.blender.extract import extract
+from addon.blender.editing.rig_update import refit
 from addon.blender.physics.world.membership import home_of
+from addon.blender.scene.read.mechanism import extract
 from tests.blender.scenes import body, joint_of, made, pick
 
 LEG, OTHER_LEG = "Left Front Femur", "Right Rear Femur"
@@ -272,7 +272,7 @@ def test_an_edit_that_fails_leaves_physics_as_it_was(blank: Any, monkeypatch: py
     def fail(*_args: Any) -> None:
         raise RuntimeError("no bones today")
 
-    monkeypatch.setattr("addon.blender.edit.refit.edit_bones", fail)
+    monkeypatch.setattr("addon.blender.editing.rig_update.edit_bones", fail)
     with pytest.raises(RuntimeError, match="no bones today"):
         refit(rig)
     assert home_of(rig) == bpy.context.scene

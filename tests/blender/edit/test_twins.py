@@ -18,13 +18,15 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.edit import authoring, symmetric
-from addon.blender.edit.checks import check_model
-from addon.blender.edit.joints import put_opening
-from addon.blender.edit.refit import refit
-from addon.blender.edit.twin_making import create_twins
-from addon.blender.edit.twin_meshes import all_differences
-from addon.blender.edit.twins import differences, mirror_to_twins, plane_of, twin_of, unlink_twins
+from addon.blender.editing import authoring
+from addon.blender.editing.joints import put_opening
+from addon.blender.editing.repair.checks import check_model
+from addon.blender.editing.rig_update import refit
+from addon.blender.editing.symmetry import live_mirror
+from addon.blender.editing.symmetry.appearance import all_differences
+from addon.blender.editing.symmetry.create import create_twins
+from addon.blender.editing.symmetry.links import twin_of, unlink_twins
+from addon.blender.editing.symmetry.twins import differences, mirror_to_twins, plane_of
 from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import mirror_of
 from addon.core.editing.sides import sides_of
@@ -327,7 +329,7 @@ def test_a_copy_is_nobodys_twin(blank: Any) -> None:
     bpy.context.view_layer.update()
     copy = bpy.context.view_layer.objects.active
     assert twin_of(copy) is None and twin_of(mate) == body
-    symmetric.look()  # as undo and redo do
+    live_mirror.look()  # as undo and redo do
     stood = copy.matrix_basis.copy()
     assert steps_of(body, lambda: move(mate, 0.0, 0.2, 0.0)) == pytest.approx(0.2, abs=1e-5)
     assert copy.matrix_basis == stood
@@ -350,7 +352,7 @@ def test_a_twin_that_is_made_while_editing_is_symmetrical_follows(blank: Any) ->
     made_ = twin_of(body)
     assert bpy.context.view_layer.objects.active.select_get(), "what is done next is done to what was made"
     assert steps_of(made_, lambda: move(body, 0.0, 0.3, 0.0)) == pytest.approx(0.3, abs=1e-5)
-    symmetric.look()
+    live_mirror.look()
     turn = body.matrix_basis.to_quaternion()
     assert steps_of(body, lambda: move(made_, 0.0, 0.0, 0.1)) == pytest.approx(0.1, abs=1e-5)
     assert turn.rotation_difference(body.matrix_basis.to_quaternion()).angle < 1e-3
@@ -472,9 +474,9 @@ def test_steps_that_are_kept_before_the_twin_followed_are_undone_and_redone(
         bpy.context.view_layer.update()
         obj.location.x += rng.uniform(0.1, 0.3)
         obj.name = re.sub(r"(Left|Right)( \d+)?", rf"\1 {rng.randrange(1000)}", obj.name)
-        told.remove(symmetric.after_update)
+        told.remove(live_mirror.after_update)
         bpy.ops.ed.undo_push(message=str(edit))
-        told.append(symmetric.after_update)
+        told.append(live_mirror.after_update)
         obj.update_tag()
         bpy.context.view_layer.update()
         after.append(places())

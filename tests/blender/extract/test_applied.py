@@ -143,7 +143,7 @@ def test_each_empty_that_is_moved_by_it_is_told_of(blank: Any, name: str, kind: 
     import bpy
 
     from addon.blender.data.queries import parts
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     rig = imported(name)
     empties = [obj for obj in parts(rig, role) if obj.visible_get()]
@@ -163,7 +163,7 @@ def test_each_empty_that_is_moved_by_it_is_told_of(blank: Any, name: str, kind: 
 def test_a_joint_put_at_an_origin_on_purpose_has_lost_nothing(blank: Any) -> None:
     """The warning says where the joint is and how far that is from before, which is true of it too."""
     from addon.blender.data.queries import parts
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     rig = imported("pumpjack.json")
     empty = next(obj for obj in parts(rig, "JOINT") if obj.matrix_basis.translation.length > 0.1)
@@ -175,7 +175,7 @@ def test_a_joint_put_at_an_origin_on_purpose_has_lost_nothing(blank: Any) -> Non
 
 def test_to_look_at_a_model_before_an_edit_changes_nothing(blank: Any) -> None:
     from addon.blender.data.queries import parts
-    from addon.blender.edit.present import Present
+    from addon.blender.editing.present_pose import Present
 
     def state() -> list[Any]:
         meshes = [[corner.co[:] for corner in obj.data.vertices] for obj in parts(rig, "BODY")]
@@ -200,7 +200,7 @@ def test_origins_go_back_where_a_mesh_has_other_users(blank: Any, how: str) -> N
 
     from addon.blender.data.access import record_of
     from addon.blender.data.queries import parts
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     rig = imported("desk_lamp.skel")
     obj = next(each for each in parts(rig, "BODY") if record_of(each).source_name == "shade")

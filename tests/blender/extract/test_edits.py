@@ -41,8 +41,8 @@ BALLS = (
 def put(text: str, name: str = "b.skel") -> Any:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     rig = rig_in(build(formats.loads(text.encode(), name), bpy.context, BuildOptions(physics=False, gait=False)))
     bpy.context.view_layer.update()
@@ -50,7 +50,7 @@ def put(text: str, name: str = "b.skel") -> Any:
 
 
 def out(rig: Any) -> tuple[str, Mechanism]:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     mechanism = extract(rig.data.knuckle.collection)
     return formats.dumps(mechanism)[0], mechanism
@@ -235,7 +235,7 @@ def test_a_copy_keeps_its_collision_shapes_under_whatever_name(blank: Any, with_
     """Given an id of its own or not, renamed, and its original renamed as well. What is deleted of it is deleted."""
     import bpy
 
-    from addon.blender.edit.refit import give_ids
+    from addon.blender.editing.rig_update import give_ids
 
     rig = put(skel(BOX, HULL))
     (obj,) = objects_of(rig, "BODY").values()

@@ -78,14 +78,14 @@ def collection_of(rig: Any) -> Any:
 
 
 def exported(rig: Any) -> str:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     return formats.dumps(extract(collection_of(rig)))[0]
 
 
 def said(rig: Any) -> list[str]:
     """What the extraction has to say."""
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     return [entry.message for entry in extract(collection_of(rig)).report.entries]
 
@@ -139,7 +139,7 @@ def lost_and_new(before: str, after: str) -> tuple[list[str], list[str]]:
 
 @each_file
 def test_an_unedited_file_comes_back_byte_for_byte(blank: Any, path: Path, tmp_path: Path) -> None:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     text = formats.load(path).source.text
     rig = put(path)
@@ -151,7 +151,7 @@ def test_an_unedited_file_comes_back_byte_for_byte(blank: Any, path: Path, tmp_p
 
 @each_file
 def test_and_so_it_does_through_a_blend(blank: Any, path: Path, tmp_path: Path) -> None:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     put(path)
     rig = reopened(tmp_path)
@@ -183,7 +183,7 @@ def test_and_so_it_does_through_a_blend(blank: Any, path: Path, tmp_path: Path) 
     ],
 )  # fmt: skip
 def test_every_way_to_write_a_file_is_kept(blank: Any, data: bytes, tmp_path: Path) -> None:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     path, target = tmp_path / "model.jm", tmp_path / "again.jm"
     path.write_bytes(data)
@@ -642,7 +642,7 @@ def test_a_model_copied_whole_within_its_collection_is_reported(blank: Any) -> N
 def test_a_collection_without_a_model_is_refused(blank: Any) -> None:
     import bpy
 
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     with pytest.raises(ValueError, match="'Plain' holds no mechanism"):
         extract(bpy.data.collections.new("Plain"))
@@ -652,7 +652,7 @@ def test_what_cannot_be_written_is_said(blank: Any) -> None:
     """An edited mesh, a mesh of the user's among the bodies, a scaled model: none is written, none is kept quiet."""
     import bpy
 
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
     from tests.blender.mechanisms import body, joint, model, put
 
     rig = put(model(body(1, (0, 0, 4), (2, 2, 8)), body(2, (3, 0, 6)), joint(3, 1, 2, (2, 0, 6))))

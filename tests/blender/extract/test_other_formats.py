@@ -28,8 +28,8 @@ def through_blender(mechanism: Any) -> str:
     """What is written of a model that was built and read off Blender again."""
     import bpy
 
-    from addon.blender.build import BuildOptions, build
-    from addon.blender.extract import extract
+    from addon.blender.reconcile.build import BuildOptions, build
+    from addon.blender.scene.read.mechanism import extract
 
     empty_file()
     collection = build(mechanism, bpy.context, BuildOptions(physics=False, gait=False))
@@ -73,7 +73,7 @@ def saved_together(mechanisms: list[Any], path: Path) -> list[str]:
     """Build models into a scene of their own, which is saved and opened again: the names of their collections."""
     import bpy
 
-    from addon.blender.build import BuildOptions, build
+    from addon.blender.reconcile.build import BuildOptions, build
 
     empty_file()
     options = BuildOptions(physics=False, gait=False)
@@ -87,7 +87,7 @@ def written(collection: str, target: Path) -> bytes:
     """What the model of a collection is saved as."""
     import bpy
 
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     formats.save(extract(bpy.data.collections[collection]), target)
     return target.read_bytes()

@@ -11,10 +11,10 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.extract import extract
+from addon.blender.reconcile.build import BuildOptions, build
+from addon.blender.scene.read.mechanism import extract
 from addon.formats.meshes.copy import IS_WRITTEN
 from tests.blender.full_disk import full
 

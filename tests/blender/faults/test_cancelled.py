@@ -158,13 +158,14 @@ KEEPING = {"Esc", "switched off"}
 def place(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder to work in, with temporary files in a folder of it, and operators that believe in a window."""
     import addon
-    from addon.blender.ui import edit_stops, long_work
+    from addon.blender.ui.base import modal_tasks
+    from addon.blender.ui.joints import stops
 
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    for module in (long_work, edit_stops):
+    for module in (modal_tasks, stops):
         monkeypatch.setattr(module, "is_watched", lambda _context: True)
-    monkeypatch.setattr(long_work, "_SLICE", 0.0)  # a step per event
+    monkeypatch.setattr(modal_tasks, "_SLICE", 0.0)  # a step per event
     yield tmp_path
     if not addon.is_registered():
         addon.register()
@@ -230,7 +231,7 @@ def test_it_ends_and_leaves_nothing(
     import bpy
 
     import addon
-    from addon.blender.ui import under_way
+    from addon.blender.ui.base import modal_tasks
 
     work, stop = WORKS[name], ENDS[end]
     bpy.ops.ed.undo_push(message="empty")
@@ -239,12 +240,12 @@ def test_it_ends_and_leaves_nothing(
     bpy.ops.ed.undo_push(message="imported")
     scenes, before = len(bpy.data.scenes), snapshot()
     stopped: list[Any] = []
-    plain = under_way.UnderWay._stop_timer
-    monkeypatch.setattr(under_way.UnderWay, "_stop_timer", lambda self: (stopped.append(self), plain(self)))
+    plain = modal_tasks.UnderWay._stop_timer
+    monkeypatch.setattr(modal_tasks.UnderWay, "_stop_timer", lambda self: (stopped.append(self), plain(self)))
     operator = begun(name, work, place, monkeypatch)
     for _ in range(steps):
         assert operator.modal(bpy.context, event("TIMER")) == {"RUNNING_MODAL"}, "it is in its midst"
-    assert under_way.are_under_way() == 1
+    assert modal_tasks.are_under_way() == 1
     if stop is None:
         assert operator.modal(bpy.context, event("ESC")) <= {"CANCELLED", "FINISHED"}
     else:
@@ -255,7 +256,7 @@ def test_it_ends_and_leaves_nothing(
         while answers[-1] == {"RUNNING_MODAL"} and time.perf_counter() < until:
             answers.append(operator.modal(bpy.context, event("TIMER")))
         assert answers[-1] <= {"CANCELLED", "FINISHED"}
-    assert under_way.are_under_way() == 0
+    assert modal_tasks.are_under_way() == 0
     assert len(stopped) == 1, "its timer was taken away"
     if not addon.is_registered():
         addon.register()
@@ -278,14 +279,14 @@ def test_it_ends_and_leaves_nothing(
 def test_a_stop_that_is_dragged_as_the_add_on_goes_leaves_no_drawing(place: Path) -> None:
     """Its value is drawn beside the pointer: once, and no more when the add-on is switched off."""
     import addon
-    from addon.blender.ui import stop_handles
+    from addon.blender.ui.joints import stop_gizmos
 
-    stop_handles._show_label()
-    handle = stop_handles.Shown.drawn
-    stop_handles._show_label()  # another file came, and of the drag before nobody told
-    assert stop_handles.Shown.drawn is handle
+    stop_gizmos._show_label()
+    handle = stop_gizmos.Shown.drawn
+    stop_gizmos._show_label()  # another file came, and of the drag before nobody told
+    assert stop_gizmos.Shown.drawn is handle
     addon.unregister()
-    assert stop_handles.Shown.drawn is None
+    assert stop_gizmos.Shown.drawn is None
 
 
 # ---------------------------------------------------------------- jobs of the command line
@@ -309,7 +310,7 @@ JOBS: dict[str, tuple[str, int, set[str]]] = {
 
 @pytest.mark.parametrize("job", JOBS)
 def test_ctrl_c_leaves_no_half_file(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, job: str) -> None:
-    from addon.blender.jobs import Ticker
+    from addon.blender.tasks import Ticker
     from addon.cli import main
 
     words, step, left = JOBS[job]

@@ -77,7 +77,7 @@ def test_whoever_is_killed_leaves_the_old_file_or_the_new_one(tmp_path: Path, se
 def test_the_next_one_to_write_there_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.jobs.scenes import save_blend
+    from addon.blender.tasks.scenes import save_blend
     from addon.formats.text.file_io import write_whole
 
     def leave(name: str, seconds: float) -> Path:

@@ -66,7 +66,7 @@ def test_no_text_of_another_mechanism_is_taken(blank: Any, tmp_path: Path, monke
     import bpy
 
     from addon.blender.data.documents import read_text
-    from addon.blender.edit import rebuild as module
+    from addon.blender.editing.repair import rebuild as module
 
     path = put(tmp_path / "flapper.jm")
     rig = imported(path, physics=False)
@@ -95,7 +95,7 @@ def test_a_copy_in_the_collection_of_its_original_is_read_itself(blank: Any, tmp
     """The first has a flap less: the copy has all its bones, and only its text is found again."""
     import bpy
 
-    from addon.blender.edit.rebuild import rebuild
+    from addon.blender.editing.repair.rebuild import rebuild
 
     first = imported(put(tmp_path / "flapper.jm"), physics=False)
     bpy.ops.object.select_all(action="SELECT")

@@ -24,7 +24,7 @@ def model(name: str, folder: Path) -> Path:
 
 
 def lacks() -> list[str]:
-    from addon.blender.edit.missing import missing
+    from addon.blender.editing.repair.missing_parts import missing
 
     return missing(the_rig())
 
@@ -134,7 +134,7 @@ def test_a_joint_that_only_closes_a_loop_stays_away(blank: Any, tmp_path: Path) 
 def test_a_deleted_frame_comes_back_when_it_is_asked_for(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     path = found("pumpjack.json")
     rig = imported(path, physics=False)
@@ -153,7 +153,7 @@ def test_a_deleted_frame_that_something_is_at_is_kept_and_told(blank: Any, tmp_p
     """The file has it all the same, and says so; the check makes its empty anew, and that alone."""
     import bpy
 
-    from addon.blender.edit.checks import check_model
+    from addon.blender.editing.repair.checks import check_model
 
     path = found("pumpjack.json")
     rig = imported(path, physics=False)
@@ -182,7 +182,7 @@ def test_deleted_collision_shapes_come_back_when_they_are_asked_for(blank: Any, 
     """Also where Blender has forgotten them: their body's record and the document know what they were."""
     import bpy
 
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     path = found("desk_lamp.skel")
     rig = imported(path, physics=False)
@@ -372,7 +372,7 @@ def test_physics_that_cannot_be_built_does_not_keep_the_rest_away(
 ) -> None:
     import bpy
 
-    from addon.blender.edit import rebuild
+    from addon.blender.editing.repair import rebuild
 
     imported(put(tmp_path / "flapper.jm"))
     HARMS["world"]()

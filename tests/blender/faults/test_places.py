@@ -15,8 +15,8 @@ from tests.blender.ui.small import put
 def test_a_video_that_ends_early_never_takes_the_place_of_one(blank: Any, tmp_path: Path, ending: str) -> None:
     import bpy
 
-    from addon.blender.render.delivery import deliver
-    from addon.blender.render.video import encode
+    from addon.blender.rendering.encoding import deliver
+    from addon.blender.rendering.video import encode
     from addon.core.report import FormatError
 
     for number in range(1, 4):

@@ -90,11 +90,11 @@ def test_a_job_is_written_last(five: list[Path], capsys: Any) -> None:
 def test_what_cannot_be_is_told_before_a_film_is_made(
     blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    from addon.blender.jobs import films
+    from addon.blender.tasks import videos
     from addon.cli import main
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(films, "load_into", lambda *_: pytest.fail("work was begun"))
+    monkeypatch.setattr(videos, "load_into", lambda *_: pytest.fail("work was begun"))
     put(tmp_path / "flapper.jm")
     (tmp_path / "sheet.png").mkdir()
     words = ["render", "flapper.jm", "--seconds", "0.05", "--size", "64x36", "--out", "x.mp4"]

@@ -16,8 +16,8 @@ from pathlib import Path
 import bpy
 
 import addon
-from addon.blender.jobs.scenes import save_blend
-from addon.blender.render.video import encode
+from addon.blender.rendering.video import encode
+from addon.blender.tasks.scenes import save_blend
 from addon.cli import main as knuckle
 from tests.blender.ui.small import FLAPPER, MOTION, put
 

@@ -108,8 +108,8 @@ def stray(rig: Any, path: Path) -> float:
 
 def told(rig: Any) -> dict[str, str]:
     """What an export has to say of a model: messages by their codes."""
-    from addon.blender.edit.checks import report_findings
-    from addon.blender.extract import extract
+    from addon.blender.editing.repair.checks import report_findings
+    from addon.blender.scene.read.mechanism import extract
 
     mechanism = extract(settings(rig).collection)
     entries = [*mechanism.report.entries, *report_findings(rig, mechanism).entries]

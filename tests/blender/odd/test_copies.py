@@ -14,7 +14,7 @@ import addon
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.extract import extract
+from addon.blender.scene.read.mechanism import extract
 from tests.blender.emptied import empty_file
 from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, rigs
 from tests.blender.scenes import body, found, pick

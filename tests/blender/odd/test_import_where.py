@@ -14,7 +14,7 @@ import pytest
 
 from addon.blender.data.access import settings
 from addon.blender.data.queries import parts
-from addon.blender.ui import local_views
+from addon.blender.ui.base import operators
 from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, model_file, rigs
 from tests.blender.odd.libraries import load, saved
 from tests.blender.scenes import pick
@@ -73,8 +73,8 @@ def test_a_layer_is_looked_through_once_for_all_that_comes(blank: Any, monkeypat
     class Layer:
         objects = Objects([a_cube()])
 
-    monkeypatch.setattr(local_views, "_local_views", lambda _context: [(Layer(), None)])
-    with local_views.seen_in_local_views(blank):
+    monkeypatch.setattr(operators, "_local_views", lambda _context: [(Layer(), None)])
+    with operators.seen_in_local_views(blank):
         for number in range(20):
             bpy.data.objects.new(f"New {number}", None)
     assert looks == ["all"]

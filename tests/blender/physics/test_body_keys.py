@@ -156,7 +156,7 @@ def test_stopped_half_way_it_leaves_everything_as_it_was(blank: Any) -> None:
 
 
 def test_the_model_goes_out_of_blender_as_it_came(blank: Any) -> None:
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
 
     rig = put(CRAWLER)
     rig.data.knuckle.drive = "SERVO"

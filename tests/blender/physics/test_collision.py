@@ -210,9 +210,9 @@ def ground(rig: Any) -> None:
 @pytest.mark.parametrize("apart", [False, True], ids=["its own mesh", "a shape of its own"])
 def test_a_body_that_its_file_lets_through_touches_nothing(blank: Any, apart: bool) -> None:
     """Both fall on the ground; the one that does not collide goes through."""
-    from addon.blender.build import build
     from addon.blender.data.access import settings
     from addon.blender.data.queries import parts, rig_in
+    from addon.blender.reconcile.build import build
 
     bodies = []
     for number, collidable in enumerate((True, False)):

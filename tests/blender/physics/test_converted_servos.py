@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.build import build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
+from addon.blender.reconcile.build import build
 
 LINK = """<body name="{name}"><transformation>{x} 0 0.6 0 0 0</transformation>
 <inertia><mass>2</mass></inertia>

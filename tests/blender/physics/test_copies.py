@@ -9,9 +9,9 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.build import build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in, rigs_in
+from addon.blender.reconcile.build import build
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape, World
 from tests.blender.emptied import empty_file
 

@@ -46,7 +46,7 @@ def test_chains_that_fall_into_their_stops_hold_together(blank: Any, long: float
 @pytest.mark.parametrize("ratio", [10.0, 100.0])
 def test_servos_hold_small_chains_together(blank: Any, ratio: float) -> None:
     """Links of 2 cm that swing by their keys."""
-    from addon.blender.animation.keys import LINEAR, key_servos
+    from addon.blender.animation.keying import LINEAR, key_servos
 
     rig = put_world(chain(0.02, ratio), "SERVO", 0.5)
     plant, frames = plant_of(rig), np.arange(1.0, 32.0)

@@ -60,8 +60,8 @@ def heavy() -> Mechanism:
 
 
 def test_mass_and_centre_are_the_whole_bodys_and_what_is_left_is_told(blank: Any) -> None:
-    from addon.blender.extract import extract
     from addon.blender.physics.bodies.inertia import turning_tensor
+    from addon.blender.scene.read.mechanism import extract
 
     mechanism = heavy()
     rig = put_world(mechanism, "KEYS", 1.0)

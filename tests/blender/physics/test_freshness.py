@@ -10,11 +10,11 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.build import build
 from addon.blender.compat import action_curves
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in, servo_bones
 from addon.blender.physics.simulation.cache_key import fingerprint
+from addon.blender.reconcile.build import build
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape, World
 
 

@@ -52,7 +52,7 @@ def test_the_speed_of_keys_that_speed_up_is_that_of_their_last_frame(blank: Any)
 
 def loop(scene: Any) -> tuple[Any, Any]:
     """A crank-rocker without weight whose crank is keyed to turn at 2 rad/s, handed over and back."""
-    from addon.blender.animation.keys import LINEAR, key_servos
+    from addon.blender.animation.keying import LINEAR, key_servos
 
     scene.render.fps = RATE
     mechanism = loops.crank_rocker(0.8)

@@ -10,11 +10,11 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.build import BuildOptions, build
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.physics.actuators.motors import listed
 from addon.blender.physics.simulation.setup import build_physics
+from addon.blender.reconcile.build import BuildOptions, build
 from tests.blender.emptied import empty_file
 from tests.blender.mechanisms import play, put, world_of
 from tests.blender.physics.test_clear import ARM, FORCES

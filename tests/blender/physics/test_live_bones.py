@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from addon.blender.animation.keys import LINEAR, key_servos
+from addon.blender.animation.keying import LINEAR, key_servos
 from addon.blender.data.access import settings
 from addon.core.kinematics import joint_motion
 from addon.core.model import Dof

@@ -32,7 +32,7 @@ def session(rig: Any, records: bool = True, joints: bool = False) -> Any:
     import bpy
 
     from addon.blender.physics.simulation.live_input import LiveSession
-    from addon.blender.ui.live_input import live_input_of
+    from addon.blender.ui.simulation.live_input import live_input_of
 
     return LiveSession(bpy.context.scene, rig, live_input_of(rig), records, joints)
 
@@ -377,7 +377,7 @@ def test_a_file_saved_meanwhile_has_nothing_of_it(blank: Any, tmp_path: Path) ->
 def test_views_go_along_with_the_root_body(blank: Any) -> None:
     import bpy
 
-    from addon.blender.ui.view_following import ViewFollower
+    from addon.blender.ui.simulation.view import ViewFollower
 
     cube = bpy.data.objects.new("Cube", None)
     bpy.context.scene.collection.objects.link(cube)

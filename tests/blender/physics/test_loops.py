@@ -19,8 +19,8 @@ BAR = 1e-3  # of the shortest link
 def drive(mechanism: Any, way: Any, seconds: float) -> tuple[Any, Any, np.ndarray]:
     """A mechanism whose first driver is keyed at every frame, ``way`` (rad) of the share of the run that is over, and
     its plant and those values."""
-    from addon.blender.animation.keys import LINEAR, key_servos
-    from addon.blender.animation.live_loops import live_loops
+    from addon.blender.animation.keying import LINEAR, key_servos
+    from addon.blender.animation.loops.live_solver import live_loops
     from addon.blender.physics.actuators.joint_state import gather
 
     rig = put_world(mechanism, "SERVO", seconds)

@@ -30,8 +30,8 @@ def flying(mass: float = 1.0) -> Any:
 
 def test_a_mass_typed_on_a_body_with_a_flywheel_is_the_whole_mass(blank: Any, tmp_path: Path) -> None:
     from addon import formats
-    from addon.blender.extract import extract
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
+    from addon.blender.scene.read.mechanism import extract
 
     rig = put_world(flying(2.0), "KEYS", 1)
     link = objects_of(rig, "BODY")["link 0"]

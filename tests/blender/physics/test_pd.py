@@ -77,7 +77,7 @@ def test_keys_that_jump_do_not_kick(
 
 def test_a_jump_does_not_kick_joints_of_several_degrees(blank: Any) -> None:
     """Chosen gains are damped critically: without a kick, nothing goes past the target."""
-    from addon.blender.animation.keys import LINEAR, key_servos
+    from addon.blender.animation.keying import LINEAR, key_servos
 
     arm = np.zeros(3)
     rig = put(beside(rotations(Z, np.eye(3)[0]), arm, np.zeros(3)), physics=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.blender.animation.keys import LINEAR, key_servos
+from addon.blender.animation.keying import LINEAR, key_servos
 from addon.core.model import Array, Dof, Mechanism, Restraint
 from tests.blender.build.test_degrees import Y, Z, pose_of, put, rotations, slides
 from tests.blender.mechanisms import objects_of, play, world_of

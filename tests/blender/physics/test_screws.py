@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.blender.animation.keys import LINEAR, key_servos
+from addon.blender.animation.keying import LINEAR, key_servos
 from addon.core.model import Array, Dof
 from tests.blender.build.test_degrees import Z, put
 from tests.blender.mechanisms import play

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.blender.animation.keys import LINEAR, key_servos
+from addon.blender.animation.keying import LINEAR, key_servos
 from addon.blender.physics.actuators.dof_coordinates import closed_form
 from addon.core.kinematics import joint_coordinates, joint_motion
 from addon.core.model import DOF_SIZE, Array, Dof, Mechanism

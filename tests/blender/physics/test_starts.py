@@ -126,8 +126,8 @@ def test_softness_reaches_the_joints_at_once(blank: Any) -> None:
 
 
 def test_a_mass_typed_into_blenders_panel_is_kept(blank: Any) -> None:
-    from addon.blender.extract import extract
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
+    from addon.blender.scene.read.mechanism import extract
 
     rig = put(ARM)
     arm = objects_of(rig, "BODY")["2"]
@@ -208,7 +208,7 @@ def test_a_bone_may_be_renamed(blank: Any) -> None:
     """It then names the joint, and a gait on it is still the gait."""
     from addon.blender.animation.gait import plays_own_gait
     from addon.blender.data.channels import servo_names
-    from addon.blender.extract import extract
+    from addon.blender.scene.read.mechanism import extract
     from tests.blender.mechanisms import spinner
 
     spun = model(body(1, (0, 0, 4)), body(2, (1, 0, 4)), joint(3, 1, 2, (0.5, 0, 4)), behaviours=spinner(3, 1.0))
@@ -228,8 +228,8 @@ def standing(*shapes: Any, pose: Any = None) -> Any:
     """The armature of a model of one body with these shapes, on a ground at height 0, limp at its first frame."""
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
     from addon.core.model import Body, Mechanism, World
 
     thing = Body("one", "One", pose=np.eye(4) if pose is None else pose, shapes=list(shapes))

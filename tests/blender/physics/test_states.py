@@ -240,8 +240,8 @@ def stands(rig: Any) -> bool:
 
 def test_the_ground_goes_to_a_model_that_stands_on_it(blank: Any) -> None:
     """Of three, the first owns it and the second has none."""
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     first = put(BOX, "a.jm")
     between = rig_in(build(chain(links=1), bpy.context, BuildOptions(gait=False)))

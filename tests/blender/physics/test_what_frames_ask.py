@@ -26,15 +26,15 @@ class Counted:
 def test_a_change_of_plain_objects_is_not_looked_through(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpy
 
-    from addon.blender.animation import live_loops
+    from addon.blender.animation.loops import live_solver
 
     put(DUO)
     objects = [bpy.data.objects.new(f"plain {number}", None) for number in range(50)]
     for obj in objects:
         bpy.context.scene.collection.objects.link(obj)
     bpy.context.view_layer.update()
-    asked = Counted(live_loops.record_of)
-    monkeypatch.setattr(live_loops, "record_of", asked)
+    asked = Counted(live_solver.record_of)
+    monkeypatch.setattr(live_solver, "record_of", asked)
     for obj in objects:
         obj.location.x += 1.0
     bpy.context.view_layer.update()
@@ -44,11 +44,11 @@ def test_a_change_of_plain_objects_is_not_looked_through(blank: Any, monkeypatch
 def test_a_loop_follows_its_crank_that_another_object_drives(blank: Any) -> None:
     import bpy
 
-    from addon.blender.animation.live_loops import live_loops
+    from addon.blender.animation.loops import live_solver
     from tests.blender.build.test_degrees import put as put_mechanism
 
     rig = put_mechanism(crank_rocker(), physics=False)
-    (loop,) = live_loops(rig)
+    (loop,) = live_solver.live_loops(rig)
     (driver,) = loop.drivers
     channel = loop.channels[driver][0]
     handle = bpy.data.objects.new("handle", None)

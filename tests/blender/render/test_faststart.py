@@ -39,7 +39,7 @@ def pictures(folder: Path) -> None:
 
 def test_the_index_stands_before_the_pictures(blank: Any, tmp_path: Path) -> None:
     from addon.blender.render import encode
-    from addon.blender.render.faststart import put_index_first
+    from addon.blender.rendering.encoding import put_index_first
 
     pictures(tmp_path / "frames")
     out = tmp_path / "film.mp4"

@@ -107,7 +107,7 @@ def rushes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, An
     """Every frame as it is rendered: the picture and the camera's projection of any points."""
     from bpy_extras.object_utils import world_to_camera_view
 
-    from addon.blender.render import studio
+    from addon.blender.rendering import temporary_studio as studio
 
     kept: list[dict[str, Any]] = []
     plain = studio.render_still
@@ -124,7 +124,7 @@ def rushes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, An
         seen = np.array([tuple(world_to_camera_view(scene, camera, _vector(corner))) for corner in corners])
         kept.append({"picture": copy, "corners": seen})
 
-    monkeypatch.setattr("addon.blender.render.shooting.render_still", render)
+    monkeypatch.setattr("addon.blender.rendering.frames.render_still", render)
     return kept
 
 
@@ -229,10 +229,11 @@ def falling(scene: Any) -> list[Any]:
 def test_physics_is_played_frame_by_frame_from_the_scenes_start(
     empty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from addon.blender.render import FilmOptions, cast, film
+    from addon.blender.render import FilmOptions, film
+    from addon.blender.rendering import stand_ins
 
     heights: list[float] = []
-    plain = cast.key_poses
+    plain = stand_ins.key_poses
 
     def key_poses(studio: Any, actors: list[Any], poses: np.ndarray) -> None:
         plain(studio, actors, poses)
@@ -240,7 +241,7 @@ def test_physics_is_played_frame_by_frame_from_the_scenes_start(
             studio.scene.frame_set(frame)
             heights.append(actors[0].location.z)
 
-    monkeypatch.setattr("addon.blender.render.setting.key_poses", key_poses)
+    monkeypatch.setattr("addon.blender.rendering.stage_scene.key_poses", key_poses)
     model = falling(empty.scene)
     film(empty, model, str(tmp_path / "drop.mp4"), FilmOptions(size=(64, 36), samples=1, frame_start=11))
     times = (np.arange(11, 31, 2) - 1) / 60.0
@@ -370,7 +371,7 @@ def test_frame_handlers_of_the_users_scene_run_once_per_frame_in_order(empty: An
 
 
 def test_hidden_things_and_wires_are_not_filmed_but_parented_visuals_are(empty: Any) -> None:
-    from addon.blender.render.take import visible_solids
+    from addon.blender.rendering.playback import visible_solids
 
     body, hidden, wire, visual, bare = (box(name, (1, 1, 1)) for name in ("body", "hidden", "wire", "visual", "bare"))
     hidden.hide_render = True

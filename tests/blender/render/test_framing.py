@@ -32,7 +32,7 @@ def projected(points: np.ndarray, rotation: np.ndarray, position: np.ndarray, si
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("follow", [True, False])
 def test_the_model_is_inside_in_every_frame_and_fills_the_picture(size: tuple[int, int], follow: bool) -> None:
-    from addon.blender.render.framing import plan_shot
+    from addon.blender.rendering.camera import plan_shot
 
     corners = walk()
     shot = plan_shot(
@@ -57,7 +57,7 @@ def seen_from(shot: Any, corners: np.ndarray, size: tuple[int, int]) -> np.ndarr
 
 @pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (0.2, 0.2, 3.0), (1.0, 1.0, 0.6)], ids=["walker", "tower", "flat"])
 def test_the_model_takes_a_third_to_half_of_the_height(scale: tuple[float, ...]) -> None:
-    from addon.blender.render.framing import plan_shot
+    from addon.blender.rendering.camera import plan_shot
 
     corners = walk() * np.array(scale)
     shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, (960, 540), 30.0, None, "FOLLOW")
@@ -66,7 +66,7 @@ def test_the_model_takes_a_third_to_half_of_the_height(scale: tuple[float, ...])
 
 
 def test_the_camera_does_not_sway_with_the_steps() -> None:
-    from addon.blender.render.framing import plan_shot
+    from addon.blender.rendering.camera import plan_shot
 
     time = np.arange(240) / 30.0
     box = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-0.5, 0.5) for z in (0.0, 1.0)])
@@ -80,7 +80,7 @@ def test_the_camera_does_not_sway_with_the_steps() -> None:
 
 
 def test_the_camera_looks_down_at_the_front_from_three_quarters() -> None:
-    from addon.blender.render.framing import view_rotation
+    from addon.blender.rendering.camera import view_rotation
 
     rotation = view_rotation(0.0)  # a model that heads for +X
     assert np.allclose(rotation.T @ rotation, np.eye(3)) and np.isclose(np.linalg.det(rotation), 1.0)
@@ -90,7 +90,7 @@ def test_the_camera_looks_down_at_the_front_from_three_quarters() -> None:
 
 
 def test_the_model_is_seen_from_where_it_walks_to() -> None:
-    from addon.blender.render.framing import heading_of
+    from addon.blender.rendering.camera import heading_of
 
     line = np.linspace([0.0, 0.0, 0.0], [-3.0, 3.0, 0.0], 20)
     assert np.isclose(heading_of(line, 1.0), np.radians(135.0))
@@ -98,7 +98,7 @@ def test_the_model_is_seen_from_where_it_walks_to() -> None:
 
 
 def test_smoothing_leaves_a_steady_walk_alone_and_calms_a_shaky_one() -> None:
-    from addon.blender.render.framing import smooth
+    from addon.blender.rendering.camera import smooth
 
     steady = np.linspace([0.0, 1.0, 2.0], [9.0, 1.0, 3.0], 60)
     assert np.allclose(smooth(steady, 8.0), steady, atol=1e-9)
@@ -109,7 +109,7 @@ def test_smoothing_leaves_a_steady_walk_alone_and_calms_a_shaky_one() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_short_takes_are_framed_too(count: int) -> None:
-    from addon.blender.render.framing import plan_shot
+    from addon.blender.rendering.camera import plan_shot
 
     corners = walk(count)
     shot = plan_shot(corners.min(axis=1), corners.max(axis=1), corners, (160, 90), 30.0, None, "FOLLOW")

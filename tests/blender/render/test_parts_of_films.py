@@ -31,8 +31,8 @@ def pendulum() -> Any:
     """A hinge that is keyed from -45 to 45 degrees in 24 frames, its stops at 60 degrees: its armature."""
     import addon
     from addon import formats
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     empty_file()
     if not addon.is_registered():
@@ -152,11 +152,10 @@ def prepared(context: Any, blend: Path) -> Any:
     from contextlib import ExitStack
 
     from addon.blender.render import FilmOptions
-    from addon.blender.render.farm import save_stage
-    from addon.blender.render.filming import reel_for
-    from addon.blender.render.playing import at_once, play
-    from addon.blender.render.setting import set_stage
-    from addon.blender.render.take import schedule
+    from addon.blender.rendering.farm_jobs import save_stage
+    from addon.blender.rendering.playback import at_once, play, schedule
+    from addon.blender.rendering.stage_scene import set_stage
+    from addon.blender.rendering.video import reel_for
     from addon.core.report import Report
 
     options, model = FilmOptions(**SMALL), [obj for obj in context.scene.objects if obj.type == "MESH"]
@@ -171,7 +170,7 @@ def prepared(context: Any, blend: Path) -> Any:
 def test_preparing_leaves_the_file_as_it_was(pendulum: Any, tmp_path: Path) -> None:
     from addon.blender.data.access import settings
     from addon.blender.render import FilmOptions, open_stage, prepare
-    from addon.blender.render.reel import readings_of, stages_of
+    from addon.blender.rendering.video_state import readings_of, stages_of
 
     pendulum.data.knuckle.drive = "LIMP"
     set_up_oddly(bpy.context.scene)
@@ -233,10 +232,11 @@ def test_stops_are_drawn_where_the_joint_is_seen(
     from mathutils import Vector
 
     from addon.blender.data.queries import parts
-    from addon.blender.render import FilmOptions, burning, film
+    from addon.blender.render import FilmOptions, film
+    from addon.blender.rendering import burn_in
 
     kept: list[tuple[Any, Any]] = []
-    plain = burning.seen_by
+    plain = burn_in.seen_by
 
     def seen_by(scene: Any, strokes: Any, corners: int, size: tuple[int, int]) -> Any:
         places, colours = plain(scene, strokes, corners, size)
@@ -246,7 +246,7 @@ def test_stops_are_drawn_where_the_joint_is_seen(
         kept.append((np.sort(np.reshape(places, (-1, 2)), axis=0), np.sort(np.reshape(pixels, (-1, 2)), axis=0)))
         return places, colours
 
-    monkeypatch.setattr(burning, "seen_by", seen_by)
+    monkeypatch.setattr(burn_in, "seen_by", seen_by)
     options = FilmOptions(size=(320, 180), samples=1, burn=("AXES", "STOPS", "SERVOS"), camera="SIDE", frame_end=5)
     film(bpy.context, parts(pendulum, "BODY"), str(tmp_path / "a.mp4"), options)
     assert sum(len(ours) for ours, _ in kept) > 100
@@ -319,16 +319,17 @@ def test_no_frame_is_black_or_empty_and_none_cuts_the_model_off(
     empty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Any, camera: Any
 ) -> None:
     """Each frame is rendered again without the model: what differs is the model and its shadow."""
-    from addon.blender.render import FilmOptions, film, shooting
+    from addon.blender.render import FilmOptions, film
+    from addon.blender.rendering import frames
     from tests.bench.film_measures import faults, without_model
 
-    plain, found = shooting.render_still, []
+    plain, found = frames.render_still, []
 
     def render_still(scene: Any, path: str) -> None:
         plain(scene, path)
         found.append(faults(scene, pixels_of(Path(path)), without_model(scene, plain, tmp_path / "bare.png")))
 
-    monkeypatch.setattr(shooting, "render_still", render_still)
+    monkeypatch.setattr(frames, "render_still", render_still)
     options = FilmOptions(stage=stage, camera=camera, **{**SMALL, "fps": 3.0, "frame_end": 120})
     film(empty, walker(empty.scene), str(tmp_path / "walk.mp4"), options)
     assert found == [[]] * 6
@@ -364,10 +365,11 @@ def test_pictures_that_are_no_films_are_left_alone(empty: Any, tmp_path: Path) -
 def test_what_blender_cannot_render_is_told_as_a_bad_file(
     empty: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from addon.blender.render import FilmOptions, film, studio
+    from addon.blender.render import FilmOptions, film
+    from addon.blender.rendering import temporary_studio
     from addon.core.report import FormatError
 
-    monkeypatch.setattr(studio, "render_path", lambda _path: str(tmp_path / "file" / "picture.png"))
+    monkeypatch.setattr(temporary_studio, "render_path", lambda _path: str(tmp_path / "file" / "picture.png"))
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(FormatError):
         film(empty, walker(empty.scene), str(tmp_path / "walk.mp4"), FilmOptions(**SMALL))
@@ -441,7 +443,7 @@ def test_a_body_that_bends_is_told_of(empty: Any, tmp_path: Path) -> None:
 
 
 def test_what_collections_hide_from_renders_is_not_filmed(empty: Any) -> None:
-    from addon.blender.render.take import visible_solids
+    from addon.blender.rendering.playback import visible_solids
 
     model = walker(empty.scene)
     hidden = bpy.data.collections.new("hidden")

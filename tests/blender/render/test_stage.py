@@ -14,7 +14,7 @@ from tests.blender.render.test_framing import projected  # noqa: E402
 
 
 def test_tiles_lie_on_the_grid() -> None:
-    from addon.blender.render.floor import tiles_along
+    from addon.blender.rendering.floor import tiles_along
 
     grid = tiles_along(np.array([[3.3, -1.2], [9.1, 4.0]]), 2.0, 0.5)
     points, faces = grid.points, grid.faces
@@ -31,7 +31,7 @@ def test_tiles_lie_on_the_grid() -> None:
 
 
 def test_the_floor_is_strong_under_the_model_and_gone_at_its_edge() -> None:
-    from addon.blender.render.floor import FADE_FROM, FADE_TO, tiles_along
+    from addon.blender.rendering.floor import FADE_FROM, FADE_TO, tiles_along
 
     path = np.linspace([0.0, 0.0], [30.0, 10.0], 200)
     grid = tiles_along(path, 4.0, 0.5)
@@ -44,7 +44,7 @@ def test_the_floor_is_strong_under_the_model_and_gone_at_its_edge() -> None:
 
 
 def test_a_very_long_way_gets_larger_tiles_instead_of_endless_ones() -> None:
-    from addon.blender.render.floor import tiles_along
+    from addon.blender.rendering.floor import tiles_along
 
     grid = tiles_along(np.linspace([0.0, 0.0], [5000.0, 5000.0], 500), 4.0, 0.5)
     assert len(grid.faces) < 300_000
@@ -53,22 +53,22 @@ def test_a_very_long_way_gets_larger_tiles_instead_of_endless_ones() -> None:
 
 @pytest.mark.parametrize(("value", "expected"), [(0.9, 1.0), (1.3, 1.0), (0.017, 0.02), (430.0, 500.0), (8.0, 10.0)])
 def test_tile_sizes_are_round_numbers(value: float, expected: float) -> None:
-    from addon.blender.render.floor import nice
+    from addon.blender.rendering.floor import nice
 
     assert np.isclose(nice(value), expected)
 
 
 @pytest.mark.parametrize(("lowest", "height"), [(0.1, 0.0), (-0.1, 0.0), (5.0, 5.0), (-3.0, -3.0)])
 def test_the_floor_is_at_zero_unless_the_model_is_elsewhere(lowest: float, height: float) -> None:
-    from addon.blender.render.stage import floor_height
+    from addon.blender.rendering.stage import floor_height
 
     assert floor_height(lowest, 2.0) == height
 
 
 @pytest.mark.parametrize("tile", [0.5, 20.0])
 def test_a_ruled_floor_is_whole_and_has_its_lines_on_the_grid(tile: float) -> None:
-    from addon.blender.render.floor import BOLD, FIFTH, FINE, band, ruled, tiles_along
-    from addon.blender.render.looks import LOOKS
+    from addon.blender.rendering.floor import BOLD, FIFTH, FINE, band, ruled, tiles_along
+    from addon.blender.rendering.stage_styles import LOOKS
 
     look = LOOKS["SCIENTIFIC"]
     grid = tiles_along(np.array([[0.3, 0.2]]) * tile, 4.0 * tile, tile)
@@ -89,7 +89,7 @@ def test_a_ruled_floor_is_whole_and_has_its_lines_on_the_grid(tile: float) -> No
 
 
 def test_numbers_of_a_scale_say_where_their_lines_are() -> None:
-    from addon.blender.render.labels import number, steps
+    from addon.blender.rendering.stage import number, steps
 
     assert [number(step * 0.2, 0.2) for step in (-1, 0, 3)] == ["-0.2 m", "0.0 m", "0.6 m"]
     assert number(40.0, 20.0) == "40 m" and number(0.015, 0.005) == "0.015 m"
@@ -102,7 +102,7 @@ def lamp() -> Any:
     """The desk lamp in an empty file: its collection."""
     import addon
     from addon import formats
-    from addon.blender.build import build
+    from addon.blender.reconcile.build import build
     from tests.blender.emptied import empty_file
 
     empty_file()
@@ -128,9 +128,9 @@ def letters_seen(tmp_path: Path, size: tuple[int, int]) -> list[float]:
 
 
 def test_open_ground_has_no_edges_and_goes_on_beyond_its_tiles() -> None:
-    from addon.blender.render.floor import FADE_TO, band, far_ground, haze, open_ground, tiles_along
-    from addon.blender.render.framing import shot_from, view_rotation
-    from addon.blender.render.looks import LOOKS
+    from addon.blender.rendering.camera import shot_from, view_rotation
+    from addon.blender.rendering.floor import FADE_TO, band, far_ground, haze, open_ground, tiles_along
+    from addon.blender.rendering.stage_styles import LOOKS
 
     look = LOOKS["OUTDOOR"]
     grid = tiles_along(np.array([[0.0, 0.0], [3.0, 0.0]]), 5.0, 0.25)
@@ -162,7 +162,7 @@ def test_every_stage_can_be_set_for_every_engine(tmp_path: Path, stage: Any, eng
 
 
 def test_clouds_close_round_the_sky() -> None:
-    from addon.blender.render.floor import CLOUD, clouds
+    from addon.blender.rendering.floor import CLOUD, clouds
 
     rise, turn = np.meshgrid(np.linspace(0.0, 1.5, 40), np.linspace(0.0, 2.0 * np.pi, 90), indexing="ij")
     cover = clouds(rise, turn)

@@ -238,7 +238,7 @@ def left_behind(folder: Path) -> None:
 def linkage(folder: Path) -> dict[str, Any]:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
+    from addon.blender.reconcile.build import BuildOptions, build
 
     build(loops.crank_rocker(), bpy.context, BuildOptions(physics=False))
     bpy.context.view_layer.objects.active = rig()

@@ -90,8 +90,8 @@ def of_two(folder: Path) -> None:
 def loop(_folder: Path) -> None:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import parts, rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     made = rig_in(build(crank_rocker(), options=BuildOptions(gait=False, physics=False)))
     follower = next(empty for empty in parts(made, "JOINT") if empty.knuckle.joint.follows)

@@ -236,7 +236,7 @@ def test_film_with_all_that_is_beside_it(rig: Any, tmp_path: Path) -> None:
 def test_preview_shows_the_present_frame_in_an_image(rig: Any) -> None:
     import bpy
 
-    from addon.blender.ui.film import PREVIEW
+    from addon.blender.ui.video.operators import PREVIEW
 
     bpy.context.scene.frame_end = 6
     for frame in (3, 5):
@@ -250,8 +250,8 @@ def test_preview_shows_the_present_frame_in_an_image(rig: Any) -> None:
 def test_film_says_what_it_will_make(rig: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.ui.film_panel import summary
-    from addon.blender.ui.film_wishes import ending_from, film_wishes, options_from
+    from addon.blender.ui.video.panel import summary
+    from addon.blender.ui.video.properties import ending_from, film_wishes, options_from
 
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base, scene.frame_start, scene.frame_end = 60, 1.0, 1, 240
@@ -266,7 +266,7 @@ def test_film_says_what_it_will_make(rig: Any, tmp_path: Path) -> None:
 def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) -> None:
     import bpy
 
-    from addon.blender.ui.film_panel import VIEW3D_PT_knuckle_film
+    from addon.blender.ui.video.panel import VIEW3D_PT_knuckle_film
     from tests.blender.ui.test_panels import Layout
 
     bpy.context.scene.render.fps, bpy.context.scene.frame_start, bpy.context.scene.frame_end = 60, 1, 240
@@ -279,7 +279,7 @@ def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) 
 def test_film_goes_beside_the_blend_unless_told(rig: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.ui.film import film_path
+    from addon.blender.ui.video.operators import film_path
 
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
     assert Path(film_path(rig, "")) == tmp_path / "flapper.mp4"

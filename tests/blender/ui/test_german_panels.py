@@ -119,9 +119,9 @@ def test_no_panel_has_an_english_sentence(german: None, tmp_path: Path) -> None:
 def test_the_lists_and_the_report_are_german(german: None, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.ui.checks import KNUCKLE_UL_findings
-    from addon.blender.ui.report_panel import KNUCKLE_UL_report
-    from addon.blender.ui.twins_panel import KNUCKLE_UL_differences
+    from addon.blender.ui.editing.checks import KNUCKLE_UL_findings
+    from addon.blender.ui.mechanism.panels import KNUCKLE_UL_report
+    from addon.blender.ui.twins.panel import KNUCKLE_UL_differences
 
     duo(tmp_path)
     bpy.data.objects["Tool"].knuckle.mass = 0.0

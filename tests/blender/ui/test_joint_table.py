@@ -18,8 +18,8 @@ def hexapod(blank: Any) -> Any:
     import bpy
 
     from addon import formats
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     model = formats.load(OWN / "hexapod/hexapod.jm")
     made = rig_in(build(model, options=BuildOptions(gait=False, physics=False)))
@@ -102,8 +102,8 @@ def test_twins_get_the_mirror_image(hexapod: Any) -> None:
     import numpy as np
 
     from addon.blender.data.access import settings
-    from addon.blender.edit.twins import twin_of
-    from addon.blender.extract import extract
+    from addon.blender.editing.symmetry.links import twin_of
+    from addon.blender.scene.read.mechanism import extract
     from addon.core.editing.mirroring import mirror_of
 
     empty = joints(hexapod)["Left Front Knee"]
@@ -142,7 +142,7 @@ def test_undo_takes_all_of_it_back(hexapod: Any) -> None:
 def test_cancel_takes_all_edits_back(hexapod: Any) -> None:
     import bpy
 
-    from addon.blender.edit.copying import put_values, values_of
+    from addon.blender.editing.joint_settings import put_values, values_of
 
     before = values_of(hexapod)
     bpy.ops.knuckle.tick_joints(to="ALL")
@@ -159,23 +159,23 @@ def test_cancel_takes_all_edits_back(hexapod: Any) -> None:
 def test_it_draws_what_it_says(hexapod: Any, law: str) -> None:
     import bpy
 
-    from addon.blender.ui import joint_table
+    from addon.blender.ui.joints import operators
 
     hexapod.data.knuckle.law = law
     drawn: list[tuple[str, Any]] = []
     stand_in = type("Popup", (), {"layout": Layout(drawn)})()
-    joint_table.KNUCKLE_OT_joint_table.draw(stand_in, bpy.context)
+    operators.KNUCKLE_OT_joint_table.draw(stand_in, bpy.context)
     assert ("list", "KNUCKLE_UL_joint_table") in drawn
     titles = [text for kind, text in drawn if kind == "label"]
     assert titles[:3] == ["Joint", "Lower Stop", "Upper Stop"] and ("PD Damp." in titles) == (law == "PD")
     rows: list[tuple[str, Any]] = []
     for empty in joints(hexapod).values():
-        joint_table.KNUCKLE_UL_joint_table.draw_item(None, bpy.context, Layout(rows), None, empty, 0, None, "")
+        operators.KNUCKLE_UL_joint_table.draw_item(None, bpy.context, Layout(rows), None, empty, 0, None, "")
     assert sum(name == "each_lower_angle" for _kind, name in rows) == len(joints(hexapod))
 
 
 def test_it_filters_by_kind(rig: Any) -> None:
-    from addon.blender.ui.joint_table import is_of_kind
+    from addon.blender.ui.joints.operators import is_of_kind
 
     own = joints(rig)
     found = {kind: {n for n, e in own.items() if is_of_kind(e, kind, {own["Left Joint"]})} for kind in KINDS}

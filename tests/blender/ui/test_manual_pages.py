@@ -79,7 +79,7 @@ def test_every_panel_has_a_help_button_that_leads_somewhere(rig: Any) -> None:
         cls.draw_header_preset(type("Panel", (), {"layout": Layout(drawn), "help_page": cls.help_page})(), None)
         assert drawn == ([("operator", "wm.url_open")] if cls.help_page else [])
         if cls.help_page:
-            from addon.about.manual import address_of
+            from addon.installation import address_of
 
             assert_leads_somewhere(address_of(cls.help_page))
 
@@ -87,7 +87,7 @@ def test_every_panel_has_a_help_button_that_leads_somewhere(rig: Any) -> None:
 def test_every_row_of_the_map_is_of_use(blank: Any) -> None:
     import bpy
 
-    from addon.blender.ui.manual_pages import PAGES
+    from addon.blender.ui.base.manual_pages import PAGES
 
     known = set(operators())
     for what in (what for told_of in PAGES.values() for what in told_of):
@@ -104,18 +104,18 @@ def test_every_row_of_the_map_is_of_use(blank: Any) -> None:
 def test_the_shipped_pages_come_before_their_source_and_a_hosted_project_before_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from addon.about import manual
+    from addon import installation
 
-    monkeypatch.setattr(manual, "home", lambda: tmp_path)
-    manual.folder.cache_clear()
+    monkeypatch.setattr(installation, "home", lambda: tmp_path)
+    installation.folder.cache_clear()
     try:
-        assert manual.folder() == ("", "") and manual.address_of("walk") == ""
+        assert installation.folder() == ("", "") and installation.address_of("walk") == ""
         for name, page in (("docs", "index.md"), ("manual", "index.html")):
             (tmp_path / name).mkdir()
             (tmp_path / name / page).write_text("")
-            manual.folder.cache_clear()
+            installation.folder.cache_clear()
             ending = Path(page).suffix
-            assert manual.address_of("walk#a") == f"{(tmp_path / name).as_uri()}/walk{ending}#a"
-        assert manual.folder("https://example.org/k/") == ("https://example.org/k/manual/", ".html")
+            assert installation.address_of("walk#a") == f"{(tmp_path / name).as_uri()}/walk{ending}#a"
+        assert installation.folder("https://example.org/k/") == ("https://example.org/k/manual/", ".html")
     finally:
-        manual.folder.cache_clear()
+        installation.folder.cache_clear()

@@ -61,7 +61,7 @@ def test_menu_lists_every_operator_that_needs_no_row(blank: Any) -> None:
 def test_header_shows_the_menu_in_object_and_pose_mode_alone(blank: Any) -> None:
     import bpy
 
-    from addon.blender.ui.mechanism_menu import menu
+    from addon.blender.ui.mechanism.menus import menu
 
     for mode, expected in (("OBJECT", 1), ("POSE", 1), ("EDIT_ARMATURE", 0)):
         out: list[tuple[str, Any]] = []

@@ -224,7 +224,7 @@ def test_the_menus_offer_every_format(blank: Any) -> None:
     import bpy
 
     from addon import formats
-    from addon.blender.ui import export_model, export_motion, import_model, import_motion
+    from addon.blender.ui.import_export import export_model, export_motion, import_model, import_motion
 
     class Layout:
         def __init__(self) -> None:

@@ -38,7 +38,7 @@ def curve(rig: Any, joint: int, index: int = 2) -> Any:
 
 def asked(path: Path, **options: Any) -> set[str]:
     """Export as the dialog does: it is shown with its defaults, and confirmed."""
-    from addon.blender.ui import export_motion
+    from addon.blender.ui.import_export import export_motion
 
     operator = export_motion.EXPORT_ANIM_OT_servo_motion
     shown = export_motion.ExportHelper.invoke

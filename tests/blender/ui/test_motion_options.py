@@ -531,7 +531,7 @@ def test_a_run_of_the_users_is_shown_again_as_part_of_the_work(blank: Any, monke
     """Not behind the user's back when all seems done, and not at all where the export was refused."""
     import bpy
 
-    from addon.blender.ui import export_motion
+    from addon.blender.ui.import_export import export_motion
 
     arm = put(ARM, gait=False, adapt_scene=False)
     arm.data.knuckle.drive = "SERVO"

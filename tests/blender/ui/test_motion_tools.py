@@ -30,7 +30,7 @@ def curve() -> Any:
 @pytest.fixture
 def nod(rig: Any) -> Any:
     """Both servos keyed by hand, at 60 frames per second; the left one leaves its stop of 45°."""
-    from addon.blender.animation.keys import key_servos
+    from addon.blender.animation.keying import key_servos
 
     frames = np.array([1.0, 31.0, 61.0])
     tracks = {"21": (frames, np.array([0.0, 1.0, 0.0]), 1), "22": (frames, np.array([0.0, 0.3, 0.0]), 1)}
@@ -133,7 +133,7 @@ def test_remapped_time_counts_in_offsets(slow: Any) -> None:
 
 def test_mirror_names_its_pairs_and_the_alone(rig: Any) -> None:
     """Of the flapper's two joints one turns and the other slides: neither is the other's counterpart."""
-    from addon.blender.animation.keys import key_servos
+    from addon.blender.animation.keying import key_servos
 
     key_servos(rig, "nod", {"21": (np.array([1.0]), np.array([0.2]), 1)})
     with pytest.raises(RuntimeError, match="None of the chosen servos"):
@@ -236,7 +236,7 @@ def draw_all() -> dict[str, list[tuple[str, Any]]]:
     """What every panel of the motions draws whose poll lets it."""
     import bpy
 
-    from addon.blender.ui import motion_panel
+    from addon.blender.ui.motion import panel as motion_panel
 
     out = {}
     for cls in motion_panel.CLASSES:
@@ -255,8 +255,8 @@ def asked(columns: str) -> list[tuple[str, Any]]:
     """What the panel of joints draws with the columns *Range* or *Speed*, and then the rows of its list."""
     import bpy
 
-    from addon.blender.ui.joint_list import KNUCKLE_UL_joints
-    from addon.blender.ui.joint_panel import VIEW3D_PT_knuckle_servos
+    from addon.blender.ui.joints.joint_list import KNUCKLE_UL_joints
+    from addon.blender.ui.joints.panel import VIEW3D_PT_knuckle_servos
 
     bpy.context.window_manager.knuckle_joint_list.columns = columns
     drawn: list[tuple[str, Any]] = []
@@ -298,7 +298,7 @@ def test_the_panels_tell_what_the_motion_asks(nod: Any) -> None:
 
 
 def test_a_servo_that_is_told_once_has_no_speed_and_one_value(rig: Any) -> None:
-    from addon.blender.animation.keys import key_servos
+    from addon.blender.animation.keying import key_servos
 
     key_servos(rig, "held", {"21": (np.array([1.0]), np.array([0.2]), 1)})
     assert "11°" in texts(asked("RANGE")), "one angle, and no range of it"
@@ -308,8 +308,8 @@ def test_a_servo_that_is_told_once_has_no_speed_and_one_value(rig: Any) -> None:
 def test_the_list_of_joints_is_sorted_and_filtered(nod: Any) -> None:
     import bpy
 
-    from addon.blender.ui.joint_list import KNUCKLE_UL_joints
-    from addon.blender.ui.selection import joints_collection
+    from addon.blender.ui.base.selection import joints_collection
+    from addon.blender.ui.joints.joint_list import KNUCKLE_UL_joints
 
     joints, shown = joints_collection(nod), bpy.context.window_manager.knuckle_joint_list
 
@@ -337,7 +337,7 @@ def test_the_list_of_joints_is_sorted_and_filtered(nod: Any) -> None:
 def test_the_list_shows_the_models_motions_alone(nod: Any) -> None:
     import bpy
 
-    from addon.blender.ui.motion_panel import KNUCKLE_UL_motions
+    from addon.blender.ui.motion.panel import KNUCKLE_UL_motions
 
     bpy.data.actions.new("Strange")
     stand_in = type("List", (), {"filter_name": "", "bitflag_filter_item": 1})()
@@ -385,9 +385,9 @@ def test_no_panel_raises_for_a_model_in_pieces(nod: Any, damage: str) -> None:
 def test_the_popups_draw_their_options(nod: Any) -> None:
     import bpy
 
-    from addon.blender.ui import motion_tools
+    from addon.blender.ui.motion import operators
 
-    for cls in motion_tools.CLASSES[:5]:
+    for cls in operators.CLASSES[:5]:
         rna = getattr(bpy.ops.knuckle, cls.bl_idname.split(".")[1]).get_rna_type()
         drawn: list[tuple[str, Any]] = []
         operator: Any = type("Operator", (), {"layout": Layout(drawn), "draw_options": cls.draw_options})()

@@ -133,7 +133,7 @@ def test_without_a_mechanism_each_says_so(blank: Any) -> None:
 def _of_models() -> dict[str, Any]:
     import bpy
 
-    from addon.blender.ui.common import NeedsModel
+    from addon.blender.ui.base.operators import NeedsModel
 
     every = operators()
     return {name: run for name, run in every.items() if issubclass(getattr(bpy.types, run.idname()), NeedsModel)}
@@ -185,7 +185,7 @@ def test_a_case_has_all_that_its_operator_can_say() -> None:
     """An operator that has reasons of its own shows them in its row."""
     import bpy
 
-    from addon.blender.ui.common import NeedsModel
+    from addon.blender.ui.base.operators import NeedsModel
 
     for name, case in CASES.items():
         cls = getattr(bpy.types, operators()[name].idname())

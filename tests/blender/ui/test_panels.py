@@ -121,7 +121,7 @@ def draw_rows(columns: str = "STOPS") -> list[str]:
     """The texts of the joints' rows."""
     import bpy
 
-    from addon.blender.ui.joint_list import KNUCKLE_UL_joints
+    from addon.blender.ui.joints.joint_list import KNUCKLE_UL_joints
 
     drawn: list[tuple[str, Any]] = []
     bpy.context.window_manager.knuckle_joint_list.columns = columns
@@ -414,7 +414,7 @@ def test_the_world_panel_says_whose_gravity_holds_and_puts_the_ground(rig: Any, 
 
 
 def test_ranges_about_nothing_have_no_minus_zero(rig: Any) -> None:
-    from addon.blender.ui.joint_list import _short
+    from addon.blender.ui.joints.joint_list import _short
 
     row: Any = type("Row", (), {"turns": True})()
     assert [_short(row, value) for value in (-0.001, 0.0, -0.02, 0.5)] == ["0", "0", "-1", "29"]

@@ -4,7 +4,7 @@ import bpy
 import pytest
 
 from addon.blender.data.access import settings
-from addon.blender.ui import physics_view
+from addon.blender.ui.simulation import physics_view
 
 
 @pytest.fixture

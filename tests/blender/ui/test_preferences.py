@@ -80,7 +80,7 @@ def test_the_folder_of_a_strangers_blend_is_not_allowed(enabled: Any, tmp_path: 
 
 
 def test_a_model_gets_the_moments_of_meshes_in_these_folders(enabled: Any, blank: Any, tmp_path: Path) -> None:
-    from addon.blender.build import BuildOptions, build
+    from addon.blender.reconcile.build import BuildOptions, build
 
     (tmp_path / "model").mkdir()
     (tmp_path / "library").mkdir()
@@ -143,8 +143,8 @@ def test_new_xmdi_files_call_their_containers_as_the_preferences_say(enabled: An
 
 
 def test_imports_begin_with_what_the_preferences_say(enabled: Any, tmp_path: Path) -> None:
-    from addon.blender.ui.import_model import IMPORT_SCENE_OT_mechanism as operator
-    from addon.blender.ui.import_options import ImportOptions, take_defaults
+    from addon.blender.ui.import_export.import_model import IMPORT_SCENE_OT_mechanism as operator
+    from addon.blender.ui.import_export.options import ImportOptions, take_defaults
 
     names = set(ImportOptions.__annotations__)
     assert (
@@ -166,12 +166,12 @@ def test_imports_begin_with_what_the_preferences_say(enabled: Any, tmp_path: Pat
 def test_the_first_mechanism_of_a_scene_switches_the_wished_overlays_on(enabled: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.edit import marks
-    from addon.blender.ui.overlay import kinds_of
+    from addon.blender.overlay import state
+    from addon.blender.ui.overlay.draw import kinds_of
     from tests.blender.ui.small import put
 
     choices = enabled.bl_rna.properties["overlays"].enum_items.keys()
-    assert choices == list(marks.KINDS)
+    assert choices == list(state.KINDS)
     enabled.overlays = {"axes", "centres"}
     path = put(tmp_path / "flapper.jm")
     scene = bpy.context.scene

@@ -16,7 +16,7 @@ from tests.blender.ui.test_panels import draw_all
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Grows by one whenever the panel of the model looks at all parts."""
-    from addon.blender.ui import panels
+    from addon.blender.ui.mechanism import panels
 
     counted: list[Any] = []
     whole = panels.parts_by_role
@@ -48,7 +48,7 @@ def test_drawn_again_nothing_is_looked_at_again(rig: Any, looks: list[Any]) -> N
 def test_a_look_keeps_nothing_that_blender_may_free(rig: Any) -> None:
     import bpy
 
-    from addon.blender.ui import panels
+    from addon.blender.ui.mechanism import panels
 
     seen = panels._look(rig)
     for each in (*seen[:-1], *seen.lacks):

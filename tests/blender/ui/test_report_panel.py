@@ -46,7 +46,7 @@ def listed(model: Any, words: str = "") -> list[str]:
     """The messages that the list shows, in its order."""
     import bpy
 
-    from addon.blender.ui.report_panel import KNUCKLE_UL_report
+    from addon.blender.ui.mechanism.panels import KNUCKLE_UL_report
 
     stand_in = type("List", (), {"filter_name": words, "bitflag_filter_item": 1})()
     flags, order = KNUCKLE_UL_report.filter_items(stand_in, bpy.context, model, "report")
@@ -73,8 +73,8 @@ def test_rows_are_counted_filtered_and_sorted_by_severity(reported: Any) -> None
 def test_a_row_reads_without_a_click(reported: Any, list_of: str) -> None:
     import bpy
 
-    from addon.blender.ui.checks import KNUCKLE_UL_findings
-    from addon.blender.ui.report_panel import KNUCKLE_UL_report
+    from addon.blender.ui.editing.checks import KNUCKLE_UL_findings
+    from addon.blender.ui.mechanism.panels import KNUCKLE_UL_report
 
     row = reported.report[1] if list_of == "report" else reported.findings.add()
     row.severity, row.message = "warning", LONG
@@ -112,7 +112,7 @@ def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.Monkey
 def test_warnings_of_a_kind_are_told_once_and_counted() -> None:
     from types import SimpleNamespace
 
-    from addon.blender.ui.common import tell
+    from addon.blender.ui.base.operators import tell
     from addon.core.report import Report
 
     report, said = Report(), []

@@ -18,8 +18,8 @@ OWN = Path(__file__).resolve().parents[3] / "sample_models"
 def made(mechanism: Any) -> Any:
     import bpy
 
-    from addon.blender.build import BuildOptions, build
     from addon.blender.data.queries import rig_in
+    from addon.blender.reconcile.build import BuildOptions, build
 
     rig = rig_in(build(mechanism, options=BuildOptions(gait=False, physics=False)))
     bpy.context.view_layer.objects.active = rig
@@ -36,7 +36,7 @@ def hexapod(blank: Any) -> Any:
 
 def slider(rig: Any, name: str) -> tuple[Any, Any]:
     """The row of a servo and its bone."""
-    from addon.blender.ui.sliders import sliders_of
+    from addon.blender.ui.servos.sliders import sliders_of
 
     row = next(row for rows in sliders_of(rig).values() for row in rows if row.channel.name == name)
     return row, rig.pose.bones[row.channel.bone]
@@ -96,8 +96,8 @@ def test_followers_are_shown_and_not_moved(blank: Any) -> None:
     import bpy
 
     from addon.blender.data.queries import parts
-    from addon.blender.ui.joint_list import KNUCKLE_UL_joints
-    from addon.blender.ui.sliders import sliders_of
+    from addon.blender.ui.joints.joint_list import KNUCKLE_UL_joints
+    from addon.blender.ui.servos.sliders import sliders_of
 
     rig = made(crank_rocker())
     every = [row for rows in sliders_of(rig).values() for row in rows]
@@ -165,7 +165,7 @@ def test_key_all_is_one_key_for_each(hexapod: Any) -> None:
 def test_the_diamond_keys_one_servo_and_takes_the_key_away(blank: Any) -> None:
     import bpy
 
-    from addon.blender.animation.posed import key_state
+    from addon.blender.animation.pose_library import key_state
     from addon.core.model import Dof
 
     rig = made(arms([[Dof("ball")], [Dof("rotation", Z), Dof("rotation", X)]]))
@@ -195,7 +195,8 @@ def test_without_a_model_it_says_so(blank: Any) -> None:
 def test_the_panels_draw(hexapod: Any) -> None:
     import bpy
 
-    from addon.blender.ui import joint_panel, poses
+    from addon.blender.ui.joints import panel as joint_panel
+    from addon.blender.ui.servos import poses
 
     bpy.ops.knuckle.store_pose(name="Stand")
     for panel, kind in ((joint_panel.VIEW3D_PT_knuckle_servos, "joints"), (poses.VIEW3D_PT_knuckle_poses, "poses")):
@@ -270,7 +271,7 @@ def posed(rig: Any, seed: int = 1) -> np.ndarray:
     """Pose all servos somewhere between their stops."""
     import bpy
 
-    from addon.blender.ui.sliders import sliders_of
+    from addon.blender.ui.servos.sliders import sliders_of
 
     random = np.random.default_rng(seed)
     for rows in sliders_of(rig).values():
@@ -332,8 +333,8 @@ def test_mirrored_it_is_the_mirror_image(hexapod: Any) -> None:
 
     from addon.blender.data.access import record_of, settings
     from addon.blender.data.queries import parts
-    from addon.blender.edit.twins import twin_of
-    from addon.blender.extract import extract
+    from addon.blender.editing.symmetry.links import twin_of
+    from addon.blender.scene.read.mechanism import extract
     from addon.core.editing.sides import sides_of
 
     posed(hexapod)
@@ -376,7 +377,7 @@ def test_poses_are_replaced_renamed_deleted_and_no_motions(hexapod: Any) -> None
     import bpy
 
     from addon.blender.animation.actions import motions_of
-    from addon.blender.animation.posed import poses_of
+    from addon.blender.animation.pose_library import poses_of
 
     with pytest.raises(RuntimeError, match="has no poses"):
         bpy.ops.knuckle.recall_pose(pose="Crouch")

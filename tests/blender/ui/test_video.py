@@ -22,7 +22,7 @@ class Watching(Layout):
 def drawn() -> list[tuple[str, Any]]:
     import bpy
 
-    from addon.blender.ui.film_panel import VIEW3D_PT_knuckle_film
+    from addon.blender.ui.video.panel import VIEW3D_PT_knuckle_film
 
     seen: list[tuple[str, Any]] = []
     VIEW3D_PT_knuckle_film.draw(SimpleNamespace(layout=Watching(seen)), bpy.context)
@@ -48,10 +48,10 @@ def rendering(rig: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A video of three frames that is under way, a step per call: the operator."""
     import bpy
 
-    from addon.blender.ui import long_work
+    from addon.blender.ui.base import modal_tasks
 
-    monkeypatch.setattr(long_work, "is_watched", lambda _context: True)
-    monkeypatch.setattr(long_work, "_SLICE", 0.0)
+    monkeypatch.setattr(modal_tasks, "is_watched", lambda _context: True)
+    monkeypatch.setattr(modal_tasks, "_SLICE", 0.0)
     scene = bpy.context.scene
     scene.render.fps, scene.frame_start, scene.frame_end = 60, 1, 6
     wishes = scene.knuckle_film
@@ -140,7 +140,7 @@ def test_a_video_of_nothing_says_so(rig: Any, tmp_path: Path) -> None:
 def test_a_preview_takes_no_image_editor_of_the_users(rig: Any) -> None:
     import bpy
 
-    from addon.blender.ui.film import is_free
+    from addon.blender.ui.video.operators import is_free
 
     mine = bpy.data.images.new("Mine", 4, 4)
     preview = bpy.data.images.new("Video Preview", 4, 4)
@@ -153,7 +153,7 @@ def test_a_preview_takes_no_image_editor_of_the_users(rig: Any) -> None:
 def test_the_scenes_resolution_is_put_back_after_a_preview(rig: Any) -> None:
     import bpy
 
-    from addon.blender.ui.film import picture_size
+    from addon.blender.ui.video.operators import picture_size
 
     render = bpy.context.scene.render
     render.resolution_x, render.resolution_y, render.resolution_percentage = 2048, 858, 50
@@ -167,7 +167,7 @@ def test_grey_render_button_says_what_is_missing() -> None:
 
     import bpy
 
-    from addon.blender.ui.film import KNUCKLE_OT_render_film as Render
+    from addon.blender.ui.video.operators import KNUCKLE_OT_render_film as Render
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
     assert "Choose a file" in Render.description(bpy.context, SimpleNamespace(filepath=""))

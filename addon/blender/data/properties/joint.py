@@ -1,4 +1,4 @@
-"""What a joint and a shape are to the model, kept on Blender's data: the records that all else is derived from."""
+"""What pulls on a model besides its joints' own springs, kept on Blender's data: the restraints of its file."""
 
 from __future__ import annotations
 
@@ -17,6 +17,23 @@ from bpy.props import (
 )
 
 from ...events.signals import joint_changed, value_changed
+
+
+class KnuckleRestraint(bpy.types.PropertyGroup):
+    """A spring, damper or friction by formula, along a joint or between two places on bodies."""
+
+    kind: StringProperty(description="spring, damper or friction")
+    joint: PointerProperty(type=bpy.types.Object, description="The joint whose coordinate it is of")
+    law: StringProperty(description="Knots, and a row of coefficients in descending powers for each piece, as JSON")
+    one: PointerProperty(type=bpy.types.Object, description="The body of its first place")
+    other: PointerProperty(type=bpy.types.Object, description="The body of its second place")
+    one_stays: BoolProperty(description="Its first place is in the world, and on no body that was deleted")
+    other_stays: BoolProperty(description="Its second place is")
+    at_one: FloatVectorProperty(size=16, description="Its first place as its body's object has it, or the model")
+    at_other: FloatVectorProperty(size=16, description="Its second place")
+    distance: StringProperty(description="Along which axis of the first place it counts; none: as the crow flies")
+    motors: CollectionProperty(type=KnuckleMotor, description="What pushes its bodies: three motors for each")
+
 
 #: The order in which a shape's size is kept in three numbers.
 SIZE_KEYS: dict[str, tuple[str, ...]] = {
@@ -243,4 +260,4 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     pushes: CollectionProperty(type=KnuckleMotor, description="The motors that push for its springs")
 
 
-CLASSES = (KnuckleShape, KnuckleDof, KnuckleMotor, KnuckleJoint)
+CLASSES = (KnuckleRestraint, KnuckleShape, KnuckleDof, KnuckleMotor, KnuckleJoint)

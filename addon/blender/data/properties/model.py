@@ -1,9 +1,4 @@
-"""What Knuckle keeps on Blender's data: which object is what, the record of every joint, the model's settings.
-
-``Object.knuckle`` says what an object is (``role``) and where it came from; a joint's record lives on its
-empty, and everything that shows or enforces it is derived from it. The model's own settings live on the
-armature *data*, so that keys on its controls and its drive stay apart from the Action that poses the bones.
-"""
+"""The mirror plane of a mechanism as its settings keep it."""
 
 from __future__ import annotations
 
@@ -24,17 +19,64 @@ from bpy.props import (
 
 from ...events.signals import body_changed, drive_changed, ground_changed, symmetry_changed, twin_changed, world_changed
 from ...translations import CONTEXT
-from .accuracy import CLASSES as TRUTH_CLASSES
-from .accuracy import KnuckleTruth
 from .action import CLASSES as MOTION_CLASSES
 from .action import KnuckleAction, KnuckleServoName
-from .finding import CLASSES as FINDING_CLASSES
-from .finding import KnuckleFinding, KnuckleReportLine, KnuckleTwinPair
 from .joint import CLASSES as JOINT_CLASSES
-from .joint import FOLLOWS_OVERRIDES, KnuckleJoint, KnuckleMotor, KnuckleShape
-from .mirror import KnuckleMirrorPlane
-from .restraint import CLASSES as RESTRAINT_CLASSES
-from .restraint import KnuckleRestraint
+from .joint import FOLLOWS_OVERRIDES, KnuckleJoint, KnuckleMotor, KnuckleRestraint, KnuckleShape
+from .report import CLASSES as REPORT_CLASSES
+from .report import KnuckleFinding, KnuckleReportLine, KnuckleTruth, KnuckleTwinPair
+
+#: Of a mirror plane: what its normal lies along.
+AXIS_ITEMS = [
+    ("NONE", "None", "No mirror plane: twins cannot be made or mirrored"),
+    ("X", "X", "The plane square to the X axis of the mechanism"),
+    ("Y", "Y", "The plane square to the Y axis of the mechanism"),
+    ("Z", "Z", "The plane square to the Z axis of the mechanism"),
+    ("OTHER", "Other", "A plane with any normal"),
+]
+
+
+def _axis_of(self: Any) -> int:
+    """Number of the item of ``AXIS_ITEMS`` that the normal is."""
+    normal = [abs(part) for part in self.normal]
+    length = max(normal)
+    if not length:
+        return 0
+    return normal.index(length) + 1 if sum(normal) - length <= 1e-6 * length else 4
+
+
+def _set_axis(self: Any, value: int) -> None:
+    if value != _axis_of(self):
+        self.normal = [float(value == axis) for axis in (1, 2, 3)] if value < 4 else (1.0, 1.0, 0.0)
+    if not value:
+        self.offset = 0.0
+
+
+class KnuckleMirrorPlane(bpy.types.PropertyGroup):
+    """The plane between a mechanism's halves, in the axes of its design: where its normal times a point is the offset.
+    A normal of zeros: there is none."""
+
+    axis: EnumProperty(
+        name="Mirror Plane",
+        description="Axis to which the plane between the mechanism's halves is square",
+        items=AXIS_ITEMS,
+        get=_axis_of,
+        set=_set_axis,
+    )
+    normal: FloatVectorProperty(
+        name="Normal",
+        description="Direction to which the mirror plane is square, in the mechanism's axes",
+        size=3,
+        subtype="XYZ",
+        update=twin_changed,
+    )
+    offset: FloatProperty(
+        name="Offset",
+        description="Distance of the mirror plane from the mechanism's origin, along its normal",
+        unit="LENGTH",
+        update=twin_changed,
+    )
+
 
 #: The positions of the drive switch, in the order of their numbers in curves.
 DRIVES = ("KEYS", "SERVO", "LIMP")
@@ -343,10 +385,8 @@ class KnuckleModel(bpy.types.PropertyGroup):
 
 CLASSES = (
     *MOTION_CLASSES,
-    *TRUTH_CLASSES,
+    *REPORT_CLASSES,
     *JOINT_CLASSES,
-    *RESTRAINT_CLASSES,
-    *FINDING_CLASSES,
     KnuckleMirrorPlane,
     KnuckleObject,
     KnuckleMaterial,

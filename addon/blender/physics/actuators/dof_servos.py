@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 
 from ....core.model import DOF_SIZE, Array
-from ...animation.block_curves import coordinates
-from ...animation.limited_bones import ends_of, shown
+from ...animation.fcurves import coordinates
+from ...animation.rotation_stops import ends_of, shown
 from ...data.access import record_of, settings
 from ...data.channels import Channel, servo_channels
 from ...rig.bone_limits import stop_of

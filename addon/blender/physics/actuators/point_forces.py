@@ -21,8 +21,7 @@ from ....core.report import Report
 from ....core.transforms import inverse
 from ...data.access import settings
 from ...data.conversion import unflat
-from ...data.properties.joint import KnuckleMotor
-from ...data.properties.restraint import KnuckleRestraint
+from ...data.properties.joint import KnuckleMotor, KnuckleRestraint
 from ...data.report_store import add_to_report
 from ..constraints.constraints import NEVER_REACHED
 from ..constraints.dof_axes import pushed

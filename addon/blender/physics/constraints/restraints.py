@@ -17,7 +17,7 @@ from ....core.force_laws import Piecewise, restraining
 from ....core.report import Report
 from ...data.access import record_of, settings
 from ...data.caching import joint_of
-from ...data.properties.restraint import KnuckleRestraint
+from ...data.properties.joint import KnuckleRestraint
 from ..world.anchor import is_held
 
 _KINDS = {"spring", "damper", "friction"}

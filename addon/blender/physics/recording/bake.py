@@ -15,7 +15,7 @@ from ....core.report import Report
 from ....core.transforms import affine_inverse
 from ...animation.curve_samples import STANDS
 from ...animation.gait import seconds_since_start, settings_curves
-from ...animation.keys import LINEAR, key_bone_paths, key_servos
+from ...animation.keying import LINEAR, key_bone_paths, key_servos
 from ...data.access import action_record, armature_of, bone_record, record_of, settings
 from ...data.channels import block_turn, motion_channels, root_channels, servo_channels, servo_names
 from ...data.report_store import add_to_report

@@ -14,7 +14,7 @@ from typing import cast
 import bpy
 
 from ....core.transforms import affine_inverse
-from ...animation.keys import key_bone_paths
+from ...animation.keying import key_bone_paths
 from ...compat import use_action
 from ...data.access import action_record, armature_of, model_uid, record_of, settings
 from ...data.queries import child_collection, parts, rigs_in

@@ -13,8 +13,8 @@ from ....core.gait.engine import Gait, feedback_angles
 from ....core.model import Array
 from ....core.report import FormatError
 from ...animation import gait as gaits
-from ...animation.limited_bones import ends_of, shown
 from ...animation.live_values import live_values
+from ...animation.rotation_stops import ends_of, shown
 from ...data.access import record_of, settings
 from ...data.channels import servo_channels
 from ...data.conversion import start_of

@@ -10,7 +10,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ....core.report import Report
-from ...animation import live_loops
+from ...animation.loops import live_solver
 from ...data.access import settings
 from ...data.change_counter import SceneModels, models_at_frames
 from ...data.queries import rigs_in
@@ -231,7 +231,7 @@ def after_frame(scene: bpy.types.Scene) -> None:
     """At the first frame, once the pose is known: a model that begins inside the ground is put on it. At the
     second, once Blender has built its simulation: poses and joints are let go."""
     if _release():
-        live_loops.before_frame(scene, models_at_frames(scene))  # what drives loops goes on now
+        live_solver.before_frame(scene, models_at_frames(scene))  # what drives loops goes on now
     if _is_internal(scene):
         return  # what is gathered of runs may be of objects that were just deleted
     world = scene.rigidbody_world
@@ -291,7 +291,7 @@ def switch(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
 @persistent
 def forget(*_args: Any) -> None:
     """After undo or another file: what was gathered points at data that is gone."""
-    live_loops.forget()
+    live_solver.forget()
     runs.forget()
     progress.break_off()
     _last.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})

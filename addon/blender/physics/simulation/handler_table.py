@@ -8,11 +8,12 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ...animation import limited_bones, live_loops
+from ...animation import rotation_stops
+from ...animation.loops import live_solver
 from ...data.change_counter import SceneModels, models_at_frames
 from ...events import signals as listeners
 from ...events import undo as stale_lists
-from ...events.dispatch import Handlers, Listeners, hang, take_down
+from ...events.signals import Handlers, Listeners, hang, take_down
 from ..world import undo_guard as undoing
 from ..world.idle import wake_world
 from . import cached_frames as progress
@@ -30,7 +31,7 @@ def _before_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     live_input.before_frame(scene)  # what is controlled at the frame reads these values
     models = _looked_up[scene.session_uid] = models_at_frames(scene)
     before_frame(scene, models)
-    live_loops.before_frame(scene, models)  # what drives a loop may be held still: so is what follows
+    live_solver.before_frame(scene, models)  # what drives a loop may be held still: so is what follows
 
 
 @persistent
@@ -38,15 +39,15 @@ def _after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
     """Do what every frame needs after it."""
     live_input.after_frame(scene)
     models = _looked_up.pop(scene.session_uid, None) or models_at_frames(scene)
-    live_loops.after_frame(scene, depsgraph, models)
-    limited_bones.after_evaluation(depsgraph, models)  # what follows loops is posed by then
+    live_solver.after_frame(scene, depsgraph, models)
+    rotation_stops.after_evaluation(depsgraph, models)  # what follows loops is posed by then
     after_frame(scene)
 
 
 @persistent
 def _before_update(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
     """Do what spares a change a second evaluation."""
-    live_loops.before_update(models_at_frames(scene))
+    live_solver.before_update(models_at_frames(scene))
 
 
 @persistent
@@ -54,8 +55,8 @@ def _after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
     """Do what every change needs after it."""
     if depsgraph.id_type_updated("OBJECT"):
         models = models_at_frames(depsgraph.scene)
-        live_loops.after_update(depsgraph, models)
-        limited_bones.after_evaluation(depsgraph, models)
+        live_solver.after_update(depsgraph, models)
+        rotation_stops.after_evaluation(depsgraph, models)
     after_update(scene)
 
 
@@ -68,10 +69,10 @@ _HANDLERS: Handlers = (
     ("undo_pre", live_input.end_all),
     ("redo_pre", live_input.end_all),
     ("load_pre", live_input.end_all),
-    ("save_pre", limited_bones.before_save),
-    ("load_post", limited_bones.after_load),
+    ("save_pre", rotation_stops.before_save),
+    ("load_post", rotation_stops.after_load),
     ("load_post", after_load),
-    ("load_post", live_loops.after_load),
+    ("load_post", live_solver.after_load),
     ("load_factory_startup_post", after_load),
     ("load_post", undoing.after_load),
     ("undo_pre", undoing.before_step),
@@ -80,8 +81,8 @@ _HANDLERS: Handlers = (
     ("redo_post", undoing.after_step),
     ("undo_post", stale_lists.refresh),  # before anybody looks
     ("redo_post", stale_lists.refresh),
-    ("undo_post", limited_bones.forget),
-    ("redo_post", limited_bones.forget),
+    ("undo_post", rotation_stops.forget),
+    ("redo_post", rotation_stops.forget),
     ("undo_post", after_undo),
     ("redo_post", after_undo),
 )
@@ -104,7 +105,7 @@ def register() -> None:
 
 def unregister() -> None:
     """Take them out again. No bone stays held, and worlds that rest are left as users have them without Knuckle."""
-    limited_bones.let_go()
+    rotation_stops.let_go()
     for scene in getattr(bpy.data, "scenes", ()):  # Blender hides all data while extensions are switched
         wake_world(scene, anyway=True)
     _take_down()
@@ -118,4 +119,4 @@ def _take_down() -> None:
     undoing.after_step()
     undoing.after_load()
     forget()
-    limited_bones.forget()
+    rotation_stops.forget()

@@ -7,7 +7,7 @@ target. Nothing is written to the file before the end, so that it may come in an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
@@ -20,13 +20,14 @@ from ....core.gait.live_input import LiveInput
 from ....core.model import Array
 from ...animation.actions import bone_numbers, put_bone_numbers
 from ...animation.gait import engine_phase, live_gait, wants_gait
-from ...animation.input_keys import key_inputs
 from ...animation.input_presets import bake_own_gait, input_names
-from ...animation.keys import LINEAR, key_servos
-from ...animation.live_loops import live_loops
+from ...animation.keying import LINEAR, key_servos, put_keys
 from ...animation.live_values import LiveValues, drop, put
-from ...data.access import record_of, settings
+from ...animation.loops.live_solver import live_loops
+from ...compat import action_curves, new_curve, played_action, use_action
+from ...data.access import armature_of, record_of, settings
 from ...data.channels import servo_channels
+from ...data.properties.model import control_property
 from ..actuators.joint_state import gather
 from ..world.rigidbody_world import first_frame, frame_rate
 from . import session as runs
@@ -296,3 +297,38 @@ def end_all(*_args: Any) -> None:
     for session in sessions():
         session.end_reason = EndReason.UNDONE
         session.end(restore=False)
+
+
+_GROUP = "Inputs"
+
+
+def key_inputs(rig: bpy.types.Object, frames: Array, values: Mapping[str, Array]) -> bpy.types.Action:
+    """Key inputs at frames (n,), ascending, by their names: (n,) each. Keyframes before and after these stay.
+
+    They are in the Action of the armature's data, which is made where it has none.
+    """
+    armature = armature_of(rig)
+    data = armature.animation_data_create()
+    action = played_action(data)
+    if action is None:
+        action = bpy.data.actions.new(f"{record_of(rig).source_name} Inputs")
+        use_action(armature, action)
+    curves = action_curves(armature, action)
+    for name, own in values.items():
+        path = f"knuckle.controls.{control_property(name)}"
+        before = curves.find(path)
+        keys = _keys(before)
+        if before is not None:
+            curves.remove(before)
+        keys = keys[(keys[:, 0] < frames[0]) | (keys[:, 0] > frames[-1])]
+        keys = np.concatenate([keys, np.stack([frames, own], axis=1)])
+        keys = keys[np.argsort(keys[:, 0], kind="stable")]
+        put_keys(new_curve(curves, path, 0, _GROUP), keys[:, 0], keys[:, 1], LINEAR)
+    armature.update_tag()
+    return action
+
+
+def _keys(curve: bpy.types.FCurve | None) -> Array:
+    """Frames and values (n, 2) of a curve."""
+    points = [] if curve is None else [point.co[:] for point in curve.keyframe_points]
+    return np.array(points, dtype=np.float64).reshape(-1, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ....core.report import Report
-from ...animation import live_loops
+from ...animation.loops import live_solver
 from ...data.access import armature_settings, settings
 from ...data.queries import parts, rig_of
 from ...rig.bone_limits import limit_bone_of
@@ -42,7 +42,7 @@ def joint_changed(empty: bpy.types.Object) -> None:
     rig = rig_of(empty)
     if rig is None:
         return
-    live_loops.forget(rig)
+    live_solver.forget(rig)
     if empty.rigid_body_constraint is not None:
         put_constraint(empty, settings(rig))
         return

@@ -1,0 +1,237 @@
+"""F-curves of servos as keys in numpy, and back: all that comes with a key, and Blender's Cycles beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...core.model import Array
+from ...core.motion.keyframes import Keys
+from ..compat import action_curves, is_muted
+from ..data.access import armature_of, bone_record
+from ..data.channels import Channel, block_turn, bone_path, servo_channels
+from ..data.queries import joint_bones
+from ..rig.ball_channels import coordinates_of
+from .actions import active_action
+from .curve_keys import CurveKeys
+from .keying import NEAREST
+
+#: Keys nearer than this (frames) are at one time: Blender would make one of them.
+NEAR = NEAREST
+#: What comes with a key beside its place, its handles and its interpolation: our name, Blender's, its type.
+_MORE: tuple[tuple[str, str, Any], ...] = (
+    ("left_type", "handle_left_type", np.int32),
+    ("right_type", "handle_right_type", np.int32),
+    ("type", "type", np.int32),
+    ("easing", "easing", np.int32),
+    ("back", "back", np.float32),
+    ("amplitude", "amplitude", np.float32),
+    ("period", "period", np.float32),
+)
+_PLACES = ("handle_left", "co", "handle_right")
+#: What of a Cycles is how it is shown, not what it does.
+_SHOWN = {"active", "show_expanded"}
+
+#: Where a curve is: data path from the armature object, index.
+Place = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a curve does: its keys (frames, values), how it goes on beyond them, and the settings of its Cycles by their
+    names."""
+
+    keys: Keys
+    extrapolation: str = "CONSTANT"
+    cycles: Mapping[str, Any] | None = None
+
+    def with_keys(self, keys: Keys) -> Course:
+        """Return the course with other keys."""
+        return replace(self, keys=keys)
+
+
+def action_of(rig: bpy.types.Object) -> bpy.types.Action:
+    """The model's Action. ValueError, telling what to do, where it has none, or one that cannot be edited."""
+    action = active_action(rig)
+    if action is None:
+        raise ValueError(f"{rig.name!r} plays no motion: import one, bake its gait or choose an Action")
+    if not action.is_editable:
+        raise ValueError(f"Action {action.name!r} belongs to another file: make it local to edit it")
+    return action
+
+
+def places_of(rig: bpy.types.Object, bones: Collection[str] | None = None, roots: bool = False) -> dict[Place, str]:
+    """Return where the curves of servos may be, and the names of their bones; with ``roots`` those of the roots' paths
+    too. ``bones`` are those that are meant, None all."""
+    out = {place: channel.bone for own in servo_channels(rig).values() for channel in own for place in channel.curves()}
+    for bone in armature_of(rig).bones if roots else ():
+        if bone_record(bone).root:
+            out |= {(bone_path(bone.name, "location"), index): bone.name for index in range(3)}
+            out |= {(bone_path(bone.name, "rotation_quaternion"), index): bone.name for index in range(4)}
+    return {place: bone for place, bone in out.items() if bones is None or bone in bones}
+
+
+def curves_at(
+    rig: bpy.types.Object, action: bpy.types.Action, places: Collection[Place]
+) -> dict[Place, bpy.types.FCurve]:
+    """The Action's curves at places, those that have keys, muted or not."""
+    found = ((curve, (curve.data_path, curve.array_index)) for curve in action_curves(rig, action, create=False) or ())
+    return {place: curve for curve, place in found if place in places and len(curve.keyframe_points)}
+
+
+def posing_curves(
+    rig: bpy.types.Object, action: bpy.types.Action, places: Collection[Place] | None = None
+) -> dict[Place, bpy.types.FCurve]:
+    """The Action's curves that pose servos: at ``places`` (None: those of every servo), with keys, and not muted."""
+    found = curves_at(rig, action, places_of(rig) if places is None else places)
+    return {place: curve for place, curve in found.items() if not is_muted(curve)}
+
+
+def joints_of(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
+    """The ids of the joints that any of some bones poses."""
+    return {joint for joint, chain in joint_bones(rig).items() if not set(chain).isdisjoint(bones)}
+
+
+def channel_place(channel: Channel) -> Place:
+    """Return where the curve of a servo of one number is."""
+    return channel.path, channel.index
+
+
+def read_keys(curve: bpy.types.FCurve) -> Keys:
+    """The keys of a curve: frames and values."""
+    points = curve.keyframe_points
+    count = len(points)
+    pairs = np.empty((3, count, 2), dtype=np.float32)
+    for each, name in zip(pairs, _PLACES, strict=True):
+        flat = np.empty(2 * count, dtype=np.float32)
+        points.foreach_get(name, flat)
+        each[:] = flat.reshape(-1, 2)
+    kinds = np.empty(count, dtype=np.int32)
+    points.foreach_get("interpolation", kinds)
+    more = {}
+    for own, name, kind in _MORE:
+        more[own] = np.empty(count, dtype=kind)
+        points.foreach_get(name, more[own])
+    wide = pairs.astype(np.float64)
+    return Keys(wide[:, :, 0].T.copy(), wide[:, :, 1].T.copy(), kinds, more, near=NEAR)
+
+
+def write_keys(curve: bpy.types.FCurve, keys: Keys) -> None:
+    """Give a curve these keys in place of its own. Handles that Blender sets by itself, it sets anew."""
+    points = curve.keyframe_points
+    if len(points) != len(keys):
+        points.clear()
+        points.add(len(keys))
+    for column, name in enumerate(_PLACES):
+        pairs = np.stack([keys.times[:, column], keys.values[:, column]], axis=1)
+        points.foreach_set(name, pairs.astype(np.float32).ravel())
+    points.foreach_set("interpolation", keys.kinds.astype(np.int32))
+    for own, name, kind in _MORE:
+        if own in keys.more:
+            points.foreach_set(name, keys.more[own].astype(kind))
+    curve.update()
+
+
+def see_apart(keys: Iterable[Keys], remedy: str) -> None:
+    """ValueError, with the remedy, where keys are so near to each other that Blender would make one of them."""
+    # in 32 bits, as Blender has them: what is far out is coarse
+    apart = [np.diff(each.at_keys.astype(np.float32)).min() for each in keys if len(each) > 1]
+    least = min(apart, default=np.inf)
+    if least < NEAREST:
+        raise ValueError(
+            f"Keys would be {max(least, 0.0):.2g} frames apart, and Blender makes one of those within 0.01: {remedy}"
+        )
+
+
+def read_course(curve: bpy.types.FCurve) -> Course:
+    """Return what a curve does."""
+    cycles = cycles_of(curve)
+    return Course(read_keys(curve), curve.extrapolation, None if cycles is None else _settings(cycles))
+
+
+def _settings(cycles: Any) -> dict[str, Any]:
+    """All settings of a Cycles, in the order in which they can be made again."""
+    names = (prop.identifier for prop in cycles.bl_rna.properties if not prop.is_readonly)
+    return {name: getattr(cycles, name) for name in names if name not in _SHOWN}
+
+
+def write_course(curve: bpy.types.FCurve, course: Course) -> None:
+    """Have a curve do what another did. ``see_room`` tells beforehand whether it can."""
+    write_keys(curve, course.keys)
+    curve.extrapolation = course.extrapolation  # type: ignore[assignment]
+    drop_cycles(curve)
+    if course.cycles is not None:
+        made = add_cycles(curve)
+        for name, value in course.cycles.items():
+            setattr(made, name, value)
+
+
+def cycles_of(curve: bpy.types.FCurve) -> Any:
+    """A curve's Cycles modifier, muted or not, or None."""
+    return next((each for each in curve.modifiers if each.type == "CYCLES"), None)
+
+
+def plays_cycles(curve: bpy.types.FCurve) -> bool:
+    """Return whether a curve repeats: it has a Cycles that is not muted."""
+    return any(each.type == "CYCLES" and not each.mute for each in curve.modifiers)
+
+
+def add_cycles(curve: bpy.types.FCurve) -> Any:
+    """A new Cycles modifier on a curve that has none. ValueError where there is no room for one, see ``see_room``."""
+    see_room(curve)
+    return curve.modifiers.new(type="CYCLES")
+
+
+def see_room(curve: bpy.types.FCurve) -> None:
+    """ValueError where a curve cannot have a Cycles in place of those that it has: it has to be the first modifier."""
+    if any(each.type != "CYCLES" for each in curve.modifiers):
+        raise ValueError(
+            f"The curve {curve.data_path} has modifiers already, and Cycles has to be the first: remove them"
+        )
+
+
+def drop_cycles(curve: bpy.types.FCurve) -> bool:
+    """Remove a curve's Cycles modifiers; whether there was one."""
+    found = [each for each in curve.modifiers if each.type == "CYCLES"]
+    for each in found:
+        curve.modifiers.remove(each)
+    if found:
+        curve.update()  # handles that Blender led over the seam
+    return bool(found)
+
+
+def block_curves(
+    block: Sequence[Channel], curves: Mapping[tuple[str, int], bpy.types.FCurve]
+) -> tuple[list[bpy.types.FCurve], list[bpy.types.FCurve]] | None:
+    """The three curves of location (none of a ball) and the four of rotation; None where one is missing."""
+    bone, free = block[0].bone, block[0].kind == "free"
+    places = [curves.get((bone_path(bone, "location"), index)) for index in range(3 if free else 0)]
+    turns = [curves.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
+    return None if None in places or None in turns else (places, turns)
+
+
+def coordinates(rig: bpy.types.Object, block: Sequence[Channel], places: Array, turns: Array) -> Array:
+    """The coordinates (n, size), without jumps, that locations (n, 3) and quaternions (n, 4) say."""
+    free = block[0].kind == "free"
+    return coordinates_of(places, turns, block_turn(rig, block[0].bone), block[0].against, free)
+
+
+def told_block(
+    rig: bpy.types.Object, block: Sequence[Channel], curves: Mapping[tuple[str, int], bpy.types.FCurve]
+) -> tuple[Array, Array] | None:
+    """Places of keys (n,) and the coordinates (n, size) there; None where the block has no curves or their keys are not
+    at the same places."""
+    found = block_curves(block, curves)
+    if found is None:
+        return None
+    keys = [CurveKeys.of(curve) for part in found for curve in part]
+    at = keys[0].places
+    if not len(at) or not all(len(k.places) == len(at) and (k.places == at).all() for k in keys):
+        return None
+    columns = np.stack([k.values for k in keys], axis=1).astype(np.float64)
+    places = columns[:, :3] if len(found[0]) else np.zeros((len(at), 3))
+    return at.astype(np.float64), coordinates(rig, block, places, columns[:, -4:])

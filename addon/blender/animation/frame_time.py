@@ -1,0 +1,95 @@
+"""Between the seconds of a motion and the frames of Blender."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import bpy
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...core.model import Array, MotionUnit
+from ..data.channels import Channel
+
+_MOST_FPS = 32767
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How a motion's times become frames: time 0 is at the scene's frame ``start``, and ``fps / fps_base`` frames are a
+    second.
+
+    Blender looks Actions up at other places than the scene's frames where time remapping is on (``old`` frames of an
+    Action are shown in ``new`` of the scene), so that the places of keys are not the scene's frames then."""
+
+    start: float
+    fps: int
+    fps_base: float = 1.0
+    old: int = 100
+    new: int = 100
+
+    @classmethod
+    def of(cls, scene: bpy.types.Scene, start: float | None = None) -> Clock:
+        """The scene's own, with time 0 at ``start`` (default: its first frame)."""
+        render = scene.render
+        begin = np.float32(scene.frame_start if start is None else start)  # as an Action will remember it
+        return cls(float(begin), render.fps, render.fps_base, render.frame_map_old, render.frame_map_new)
+
+    @property
+    def rate(self) -> float:
+        """Frames of the scene per second."""
+        return self.fps / self.fps_base
+
+    def frames(self, times: ArrayLike) -> Array:
+        """Scene frames of times (s)."""
+        return self.start + np.asarray(times, dtype=np.float64) * self.fps / self.fps_base
+
+    def times(self, frames: ArrayLike) -> Array:
+        """Times (s) of scene frames."""
+        return (np.asarray(frames, dtype=np.float64) - self.start) * self.fps_base / self.fps
+
+    def keys(self, times: ArrayLike) -> Array:
+        """Return where in an Action the keys of times (s) are."""
+        return self.frames(times) * self.old / self.new
+
+    def key_times(self, keys: ArrayLike) -> Array:
+        """Times (s) of places in an Action."""
+        return self.times(np.asarray(keys, dtype=np.float64) * self.new / self.old)
+
+
+def set_rate(scene: bpy.types.Scene, rate: Fraction) -> None:
+    """Have a scene show so many frames per second, 31.25 as 125 / 4."""
+    if rate.numerator <= _MOST_FPS:
+        scene.render.fps, scene.render.fps_base = rate.numerator, rate.denominator
+    else:
+        scene.render.fps = round(rate)
+        scene.render.fps_base = float(round(rate) / rate)
+
+
+#: How many radians or length units one is.
+SIZES: dict[MotionUnit, float] = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "mm": 0.001}
+_NAMES: dict[str, MotionUnit] = {"RAD": "rad", "DEG": "deg", "M": "m", "MM": "mm"}
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of a file, by the names of ``motion_properties``."""
+
+    angle: Literal["RAD", "DEG"] = "RAD"
+    length: Literal["M", "MM"] = "M"
+
+    def size(self, channel: Channel, unit: MotionUnit = "") -> float:
+        """Return how many radians or length units the number 1 is for a servo: by the unit that the file names, else
+        ours."""
+        return SIZES[unit or self.name(channel)]
+
+    def name(self, channel: Channel) -> MotionUnit:
+        """The unit of a servo's numbers, as headers of tables have it."""
+        return self.of(channel.is_angle)
+
+    def of(self, is_angle: bool) -> MotionUnit:
+        """The unit of angles, or of lengths."""
+        return _NAMES[self.angle if is_angle else self.length]

@@ -1,0 +1,1 @@
+"""Closed kinematic loops kept closed while joints are posed and animated."""

@@ -1,0 +1,275 @@
+"""Closed loops of a rig as its bones have them: read, followed and posed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ....core.loops.closure import Positions
+from ....core.loops.dependents import Followed, Follower, Linkage
+from ....core.loops.newton import CLOSED
+from ....core.model import Array
+from ....core.report import Report
+from ...compat import action_curves
+from ...data.access import settings
+from ...data.channels import Channel, block_turn
+from ...data.report_store import add_to_report
+from ...rig.bone_limits import is_stop
+from ...rig.pose_channels import pose_numbers, read_pose, write_pose
+
+#: What tells that a loop does not close at the present pose.
+_CODE = "loop-open"
+#: And that its drivers are held where it does.
+_HELD = "loop-held"
+#: What a joint of a rigid loop may be off by (rad or length units): bones have 32-bit numbers.
+_STANDS = 1e-5
+#: By how much (rad or characteristic lengths) followers may be off: a sixth of what the 32 bits of bones make of 1.
+_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class LoopState:
+    """Solution of a loop for joints that were ``given``; nothing is ``found`` where it has none to pose."""
+
+    given: dict[str, Array]
+    found: Followed | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Return whether what is given is held short of where it is told to be."""
+        return self.found is not None and self.found.held
+
+
+class LiveLoop:
+    """A linkage of a rig's: where its drivers are now, and the channels that follow them."""
+
+    def __init__(
+        self,
+        rig: bpy.types.Object,
+        linkage: Linkage,
+        start: Positions,
+        drivers: list[str],
+        every: Mapping[str, list[Channel]],
+    ) -> None:
+        self.rig, self.linkage, self.drivers = rig, linkage, drivers
+        self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
+        blocks = {joint: [each for each in own if not each.is_single] for joint, own in self.channels.items()}
+        self._turns = {joint: block_turn(rig, own[0].bone) for joint, own in blocks.items() if own}
+        self.size = linkage.system.length
+        self.chord = linkage.chords[0]
+        self.follower = Follower(linkage, start, _TOLERANCE)
+        #: Where the drivers are, as they were found or, where they are held, put.
+        self._seen: dict[str, Array] | None = None
+        self.state: LoopState | None = None
+        now = {joint: self._read(rig, joint) for joint in self.channels}
+        if self.follower.adopt(now):
+            self.state = LoopState(self._given(now), self.follower.present())
+            self._seen = self.state.given
+        self._told = ""
+
+    @property
+    def is_keyed(self) -> bool:
+        """Return whether keyframes say of each joint where it is: nothing follows."""
+        return len(self._given_joints()) == len(self.channels)
+
+    def states_at(self, frames: Sequence[float]) -> list[LoopState] | None:
+        """The states at frames in a row, as far as curves tell where the drivers will be; None where they do not."""
+        told = self._told_by_curves(frames)
+        if told is None:
+            return None
+        every = [{joint: values[row] for joint, values in told.items()} for row in range(len(frames))]
+        if len(told) == len(self.channels):
+            return [LoopState(given) for given in every]  # keys say it all
+        rows = np.concatenate(list(told.values()), axis=1)
+        is_new = np.ones(len(rows), dtype=bool)
+        is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        is_new[0] = self.state is None or not is_same(every[0], self.state.given)
+        states = [self.state]
+        if is_new.any():
+            self.follower.stops.leave_out(set(self._unstopped()))
+            new = {joint: values[is_new] for joint, values in told.items()}
+            found = self.follower.follow_many(new, hold=len(told) == len(self.drivers))
+            states += map(LoopState, (every[row] for row in np.flatnonzero(is_new).tolist()), found)
+        return [state for number in np.cumsum(is_new).tolist() if (state := states[number]) is not None]
+
+    def _told_by_curves(self, frames: Sequence[float]) -> dict[str, Array] | None:
+        """Return where the given joints will be at frames, (frames, size), by joint."""
+        out = {}
+        curves = self._curves()
+        for joint in self._given_joints():
+            values = np.tile(self._read(self.rig, joint), (len(frames), 1))
+            for number, channel in enumerate(self.channels[joint]):
+                if not channel.is_single:
+                    return None
+                curve = _curve(curves, channel)
+                if curve is not None:
+                    values[:, number] = [curve.evaluate(frame) for frame in frames]
+            out[joint] = values.astype(np.float32).astype(np.float64)
+        return out
+
+    def follow(self, rig: bpy.types.Object) -> None:
+        """Follow where the drivers are, of the rig itself or of what was evaluated of it."""
+        given = {joint: self._read(rig, joint) for joint in self._given_joints()}
+        if is_same(given, self._seen):
+            return
+        state = LoopState(given)
+        if self.state is not None and self.state.is_held and is_same(given, self.state.given):
+            state = self.state
+        elif len(given) < len(self.channels):  # else keys say it all
+            self.follower.stops.leave_out(set(self._unstopped()))
+            # what keys say of more joints than drive the loops is not for the loops to mend
+            state = LoopState(given, self.follower.follow(given, hold=len(given) == len(self.drivers)))
+        self.take(state)
+        if state.found is not None:
+            for joint in self.channels if state.is_held else self.channels.keys() - given.keys():
+                self._write(joint, state.found.positions[joint])
+
+    def take(self, state: LoopState | None) -> None:
+        """Be in a state, and go on from it."""
+        if state is None or state is self.state:
+            return
+        self.state, self._seen = state, state.given
+        if state.found is not None:
+            if state.is_held:
+                held = state.found.positions
+                self._seen = {joint: held[joint].astype(np.float32).astype(np.float64) for joint in state.given}
+            if state.found.mark is not None:
+                self.follower.resume(state.found.mark)
+            self._tell(state.found)
+
+    def hold(self) -> None:
+        """Pose drivers that are held where that is, if any are."""
+        if self.state is not None and self.state.found is not None and self.state.is_held:
+            for joint in self.state.given:
+                self._write(joint, self.state.found.positions[joint])
+
+    def numbers(self, joint: str, values: Array) -> Array:
+        """The numbers (n, ...) of a joint's bones at coordinates (n, size), in the order of ``numbers_of``."""
+        channels = self.channels[joint]
+        return pose_numbers(channels, values, self._turns.get(joint))
+
+    def _given(self, values: dict[str, Array]) -> dict[str, Array]:
+        return {joint: values[joint] for joint in self._given_joints()}
+
+    def _given_joints(self) -> list[str]:
+        """Return the joints to keep: keyed ones, and drivers unless the keyed ones are as many as drive the loops."""
+        curves = self._curves()
+        if curves is None:
+            return self.drivers
+        keyed = [j for j, channels in self.channels.items() if any(_curve(curves, each) for each in channels)]
+        if len(keyed) >= len(self.drivers):
+            return keyed
+        return list(dict.fromkeys([*self.drivers, *keyed]))
+
+    def _curves(self) -> Any:
+        """The curves of the rig's Action; None where it has none."""
+        data = self.rig.animation_data
+        return None if data is None or data.action is None else action_curves(self.rig, data.action, create=False)
+
+    def _unstopped(self) -> Iterator[str]:
+        """The joints whose stops the user has switched off on their bones."""
+        for joint, channels in self.channels.items():
+            limits = [c for each in channels for c in self.rig.pose.bones[each.bone].constraints if is_stop(c)]
+            if any(limit.mute or limit.influence == 0.0 for limit in limits):
+                yield joint
+
+    def _tell(self, found: Followed) -> None:
+        """Say in the model's report that the loop does not close at the present pose, or that its drivers are held
+        where it does; no more when they are where they should be again."""
+        message, code = "", _CODE
+        if found.held and found.stop is not None:
+            joint, upper = found.stop
+            message = f"Joint {joint!r} is at its {'upper' if upper else 'lower'} stop: its loop is held there"
+            code = _HELD
+        elif found.held:
+            message, code = "A loop closes no further than here: its drivers are held where it does", _HELD
+        elif found.opening > 2.0 * CLOSED:
+            message = (
+                "A loop cannot close where its drivers are now: the others are as near to it as they can be, which "
+                f"leaves it open by {found.opening * self.size:.3g} (length, or as much at an arm of {self.size:.3g})"
+            )
+        if message == self._told:
+            return
+        lines = settings(self.rig).report
+        for number, line in reversed(list(enumerate(lines))):
+            if line.code in {_CODE, _HELD} and line.where == self.chord:
+                lines.remove(number)
+        self._told = message
+        if message:
+            report = Report()
+            report.warn(code, message, where=self.chord)
+            add_to_report(self.rig, report)
+
+    def _read(self, rig: bpy.types.Object, joint: str) -> Array:
+        channels = self.channels[joint]
+        return read_pose(rig, channels, self._turns.get(joint))
+
+    def _write(self, joint: str, values: Array) -> None:
+        channels = self.channels[joint]
+        write_pose(self.rig, channels, values, self._turns.get(joint))
+
+
+class RigidLoop:
+    """A linkage of a rig's without a degree of freedom: its joints stay where the loops are closed."""
+
+    drivers: tuple[str, ...] = ()
+
+    def __init__(
+        self, rig: bpy.types.Object, linkage: Linkage, start: Positions, every: Mapping[str, list[Channel]]
+    ) -> None:
+        self.rig, self.linkage = rig, linkage
+        self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
+        #: Where they stand, (size,) by joint.
+        self.stands = {joint: start[joint] for joint in self.channels}
+        #: What was posed and put back last: what something poses again at once, a driver, is left alone.
+        self._refused: dict[str, Array] | None = None
+
+    def take(self, _state: LoopState | None) -> None:
+        """Let curves pose anew what was put back at the frame before."""
+        self._refused = None
+
+    @property
+    def is_moved(self) -> bool:
+        """Return whether joints were put back just now."""
+        return self._refused is not None
+
+    def states_at(self, frames: Sequence[float]) -> list[None] | None:
+        """It has no states; None where its joints are to be put back."""
+        return None if self._moved(self.rig) else [None] * len(frames)
+
+    def _moved(self, rig: bpy.types.Object) -> dict[str, Array]:
+        """Return where a rig, which may be an evaluated one, has joints that are elsewhere than they should be."""
+        now = {joint: read_pose(rig, channels) for joint, channels in self.channels.items()}
+        return {joint: value for joint, value in now.items() if not _near(value, self.stands[joint])}
+
+    def follow(self, rig: bpy.types.Object) -> None:
+        """Put joints back that the rig itself or what was evaluated of it has elsewhere."""
+        moved = self._moved(rig)
+        if not moved or is_same(moved, self._refused):
+            self._refused = self._refused if moved else None
+            return
+        self._refused = moved
+        for joint in moved:
+            write_pose(self.rig, self.channels[joint], self.stands[joint])
+
+
+def _curve(curves: Any, channel: Channel) -> bpy.types.FCurve | None:
+    """The curve among some that poses a channel."""
+    found = (curves.find(path, index=index) for path, index in channel.curves()) if curves is not None else ()
+    return next((curve for curve in found if curve is not None and not curve.mute), None)
+
+
+def _near(one: Array, other: Array) -> bool:
+    return bool((np.abs(one - other) <= _STANDS * np.maximum(1.0, np.abs(other))).all())
+
+
+def is_same(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
+    return (
+        other is not None
+        and one.keys() == other.keys()
+        and all(value.tobytes() == other[joint].tobytes() for joint, value in one.items())
+    )

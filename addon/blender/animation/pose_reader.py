@@ -1,0 +1,350 @@
+"""Reading joint coordinates off a pose, whatever made it: keys, IK, drivers, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.model import DOF_SIZE, Array, Motion, Trajectory
+from ...core.transforms import affine_inverse
+from ..compat import action_curves
+from ..data.access import armature_of
+from ..data.channels import Channel, block_turn, motion_channels, servo_channels
+from ..data.queries import require_rig
+from ..rig.ball_channels import block_coordinates, nearest_vectors, told_vectors
+from .frame_time import Clock
+from .rotation_stops import bone_stops, shown
+
+#: Channels whose rotation is this near (rad) to the evaluated one are what made it.
+_SAME = 1e-3
+#: Cosine of a middle angle below which the outer two cannot be told apart in 32 bits.
+_LOCKED = 1e-3
+
+#: Matrices of bones that are worked out together.
+_MOST_MATRICES = 16_384
+
+Places = NDArray[np.intp]
+_Numbers = NDArray[np.float32]
+
+
+class LocalPoses:
+    """The own motions of bones: their poses against their carriers', from rest.
+
+    ``at`` (n,) is where the bones are among all of the rig, ``most`` how many poses may well be worked out together."""
+
+    def __init__(self, rig: bpy.types.Object, names: Sequence[str]) -> None:
+        bones = armature_of(rig).bones
+        place = {pose.name: number for number, pose in enumerate(rig.pose.bones)}
+        self.at = np.array([place[name] for name in names], dtype=np.intp)
+        carriers = [bones[name].parent for name in names]
+        self._carrier = np.array([place[b.name] if b is not None else -1 for b in carriers], dtype=np.intp)
+        rest = np.array([np.array(pose.bone.matrix_local) for pose in rig.pose.bones]).reshape(-1, 4, 4)
+        rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
+        self._from_rest = affine_inverse(rest[self.at]) @ rest[self._carrier]
+        self.most = max(_MOST_MATRICES // max(len(bones), 1), 1)
+
+    def of(self, matrices: _Numbers) -> Array:
+        """The own motions (poses, n, 4, 4) for the matrices of all bones (poses, 16 for each), by columns."""
+        poses = len(matrices)
+        pose = matrices.reshape(poses, -1, 4, 4).swapaxes(2, 3).astype(np.float64)
+        pose = np.concatenate([pose, np.broadcast_to(np.eye(4), (poses, 1, 4, 4))], axis=1)
+        return self._from_rest @ affine_inverse(pose[:, self._carrier]) @ pose[:, self.at]
+
+
+class PoseReader:
+    """Reads the coordinates of channels off evaluated poses, all bones in one go, and many poses together.
+
+    Where several sets of numbers mean one rotation (angles a turn apart, three turns on a bone, a ball), it gives what
+    the channels say, as far as stops let them, if they are what poses the bone, else the nearest to what it read
+    before."""
+
+    def __init__(self, rig: bpy.types.Object, wanted: Sequence[Channel]) -> None:
+        self._rig = rig
+        every = motion_channels(rig) if any(channel.is_root for channel in wanted) else servo_channels(rig)
+        channels = [channel for joint in dict.fromkeys(c.joint for c in wanted) for channel in every[joint]]
+        place = {(channel.joint, channel.number): k for k, channel in enumerate(channels)}
+        self._wanted = np.array([place[channel.joint, channel.number] for channel in wanted], dtype=np.intp)
+        self._count = len(channels)
+        names = list(dict.fromkeys(channel.bone for channel in channels))
+        self._bones = LocalPoses(rig, names)
+        self.most = self._bones.most
+        self._seen: list[tuple[_Numbers, _Numbers, _Numbers]] = []
+        row = {name: number for number, name in enumerate(names)}
+        slides = [(k, row[c.bone], c.index) for k, c in enumerate(channels) if c.prop == "location"]
+        self._slides = np.array(slides, dtype=np.intp).reshape(-1, 3).T
+        self._turns = turns_of(channels, row)
+        stops = bone_stops(rig)["rotation_euler"].of_all(rig)
+        self._lower, self._upper, self._begins = stops[:, self._bones.at]
+        self._blocks = _blocks(rig, channels, row)
+
+    def read(self) -> Array:
+        """Coordinates of the current pose, (channels,)."""
+        self.look()
+        return self.taken()[0]
+
+    def look(self) -> None:
+        """Take the current pose, to be worked out by ``taken`` together with others: up to ``most``."""
+        count = len(self._rig.pose.bones)
+        numbers = [np.empty(size * count, dtype=np.float32) for size in (16, 3, 4)]
+        wanted = {"matrix": True, "rotation_euler": True, "rotation_quaternion": bool(self._blocks)}
+        for (name, is_wanted), into in zip(wanted.items(), numbers, strict=True):
+            if is_wanted and len(self._wanted):
+                self._rig.pose.bones.foreach_get(name, into)
+        self._seen.append((numbers[0], numbers[1], numbers[2]))
+
+    def taken(self) -> Array:
+        """Coordinates of the poses that were looked at since, (poses, channels)."""
+        matrices, angles, quaternions = (np.array(each) for each in zip(*self._seen, strict=True))
+        poses = len(self._seen)
+        self._seen.clear()
+        values = np.zeros((poses, self._count))
+        if not len(self._wanted):
+            return values[:, self._wanted]
+        told = angles.reshape(poses, -1, 3)[:, self._bones.at].astype(np.float64)
+        local = self._bones.of(matrices)
+        channels, rows, index = self._slides
+        values[:, channels] = local[:, rows, index, 3]
+        for turns in self._turns:
+            rows = turns.rows
+            held = shown(told[:, rows], self._lower[rows], self._upper[rows], self._begins[rows])
+            values[:, turns.channels] = turns.read(local[:, rows, :3, :3], told[:, rows], held)
+        for blocks in self._blocks:
+            written = quaternions.reshape(poses, -1, 4)[:, self._bones.at[blocks.rows]].astype(np.float64)
+            for number in range(poses):
+                values[number, blocks.channels] = blocks.read(local[number, blocks.rows], written[number])
+        return values[:, self._wanted]
+
+
+@dataclass
+class _Blocks:
+    """All balls, or all free blocks, along the tree or against it. ``channels`` is of shape (blocks, size)."""
+
+    rows: Places
+    channels: Places
+    turns: Array
+    against: bool
+    before: Array | None = None
+
+    def read(self, local: Array, written: Array) -> Array:
+        """Their coordinates (n, size) for the bones' own motions (n, 4, 4) and quaternions (n, 4) as they are set: what
+        these say at first, if they are what poses the bones, and from then on the nearest to what was read before."""
+        found = block_coordinates(local, self.turns, self.against, free=self.channels.shape[1] > 3)
+        vectors = found[:, :3]
+        if self.before is None:
+            told = told_vectors(written, self.turns, self.against)
+            same = np.linalg.norm(nearest_vectors(vectors, told) - told, axis=1) < _SAME
+            self.before = np.where(same[:, None], told, vectors)
+        found[:, :3] = self.before = nearest_vectors(vectors, self.before)
+        return found
+
+
+@dataclass
+class Turns:
+    """All bones that turn about the same axes in the same order. ``channels`` is of shape (bones, turns); ``columns``
+    are the bones' axes (0 to 2) from the outermost turn to the innermost, those without a turn at the end."""
+
+    columns: tuple[int, int, int]
+    rows: Places
+    channels: Places
+    before: Array | None = None
+
+    @property
+    def sign(self) -> float:
+        """Return whether the three axes, in their order, are right-handed (1) or left-handed (-1)."""
+        first, second, _third = self.columns
+        return 1.0 if (second - first) % 3 == 1 else -1.0
+
+    def read(self, rotation: Array, told: Array, held: Array) -> Array:
+        """The angles (poses, n, turns) of rotations (poses, n, 3, 3), of all that mean the same: those that the bones'
+        Euler channels (poses, n, 3) tell, if they do, as far as stops let them (``held``) or (a bone's stops may be
+        switched off) without those, else the nearest to what was read before."""
+        count = self.channels.shape[1]
+        found = self.angles(rotation.reshape(-1, 3, 3))
+        told, held = told[..., self.columns[:count]], held[..., self.columns[:count]]
+        own, strange = self._told(found, held)
+        if strange.any():
+            unheld, still = self._told(found, told)
+            own, strange = np.where((strange & ~still)[..., None], unheld, own), strange & still
+        found, before = found.reshape(told.shape), self.before
+        for number in np.flatnonzero(strange.any(axis=1)).tolist():  # one after the other: each is near to the last
+            rows = strange[number]
+            last = own[number - 1] if number else before
+            own[number, rows] = self.nearest(found[number, rows], np.zeros(count) if last is None else last[rows])
+        self.before = own[-1]
+        return own
+
+    def _told(self, found: Array, told: Array) -> tuple[Array, NDArray[np.bool_]]:
+        """Of angles that mean the same as those found (poses * n, turns), the nearest to what is told (poses, n,
+        turns), and which bones (poses, n) are posed by something else."""
+        own = self.nearest(found, told.reshape(-1, told.shape[2])).reshape(told.shape)
+        return own, np.abs(own - told).max(axis=2) > _SAME
+
+    def angles(self, rotation: Array) -> Array:
+        """The angles (n, turns) of rotations (n, 3, 3) in the bones' axes."""
+        # the axes as X Y Z: a left-handed set sees turns the other way round
+        seen = rotation[:, self.columns][:, :, self.columns]
+        count = self.channels.shape[1]
+        if count == 1:
+            found = [np.arctan2(seen[:, 2, 1] - seen[:, 1, 2], seen[:, 1, 1] + seen[:, 2, 2])]
+        elif count == 2:
+            found = [np.arctan2(seen[:, 2, 1], seen[:, 1, 1]), np.arctan2(seen[:, 0, 2], seen[:, 0, 0])]
+        else:
+            cosine = np.hypot(seen[:, 0, 0], seen[:, 0, 1])
+            locked = cosine < _LOCKED  # only the sum or difference of the outer two shows: all of it is the first's
+            both = np.arctan2(np.sign(seen[:, 0, 2]) * seen[:, 1, 0], seen[:, 1, 1])
+            found = [
+                np.where(locked, both, np.arctan2(-seen[:, 1, 2], seen[:, 2, 2])),
+                np.arctan2(seen[:, 0, 2], cosine),
+                np.where(locked, 0.0, np.arctan2(-seen[:, 0, 1], seen[:, 0, 0])),
+            ]
+        return self.sign * np.stack(found, axis=1)
+
+    def nearest(self, angles: Array, to: Array) -> Array:
+        """Of the sets of angles (n, turns) that mean the same rotations, the nearest to other sets."""
+        if angles.shape[1] < 3:
+            return to + _within_half_turn(angles - to)
+        outer, middle, inner = angles.T
+        given = np.broadcast_to(to, angles.shape)[:, 2]
+        locked = np.abs(np.cos(middle)) < 2.0 * _LOCKED
+        outer = np.where(locked, outer + (inner - given) * np.sign(np.sin(middle) * self.sign), outer)
+        inner = np.where(locked, given, inner)
+        ways = np.array([[outer, middle, inner], [outer + np.pi, np.pi - middle, inner + np.pi]]).transpose(0, 2, 1)
+        ways = to + _within_half_turn(ways - to)
+        second = np.abs(ways[1] - to).max(axis=1) < np.abs(ways[0] - to).max(axis=1)
+        return np.where(second[:, None], ways[1], ways[0])
+
+
+def _within_half_turn(angles: Array) -> Array:
+    return (angles + np.pi) % (2.0 * np.pi) - np.pi
+
+
+def turns_of(channels: Sequence[Channel], row: dict[str, int]) -> list[Turns]:
+    """The turning channels of bones, gathered by the order of their axes."""
+    own: dict[str, list[int]] = {}
+    for number, channel in enumerate(channels):
+        if channel.prop == "rotation_euler":
+            own.setdefault(channel.bone, []).append(number)
+    alike: dict[tuple[int, ...], list[list[int]]] = {}
+    for numbers in own.values():
+        numbers.sort(key=lambda k: channels[k].number, reverse=channels[numbers[0]].against)
+        alike.setdefault(tuple(channels[k].index for k in numbers), []).append(numbers)
+    out = []
+    for columns, groups in alike.items():
+        rest = [column for column in (2, 1, 0) if column not in columns]
+        rows = np.array([row[channels[numbers[0]].bone] for numbers in groups], dtype=np.intp)
+        first, second, third = (*columns, *rest)
+        out.append(Turns((first, second, third), rows, np.array(groups, dtype=np.intp)))
+    return out
+
+
+def _blocks(rig: bpy.types.Object, channels: Sequence[Channel], row: dict[str, int]) -> list[_Blocks]:
+    """The channels of balls and free blocks, gathered by size and by whether their joints point against the tree."""
+    alike: dict[tuple[int, bool], list[int]] = {}
+    for number, channel in enumerate(channels):
+        if channel.prop == "rotation_quaternion" and channel.index == 0:
+            alike.setdefault((DOF_SIZE[channel.kind], channel.against), []).append(number)
+    return [
+        _Blocks(
+            np.array([row[channels[k].bone] for k in first], dtype=np.intp),
+            np.array(first, dtype=np.intp)[:, None] + np.arange(size),
+            np.array([block_turn(rig, channels[k].bone) for k in first]),
+            against,
+        )
+        for (size, against), first in alike.items()
+    ]
+
+
+def sample(
+    model: bpy.types.Collection | bpy.types.Object,
+    scene: bpy.types.Scene | None = None,
+    frames: Sequence[float] | None = None,
+    joints: Iterable[str] | None = None,
+    name: str | None = None,
+) -> Motion:
+    """The servo values of the evaluated pose at scene frames, as a Motion with times from the first frame.
+
+    ``frames`` default to the scene's range, every frame; they may be fractional. ``joints`` (ids) default
+    to what the Action keys, or all. IK, drivers and limits are in the values. The scene's frame is put back.
+
+    >>> from addon import formats
+    >>> from addon.blender.build import build
+    >>> collection = build(formats.load("sample_models/desk_lamp/desk_lamp.skel"))
+    >>> rig = next(obj for obj in collection.all_objects if obj.type == "ARMATURE")
+    >>> rig.pose.bones["elbow"].rotation_euler.z = 0.5  # beyond its stop
+    >>> posed = sample(collection, frames=[1])
+    >>> {track.name: round(float(track.values[0]), 3) for track in posed.trajectories}
+    {'shoulder': 0.5, 'elbow': 0.2, 'neck/neck_1': -1.4, 'neck/neck_2': 0.0}
+    """
+    scene = scene or bpy.context.scene
+    rig = require_rig(model)
+    frames = list(range(scene.frame_start, scene.frame_end + 1)) if frames is None else list(frames)
+    every = servo_channels(rig)
+    wanted = [channel for joint in joints for channel in every.get(joint, ())] if joints is not None else []
+    if joints is None:
+        wanted = keyed_servos(rig) or [channel for own in every.values() for channel in own]
+    values = pose_values(rig, scene, wanted, frames)
+    times = Clock.of(scene, frames[0] if frames else None).times(frames)
+    tracks = [Trajectory(channel.name, times.copy(), values[:, k].copy()) for k, channel in enumerate(wanted)]
+    action = rig.animation_data.action if rig.animation_data is not None else None
+    return Motion(name or (action.name if action is not None else rig.name), tracks)
+
+
+def keyed_servos(rig: bpy.types.Object) -> list[Channel]:
+    """The channels that the rig's Action keys, in the order of its joints."""
+    data = rig.animation_data
+    if data is None or data.action is None:
+        return []
+    keyed = {(curve.data_path, curve.array_index) for curve in action_curves(rig, data.action, create=False) or ()}
+    return [channel for own in servo_channels(rig).values() for channel in own if keyed.intersection(channel.curves())]
+
+
+def pose_values(
+    rig: bpy.types.Object,
+    scene: bpy.types.Scene,
+    channels: Sequence[Channel],
+    frames: Sequence[float],
+    look: Callable[[float], None] | None = None,
+) -> Array:
+    """Coordinates (frames, channels) of the evaluated pose at scene frames. The scene's frame is put back. ``look`` is
+    called with each frame while it is shown."""
+    values = np.empty((len(frames), len(channels)))
+    before = scene.frame_current, scene.frame_subframe
+    with _posed(rig):
+        reader = PoseReader(rig, channels)
+        try:
+            for first in range(0, len(frames), reader.most):
+                part = frames[first : first + reader.most]
+                for frame in part:
+                    whole = int(np.floor(frame))
+                    scene.frame_set(whole, subframe=float(frame - whole))
+                    reader.look()
+                    if look is not None:
+                        look(frame)
+                values[first : first + len(part)] = reader.taken()
+        finally:
+            scene.frame_set(before[0], subframe=before[1])
+    return values
+
+
+@contextmanager
+def _posed(rig: bpy.types.Object) -> Iterator[None]:
+    """Have the bones of a rig stand as they are posed, which they do not in edit mode nor where the armature is shown
+    at rest."""
+    armature = armature_of(rig)
+    shown, editing = armature.pose_position, armature.is_editmode
+    if editing:
+        bpy.ops.object.mode_set(mode="OBJECT")
+    if shown != "POSE":
+        armature.pose_position = "POSE"
+    try:
+        yield
+    finally:
+        if shown != "POSE":
+            armature.pose_position = shown
+        if editing:
+            bpy.ops.object.mode_set(mode="EDIT")

@@ -1,0 +1,263 @@
+"""Bones that were renamed: what names them follows.
+
+Blender itself takes along what plays on the armature, its parents and its constraints. It leaves behind what does not
+play just now, which is every other motion and every stored pose, and the data paths that drivers read. What names the
+bones of a model is made to follow here, after any change of the scene in which a bone got another name: by hand, by
+Blender's batch rename, or by us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..compat import all_curves, curve_groups
+from ..data.access import action_record, armature_of, armature_settings, bone_record, settings
+from ..data.channels import servo_names
+from ..data.queries import is_foreign
+from ..events.signals import Handlers, hang, on_bones_renamed, quiet, take_down
+from .loops import live_solver
+
+#: What a bone is for: joint, root, step.
+Task = tuple[str, str, int]
+#: The names of all bones by their armature's ``session_uid``, as they were seen last: one comparison tells whether
+#: there is anything to do.
+_seen: dict[int, list[str]] = {}
+#: Which bone had a name, also one that it has no more. An undo takes back a bone's name and not always what followed it
+#: (Blender keeps a step before it tells of the change).
+_past: dict[int, dict[str, Task]] = {}
+_PREFIX = 'pose.bones["'
+
+
+@persistent
+def after_step(*_args: Any) -> None:
+    """After undo and redo. At once: where Blender made all anew it does not tell of the next update."""
+    _look_at_names()
+
+
+@persistent
+def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """After every change of the scene: see whether bones of models have other names. Blender tells alike of names and
+    of poses; while something is dragged in the view it is poses, and the change that ends it is told as well."""
+    if depsgraph.id_type_updated("ARMATURE") and not _is_dragging():
+        _look_at_names()
+
+
+def _is_dragging() -> bool:
+    """Return whether the user moves, turns or scales something at this moment."""
+    window = bpy.context.window
+    return window is not None and any(_is_transform(each) for each in window.modal_operators)
+
+
+def _is_transform(operator: bpy.types.Operator) -> bool:
+    try:
+        return operator.bl_idname.startswith("TRANSFORM_OT_")
+    except (AttributeError, ValueError):  # its class was just unregistered; in 4.2 that is a ValueError
+        return False
+
+
+def _look_at_names() -> None:
+    for data in bpy.data.armatures:
+        if data.is_editmode or _seen.get(data.session_uid) == data.bones.keys():
+            continue
+        rig = armature_settings(data).rig
+        if rig is not None and rig.data == data and not is_foreign(rig):
+            follow_bones(rig)
+
+
+def is_as_built(rig: bpy.types.Object, tasks: Mapping[str, Task]) -> None:
+    """Know the bones of a rig that was made just now, by name with what they are for."""
+    data = armature_of(rig)
+    _past[data.session_uid] = dict(tasks)
+    _seen[data.session_uid] = data.bones.keys()
+
+
+def follow_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
+    """Have motions, poses, drivers and the list of servo names follow the bones of a model that were renamed since, and
+    ``tell`` of it who wants to know. Returns their old names and new ones."""
+    data = armature_of(rig)
+    if data.session_uid not in _seen:
+        _tie_servo_names(rig)
+    went = _renamed(data)
+    stale = _stale(data)
+    if went or stale:
+        with quiet():
+            _follow_actions(rig, went, stale)
+            _follow_drivers(rig, {**stale, **went})
+            _name_servos(rig)
+    past, before = _past.setdefault(data.session_uid, {}), {new: old for old, new in went.items()}
+    for bone in data.bones:
+        record = bone_record(bone)
+        if (record.known_name or record.built_name) != bone.name:
+            record.known_name = bone.name
+        if record.joint or record.root:
+            past[before.get(bone.name, bone.name)] = past[bone.name] = record.joint, record.root, record.step
+    if went or stale:
+        live_solver.forget(rig)
+    _seen[data.session_uid] = data.bones.keys()
+    if went and tell:
+        for act in on_bones_renamed:
+            act(rig, went)
+        if _seen[data.session_uid] != data.bones.keys():  # twins were renamed with them
+            went |= follow_bones(rig, tell=False)
+    return went
+
+
+def _renamed(data: bpy.types.Armature) -> dict[str, str]:
+    """The old names of bones that have new ones. A bone that the user duplicated says the name of its original: it was
+    renamed only where that is gone."""
+    names = {bone.name: bone_record(bone).known_name or bone_record(bone).built_name for bone in data.bones}
+    out: dict[str, str] = {}
+    for name, before in names.items():
+        if before and names.get(before) != before:
+            out.setdefault(before, name)
+    return out
+
+
+def _stale(data: bpy.types.Armature) -> dict[str, str]:
+    """Names that bones had once and nothing has now, with those that the bones have."""
+    past = _past.get(data.session_uid, {})
+    gone = {name: task for name, task in past.items() if name not in data.bones}
+    if not gone:
+        return {}
+    now: dict[Task, str] = {}
+    for bone in data.bones:
+        record = bone_record(bone)
+        now.setdefault((record.joint, record.root, record.step), bone.name)
+    return {name: now[task] for name, task in gone.items() if task in now}
+
+
+# ---------------------------------------------------------------- motions and poses
+
+
+def _follow_actions(rig: bpy.types.Object, went: Mapping[str, str], stale: Mapping[str, str]) -> None:
+    playing = set(played_by(rig))
+    names = {*armature_of(rig).bones.keys(), *went, *stale}
+    for action in bpy.data.actions:
+        if action.library is not None or action.override_library is not None:
+            continue
+        wanted = stale if action in playing else {**stale, **went}  # Blender itself saw to what plays
+        named = {bone: None for curve in all_curves(action) if (bone := bone_in(curve.data_path))}
+        if wanted.keys().isdisjoint(named) or not _is_motion_of(rig, action, named.keys() <= names):
+            continue
+        for curve in all_curves(action):
+            curve.data_path = renamed_path(curve.data_path, wanted)
+        for group in curve_groups(action):
+            if group.name in wanted:
+                group.name = wanted[group.name]
+
+
+def played_by(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
+    """The Actions that an armature has, active or in tracks."""
+    data = rig.animation_data
+    if data is None:
+        return
+    if data.action is not None:
+        yield data.action
+    yield from (strip.action for track in data.nla_tracks for strip in track.strips if strip.action is not None)
+
+
+def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, names_its_bones: bool) -> bool:
+    """Return whether an Action that names bones is a model's: it was made for it, or it is the user's and names no bone
+    that the model lacks, and no other armature has it."""
+    model = action_record(action).model
+    if model:
+        return model == settings(rig).uid
+    return names_its_bones and not any(
+        action in played_by(other) for other in bpy.data.objects if other != rig and other.type == "ARMATURE"
+    )
+
+
+def bone_in(path: str) -> str:
+    """The name of the bone that a data path begins with; empty for another path."""
+    end = _end_of_name(path)
+    return bpy.utils.unescape_identifier(path[len(_PREFIX) : end]) if end else ""
+
+
+def renamed_path(path: str, names: Mapping[str, str]) -> str:
+    """A data path with the new name of its bone, if that is among the old ones."""
+    end = _end_of_name(path)
+    new = names.get(bone_in(path)) if end else None
+    return path if new is None else f"{_PREFIX}{bpy.utils.escape_identifier(new)}{path[end:]}"
+
+
+def _end_of_name(path: str) -> int:
+    """Return where the quotes around a bone's name end; 0 where a path is no bone's."""
+    if not path.startswith(_PREFIX):
+        return 0
+    at = len(_PREFIX)
+    while at < len(path) and path[at] != '"':
+        at += 2 if path[at] == "\\" else 1
+    return at if at < len(path) else 0
+
+
+# ---------------------------------------------------------------- what else names bones
+
+
+def _follow_drivers(rig: bpy.types.Object, names: Mapping[str, str]) -> None:
+    """Have the drivers of all the file read the bones by their new names, and drive them."""
+    for owner in bpy.data.user_map():
+        data = getattr(owner, "animation_data", None)
+        for curve in data.drivers if data is not None and owner.library is None else ():
+            if owner == rig and bone_in(curve.data_path) in names:
+                curve.data_path = renamed_path(curve.data_path, names)
+            for target in (each for variable in curve.driver.variables for each in variable.targets):
+                if target.id != rig:
+                    continue
+                if renamed_path(target.data_path, names) != target.data_path:
+                    target.data_path = renamed_path(target.data_path, names)
+                if target.bone_target in names:
+                    target.bone_target = names[target.bone_target]
+
+
+def _tie_servo_names(rig: bpy.types.Object) -> None:
+    """Have the rows of the list of servo names know their joints, in files from before they did."""
+    for row in settings(rig).servo_names:
+        if row.servo and not row.joint:
+            row.servo = row.servo  # looks for it
+
+
+def _name_servos(rig: bpy.types.Object) -> None:
+    """Have the list of servo names say what its servos are called now."""
+    for row, name in servos_meant(rig):
+        if row.servo != name:
+            row.servo = name
+
+
+def servos_meant(rig: bpy.types.Object) -> list[tuple[Any, str]]:
+    """The rows of a model's list of servo names, each with what its servo is called now."""
+    rows = list(settings(rig).servo_names)
+    names = servo_names(rig) if any(row.joint for row in rows) else {}
+    return [(row, own[row.number] if row.number < len(own := names.get(row.joint, ())) else row.servo) for row in rows]
+
+
+# ---------------------------------------------------------------- what Blender calls
+
+
+@persistent
+def forget(*_args: Any) -> None:
+    """Another file: what was seen is of no account."""
+    _seen.clear()
+    _past.clear()
+
+
+_HANDLERS: Handlers = (
+    ("depsgraph_update_post", after_update),
+    ("load_post", forget),
+    ("load_factory_startup_post", forget),
+    ("undo_post", after_step),
+    ("redo_post", after_step),
+)
+
+
+def register() -> None:
+    """Hang in what follows renamed bones."""
+    hang(_HANDLERS)
+
+
+def unregister() -> None:
+    """Take it out again."""
+    take_down(_HANDLERS)
+    forget()

@@ -1,0 +1,259 @@
+"""Motion of bones beside their joints, which no servo motion holds: turns, slides and scales on channels that no degree
+of freedom has, by inverse kinematics, keys, drivers or by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.model import Array
+from ...core.report import Report
+from ...core.transforms import affine_inverse, rotation_vector
+from ..data.channels import Channel, bone_path, is_of_screw
+from ..data.queries import RigParts
+from .actions import bone_numbers
+from .fcurves import Place
+from .frame_time import SIZES, Units
+from .pose_reader import LocalPoses, turns_of
+
+#: Turns (rad) and scales below which a bone keeps to its joint: its matrix has 32-bit numbers.
+_TURNED, _SCALED = 1e-4, 1e-4
+#: The same of slides, in lengths of the longest arm of a bone from the armature's origin.
+_SLID = 2e-5
+#: At how many frames bones are looked at that nothing else has sampled.
+_MOST_FRAMES = 400
+_KINDS = ("turn", "slide", "scale")
+_SIZES = {"location": 3, "scale": 3, "rotation_quaternion": 4, "rotation_axis_angle": 4, "rotation_euler": 3}
+
+
+@dataclass
+class Worst:
+    """The largest residue of a kind: its size, the bone, the frame, and the bones that have some."""
+
+    size: float = 0.0
+    bone: str = ""
+    frame: float = 0.0
+    bones: frozenset[str] = frozenset()
+
+
+class Residues:
+    """Measures what bones do beside their joints in the poses that are looked at. Roots have the whole path."""
+
+    def __init__(self, found: RigParts, channels: Sequence[Channel]) -> None:
+        """``channels``: those of all servos and roots."""
+        rig = self._rig = found.rig
+        chains = [bone for chain in found.chains.values() for bone in chain]
+        self._names = list(dict.fromkeys([*chains, *found.roots.values()]))
+        self._local = LocalPoses(rig, self._names)
+        row = {name: number for number, name in enumerate(self._names)}
+        self._fixed = np.ones((len(row), 3))  # the numbers of locations that no degree of freedom has
+        self._whole = np.zeros(len(row), dtype=bool)  # bones that turn in every way
+        for channel in channels:
+            if channel.is_single and channel.prop == "location":
+                self._fixed[row[channel.bone], channel.index] = 0.0
+            elif channel.kind == "free":
+                self._fixed[row[channel.bone]] = 0.0
+            self._whole[row[channel.bone]] |= not channel.is_single
+        slides = set(_screw_slides(rig))
+        for name, number in row.items() if slides else ():
+            for index in range(3):
+                if (bone_path(name, "location"), index) in slides:
+                    self._fixed[number, index] = 0.0
+        self._turns = turns_of(channels, row)
+        arms = [bone.bone.matrix_local.translation.length for bone in rig.pose.bones]
+        self._least = {"turn": _TURNED, "scale": _SCALED, "slide": _SLID * max([*arms, 1e-6])}
+        self.worst = {kind: Worst() for kind in _KINDS}
+        self.has_looked = False
+        self._seen: list[tuple[float, NDArray[np.float32], Array]] = []
+        self._stood: Array | None = None
+        self._slid = self._rolled = 0.0, 0.0  # how far the armature slides and turns at most, each with its frame
+
+    def look(self, frame: float) -> None:
+        """Take the present pose."""
+        self.has_looked = True
+        numbers = np.empty(16 * len(self._rig.pose.bones), dtype=np.float32)
+        self._rig.pose.bones.foreach_get("matrix", numbers)
+        self._seen.append((frame, numbers, np.array(self._rig.matrix_world, dtype=np.float64)))
+        if len(self._seen) >= self._local.most:
+            self._measure()
+
+    def _measure(self) -> None:
+        """Work out the poses that were taken since."""
+        frames, numbers, armature = (np.array(each) for each in zip(*self._seen, strict=True))
+        self._seen.clear()
+        self._measure_armature(frames, armature)
+        if not self._names:
+            return
+        local = self._local.of(numbers)
+        scales = np.linalg.norm(local[..., :3, :3], axis=2)
+        rotation = local[..., :3, :3] / np.where(scales > 0.0, scales, 1.0)[..., None, :]
+        found = {
+            "turn": self._turned(rotation),
+            "slide": np.linalg.norm(local[..., :3, 3] * self._fixed, axis=2),
+            "scale": np.abs(scales - 1.0).max(axis=2),
+        }
+        for kind, sizes in found.items():
+            self._note(kind, np.nan_to_num(sizes), frames)
+
+    def _measure_armature(self, frames: Array, poses: Array) -> None:
+        """How far the armature itself is from where it was at the first look."""
+        self._stood = poses[0] if self._stood is None else self._stood
+        slid = np.linalg.norm(poses[:, :3, 3] - self._stood[:3, 3], axis=1)
+        turned = np.linalg.norm(rotation_vector((affine_inverse(self._stood) @ poses)[:, :3, :3]), axis=1)
+        at, on = int(np.argmax(slid)), int(np.argmax(turned))
+        if slid[at] > max(self._slid[0], self._least["slide"]):
+            self._slid = float(slid[at]), float(frames[at])
+        if turned[on] > max(self._rolled[0], _TURNED):
+            self._rolled = float(turned[on]), float(frames[on])
+
+    def _turned(self, rotation: Array) -> Array:
+        """Return how far (poses, n) rotations (poses, n, 3, 3) are from the nearest that the bones' joints allow."""
+        left = rotation.copy()
+        for turns in self._turns:
+            own = rotation[:, turns.rows]
+            angles = turns.angles(own.reshape(-1, 3, 3)).reshape(*own.shape[:2], -1)
+            for number, column in enumerate(turns.columns[: angles.shape[2]]):
+                left[:, turns.rows] = _about(column, -angles[..., number]) @ left[:, turns.rows]
+        sizes: Array = np.linalg.norm(rotation_vector(left.reshape(-1, 3, 3)), axis=1).reshape(left.shape[:2])
+        return np.where(self._whole, 0.0, sizes)
+
+    def _note(self, kind: str, sizes: Array, frames: Array) -> None:
+        beyond = np.flatnonzero((sizes > self._least[kind]).any(axis=0))
+        if not len(beyond):
+            return
+        worst = self.worst[kind]
+        bones = worst.bones | {self._names[number] for number in beyond.tolist()}
+        pose, bone = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
+        if sizes[pose, bone] > worst.size:
+            worst = Worst(float(sizes[pose, bone]), self._names[bone], float(frames[pose]))
+        self.worst[kind] = Worst(worst.size, worst.bone, worst.frame, bones)
+
+    def worst_frames(self) -> list[float]:
+        """Frames of the largest residues so far."""
+        if self._seen:
+            self._measure()
+        bones = [(worst.size, worst.frame) for worst in self.worst.values()]
+        return sorted({frame for size, frame in (*bones, self._slid, self._rolled) if size > 0.0})
+
+    def tell(self, report: Report, units: Units) -> None:
+        """Report each kind of residue once, with the largest in a motion's ``units``, its bone and its frame."""
+        if self._seen:
+            self._measure()
+        (slid, at), (turned, on) = self._slid, self._rolled
+        length, angle = units.of(is_angle=False), units.of(is_angle=True)
+        metre, radian = SIZES[length], SIZES[angle]
+        if slid > 0.0 or turned > 0.0:
+            report.warn(
+                "armature-moves",
+                f"Armature {self._rig.name!r} moves as an object, by up to {slid / metre:.3g} {length} "
+                f"(frame {at:g}) and {turned / radian:.3g} {angle} (frame {on:g}), which no motion file holds: "
+                "key the bone of its root instead",
+            )
+        turn, slide, scale = (self.worst[kind] for kind in _KINDS)
+        if turn.bone:
+            report.warn(
+                "bone-turn",
+                f"Bone {turn.bone!r} turns by {turn.size / radian:.3g} {angle} beside its joint (frame {turn.frame:g}; "
+                f"bones that do: {len(turn.bones)}), which no servo holds: it is not in the file. "
+                "Unkey these axes, or move what inverse kinematics aims it at",
+            )
+        if slide.bone:
+            report.warn(
+                "bone-slide",
+                f"Bone {slide.bone!r} slides by {slide.size / metre:.3g} {length} beside its joint (frame "
+                f"{slide.frame:g}; bones that do: {len(slide.bones)}), which no servo holds: it is not in the file. "
+                "Unkey these channels",
+            )
+        if scale.bone:
+            report.warn(
+                "bone-scale",
+                f"Bone {scale.bone!r} is scaled, by {scale.size:.3g} more or less than 1 (frame {scale.frame:g}; bones "
+                f"that are: {len(scale.bones)}), which no servo holds: it is not in the file. Take the scale away "
+                "(Alt+S)",
+            )
+
+
+def _about(column: int, angles: Array) -> Array:
+    """Rotations (..., 3, 3) about a bone's axis."""
+    cos, sin = np.cos(angles), np.sin(angles)
+    out = np.zeros((*angles.shape, 3, 3))
+    one, other = (column + 1) % 3, (column + 2) % 3
+    out[..., column, column] = 1.0
+    out[..., one, one] = out[..., other, other] = cos
+    out[..., one, other], out[..., other, one] = -sin, sin
+    return out
+
+
+def _screw_slides(rig: bpy.types.Object) -> Iterator[Place]:
+    data = rig.animation_data
+    for curve in data.drivers if data is not None else ():
+        if is_of_screw(curve):
+            yield curve.data_path, curve.array_index
+
+
+def stray_places(found: RigParts, posing: Set[Place], curves: Iterable[Place]) -> set[Place]:
+    """Of the places of curves, those that pose a mechanism's bones beside its joints (locations, rotations and scales
+    of no degree of freedom), or the armature itself. ``posing``: the places that its channels have."""
+    others = {place for place in curves if place not in posing}
+    if not others:
+        return others
+    slides = set(_screw_slides(found.rig))
+    own = {bone_path(bone, prop) for bone in found.own_bones for prop in _SIZES} | _SIZES.keys()
+    return {place for place in others if place[0] in own and place not in slides}
+
+
+def is_posed_beside(found: RigParts, channels: Sequence[Channel]) -> bool:
+    """Return whether the numbers that pose a mechanism's bones now pose one beside its joint. ``channels``: those of
+    all servos and roots."""
+    numbers = bone_numbers(found.rig)
+    numbers["rotation_axis_angle"].reshape(-1, 4)[:, 1:] = 0.0  # an axis alone turns nothing
+    place = {pose.name: number for number, pose in enumerate(found.rig.pose.bones)}
+    own = np.array([place[name] for name in found.own_bones], dtype=np.intp)
+    strange = {prop: np.abs(numbers[prop].reshape(-1, size) - _rest(prop)) > _SCALED for prop, size in _SIZES.items()}
+    if not any(each[own].any() for each in strange.values()):
+        return False
+    for channel in channels:
+        for prop, index in channel.numbers():
+            strange[prop][place[channel.bone], index] = False
+    return any(bool(each[own].any()) for each in strange.values())
+
+
+def _rest(prop: str) -> Array:
+    """The numbers of a property of a bone at rest."""
+    rest = np.zeros(_SIZES[prop])
+    rest[: {"scale": 3, "rotation_quaternion": 1}.get(prop, 0)] = 1.0
+    return rest
+
+
+def frames_to_look(every: Array, keys: Array) -> Array:
+    """Choose frames for a first look at bones that nothing else has sampled: at most about twice 400, so that Blender
+    is done in some seconds.
+
+    Args:
+        every: The frames of the motion and of ``keys``, ascending.
+        keys: Those of the curves that move bones beside their joints: all are looked at while they are not too many.
+    """
+    share = max(len(every) // _MOST_FRAMES, 1)
+    wanted = np.unique(np.concatenate([every[::share], every[-1:], keys]))
+    return wanted[:: max(len(wanted) // (2 * _MOST_FRAMES), 1)]
+
+
+def frames_around(every: Array, seen: Array, worst: Sequence[float]) -> Array:
+    """Choose frames for a closer look at the largest residues: those between the neighbours of theirs that were seen.
+
+    What stands out only between two frames that were seen, far from the largest of these, is missed.
+
+    Args:
+        every: All frames, ascending.
+        seen: Those of them that were looked at, ascending.
+        worst: Frames among these with the largest residues.
+    """
+    near = np.zeros(len(every), dtype=bool)
+    for at in np.searchsorted(seen, worst).tolist():
+        near |= (every > seen[max(at - 1, 0)]) & (every < seen[min(at + 1, len(seen) - 1)])
+    left = every[near & ~np.isin(every, seen)]
+    return left[:: max(len(left) // _MOST_FRAMES, 1)]

@@ -1,0 +1,77 @@
+"""What reports and checks said of a model, line by line."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    FloatProperty,
+    IntProperty,
+    IntVectorProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+
+class KnuckleReportLine(bpy.types.PropertyGroup):
+    """One entry of the model's report."""
+
+    severity: StringProperty()
+    code: StringProperty()
+    message: StringProperty()
+    line: IntProperty()
+    where: StringProperty()
+
+
+class KnuckleFinding(bpy.types.PropertyGroup):
+    """What a check found; parts by the names of their objects, and by their ids, line by line."""
+
+    code: StringProperty()
+    severity: StringProperty()
+    message: StringProperty()
+    kind: StringProperty()
+    parts: StringProperty()
+    ids: StringProperty()
+    fix: StringProperty(description="What would mend it safely")
+    or_fix: StringProperty(description="Another way, where there are two")
+
+
+class KnuckleTwinPair(bpy.types.PropertyGroup):
+    """Two parts that may be twins, or that are and differ."""
+
+    first: StringProperty(description="Name of the first part's object")
+    second: StringProperty(description="Name of the second's")
+    what: StringProperty(description="How they were found, or what differs and by how much")
+    use: BoolProperty(name="Link", description="Make these two twins", default=True)
+
+
+class KnuckleJointTruth(bpy.types.PropertyGroup):
+    """How a joint fared; see ``model.truth.JointTruth``. -1 is no number."""
+
+    id: StringProperty()
+    name: StringProperty()
+    empty: PointerProperty(type=bpy.types.Object)
+    length: FloatProperty()
+    gap: FloatProperty()
+    mean_gap: FloatProperty()
+    tilt: FloatProperty()
+    turns: BoolProperty()
+    error: FloatProperty()
+    mean_error: FloatProperty()
+    beyond: FloatProperty()
+
+
+class KnuckleTruth(bpy.types.PropertyGroup):
+    """How a run fared; see ``model.truth.Truth``. -1 is no number."""
+
+    run: StringProperty(description="Which run it was: drive and frames; empty where there was none")
+    joints: CollectionProperty(type=KnuckleJointTruth)
+    energy_gained: FloatProperty()
+    depth: FloatProperty()
+    deep: IntVectorProperty(size=2)
+    deep_names: StringProperty(description="Names of the bodies that were deepest in one another, by lines")
+    deep_at: FloatProperty(description="The frame of that")
+
+
+CLASSES = (KnuckleReportLine, KnuckleFinding, KnuckleTwinPair, KnuckleJointTruth, KnuckleTruth)

@@ -1,0 +1,1 @@
+"""Self-check of an installation."""

@@ -1,0 +1,215 @@
+"""What runs here, what this Blender was built with, and where it may write."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ... import formats
+from ...core.model import Array, Motion, Trajectory
+from ...installation import Row, how_to_repair, sample, version, wheel_rows
+from ..animation import apply
+from ..animation import sample as sampled
+from ..compat import ready_gpu
+from ..data.access import settings
+from ..data.channels import servo_channels, servo_names
+from ..data.datablocks import latest, remove_since
+from ..data.queries import require_rig
+from ..physics.recording.bake import record
+from ..physics.world.rigidbody_world import frame_rate
+from ..reconcile.build import BuildOptions, build
+from ..rendering.temporary_studio import hushed
+from ..scene.read.mechanism import extract
+from ..scene.temporary_scene import at_work, workshop
+
+_OFFICIAL = "Use a Blender from blender.org: distributions build some without it"
+#: What Blender may be built without: its name among the build options, what it is, and what is lost without it.
+_BUILT_WITH = (
+    ("bullet", "Physics engine", "error", "no drive but Keys works"),
+    ("codec_ffmpeg", "Video encoder", "warning", "videos can be written as pictures only"),
+    ("io_wavefront_obj", "OBJ reader", "warning", "bodies of .obj files become boxes"),
+    ("io_stl", "STL reader", "warning", "bodies of .stl files become boxes"),
+    ("io_ply", "PLY reader", "warning", "bodies of .ply files become boxes"),
+)
+
+
+def version_rows() -> list[Row]:
+    """Return what a report of a defect has to begin with."""
+    build = bpy.app.build_hash
+    commit = build.decode() if isinstance(build, bytes) else str(build)
+    how = "without a window" if bpy.app.background else "in a window"
+    return [
+        Row("Knuckle", "ok", version()),
+        Row("Blender", "ok", f"{bpy.app.version_string} ({commit}), {how}"),
+        Row("Python", "ok", f"{platform.python_version()}, {platform.python_compiler()}"),
+        Row("System", "ok", f"{platform.system()} {platform.release()}, {platform.machine()}"),
+    ]
+
+
+def machine_rows() -> list[Row]:
+    """Return what Blender was built with, what can be drawn, where can be written."""
+    rows = [_built_with(*row) for row in _BUILT_WITH]
+    rows.append(_tried("Graphics", _draw, "warning", "Overlays cannot be drawn into pictures; update the driver"))
+    free = "Make room, or let yourself write there; Preferences > File Paths > Temporary Files names another folder"
+    rows.append(_tried("Temporary files", lambda: _write_in(tempfile.gettempdir()), "error", free))
+    rows.append(_tried("Blender's session", lambda: _write_in(bpy.app.tempdir), "error", free))
+    return rows
+
+
+def _built_with(option: str, part: str, state: str, lost: str) -> Row:
+    has = getattr(bpy.app.build_options, option, None)
+    if has is None:
+        return Row(part, "note", "this Blender does not say whether it has it")
+    return Row(part, "ok", "is there") if has else Row(part, state, f"is missing: {lost}", _OFFICIAL)
+
+
+def _tried(part: str, work: Callable[[], str], state: str, remedy: str) -> Row:
+    try:
+        return Row(part, "ok", work())
+    except (OSError, ValueError, RuntimeError) as error:
+        return Row(part, state, str(error), remedy)
+
+
+def _draw() -> str:
+    """Four by four pixels, filled and read back."""
+    import gpu
+
+    ready_gpu()
+    drawing: Any = gpu  # whose stubs know neither arguments nor results
+    picture = drawing.types.GPUOffScreen(4, 4)
+    try:
+        with picture.bind():
+            buffer = drawing.state.active_framebuffer_get()
+            buffer.clear(color=(1.0, 0.0, 1.0, 1.0))
+            pixel = buffer.read_color(0, 0, 1, 1, 4, 0, "FLOAT").to_list()
+    finally:
+        picture.free()
+    if pixel[0][0] != [1.0, 0.0, 1.0, 1.0]:
+        raise ValueError(f"A picture came back in the wrong colour: {pixel[0][0]}")
+    return f"{gpu.platform.backend_type_get()}, {gpu.platform.renderer_get()}"
+
+
+def _write_in(folder: str) -> str:
+    """Write a file and read it back; it goes at once."""
+    try:
+        with tempfile.NamedTemporaryFile(prefix="knuckle-check-", dir=folder) as file:
+            file.write(b"knuckle")
+            file.flush()
+            file.seek(0)
+            was_kept = file.read() == b"knuckle"
+    except OSError as error:
+        raise OSError(f"{folder} cannot be written: {error.strerror or error}") from error
+    if not was_kept:
+        raise OSError(f"What was written into {folder} is not there")
+    return f"{folder} can be written"
+
+
+SAMPLES = ("rover/rover.jm", "desk_lamp/desk_lamp.skel", "pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml")
+#: How long physics runs, and how far joints may come apart in it, as a share of the model's size.
+FRAMES, GAP = 10, 0.02
+#: How far a servo is keyed (rad or length units), and how exactly keys have to say so: Blender's numbers have 24 bits.
+TARGET, EXACT = 0.05, 1e-6
+
+
+class SmokeError(Exception):
+    """A step that did something else than it should."""
+
+
+def smoke_rows() -> list[Row]:
+    """A row for each format."""
+    return [_row(name) for name in SAMPLES]
+
+
+def _row(name: str) -> Row:
+    path, start = sample(name), time.perf_counter()
+    part = f"Test run of {path.name}"
+    if not path.is_file():
+        return Row(part, "error", f"{path} is missing", how_to_repair("Check out the folder sample_models again"))
+    try:
+        told = try_sample(path)
+    except Exception as error:  # whatever fails here is what the report is for
+        return Row(part, "error", f"{type(error).__name__}: {error}", "Copy the report and send it to the developers")
+    return Row(part, "ok", f"{told}, {time.perf_counter() - start:.1f} s")
+
+
+def try_sample(path: Path) -> str:
+    """Take a model the whole way and leave nothing behind; what was done. SmokeError where something is not as it
+    was."""
+    kinds = [each.identifier for each in bpy.data.bl_rna.properties if each.type == "COLLECTION"]
+    before = latest(kinds)
+    with contextlib.ExitStack() as stack:
+        stack.callback(remove_since, before, kinds)  # last: the scene has gone by then
+        scene = stack.enter_context(workshop())
+        stack.enter_context(at_work(scene))
+        stack.enter_context(hushed())
+        return _whole_way(scene, path)
+
+
+def _whole_way(scene: bpy.types.Scene, path: Path) -> str:
+    mechanism = formats.load(path)
+    physics = bool(bpy.app.build_options.bullet)
+    collection = build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False, mesh_folders=()))
+    done = ["read", *_keyed(scene, collection)]
+    if physics:
+        done.append(_run(scene, collection))
+    settings(require_rig(collection)).drive = "KEYS"
+    if formats.dumps(extract(collection))[0].encode() != path.read_bytes():
+        raise SmokeError("the file that would be written is not the one that was read")
+    return ", ".join([*done, "written to the byte"])
+
+
+def _keyed(scene: bpy.types.Scene, collection: bpy.types.Collection) -> list[str]:
+    """Key the first servo of one degree, and read it off again."""
+    rig = require_rig(collection)
+    names = servo_names(rig)
+    single = [joint for joint, channels in servo_channels(rig).items() if len(channels) == 1 and channels[0].is_single]
+    if not single:
+        return []
+    servo = names[single[0]][0]
+    start = float(_values(scene, collection, single[0])[0])
+    times = np.arange(FRAMES + 1) / frame_rate(scene)
+    wanted = start + TARGET * np.arange(FRAMES + 1) / FRAMES
+    apply(Motion("Knuckle check", [Trajectory(servo, times, wanted)]), collection, scene)
+    found = _values(scene, collection, single[0])
+    if np.abs(found - wanted).max() > EXACT * max(1.0, np.abs(wanted).max()):
+        raise SmokeError(f"servo {servo!r} was keyed to {wanted[-1]:.6g} and is at {found[-1]:.6g}")
+    return ["keyed"]
+
+
+def _values(scene: bpy.types.Scene, collection: bpy.types.Collection, joint: str) -> Array:
+    frames = [scene.frame_start + number for number in range(FRAMES + 1)]
+    return sampled(collection, scene, frames, [joint]).trajectories[0].values
+
+
+def _run(scene: bpy.types.Scene, collection: bpy.types.Collection) -> str:
+    """Some frames under physics, servos on: bodies move, joints hold."""
+    rig = require_rig(collection)
+    settings(rig).drive = "SERVO"
+    recording = record(scene, rig, scene.frame_start + FRAMES)
+    places = recording.poses[:, :-1, :3, 3]
+    size = max(float(np.ptp(places[0], axis=0).max()), 1e-3)
+    if not np.abs(recording.poses[-1] - recording.poses[0]).max() > 0.0:
+        raise SmokeError("physics moves nothing")
+    if recording.worst_gap() > GAP * size:
+        raise SmokeError(f"joints come apart by {recording.worst_gap():.3g} under physics")
+    return f"{FRAMES} frames simulated"
+
+
+__all__ = ["check_all"]
+
+
+def check_all() -> list[Row]:
+    """All rows; takes about two seconds. The open file is not touched."""
+    places: Any = bpy.utils  # whose stubs lack one of these
+    extensions = os.path.normpath(places.user_resource("EXTENSIONS"))
+    blender = [places.resource_path("LOCAL"), places.system_resource("SCRIPTS"), os.path.dirname(bpy.__file__)]
+    return [*version_rows(), *wheel_rows(extensions, blender), *machine_rows(), *smoke_rows()]

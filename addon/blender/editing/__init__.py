@@ -1,0 +1,1 @@
+"""Edits of mechanisms in a scene."""

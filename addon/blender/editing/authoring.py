@@ -1,0 +1,264 @@
+"""Models made from plain meshes: an empty model, bodies from the user's objects, joints between bodies.
+
+Everything is made as an import makes it, with no document behind it: it poses, simulates and exports as any model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+from numpy.typing import NDArray
+
+from ...core.joint_types import dofs_of_type
+from ...core.mass_properties import shape_centre, shape_volume, unit_inertia
+from ...core.model import DOF_SIZE, Array, Dof, Mechanism, Plane, Shape, World
+from ...core.primitive_fit import mesh_mass, recognise
+from ...core.report import Report
+from ...core.transforms import inverse
+from ..data.access import record_of
+from ..data.conversion import flat, write_dofs, write_shape
+from ..data.datablocks import latest, remove_since
+from ..data.queries import child_collection, parts, require_rig, rig_of
+from ..reconcile.build import BuildOptions, build
+from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
+from ..rig.joint_axes import constraint_turn
+from .design_transform import to_design
+from .limbs import ids_in, numbered
+from .present_pose import JointEdit
+from .rig_update import begin_edit, refit
+
+#: What bodies are made of where nobody says (kg/m3): water's.
+DENSITY = 1000.0
+
+
+def new_model(context: bpy.types.Context, name: str = "Mechanism", ground: bool = True) -> bpy.types.Object:
+    """An empty model in the context's scene, its gravity and ground those of Blender; returns its armature."""
+    scene = context.scene
+    gravity = np.array(scene.gravity, dtype=np.float64) if scene.use_gravity else np.zeros(3)
+    mechanism = Mechanism(name, World(gravity=gravity, ground=0.0 if ground else None))
+    mechanism.mirror_plane = Plane(np.eye(3)[0])  # limbs are made on both sides of it while editing is symmetrical
+    return require_rig(build(mechanism, context, BuildOptions(physics=False, gait=False, up_axis="Z")))
+
+
+# ---------------------------------------------------------------- bodies
+
+
+@dataclass
+class Solid:
+    """What a mesh is as a body: its shape, with the frame (4, 4) in the mesh's axes at the centre of mass that the
+    body's object takes, and its volume and inertia tensor (3, 3) of density 1 in that frame."""
+
+    shape: Shape
+    frame: Array
+    volume: float
+    tensor: Array
+
+
+def solid_of(mesh: bpy.types.Mesh, scale: Array, as_mesh: bool = False) -> Solid:
+    """What a mesh of an object with this scale (3,) is: a primitive where it is one, unless it shall stay a mesh."""
+    points, triangles, normals, areas = _surface(mesh, scale)
+    found = None if as_mesh else recognise(points, normals, areas)
+    if found is not None:
+        frame = found.pose.copy()
+        frame[:3, 3] = shape_centre(found)
+        shape = Shape(found.type, found.size, inverse(frame) @ found.pose)
+        volume = shape_volume(shape)
+        return Solid(shape, frame, volume, volume * unit_inertia(shape))
+    frame = np.eye(4)
+    volume, frame[:3, 3], tensor = mesh_mass(points, triangles)
+    return Solid(Shape("mesh", dict.fromkeys("xyz", 1.0), np.eye(4)), frame, volume, tensor)
+
+
+def _surface(mesh: bpy.types.Mesh, scale: Array) -> tuple[Array, NDArray[np.int32], Array, Array]:
+    """Points (n, 3), triangles (m, 3), and normals (k, 3) and areas (k,) of the polygons of a scaled mesh."""
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
+    mesh.calc_loop_triangles()
+    triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
+    mesh.loop_triangles.foreach_get("vertices", triangles)  # type: ignore[arg-type]
+    scaled = points.reshape(-1, 3).astype(np.float64) * scale
+    rows = triangles.reshape(-1, 3)
+    a, b, c = (scaled[rows[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    double = np.linalg.norm(across, axis=1)
+    normals = across / np.where(double > 0.0, double, 1.0)[:, None]
+    return scaled, rows, normals, 0.5 * double
+
+
+def make_body(
+    rig: bpy.types.Object,
+    objects: Sequence[bpy.types.Object],
+    mass: float | None = None,
+    density: float = DENSITY,
+    as_mesh: bool = False,
+) -> Report:
+    """Make mesh objects bodies of a model, where they stand. ``mass`` of each; None: by ``density`` and their volumes.
+
+    The mesh of each becomes its own, with scale and modifiers applied and the origin at the centre of mass, on the axes
+    of the primitive that it is; what hung on it still does. What animates its place is taken off it, and told: where a
+    body is designed does not change with time. ValueError, and nothing done, where one is no mesh, linked, a body
+    already, or flat and without a mass."""
+    for obj in objects:
+        if obj.type != "MESH":
+            raise ValueError(f"{obj.name!r} is no mesh: only meshes can be bodies")
+        if obj.library is not None or obj.override_library is not None:
+            raise ValueError(
+                f"{obj.name!r} is linked from another file: make it local first (Object > Relations > Make Local)"
+            )
+        if rig_of(obj) is not None:
+            raise ValueError(f"{obj.name!r} belongs to {_name_of(rig_of(obj))!r} already")
+    before = latest(("meshes",))
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    found = []
+    for obj in objects:
+        mesh = bpy.data.meshes.new_from_object(obj.evaluated_get(depsgraph), depsgraph=depsgraph)
+        solid = solid_of(mesh, np.array(obj.matrix_world.to_scale()), as_mesh)
+        if not (solid.volume > 0.0 or mass):
+            remove_since(before, ("meshes",))
+            raise ValueError(f"{obj.name!r} encloses no volume: give its mass, or make it a solid")
+        found.append((obj, mesh, solid))
+    report = Report()
+    for obj, mesh, solid in found:
+        _put_animation_aside(obj, report)
+        _take(rig, obj, mesh, solid)
+        record = record_of(obj)
+        record.mass = mass if mass else density * solid.volume
+        if solid.shape.type == "mesh" and solid.volume > 0.0:
+            record.has_tensor, record.tensor = True, (solid.tensor / solid.volume).ravel().tolist()
+    report.extend(refit(rig))
+    return report
+
+
+#: What an object's place is animated by.
+_PLACING = ("location", "rotation", "scale", "delta_")
+
+
+def _put_animation_aside(obj: bpy.types.Object, report: Report) -> None:
+    """Take Actions, strips and drivers that move an object off it. The Actions stay in the .blend."""
+    data = obj.animation_data
+    if data is None:
+        return
+    strips = [strip for track in data.nla_tracks for strip in track.strips]
+    actions = {action for action in (data.action, *(strip.action for strip in strips)) if action is not None}
+    driven = [curve for curve in data.drivers if curve.data_path.startswith(_PLACING)]
+    for action in actions:
+        if action.library is None:
+            action.use_fake_user = True
+    data.action = None
+    for track in list(data.nla_tracks):
+        data.nla_tracks.remove(track)
+    for curve in driven:
+        data.drivers.remove(curve)
+    if actions or driven:
+        kept = f": {', '.join(repr(action.name) for action in sorted(actions, key=lambda each: each.name))} kept"
+        report.warn(
+            "animation-put-aside",
+            f"{obj.name!r} is moved by its bone now, and no more by its own animation{kept if actions else ''}",
+            where=obj.name,
+        )
+
+
+def _name_of(rig: bpy.types.Object | None) -> str:
+    return "" if rig is None else record_of(rig).source_name
+
+
+def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, solid: Solid) -> None:
+    """Make an object's mesh, place and record those of a body."""
+    place, turn, scale = obj.matrix_world.decompose()
+    world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
+    frame = Matrix(solid.frame.tolist())
+    mesh.transform(frame.inverted_safe() @ Matrix.Diagonal((*scale, 1.0)))
+    if scale[0] * scale[1] * scale[2] < 0.0:
+        mesh.flip_normals()
+    children = [(child, child.matrix_world.copy()) for child in obj.children]
+    obj.modifiers.clear()
+    for constraint in list(obj.constraints):
+        obj.constraints.remove(constraint)
+    put_mesh(obj, mesh)
+    for folder in list(obj.users_collection):
+        folder.objects.unlink(obj)
+    child_collection(rig, "Bodies").objects.link(obj)
+    obj.parent, obj.parent_type = rig, "OBJECT"
+    obj.matrix_parent_inverse = Matrix()
+    obj.delta_location, obj.delta_scale = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)
+    obj.rotation_mode = "QUATERNION"
+    obj.matrix_basis = rig.matrix_world.inverted_safe() @ world @ frame
+    for child, matrix in children:
+        child.matrix_world = matrix
+    record = record_of(obj)
+    record.role, record.model, record.active = "BODY", rig, True
+    record.source_name, record.source_id = obj.name, numbered(obj.name, ids_in(rig))
+    record.built, record.built_name = flat(obj.matrix_basis), obj.name
+    write_shape(record.shapes.add(), solid.shape)
+
+
+def put_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
+    """Give an object another mesh of the same name; the one that it had goes unless somebody else has it."""
+    old = obj.data
+    obj.data = mesh
+    if not isinstance(old, bpy.types.Mesh):
+        return
+    name = old.name
+    if old.users == 0:
+        bpy.data.meshes.remove(old)
+    mesh.name = name
+
+
+# ---------------------------------------------------------------- joints
+
+
+def add_joint(
+    rig: bpy.types.Object,
+    parent: bpy.types.Object | None,
+    child: bpy.types.Object,
+    place: Matrix,
+    type_: str = "revolute",
+    name: str = "",
+) -> tuple[bpy.types.Object, Report]:
+    """A joint at ``place`` (in the world, Z its axis) between two bodies as they stand now, its coordinates 0 there;
+    ``parent`` None is the world. Returns its empty.
+
+    Where the bodies were in no chain together, the child and all that hangs on it are designed where they stand now;
+    else the joint closes a loop. ValueError for bodies that are one, or of another model."""
+    for end in (parent, child):
+        if end is not None and (record_of(end).role != "BODY" or record_of(end).model != rig):
+            raise ValueError(f"{end.name!r} is no body of {_name_of(rig)!r}")
+    if parent == child:
+        raise ValueError("A joint is between two bodies: select another one")
+    present = begin_edit(rig)
+    name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
+    dofs = dofs_of_type(type_)
+    empty = _make_empty(rig, name, to_design(rig, parent, place), type_, dofs)
+    empty.empty_display_size = EMPTY_SHARE * joint_radius((parent, child), _extent(rig))
+    joint = record_of(empty).joint
+    joint.parent, joint.child, joint.at_world = parent, child, parent is None
+    start = np.zeros(sum(DOF_SIZE[dof.kind] for dof in dofs))
+    return empty, refit(rig, present, {record_of(empty).source_id: JointEdit(start)})
+
+
+def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs: list[Dof]) -> bpy.types.Object:
+    empty = bpy.data.objects.new(name, None)
+    empty.empty_display_type = EMPTY_TYPE
+    empty.rotation_mode = "QUATERNION"
+    empty.parent = rig
+    child_collection(rig, "Joints").objects.link(empty)
+    record = record_of(empty)
+    record.role, record.model = "JOINT", rig
+    record.source_name, record.source_id = name, numbered(name, ids_in(rig))
+    record.joint.type, record.joint.active = type_, True
+    write_dofs(record.joint, dofs)
+    turn = constraint_turn(record.joint)
+    empty.matrix_basis = Matrix((frame if turn is None else frame @ turn).tolist())
+    record.built, record.built_name = flat(empty.matrix_basis), empty.name
+    return empty
+
+
+def _extent(rig: bpy.types.Object) -> float:
+    """The diagonal of the box of a model's bodies."""
+    corners = [obj.matrix_basis @ Matrix.Translation(corner) for obj in parts(rig, "BODY") for corner in obj.bound_box]
+    if not corners:
+        return 1.0
+    return float(np.linalg.norm(np.ptp([corner.translation[:] for corner in corners], axis=0))) or 1.0

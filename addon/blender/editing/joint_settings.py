@@ -1,0 +1,264 @@
+"""What one joint has of stops, servo and springs, given to others and to their twins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import bpy
+
+from ...core.model import DOF_SIZE, Array
+from ...core.report import Report
+from ...core.stops import Limits, slack
+from ..animation.fcurves import action_of
+from ..animation.pose_reader import PoseReader
+from ..animation.stop_checks import check_action
+from ..data.access import record_of
+from ..data.batch_edits import put_all, records_of
+from ..data.channels import Channel, servo_channels, servo_names
+from ..data.conversion import is_angle, stops
+from ..data.properties.joint import KnuckleDof, KnuckleJoint
+from ..data.queries import parts
+from ..events.signals import quiet, tell
+from ..rig.pose_channels import read_pose
+from .symmetry.images import Surroundings, put_values_image
+from .symmetry.links import by_id, twin_of
+from .symmetry.twins import plane_of
+
+#: What can be copied from a joint to others: the fields of its degrees of freedom, by what people call them.
+FIELDS = {
+    "stops": ("use_lower", "lower", "use_upper", "upper"),
+    "servo": ("gain", "max_force", "servo_stiffness", "servo_damping"),
+    "spring": ("stiffness", "rest", "damping", "friction", "armature"),
+}
+_EVERY = [name for fields in FIELDS.values() for name in fields]
+#: What all joints of a model have of ``FIELDS``: by the names of their objects, for each of their degrees of freedom.
+Values = dict[str, list[dict[str, float]]]
+
+
+def values_of(rig: bpy.types.Object) -> Values:
+    """Return what all joints of a model have of ``FIELDS``."""
+    return {
+        empty.name: [{name: getattr(dof, name) for name in _EVERY} for dof in records_of(empty)]
+        for empty in parts(rig, "JOINT")
+    }
+
+
+def put_values(rig: bpy.types.Object, values: Values) -> None:
+    """Give the joints of a model the values that ``values_of`` told."""
+    for empty in parts(rig, "JOINT"):
+        for dof, own in zip(records_of(empty), values.get(empty.name, ()), strict=False):
+            put_all([(empty, dof)], own)
+
+
+def copy_values(
+    source: bpy.types.Object, targets: Iterable[bpy.types.Object], what: Collection[str]
+) -> tuple[int, int]:
+    """Give joints what another has, by ``FIELDS``, coordinate by coordinate where they are of one kind. Returns how
+    many joints changed, and how many have nothing that could take it."""
+    names = [name for key, fields in FIELDS.items() if key in what for name in fields]
+    changed = unlike = 0
+    for empty in targets:
+        pairs = list(_pairs(source, empty))
+        unlike += not pairs
+        done = 0
+        for own, its in pairs:
+            done += put_all([(empty, its)], {name: getattr(own, name) for name in names})
+        changed += done > 0
+    return changed, unlike
+
+
+def _pairs(source: bpy.types.Object, target: bpy.types.Object) -> Iterable[tuple[KnuckleDof, KnuckleDof]]:
+    own, its = record_of(source).joint, record_of(target).joint
+    for mine, theirs in zip(own.dofs, its.dofs, strict=False):
+        if mine.kind == theirs.kind:
+            yield mine, theirs
+            yield from zip(block_parts(own, mine), block_parts(its, theirs), strict=False)
+
+
+def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
+    """Give the twins of joints their stops, springs, motors and start, mirrored where their axes say so; nothing moves.
+    Returns how many there were. ValueError where none has a twin."""
+    chosen = {empty: mate for empty in empties if (mate := twin_of(empty)) is not None}
+    rig = next((record_of(empty).model for empty in chosen), None)
+    if rig is None:
+        raise ValueError("None of the joints has a twin: Find Twins looks for them, Create Twin makes one")
+    plane, around = plane_of(rig), Surroundings(by_id(rig, "BODY"))
+    with quiet():
+        for empty, mate in chosen.items():
+            put_values_image(empty, mate, plane, around)
+    tell(chosen.values())
+    return len(chosen)
+
+
+End = Literal["lower", "upper"]
+ENDS: tuple[End, End] = ("lower", "upper")
+#: Where stops begin that nobody ever set: turns by so much (rad) to either side, slides by this share of their bone.
+_FIRST_TURN, _FIRST_SLIDE = math.radians(45.0), 0.5
+#: What a motion moves by less than this (rad or length units) stands still: stops there would lock it.
+_STILL = 1e-4
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One coordinate of a joint: what motions call it, the record of its stops (None for a ball's that has none) and
+    the channel that poses it (None where the joint has no bone)."""
+
+    name: str
+    empty: bpy.types.Object
+    number: int
+    kept: KnuckleDof | None
+    channel: Channel | None
+
+    @property
+    def is_posed(self) -> bool:
+        """Return whether its bone is posed by hand or keys, and does not follow a loop."""
+        return self.channel is not None and not record_of(self.empty).joint.follows
+
+    @property
+    def stops(self) -> Limits:
+        """Lower and upper stop, None where there is none."""
+        return (None, None) if self.kept is None else stops(self.kept)
+
+
+def coordinates(rig: bpy.types.Object, empties: Iterable[bpy.types.Object] | None = None) -> list[Coordinate]:
+    """The coordinates of joints of a model, None: of all, in the order of the joints."""
+    channels, names = servo_channels(rig), servo_names(rig)
+    out = []
+    for empty in parts(rig, "JOINT") if empties is None else empties:
+        key = record_of(empty).source_id
+        own = channels.get(key, [])
+        for number, (name, kept) in enumerate(zip(names[key], holders(record_of(empty).joint), strict=False)):
+            out.append(Coordinate(name, empty, number, kept, own[number] if own else None))
+    return out
+
+
+def holders(joint: KnuckleJoint) -> list[KnuckleDof | None]:
+    """Return what holds the stops of each coordinate of a joint: its degree of freedom, of a ball or free block the
+    part, and None where it has no parts."""
+    out: list[KnuckleDof | None] = []
+    for dof in joint.dofs:
+        size = DOF_SIZE[dof.kind]
+        out += [dof] if size == 1 else block_parts(joint, dof) or [None] * size
+    return out
+
+
+def block_parts(joint: KnuckleJoint, dof: KnuckleDof) -> list[KnuckleDof]:
+    """The parts of a ball or free block, one for each of its numbers; none where its file has none."""
+    first = 0
+    for other in joint.dofs:
+        if other == dof:
+            break
+        first += other.parts
+    own = list(joint.parts[first : first + dof.parts])
+    return own if len(own) == DOF_SIZE[dof.kind] else []
+
+
+def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], end: End) -> tuple[int, Report]:
+    """Put the lower or the upper stops of joints where they stand now. What only a stop holds back stands where its
+    channel says, so that a pose can widen a range too. Returns how many were put; the report tells of those left."""
+    chosen = [each for each in coordinates(rig, empties) if each.channel is not None]
+    values = _posed(rig, chosen)
+    report = Report()
+    done = [
+        each.empty
+        for each, value in zip(chosen, values, strict=True)
+        if _may_put(each, (value, None) if end == "lower" else (None, value), report)
+    ]
+    tell(done)
+    return len(done), report
+
+
+def stops_from_motion(
+    rig: bpy.types.Object, empties: Iterable[bpy.types.Object], scene: bpy.types.Scene
+) -> tuple[int, Report]:
+    """Put both stops of joints where the motion that plays takes them at most. Returns how many coordinates got theirs.
+    ValueError where nothing plays."""
+    rows = {row.found.name: row.found for row in check_action(rig, action_of(rig), scene)}
+    report = Report()
+    done = []
+    for each in coordinates(rig, empties):
+        found = rows.get(each.name)
+        if found is None:
+            report.warn("no-keys", f"Not set, nothing keys it: {each.name}", where=each.name)
+        elif found.high - found.low <= _STILL:
+            report.warn("still", f"Not set, the motion does not move it: {each.name}", where=each.name)
+        elif _may_put(each, (found.low, found.high), report):
+            done.append(each.empty)
+    tell(done)
+    return len(done), report
+
+
+def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on: bool, ends: Iterable[End]) -> int:
+    """Switch stops of joints on or off. Those that were never set begin to either side of 0. Returns how many
+    coordinates changed."""
+    done = []
+    with quiet():
+        for each in coordinates(rig, empties):
+            if each.kept is None or all(getattr(each.kept, f"use_{end}") == on for end in ends):
+                continue
+            if on and each.kept.lower == each.kept.upper == 0.0 and stops(each.kept) == (None, None):
+                reach = _first_reach(rig, each)
+                each.kept.lower, each.kept.upper = -reach, reach
+            for end in ends:
+                setattr(each.kept, f"use_{end}", on)
+            done.append(each.empty)
+    tell(done)
+    return len(done)
+
+
+def _first_reach(rig: bpy.types.Object, each: Coordinate) -> float:
+    if counts_angles(each):
+        return _FIRST_TURN
+    return _FIRST_SLIDE * (rig.pose.bones[each.channel.bone].length if each.channel is not None else 1.0)
+
+
+def counts_angles(each: Coordinate) -> bool:
+    """Return whether a coordinate is in radians, not in length units."""
+    return each.channel.is_angle if each.channel is not None else is_angle(each.kept)
+
+
+def _may_put(each: Coordinate, limits: Limits, report: Report) -> bool:
+    """Put the stops that are given, unless they would come to lie beyond each other."""
+    if each.kept is None:
+        report.warn("no-stops", f"Not set, its file keeps no stops for it: {each.name}", where=each.name)
+        return False
+    low, high = (old if new is None else new for old, new in zip(each.stops, limits, strict=True))
+    if low is not None and high is not None and low > high:
+        other = "upper" if limits[0] is not None else "lower"
+        report.warn("beyond-other", f"Not set, it stands at its {other} stop, or beyond: {each.name}", where=each.name)
+        return False
+    with quiet():
+        for end, value in zip(ENDS, limits, strict=True):
+            if value is not None:
+                setattr(each.kept, end, value)
+                setattr(each.kept, f"use_{end}", True)
+    return True
+
+
+def _posed(rig: bpy.types.Object, chosen: list[Coordinate]) -> list[float]:
+    """Return where coordinates stand: as evaluated, or as their channels say where nothing but a stop keeps them from
+    it."""
+    channels = [each.channel for each in chosen if each.channel is not None]
+    seen = PoseReader(rig, channels).read()
+    told = _told(rig, channels)
+    out = []
+    for each, value in zip(chosen, seen.tolist(), strict=True):
+        said = float(told[each.empty.name][each.number])
+        lower, upper = each.stops
+        held_low = lower is not None and said < lower and value <= lower + slack(lower)
+        held_high = upper is not None and said > upper and value >= upper - slack(upper)
+        out.append(said if held_low or held_high else value)
+    return out
+
+
+def _told(rig: bpy.types.Object, channels: list[Channel]) -> Mapping[str, Array]:
+    """Return what the channels of joints say, by the names of their objects."""
+    every, chosen = servo_channels(rig), {channel.joint for channel in channels}
+    return {
+        empty.name: read_pose(rig, every[key])
+        for empty in parts(rig, "JOINT")
+        if (key := record_of(empty).source_id) in chosen
+    }

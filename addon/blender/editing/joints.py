@@ -1,0 +1,339 @@
+"""Joints that become another type where they begin, or are posed, away from zero: their bodies stay where they stand.
+
+What the new type can say of that it says: a hinge at 0.5 rad becomes a ball turned by as much. The rest goes into the
+design: a hinge that is welded is welded as it is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...core.editing.twins import mirrored_stops
+from ...core.joint_types import retyped
+from ...core.kinematics import joint_coordinates, joint_motion
+from ...core.loops.dependents import linkages
+from ...core.model import DOF_SIZE, Array, Dof, Joint
+from ...core.report import Report
+from ...core.transforms import inverse, rotation_matrix
+from ..animation.loops.live_solver import loops_mechanism
+from ..data.access import record_of
+from ..data.conversion import flat, read_dofs, start_of, unflat, write_dofs
+from ..data.properties.joint import KnuckleJoint
+from ..data.queries import parts
+from ..events.signals import quiet
+from ..rig.joint_axes import constraint_turn
+from .design_transform import joint_in_design, put_design, rigid
+from .foreign_objects import hanging_on, in_place
+from .motion_change import KeyedMotion, key_where_held, loop_mates
+from .present_pose import JointEdit
+from .repair.missing_parts import let_go
+from .rig_update import begin_edit, give_ids, refit, without_physics
+
+#: Motions that differ by no more are the same.
+_SAME = 1e-9
+
+
+def retyping(old: Sequence[Dof], seen: Array, new: Sequence[Dof], kept: Sequence[Dof] = ()) -> JointEdit:
+    """What it does to a joint that it gets other degrees of freedom. The new ones begin where the old ones had the
+    bodies, as far as they can.
+
+    Args:
+        old: the degrees of freedom as they were.
+        seen: their coordinates (size,) as they are seen.
+        new: those to come.
+        kept: the old ones once more, of which those that go on are among the new ones themselves.
+    """
+    start = _together(dof.initial for dof in old)
+    now = _as_new(old, kept, new, seen)
+    if start.any() or any(dof.initial.any() for dof in new):
+        for dof, begins in zip(new, _apart(new, _as_new(old, kept, new, start)), strict=True):
+            if DOF_SIZE[dof.kind] == 1:
+                dof.position = float(begins[0])
+            else:
+                dof.start = tuple(begins.tolist()) if begins.any() else ()
+    return JointEdit(now, now, _going_on(old, kept, new))
+
+
+def _going_on(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
+    """Which coordinate is which of the new ones: of degrees of freedom that go on about the same axis."""
+    first, second = _firsts(old), _firsts(new)
+    out: dict[int, tuple[int, float]] = {}
+    for number, (dof, was) in enumerate(zip(kept, old, strict=False)):
+        at = next((place for place, each in enumerate(new) if each is dof), None)
+        if at is None or (DOF_SIZE[was.kind] == 1 and not np.allclose(was.axis, dof.axis, atol=1e-6)):
+            continue
+        out |= {first[number] + k: (second[at] + k, 1.0) for k in range(DOF_SIZE[was.kind])}
+    return out
+
+
+def _as_new(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
+    """The new coordinates that come nearest to old ones. Those that go on stay what they are: their keyframes say
+    so."""
+    numbers = dict(zip(map(id, kept), _apart(old, value), strict=False))
+    same = _together(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
+    motion = _motion(old, value)
+    if _going_on(old, kept, new) or np.abs(_motion(new, same) - motion).max() < _SAME:
+        return same
+    near = joint_coordinates(_joint(new), motion[None])[0]
+    return np.where(np.abs(near) < _SAME, 0.0, near)
+
+
+def _firsts(dofs: Sequence[Dof]) -> list[int]:
+    return np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs)]).tolist()
+
+
+def _together(coordinates: Iterable[Array]) -> Array:
+    return np.concatenate([np.zeros(0), *coordinates])
+
+
+def _apart(dofs: Sequence[Dof], coordinates: Array) -> list[Array]:
+    """The coordinates of each degree of freedom."""
+    return np.split(coordinates, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1]) if dofs else []
+
+
+def _joint(dofs: Sequence[Dof]) -> Joint:
+    return Joint("", "", "", None, None, dofs=list(dofs))
+
+
+def _motion(dofs: Sequence[Dof], coordinates: Array) -> Array:
+    return joint_motion(_joint(dofs), coordinates[None])[0]
+
+
+def reversing(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
+    """Return the edit of a joint of degrees of freedom ``dofs``, whose channels say ``pose`` (size,), whose ends are
+    exchanged: its motion is the inverse, with the degrees of freedom in reverse order."""
+    sizes = [DOF_SIZE[dof.kind] for dof in dofs]
+    firsts, ends = np.cumsum([0, *sizes]).tolist(), np.cumsum([0, *sizes[::-1]]).tolist()
+    numbers: dict[int, tuple[int, float]] = {}
+    values = [np.zeros(0)]
+    for place, (dof, size) in enumerate(zip(dofs[::-1], sizes[::-1], strict=True)):
+        first = firsts[len(dofs) - 1 - place]
+        numbers |= {first + k: (ends[place] + k, -1.0) for k in range(size)}
+        if pose is not None:
+            values.append(_reversed_fields(pose[first : first + size], dof.kind))
+    return JointEdit(None, None if pose is None else np.concatenate(values), numbers)
+
+
+def _reversed_fields(values: Array, kind: str) -> Array:
+    """The coordinates of one degree of freedom of the inverse motion."""
+    out = -values + 0.0
+    if kind == "free":
+        out[3:] = -rotation_matrix(values[:3]).T @ values[3:] + 0.0
+    return out
+
+
+def joint_frame(empty: bpy.types.Object) -> Array:
+    """The frame (4, 4) of a joint in its model's design, from its empty."""
+    turn = constraint_turn(record_of(empty).joint)
+    basis = rigid(empty.matrix_basis)
+    return basis if turn is None else basis @ inverse(turn)
+
+
+def put_frame(empty: bpy.types.Object, frame: Array) -> None:
+    """Have a joint's empty stand for a frame (4, 4) in the design, as its degrees of freedom turn it."""
+    turn = constraint_turn(record_of(empty).joint)
+    put_design(empty, frame if turn is None else frame @ turn)
+
+
+#: What degrees of freedom have in Blender alone.
+_OWN = ("servo_stiffness", "servo_damping", "ticked")
+
+
+def put_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof] = ()) -> None:
+    """Give a joint other degrees of freedom, in the same frame. Those that are among the ones that it had ``before``,
+    as they were read, keep what is theirs in Blender alone."""
+    frame, record = joint_frame(empty), record_of(empty).joint
+    opening = opening_of(record)
+    own = [[getattr(kept, name) for name in _OWN] for kept in record.dofs]
+    record.dofs.clear()
+    record.parts.clear()
+    write_dofs(record, dofs)
+    for kept, dof in zip(record.dofs, dofs, strict=True):
+        at = next((number for number, old in enumerate(before) if old is dof), None)
+        for name, value in zip(_OWN, own[at] if at is not None else (), strict=False):
+            setattr(kept, name, value)
+    put_frame(empty, frame)
+    put_opening(record, opening)
+
+
+def set_type(empty: bpy.types.Object, type_: str) -> Report:
+    """Make a joint one of another type, about the axis that it has. What goes on in the new one as in the old keeps
+    stops, motor, springs and keys, and the bodies stay where they are seen; a joint of the type already stays as it is.
+    ValueError for an unknown type."""
+    record = record_of(empty).joint
+    before = read_dofs(record)
+    dofs = retyped(before, type_)
+    if record.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in before]:
+        return Report()
+    return take_type(empty, dofs, type_, before)
+
+
+def take_type(
+    empty: bpy.types.Object,
+    dofs: Sequence[Dof],
+    type_: str,
+    before: Sequence[Dof] = (),
+    then: Callable[[], None] | None = None,
+) -> Report:
+    """Give a joint a type and degrees of freedom; its bodies stay where they are seen. Those that are among the ones
+    that it had ``before``, as they were read, go on; ``then`` is called when the record has the others."""
+    rig, record = record_of(empty).model, record_of(empty).joint
+    give_ids(rig)
+    own = record_of(empty).source_id
+    key_where_held(rig, {own})
+    present = begin_edit(rig)
+    seen = present.coordinates(empty, joint_frame(empty), opening_of(record))
+    with quiet():
+        _begin_closed(rig, own)
+    edit, motion = (
+        retyping(read_dofs(record), seen, dofs, before),
+        KeyedMotion(rig, present, {own, *loop_mates(rig, {own})}),
+    )
+    with quiet():
+        put_dofs(empty, dofs, before)
+        record.type = type_
+        if then is not None:
+            then()
+    report = refit(rig, present, {own: edit})
+    report.extend(motion.change())
+    return report
+
+
+def _begin_closed(rig: bpy.types.Object, joint: str) -> None:
+    """Have the joints of a joint's loops begin where these close, in the file too: with other degrees of freedom they
+    would close elsewhere from where the file has them."""
+    empties = {record_of(each).source_id: each for each in parts(rig, "JOINT")}
+    assembled = {own for own, each in empties.items() if any(dof.assembled for dof in record_of(each).joint.dofs)}
+    for linkage in linkages(loops_mechanism(rig)) if assembled else ():
+        for own in assembled.intersection(linkage.joints) if joint in linkage.joints else ():
+            for dof in record_of(empties[own]).joint.dofs:
+                begins = start_of(dof)
+                if len(begins) == 1:
+                    (dof.position,) = begins
+                else:
+                    dof.start = [*begins, *[0.0] * (6 - len(begins))]
+                dof.assembled = False
+
+
+def see_swappable(empty: bpy.types.Object) -> None:
+    """ValueError where parent and child of a joint cannot be exchanged."""
+    record = record_of(empty).joint
+    if record.parent is None or record.child is None:
+        raise ValueError(f"{empty.name!r} is not between two bodies")
+    if any(dof.kind == "free" and dof.initial.any() for dof in read_dofs(record)):
+        raise ValueError(f"{empty.name!r} is free and begins away from zero: move its bodies together first")
+
+
+def swap_ends(empty: bpy.types.Object) -> Report:
+    """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts,
+    rests, the pose and the keys with them. ValueError for a joint that lacks a body, and for a free one that does not
+    begin at zero."""
+    see_swappable(empty)
+    record = record_of(empty).joint
+    dofs = read_dofs(record)
+    rig, frame, opening = record_of(empty).model, joint_frame(empty), opening_of(record)
+    present, own = begin_edit(rig), record_of(empty).source_id
+    edit = reversing(dofs, present.pose.get(own))
+    with quiet():
+        record.parent, record.child = record.child, record.parent
+        put_dofs(empty, [_reversed(dof) for dof in reversed(dofs)], dofs)
+        if opening is not None:
+            put_frame(empty, frame @ opening)
+            put_opening(record, inverse(opening))
+    return refit(rig, present, {own: edit})
+
+
+def _reversed(dof: Dof) -> Dof:
+    dof.lower, dof.upper = mirrored_stops(dof.lower, dof.upper, -1.0)
+    dof.position, dof.velocity, dof.rest = -dof.position + 0.0, -dof.velocity + 0.0, -dof.rest + 0.0
+    if DOF_SIZE[dof.kind] > 1:
+        dof.start, dof.start_rates = (
+            tuple(-number + 0.0 for number in numbers) for numbers in (dof.start, dof.start_rates)
+        )
+        dof.parts = [_reversed(part) for part in dof.parts]
+    return dof
+
+
+def move_joint(empty: bpy.types.Object, place: Matrix, keep_axes: bool = False) -> Report:
+    """Put a joint elsewhere (in the world, the joint's frame: Z is a hinge's axis), and leave its bodies where they
+    stand, also where they are posed: what it carries is then designed as it would stand with the coordinates at 0.
+    ``keep_axes``: only its origin goes there."""
+    record = record_of(empty).joint
+    carrier = record.parent if record.parent is not None or record.at_world else record.child
+    frame = joint_in_design(record_of(empty).model, carrier, place)
+    if keep_axes:
+        frame[:3, :3] = joint_frame(empty)[:3, :3]
+    return move_joint_to(empty, frame)
+
+
+def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:
+    """The same, to a frame (4, 4) of the model's design."""
+    rig = record_of(empty).model
+    present, own = begin_edit(rig), record_of(empty).source_id
+    seen = present.coordinates(empty, joint_frame(empty), opening_of(record_of(empty).joint))
+    with quiet():
+        put_frame(empty, frame)
+    return refit(rig, present, {own: JointEdit(seen)})
+
+
+def opening_of(record: KnuckleJoint) -> Array | None:
+    """From the parent's side of a joint to its child's, (4, 4) in the joint's frame; None where they are one."""
+    if not record.is_open:
+        return None
+    turn = constraint_turn(record)
+    opening = unflat(record.opening)
+    return opening if turn is None else turn @ opening @ inverse(turn)
+
+
+def put_opening(record: KnuckleJoint, opening: Array | None) -> None:
+    """Have the child's side of a joint stand at ``opening`` (4, 4) from the parent's, in the joint's frame; None: they
+    are one."""
+    record.is_open = opening is not None and bool(np.abs(opening - np.eye(4)).max() > 1e-9)
+    if opening is not None:
+        turn = constraint_turn(record)
+        record.opening = flat(opening if turn is None else inverse(turn) @ opening @ turn)
+
+
+def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
+    """Delete bodies and joints of a model; joints that lose a body go as well. What else the user hung on them stays
+    where it stands. Returns how many bodies and joints went. ValueError where none of the objects is one."""
+    chosen = [obj for obj in objects if record_of(obj).model == rig]
+    bodies = {obj for obj in chosen if record_of(obj).role == "BODY"}
+    joints = {obj for obj in chosen if record_of(obj).role == "JOINT"}
+    if not (bodies or joints):
+        raise ValueError("Select bodies or joints of the mechanism to delete them")
+    for empty in parts(rig, "JOINT"):
+        joint = record_of(empty).joint
+        if joint.parent in bodies or joint.child in bodies:
+            joints.add(empty)
+    give_ids(rig)
+    gone = {record_of(empty).source_id for empty in joints}
+    key_where_held(rig, gone)
+    report, present = Report(), begin_edit(rig)
+    motion = KeyedMotion(rig, present, loop_mates(rig, gone))
+    with without_physics(rig, report):
+        hung, strangers = hanging_on([*bodies, *joints], rig)
+        shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]
+        with in_place(strangers):
+            _part_from_twins(rig, bodies | joints)
+            for obj in strangers:
+                obj.parent = None
+            let_go(rig, [record_of(obj).source_id for obj in (*bodies, *joints)])
+            bpy.data.batch_remove([*joints, *shapes, *bodies])
+            report.extend(refit(rig, present))
+    report.extend(motion.change())
+    return len(bodies), len(joints), report
+
+
+def _part_from_twins(rig: bpy.types.Object, gone: set[bpy.types.Object]) -> None:
+    """Have nothing that stays name a twin that goes. All at once: to ask each for its twin looks through the model."""
+    for role in ("BODY", "JOINT"):
+        objects = parts(rig, role)
+        left = {record_of(obj).source_id for obj in objects if obj not in gone}
+        lost = {record_of(obj).source_id for obj in objects if obj in gone} - left
+        for obj in objects:
+            if record_of(obj).twin in lost:
+                record_of(obj).twin = ""

@@ -1,0 +1,180 @@
+"""Copies of bodies and joints, each with a name and an id of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+from ...core.kinematics import Tree
+from ...core.model import Array
+from ...core.report import Report
+from ..data.access import record_of
+from ..data.copied_mechanisms import copy_beside
+from ..data.properties.joint import KnuckleJoint
+from ..data.queries import file_name, parts
+from ..events.signals import quiet
+from ..scene.read.mechanism import extract
+from .present_pose import JointEdit, present_tree
+from .rig_update import begin_edit, give_ids, refit, without_physics
+from .symmetry.links import mates_among
+from .symmetry.twins import plane_of
+
+
+def ids_in(rig: bpy.types.Object) -> set[str]:
+    """The ids of a model's bodies and joints."""
+    return {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+
+
+def numbered(name: str, taken: Collection[str]) -> str:
+    """A name that is not taken yet: the name itself, or with the first free number from 2 behind it."""
+    number, out = 1, name
+    while out in taken:
+        number += 1
+        out = f"{name} {number}"
+    return out
+
+
+def copy_part(obj: bpy.types.Object, name: str, own_id: str) -> bpy.types.Object:
+    """A copy of a body's object or a joint's, where that stands, in the same collections. It is nobody's twin."""
+    made = copy_beside(obj)
+    made.name = name
+    record = record_of(made)
+    record.copy_of = record.copy_of or record.source_id
+    record.source_name, record.source_id, record.built_name, record.twin = name, own_id, made.name, ""
+    if record.role == "JOINT":
+        _without_physics(record.joint)
+    return made
+
+
+def _without_physics(joint: KnuckleJoint) -> None:
+    """What physics made for the original is not the copy's."""
+    for name in ("motor", "preload"):
+        setattr(joint, name, None)
+    for own in (joint.motors, joint.losses, joint.pushes, joint.far_stops):
+        own.clear()
+
+
+def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
+    """Give a copy of a body copies of the collision shapes that are its children."""
+    for child in obj.children:
+        if record_of(child).role != "SHAPE":
+            continue
+        part = copy_beside(child)
+        part.parent = made
+        number = record_of(child).source_id.rpartition("/")[2]
+        record_of(part).source_id = f"{record_of(made).source_id}/{number}"
+
+
+@dataclass
+class Limb:
+    """Bodies of a model, the joints that carry them or are between them, and those that join them to other bodies
+    besides, by which loops are closed."""
+
+    bodies: list[bpy.types.Object]
+    joints: list[bpy.types.Object]
+    across: list[bpy.types.Object]
+
+
+def limb_of(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: bool = True) -> Limb:
+    """The limb that bodies and joints mean: these bodies, and those that the joints move; ``whole``: and all that hangs
+    on them. ValueError where there is none."""
+    give_ids(rig)
+    chosen = [obj for obj in objects if record_of(obj).model == rig and record_of(obj).role in {"BODY", "JOINT"}]
+    tree = present_tree(rig, extract(rig))
+    moved = {link.joint.id: link.body for link in tree.links}
+    ids = {record_of(obj).source_id for obj in chosen if record_of(obj).role == "BODY"}
+    ids |= {moved[own] for obj in chosen if (own := record_of(obj).source_id) in moved}
+    if whole:
+        ids = _with_all_below(tree, ids)
+    bodies = [obj for obj in parts(rig, "BODY") if record_of(obj).source_id in ids]
+    if not bodies:
+        raise ValueError("Select bodies of the mechanism, or joints that move some")
+    carrying = {link.joint.id for link in tree.links if link.body in ids}
+    limb = Limb(bodies, [], [])
+    for empty in parts(rig, "JOINT"):
+        joint = record_of(empty).joint
+        inside = [end for end in (joint.parent, joint.child) if end in bodies]
+        if record_of(empty).source_id in carrying or len(inside) == 2:
+            limb.joints.append(empty)
+        elif inside:
+            limb.across.append(empty)
+    return limb
+
+
+def _with_all_below(tree: Tree, ids: set[str]) -> set[str]:
+    out = set(ids)
+    for link in tree.links:  # carriers come first
+        if link.carrier in out:
+            out.add(link.body)
+    return out
+
+
+def beside(limb: Limb) -> Array:
+    """The way (3,) from a limb to where a copy of it has room: along Y, which is how legs stand in a row."""
+    corners = [(obj.matrix_basis @ Vector(corner)).y for obj in limb.bodies for corner in obj.bound_box]
+    return np.array([0.0, -1.25 * (max(corners) - min(corners)), 0.0])
+
+
+#: By how much each part is moved, (3,) in the model's axes.
+Offsets = dict[bpy.types.Object, Array]
+
+
+def mirrored_offsets(limb: Limb, led_by: Collection[bpy.types.Object], offset: Sequence[float] | Array) -> Offsets:
+    """Return how the copy of a limb, with twins in it, is moved as its halves are edited together: on the side of
+    ``led_by``, which the user meant, by ``offset`` (3,), on the other by the mirror image of it, and in the middle
+    within the plane between the two."""
+    every = [*limb.bodies, *limb.joints]
+    twins, plane = mates_among(every), plane_of(record_of(every[0]).model)
+    flip, own = plane.reflection[:3, :3], np.array([float(x) for x in offset])
+    heights = {obj: plane.height(np.array(obj.matrix_basis.translation)) for obj in every}
+    lead = max((heights[obj] for obj in led_by if obj in twins and obj in heights), key=abs, default=0.0)
+    ways = {1.0: own, -1.0: flip @ own, 0.0: 0.5 * (own + flip @ own)}
+    return {obj: ways[float(np.sign(lead * heights[obj])) if obj in twins else 0.0] for obj in every}
+
+
+def duplicate_limb(
+    rig: bpy.types.Object, limb: Limb, offset: Sequence[float] | Array | Offsets
+) -> tuple[list[bpy.types.Object], Report]:
+    """Copy a limb, hung where the original hangs and moved by ``offset`` (3,) in the model's axes: its bodies and
+    joints with ids of their own, posed alike, and nobody's twins; or, where offsets were told part by part, each
+    other's, as the originals are. Returns what was made. Joints that close loops with other bodies are left out, and
+    the report says so."""
+    report = Report()
+    for empty in limb.across:
+        report.warn("loop-left-out", f"{file_name(empty)!r} joins the limb to another part: its copy has none")
+    offsets = offset if isinstance(offset, dict) else dict.fromkeys((*limb.bodies, *limb.joints), offset)
+    twins = mates_among(offsets) if isinstance(offset, dict) else {}
+    pairs: dict[bpy.types.Object, bpy.types.Object] = {}
+    present = begin_edit(rig)
+    with without_physics(rig, report), quiet():
+        names = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
+        ids = ids_in(rig)
+        for obj in (*limb.bodies, *limb.joints):
+            name, own = numbered(_stem(file_name(obj)), names), numbered(_stem(record_of(obj).source_id), ids)
+            own = name if name not in ids else own
+            names.add(name)
+            ids.add(own)
+            made = pairs[obj] = copy_part(obj, name, own)
+            made.matrix_basis.translation = made.matrix_basis.translation + Vector([float(x) for x in offsets[obj]])
+        for obj in limb.bodies:
+            copy_shapes(obj, pairs[obj])
+        for empty in limb.joints:
+            joint = record_of(pairs[empty]).joint
+            joint.parent, joint.child = pairs.get(joint.parent, joint.parent), pairs.get(joint.child, joint.child)
+        for obj, mate in twins.items():
+            if mate in pairs:
+                record_of(pairs[obj]).twin = record_of(pairs[mate]).source_id
+        alike = {record_of(pairs[empty]).source_id: record_of(empty).source_id for empty in limb.joints}
+        edits = {new: JointEdit(values=present.pose[old]) for new, old in alike.items() if old in present.pose}
+        report.extend(refit(rig, present, edits, made=pairs.values()))
+    return list(pairs.values()), report
+
+
+def _stem(name: str) -> str:
+    """A name without the number that a copy got."""
+    stem, _space, number = name.rpartition(" ")
+    return stem if stem and number.isdigit() else name

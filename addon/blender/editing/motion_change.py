@@ -1,0 +1,197 @@
+"""Change of a model's motion by an edit of joints, and keyframes of loops that it cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import bpy
+import numpy as np
+
+from ...core.kinematics import initial_coordinates
+from ...core.model import Array
+from ...core.report import Report
+from ...core.stops import put_within
+from ...core.transforms import inverse
+from ..animation.actions import active_action
+from ..animation.keying import NEAREST
+from ..animation.loops.bone_loops import LiveLoop, RigidLoop
+from ..animation.loops.live_solver import joints_of, live_loops
+from ..animation.stop_checks import stops_of
+from ..compat import action_curves
+from ..data.channels import Channel, block_turn, servo_channels
+from ..data.queries import parts
+from ..rig.ball_channels import coordinates_of
+from ..rig.pose_channels import read_pose
+from ..scene.read.mechanism import extract
+from .present_pose import Present, present_tree
+
+#: Bodies that are no farther apart, as a share of the model's size, are where they were.
+_SAME = 1e-4
+#: How many keyframes are compared: of more, as many of them, evenly chosen.
+_MOST = 200
+#: A joint that is by less (rad, length units) elsewhere than its keyframes say is not held short of them.
+_HELD = 1e-5
+
+
+def loop_mates(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
+    """Return the ids of all joints of the loops that move on which some joints (ids) lie."""
+    found = set[str]()
+    for loop in live_loops(rig):
+        names = joints_of(loop)
+        found |= names if names.intersection(joints) else set()
+    return found
+
+
+class KeyedMotion:
+    """Poses of bodies at the keyframes of joints that are to be edited. Costs nothing where they have none."""
+
+    def __init__(self, rig: bpy.types.Object, present: Present, joints: Collection[str]) -> None:
+        self.rig = rig
+        places = {place for joint in joints for each in present.channels.get(joint, ()) for place in each.curves()}
+        curves = [curve for place, curve in _curves(rig).items() if place in places]
+        keys = {float(point.co[0]) for curve in curves for point in curve.keyframe_points}
+        self.frames = sorted(keys)[:: 1 + len(keys) // _MOST]
+        self._now = float(bpy.context.scene.frame_current_final)
+        self.names = dict[str, str]()
+        self.before = self._bodies(rig) if self.frames else {}
+
+    def change(self, made: bpy.types.Object | None = None) -> Report:
+        """Report how far bodies are off at the keyframes once the joints were edited.
+
+        Args:
+            made: the armature of the model that bodies went to, if any did.
+        """
+        report = Report()
+        if not self.frames:
+            return report
+        after = self._bodies(self.rig)
+        for own, poses in (self._bodies(made) if made is not None else {}).items():
+            if own in self.before:  # its roots are where they are seen, of which this one's know nothing
+                after[own] = self.before[own][-1] @ inverse(poses[-1]) @ poses
+        both = [own for own in self.before if own in after]
+        if not both:
+            return report
+        was, now = (np.array([every[own][:-1] for own in both]).swapaxes(0, 1) for every in (self.before, after))
+        apart = np.linalg.norm(now[:, :, :3, 3] - was[:, :, :3, 3], axis=2)
+        turned = np.abs(now[:, :, :3, :3] - was[:, :, :3, :3]).max(axis=(2, 3))
+        places = np.array([poses[:-1, :3, 3] for poses in self.before.values()])
+        size = float(np.ptp(places.reshape(-1, 3), axis=0).max())
+        off = apart if apart.max() > _SAME * size else turned  # a body that turns in place is off as well
+        frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
+        if apart[frame, body] > _SAME * size or turned[frame, body] > _SAME:
+            angle = np.degrees(2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0)))
+            name = self.names[both[body]]
+            report.warn(
+                "motion-changed",
+                f"Keyframes: body {name!r} is {apart[frame, body]:.3g} (length) and {angle:.3g}° off at "
+                f"frame {self.frames[frame]:g}, the most of {len(self.frames)}. Key the joints anew there; "
+                "the present frame is held",
+                where=name,
+            )
+        return report
+
+    def _bodies(self, rig: bpy.types.Object) -> dict[str, Array]:
+        """Return poses of bodies at the frames and the present one (frames + 1, 4, 4), by their ids. Their origins are
+        their centers of mass; roots are where they are designed."""
+        mechanism, frames = extract(rig), [*self.frames, self._now]
+        self.names |= {body.id: body.name for body in mechanism.bodies}
+        values = {**initial_coordinates(mechanism), **_coordinates(rig, frames)}
+        poses = present_tree(rig, mechanism).forward(values, len(frames))
+        centers = np.array([body.com for body in mechanism.bodies]).reshape(-1, 3, 1)
+        poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
+        return {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies)}
+
+
+def _coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Array]:
+    """The coordinates (frames, size) of joints by their keyframes, within their stops, and where loops lead them."""
+    curves, stops, out = _curves(rig), stops_of(parts(rig, "JOINT")), dict[str, Array]()
+
+    def numbers(bone: str, prop: str, path: str, index: int) -> Array:
+        curve = curves.get((path, index))
+        if curve is None:
+            return np.full(len(frames), getattr(rig.pose.bones[bone], prop)[index])
+        return np.array([curve.evaluate(frame) for frame in frames])
+
+    def block(own: Sequence[Channel]) -> Array:
+        first = own[0]
+        found = [numbers(first.bone, path.rpartition(".")[2], path, index) for path, index in first.curves()]
+        places = np.array(found[4:]).T if first.kind == "free" else None
+        turn = block_turn(rig, first.bone)
+        return coordinates_of(places, np.array(found[:4]).T, turn, first.against, first.kind == "free")
+
+    for joint, own in servo_channels(rig).items():
+        columns: list[Array] = []
+        for channel in own:
+            if channel.is_single:
+                value = numbers(channel.bone, channel.prop, channel.path, channel.index)
+                columns.append(put_within(value, stops.get((joint, channel.number), (None, None))))
+            elif channel.index == 0:
+                columns += list(block([c for c in own if c.bone == channel.bone and not c.is_single]).T)
+        out[joint] = np.array(columns).T
+    for loop in live_loops(rig):
+        if isinstance(loop, RigidLoop):
+            out |= {joint: np.tile(value, (len(frames), 1)) for joint, value in loop.stands.items()}
+            continue
+        states = _states(loop, frames)
+        if states:
+            out |= {joint: np.array([state[joint] for state in states]) for joint in states[0]}
+    return out
+
+
+def _states(loop: LiveLoop, frames: Sequence[float]) -> list[dict[str, Array]]:
+    """Return the coordinates of a loop's joints at frames, by their ids; nothing where curves do not tell."""
+    mark = loop.follower.mark()
+    try:
+        states = loop.states_at(frames) or []
+    finally:
+        loop.follower.resume(mark)
+    if any(state.found is None for state in states):
+        return []
+    return [dict(state.found.positions) for state in states if state.found is not None]
+
+
+def key_where_held(rig: bpy.types.Object, joints: Collection[str]) -> None:
+    """Have keyframes say where joints are seen that their loops hold short of these: in loops that are cut nothing does
+    so any more. So does one at the present frame, between them.
+
+    Args:
+        rig: the armature.
+        joints: ids of joints that are to go: of the loops on which they lie.
+    """
+    curves, now = _curves(rig), float(bpy.context.scene.frame_current_final)
+    evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    for loop in live_loops(rig):
+        if isinstance(loop, RigidLoop) or not joints_of(loop).intersection(joints):
+            continue
+        keyed = {
+            (joint, channel.number): curve
+            for joint, own in loop.channels.items()
+            for channel in own
+            if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
+        }
+        frames = sorted({now, *(float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points)})
+        states = dict(zip(frames, _states(loop, frames), strict=False))
+        if states:
+            states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
+        told = {place: {frame: curve.evaluate(frame) for frame in states} for place, curve in keyed.items()}
+        by = {
+            place: {frame: float(states[frame][place[0]][place[1]]) - value for frame, value in every.items()}
+            for place, every in told.items()
+        }
+        if not any(abs(value) > _HELD for every in by.values() for value in every.values()):
+            continue
+        for place, curve in keyed.items():
+            if not any(abs(point.co[0] - now) < NEAREST for point in curve.keyframe_points):
+                curve.keyframe_points.insert(now, told[place][now])
+            for point in curve.keyframe_points:
+                more = by[place].get(float(point.co[0]), by[place][now])
+                for name in ("handle_left", "handle_right", "co"):
+                    getattr(point, name)[1] += more
+            curve.update()
+
+
+def _curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
+    """The curves that play on a model, by their places."""
+    action = active_action(rig)
+    curves = action_curves(rig, action, create=False) if action is not None else None
+    return {(curve.data_path, curve.array_index): curve for curve in curves or () if not curve.mute}

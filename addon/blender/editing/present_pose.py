@@ -1,0 +1,164 @@
+"""How a mechanism stands before it is edited: what its bones pose, where its bodies are seen, and what plans its bones
+anew so that this goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ...core.kinematics import Tree, joint_coordinates
+from ...core.model import DOF_SIZE, Array, Joint, Mechanism
+from ...core.transforms import inverse
+from ..animation.actions import bone_numbers, motions_of
+from ..animation.loops.bone_loops import LiveLoop
+from ..animation.loops.live_solver import joints_of, live_loops
+from ..animation.pose_library import poses_of
+from ..animation.pose_reader import PoseReader
+from ..data.access import armature_of, record_of
+from ..data.channels import Channel, block_turn, servo_channels
+from ..data.conversion import read_dofs
+from ..data.queries import parts, root_bones
+from ..rig.pose_channels import pose_of
+from ..scene.placement import Kept, Plan, plan
+from ..scene.read.deleted_joints import keyed_bones, moves_of, placing_of, roots_of, tree_of
+from ..scene.read.design_poses import Designs
+
+#: Bones that are posed by less stand as they were made.
+_UNPOSED = 1e-6
+
+
+@dataclass(frozen=True)
+class JointEdit:
+    """Change of a joint by an edit.
+
+    Attributes:
+        held: the coordinates (size,) of the joint as it is now at which its bodies are seen; None where they stay
+            without its help.
+        values: what its channels are set to, (size,); None: what they said before.
+        numbers: which of its coordinates goes on as which, and the factor that it then has; None: all do as they are.
+    """
+
+    held: Array | None = None
+    values: Array | None = None
+    numbers: Mapping[int, tuple[int, float]] | None = None
+
+
+class Present:
+    """A mechanism before an edit.
+
+    Attributes:
+        channels: the channels of its joints, by id.
+        pose: what these channels say, by joint id.
+        moves: what takes bodies from their design to where they are seen, (4, 4) in the mechanism's frame, by id.
+        names, numbers: its bones, and the numbers that pose them by property, a row for each.
+        turns: turns (3, 3) from the axes of the bones of balls and free blocks to those of their joints, by bone.
+        placing: ids of the joints that place bodies.
+        roots: rank among roots, by the id of each body that is placed freely: the keyed first, then the largest.
+        actions: motions and stored poses that key it.
+        looped: ids of the joints of loops of which some follow others.
+        keyed: of these loops, ids of the joints of those in which keyframes pose every joint.
+    """
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        self.rig = rig
+        self.channels = servo_channels(rig)
+        self.pose = pose_of(rig, self.channels)
+        self.moves = moves_of(Designs(rig), {obj: record_of(obj).source_id for obj in parts(rig, "BODY")})
+        self.names = [pose.name for pose in rig.pose.bones] if rig.pose is not None else []
+        numbers = bone_numbers(rig).items() if self.names else ()
+        self.numbers = {prop: values.reshape(len(self.names), -1) for prop, values in numbers}
+        self.placing = placing_of(rig)
+        self.roots = roots_of(rig, self.placing)
+        self.turns = {c.bone: block_turn(rig, c.bone) for own in self.channels.values() for c in own if not c.is_single}
+        self.actions = _actions(rig)
+        loops = live_loops(rig)
+        self.looped = {joint for loop in loops for joint in joints_of(loop)}
+        told = [loop for loop in loops if isinstance(loop, LiveLoop) and loop.is_keyed]
+        self.keyed = {joint for loop in told for joint in loop.channels}
+
+    def of_copy(self, rig: bpy.types.Object) -> Present:
+        """Return how a copy of this armature stands, which gets some of its parts."""
+        out = copy(self)
+        out.rig, out.actions = rig, _actions(rig)
+        return out
+
+    def joined(self, other: Present, ids: Mapping[str, str], shift: Array) -> Present:
+        """Return how this model stands with the parts of another one, by the ``ids`` that they have here. ``shift`` (4,
+        4) leads from where that counts its design to where this one does."""
+        out, back = copy(self), inverse(shift)
+        out.moves = self.moves | {ids[own]: shift @ move @ back for own, move in other.moves.items()}
+        out.placing = self.placing | {ids[own] for own in other.placing}
+        return out
+
+    def is_turned_alike(self, rig: bpy.types.Object, channel: Channel) -> bool:
+        """Return whether a ball's or free block's bone has the axes in its joint's frame that it had."""
+        if channel.is_single:
+            return True
+        before = self.turns.get(channel.bone)
+        return before is None or bool(np.abs(block_turn(rig, channel.bone) - before).max() < _UNPOSED)
+
+    def coordinates(self, empty: bpy.types.Object, frame: Array, opening: Array | None = None) -> Array:
+        """The coordinates (size,) at which a joint is seen, whatever poses it: stops are in them, and so are handles
+        and drivers. ``frame`` (4, 4) is the joint's in the design; ``opening`` leads to its child's side."""
+        record = record_of(empty)
+        channels = self.channels.get(record.source_id, ())
+        if channels:
+            return PoseReader(self.rig, channels).read()
+        ends = [None if end is None else record_of(end).source_id for end in (record.joint.parent, record.joint.child)]
+        parent, child = (self.moves.get(end or "", np.eye(4)) for end in ends)
+        seen = inverse(parent @ frame) @ child @ (frame if opening is None else frame @ opening)
+        joint = Joint("", "", record.joint.type, None, None, dofs=read_dofs(record.joint))
+        return joint_coordinates(joint, seen[None])[0]
+
+
+def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
+    played = rig.animation_data.action if rig.animation_data is not None else None
+    return list(dict.fromkeys((*motions_of(rig), *poses_of(rig), *([] if played is None else [played]))))
+
+
+# ---------------------------------------------------------------- bones planned anew
+
+
+def present_tree(rig: bpy.types.Object, mechanism: Mechanism) -> Tree:
+    """The spanning tree of a model as its armature has it: what is a root stays one, and what closes a loop does not
+    begin to place a body where a joint with bones does."""
+    placing = placing_of(rig)
+    return tree_of(mechanism, placing, roots_of(rig, placing))
+
+
+def present_plan(rig: bpy.types.Object, mechanism: Mechanism) -> Plan:
+    """The bones that a model needs as it is, with those that it has where they are."""
+    tree = present_tree(rig, mechanism)
+    return plan(tree.mechanism, closed=False, tree=tree, kept=kept_bones(rig, servo_channels(rig), {}))
+
+
+def kept_bones(
+    rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]], edits: Mapping[str, JointEdit]
+) -> Kept:
+    """Return which axes of their bones the degrees of freedom of joints are on, that their channels may stay what they
+    are."""
+    kept, bones = Kept(), armature_of(rig).bones
+    for joint, own in channels.items():
+        edit = edits.get(joint)
+        goes = {c.number: c.number for c in own}
+        if edit is not None and edit.numbers is not None:
+            goes = {old: new for old, (new, _factor) in edit.numbers.items()}
+        for channel in own:
+            if channel.number in goes and channel.is_single:
+                kept.columns[joint, goes[channel.number]] = channel.index
+            elif channel.number in goes and channel.index == 0 and DOF_SIZE[channel.kind] > 1:
+                kept.turns[joint, goes[channel.number]] = block_turn(rig, channel.bone)
+    keyed = keyed_bones(rig)
+    for body, name in root_bones(rig).items():
+        pose = rig.pose.bones[name] if rig.pose is not None else None
+        if pose is not None and (name in keyed or not _is_unposed(pose)):
+            kept.roots[body] = np.array(bones[name].matrix_local, dtype=np.float64)
+    return kept
+
+
+def _is_unposed(pose: bpy.types.PoseBone) -> bool:
+    return bool(np.abs(np.array(pose.matrix_basis) - np.eye(4)).max() < _UNPOSED)

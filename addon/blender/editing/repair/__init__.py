@@ -1,0 +1,1 @@
+"""Checks, their fixes, and deleted parts made again."""

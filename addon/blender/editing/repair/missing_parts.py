@@ -1,0 +1,377 @@
+"""Which deleted parts of a model the rest needs. This is the one decision behind what the sidebar tells, what a check
+finds and what is rebuilt:
+
+* A body is needed by the joints that still hold it.
+* A joint is needed by a body that comes back, and by what it moved: bodies that no joint and no bone carries.
+* Where a whole collection of the model was deleted, all that was in it is.
+
+Everything else that was deleted was deleted on purpose: that is how a model is made smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import bpy
+
+from ....core.editing.sides import name_list
+from ....core.kinematics import spanning_tree
+from ....core.model import Body, Mechanism
+from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
+from ...data.properties.joint import KnuckleJoint
+from ...data.queries import carrying_bones, every_part, file_name, is_foreign, is_orphan_part, parts, parts_by_role
+from ...physics.world.membership import home_of, scene_for
+from ...physics.world.rigidbody_world import is_of_other_file
+from ...scene.collections import is_called
+
+#: The roles of objects that stand for something of the model's file, and the child collections of a model that hold
+#: them.
+FOLDERS = {
+    "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
+}  # fmt: skip
+
+Ends = tuple[str | None, str | None]
+
+
+@dataclass
+class Needed:
+    """The ids of deleted bodies and joints that a model needs, and the roles whose collection it lost."""
+
+    bodies: set[str] = field(default_factory=set)
+    joints: set[str] = field(default_factory=set)
+    roles: set[str] = field(default_factory=set)
+
+
+def needed(rig: bpy.types.Object, base: Mechanism | None, everything: bool = False) -> Needed:
+    """Return what is to come back of a model: of its document ``base``, and of the objects that Blender kept.
+    ``everything``: all that was deleted, but for what was let go."""
+    out = Needed(roles=lost_folders(rig))
+    away, let_go = list(deleted(rig)), set(settings(rig).let_go.split("\n"))
+    here, empties = every_part(rig, "BODY"), every_part(rig, "JOINT")
+    known = _joints(base, away)
+    bodies, joints = ({record_of(obj).source_id for obj in objects} for objects in (here, empties))
+    lost_bodies = {record_of(obj).source_id for obj in away if record_of(obj).role == "BODY"}
+    lost_bodies |= {body.id for body in base.bodies} if base is not None else set()
+    lost_bodies -= bodies | let_go
+    lost_joints = known.keys() - joints - let_go
+    if everything or "BODY" in out.roles:
+        out.bodies = lost_bodies
+    else:
+        held = {end for empty in empties for end in _ends(empty, set(here), known)}
+        out.bodies = lost_bodies & held
+    still = {record_of(obj).source_id for obj in unmoved(rig, here, empties)}
+    loops = _loops(base, away)
+    for own in lost_joints:
+        ends = {end for end in known[own] if end is not None}
+        if everything or (
+            ends <= bodies | out.bodies
+            and ("JOINT" in out.roles or ends & out.bodies or (own not in loops and ends & still))
+        ):
+            out.joints.add(own)
+    return out
+
+
+def lost_folders(rig: bpy.types.Object) -> set[str]:
+    """The roles of parts whose collection a model has no more, though it has such parts: in none, or nowhere."""
+    top = settings(rig).collection
+    if top is None:
+        return set()
+    roles = {role for role, name in FOLDERS.items() if not any(is_called(child, name) for child in top.children)}
+    if not roles:
+        return roles
+    lost = {record_of(obj).role for obj in deleted(rig)}
+    return {role for role in roles if role in lost or (role in {"BODY", "JOINT"} and not every_part(rig, role))}
+
+
+def deleted(rig: bpy.types.Object) -> Iterator[bpy.types.Object]:
+    """The parts of a model that Blender kept though they are in none of its collections and in no scene any more (the
+    rigid-body world may have them): something points at them."""
+    top = settings(rig).collection
+    present = set(top.all_objects) if top is not None else set()
+    for obj in bpy.data.objects:
+        record = record_of(obj)
+        ours = record.model == rig and record.role in FOLDERS and not (record.is_ground or record.is_flywheel)
+        if ours and obj not in present and not obj.users_scene:
+            yield obj
+
+
+def unmoved(
+    rig: bpy.types.Object, bodies: Iterable[bpy.types.Object], empties: Iterable[bpy.types.Object]
+) -> list[bpy.types.Object]:
+    """The bodies that nothing in the armature moves: that the joints which it turns do not join to the world, or to a
+    body that it carries."""
+    bones, roots = carrying_bones(rig)
+    objects = list(bodies)
+    number: dict[bpy.types.Object | None, int] = {obj: place for place, obj in enumerate(objects)}
+    number[None] = len(objects)  # the world, which nothing has to move
+    group = list(range(len(objects) + 1))
+
+    def first(member: int) -> int:
+        while group[member] != member:
+            group[member] = group[group[member]]
+            member = group[member]
+        return member
+
+    for empty in empties:
+        record = record_of(empty)
+        turned = bones.get(record.source_id, 0)
+        if not turned or turned < _bones_wanted(record.joint):
+            continue
+        ends = []
+        for end in (record.joint.parent, record.joint.child):
+            if end not in number:  # it was deleted, and is kept
+                number[end] = len(group)
+                group.append(len(group))
+            ends.append(first(number[end]))
+        group[ends[0]] = ends[1]
+    carried = {first(number[None])}
+    for end, place in number.items():  # of most groups the first tells, and no other is asked
+        if end is not None and first(place) not in carried and record_of(end).source_id in roots:
+            carried.add(first(place))
+    return [obj for place, obj in enumerate(objects) if first(place) not in carried]
+
+
+def _bones_wanted(joint: KnuckleJoint) -> int:
+    return 1 if len(joint.dofs) < 2 else 1 + max(dof.step for dof in joint.dofs)
+
+
+def _joints(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> dict[str, Ends]:
+    """The ids of the bodies that joints are between, by the joint's id: as deleted ones that are kept know it, else as
+    the document has it."""
+    out: dict[str, Ends] = {joint.id: (joint.parent, joint.child) for joint in base.joints} if base is not None else {}
+    for obj in away:
+        record = record_of(obj)
+        if record.role == "JOINT":
+            ends = record.joint.parent, record.joint.child
+            one, other = (record_of(end).source_id if end is not None else None for end in ends)
+            out[record.source_id] = one, other
+    return out
+
+
+def _loops(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> set[str]:
+    """The ids of the joints that only close loops: nothing hangs on them."""
+    kept = {record_of(obj).source_id for obj in away if record_of(obj).joint.loop}
+    return kept | (spanning_tree(base).loop_joints if base is not None else set())
+
+
+def _ends(empty: bpy.types.Object, here: set[bpy.types.Object], known: dict[str, Ends]) -> Iterator[str]:
+    """The ids of the bodies that a joint holds and that are gone."""
+    record = record_of(empty)
+    ends = known.get(record.source_id, (None, None))
+    lacks = lacks_end(record.joint)
+    for end, own in zip((record.joint.parent, record.joint.child), ends, strict=True):
+        if end is not None and end not in here:
+            yield record_of(end).source_id or own or ""
+        elif end is None and own is not None and lacks:
+            yield own
+
+
+def lacks_end(joint: KnuckleJoint) -> bool:
+    """Return whether a joint has forgotten a body: the world may be one of its ends."""
+    return (joint.parent, joint.child).count(None) > joint.at_world
+
+
+def lost_shapes(
+    rig: bpy.types.Object, known: Mapping[str, Body], bodies: Mapping[str, bpy.types.Object], new: Container[str]
+) -> dict[str, str]:
+    """The ids of collision shapes that bodies which stayed have lost, with their body's: those that are still as the
+    document has them, whose bodies are ``known`` by id. ``bodies``: those of the model by id, and ``new`` ones."""
+    there, lost = {record_of(child).source_id for child in parts(rig, "SHAPE")}, dict[str, str]()
+    for own, obj in bodies.items():
+        record, body = record_of(obj), known.get(own)
+        if body is None or own in new or record.without_children or len(body.shapes) != len(record.shapes):
+            continue
+        for number, (kept, shape) in enumerate(zip(record.shapes, body.shapes, strict=True)):
+            if kept.has_child and kept.type == shape.type and f"{own}/{number}" not in there:
+                lost[f"{own}/{number}"] = own
+    return lost
+
+
+#: The roles of objects that stand for something of the model's file.
+FILED = tuple(FOLDERS)
+_MOST_NAMES = 3
+
+#: A model's objects by role.
+Parts = Mapping[str, list[bpy.types.Object]]
+
+
+@dataclass(frozen=True)
+class Lack:
+    """One thing that a model lacks: a ``code`` as a check has it, and what is told of it."""
+
+    code: str
+    told: str
+
+
+def missing(rig: bpy.types.Object, every: Parts | None = None) -> list[str]:
+    """Return what a model lacks, in sentences; empty where it is whole. ``every``: its parts by role, where they are at
+    hand. What was deleted with all that held it is not among it: that is how a model is made smaller (``needed``)."""
+    return [lack.told for lack in lacks_of(rig, every)]
+
+
+def lacks_of(rig: bpy.types.Object, every: Parts | None = None) -> list[Lack]:
+    """List what a model lacks, with the codes that a check has for that; ``missing`` says what counts."""
+    return list(_lacks(rig, parts_by_role(rig) if every is None else every))
+
+
+def _lacks(rig: bpy.types.Object, every: Parts) -> Iterator[Lack]:
+    if record_of(rig).role != "MODEL" or settings(rig).rig is None:
+        yield Lack("facts-gone", "What is known of the model as a whole was cleared")
+    top = settings(rig).collection
+    if top is None:
+        yield Lack("collection-gone", "The collection of the model was deleted")
+        return
+    if scene_of(top) is None:
+        yield Lack("collection-gone", "The collection of the model is in no scene")
+    if is_armature_gone(rig):
+        yield Lack("armature-gone", "The armature was deleted")
+    bodies, joints = every.get("BODY", []), every.get("JOINT", [])
+    gone = lost_ends(bodies, joints)
+    if gone:
+        yield Lack("body-gone", f"Deleted, and still held by joints: {gone}")
+    boneless = unmoved(rig, bodies, joints)
+    if boneless:
+        yield Lack("unmoved", why_unmoved(rig, boneless))
+    folders = lost_folders(rig)
+    if folders:
+        folders &= {record_of(obj).role for obj in deleted(rig)}
+    if folders:
+        names = name_list(sorted({FOLDERS[role] for role in folders}))
+        yield Lack("folder-gone", f"Deleted, with what was in it: collection {names}")
+    if settings(rig).format and settings(rig).document is None:
+        yield Lack(
+            "text-gone",
+            "The text of its file was deleted: exports write a new one, without what only the text knew. Rebuild "
+            "Missing Parts looks for it",
+        )
+    if has_lost_physics(rig, bodies):
+        yield Lack("world-gone", _lost_physics(rig))
+
+
+def why_unmoved(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> str:
+    """Return what is wrong with bodies that nothing moves: their joints were deleted, or bones were."""
+    bodies = list(boneless)
+    names = name_list([file_name(obj) for obj in bodies], _MOST_NAMES)
+    lost = name_list(lost_joint_names(rig, bodies), _MOST_NAMES)
+    if lost:
+        return f"Deleted, and nothing else holds {names}: joint {lost}"
+    return f"The armature has no bone for {names}"
+
+
+def lost_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
+    """The names of deleted joints that held bodies to others which are there, or to the world. Their bones tell, which
+    stay: Blender forgets an object that nothing points at."""
+    known = {record_of(obj).source_id for obj in every_part(rig, "JOINT")}
+    carriers = {obj.parent_bone for obj in every_part(rig, "BODY") if obj.parent == rig}
+    bones, names = armature_of(rig).bones, dict[str, None]()
+    for body in bodies:
+        bone = bones.get(body.parent_bone) if body.parent == rig else None
+        joint = bone_record(bone).joint if bone is not None else ""
+        if bone is None or not joint or joint in known:
+            continue
+        above = bone.parent
+        while above is not None and bone_record(above).joint == joint:
+            above = above.parent
+        if above is None or above.name in carriers:
+            names[bone.name] = None
+    return list(names)
+
+
+def is_armature_gone(rig: bpy.types.Object) -> bool:
+    """Return whether the armature of a model was deleted, and was not merely moved into another collection: Blender
+    keeps what our records point at, in none."""
+    top = settings(rig).collection
+    return (top is None or top.all_objects.get(rig.name) != rig) and not rig.users_scene
+
+
+def scene_of(top: bpy.types.Collection) -> bpy.types.Scene | None:
+    """A scene that has a collection."""
+    return next((scene for scene in bpy.data.scenes if top in scene.collection.children_recursive), None)
+
+
+def lost_ends(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) -> str:
+    """The names of bodies that joints lack, of joints where even these are forgotten."""
+    known = set(bodies)
+    names = []
+    for empty in joints:
+        joint = record_of(empty).joint
+        ends = joint.parent, joint.child
+        gone = [end for end in ends if end is not None and end not in known and not _is_elsewhere(end)]
+        names += [record_of(end).source_name or end.name for end in gone]
+        if None in ends and lacks_end(joint) and joint.active:
+            names.append(f"a body of {empty.name}")
+    return name_list(list(dict.fromkeys(names)), _MOST_NAMES)
+
+
+def _is_elsewhere(body: bpy.types.Object) -> bool:
+    """Return whether a body was moved out of its model's collection, and not deleted."""
+    return record_of(body).role == "BODY" and bool(body.users_scene)
+
+
+def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> bool:
+    """Return whether a model had physics and has none here: its world was taken from under it, or it was appended. What
+    clears physics leaves nothing that tells of it."""
+    model = settings(rig)
+    home = home_of(rig)
+    if home is not None:
+        return home.rigidbody_world.constraints is None
+    had = model.before.made_world or model.before.joined_world or any(obj.rigid_body is not None for obj in bodies)
+    return had or (model.drive != "KEYS" and bool(bodies))
+
+
+def _lost_physics(rig: bpy.types.Object) -> str:
+    scene = scene_for(rig)
+    if scene is not None and is_of_other_file(scene, rig):
+        return "The physics of the model was built in another file, and is not in the world of this scene"
+    return "The rigid-body world was deleted, and the model's physics with it"
+
+
+def lost_models(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The models without an armature in any scene, of which a scene has parts; or of which no scene has any, and
+    collections have, whose own was deleted."""
+    of_scene = dict.fromkeys(record_of(obj).model for obj in scene.objects if record_of(obj).role in ("BODY", "JOINT"))
+    rigs = {rig for rig in of_scene if rig is not None}
+    rigs |= {rig for data in bpy.data.armatures if (rig := armature_settings(data).rig) is not None}
+    lost = [rig for rig in rigs if rig.type == "ARMATURE" and not rig.users_scene and not is_foreign(rig)]
+    if not lost:
+        return []
+    held = {record_of(obj).model for obj in bpy.data.objects if record_of(obj).role == "BODY" and obj.users_collection}
+    return sorted((rig for rig in lost if rig in of_scene or rig in held), key=lambda rig: rig.name)
+
+
+def orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> list[bpy.types.Object]:
+    """Bodies and joints of a scene whose model is gone for good, of one model: those that are in the collection of the
+    ``active`` one, if it is such a part, else of the first of them."""
+    lost = [obj for obj in scene.objects if record_of(obj).role in FILED and record_of(obj).model is None]
+    held = [obj for obj in lost if record_of(obj).role in ("BODY", "JOINT")]
+    if not held:
+        return []
+    first = active if active in lost and is_orphan_part(active) else held[0]
+    top = top_of(first, scene)
+    return [obj for obj in lost if top is None or obj.name in top.all_objects]
+
+
+def top_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collection | None:
+    """The collection of a scene that is an object's model's: of those that it is in and that have parts of no other
+    the uppermost that has the collections of its kinds, or the uppermost."""
+    model = record_of(obj).model
+    around = [
+        child
+        for child in scene.collection.children_recursive
+        if child.all_objects.get(obj.name) == obj
+        and all(record_of(each).model == model for each in child.all_objects if record_of(each).role in FILED)
+    ]
+    names = FOLDERS.values()
+    tops = (each for each in around if any(is_called(child, name) for child in each.children for name in names))
+    return next(tops, next(iter(around), None))
+
+
+def let_go(rig: bpy.types.Object, ids: Iterable[str]) -> None:
+    """Remember that parts were taken away on purpose: they do not come back."""
+    kept = settings(rig).let_go.split("\n")
+    settings(rig).let_go = "\n".join(dict.fromkeys(filter(None, (*kept, *ids))))
+
+
+def own_part_ids(rig: bpy.types.Object) -> set[str]:
+    """The ids of a model's bodies and joints."""
+    return {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}

@@ -1,0 +1,458 @@
+"""The motions and stored poses of a model that becomes a part of another: they go along, and pose its parts there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...core.model import Body
+from ...core.report import Report
+from ..animation.actions import motions_of
+from ..animation.pose_library import poses_of
+from ..animation.renamed_bones import bone_in, played_by
+from ..compat import all_curves, curve_groups, use_action
+from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
+from ..data.channels import Channel, servo_channels
+from ..data.conversion import flat
+from ..data.copied_mechanisms import is_settled
+from ..data.mirror_plane import kept_plane
+from ..data.properties.model import KnuckleModel
+from ..data.queries import file_name, own_bones, parts, strays
+from ..events.signals import quiet
+from ..physics.simulation.setup import clear_physics
+from ..physics.world.membership import home_of
+from ..scene.armature import remove_bones
+from ..scene.collections import ALL_KINDS
+from ..scene.read.mechanism import document_ids, extract
+from .foreign_objects import (
+    Spot,
+    bones_along,
+    drop_lost_drivers,
+    hang_on,
+    hanging_on,
+    in_place,
+    is_own,
+    spots,
+    strangers_on,
+)
+from .joints import joint_frame, opening_of, put_frame
+from .limbs import ids_in, numbered
+from .motion_change import KeyedMotion, key_where_held, loop_mates
+from .present_pose import JointEdit, Present
+from .repair.missing_parts import FOLDERS, let_go, own_part_ids
+from .rig_update import begin_edit, give_ids, keep_fitted, refit, without_physics
+from .symmetry.links import mates, twin_of, unlink_twin
+from .symmetry.twins import part_those_beside
+
+#: Data paths and numbers of curves, by those that they had.
+Places = dict[tuple[str, int], tuple[str, int]]
+
+
+def curves_of_both(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> Places:
+    """Return which curve of joints' bones as they were is which of their bones as they are, by the joints' ids."""
+    pairs = ((old, new) for joint, own in before.items() for old, new in zip(own, after.get(joint, ()), strict=False))
+    return {was: now for old, new in pairs for was, now in zip(old.curves(), new.curves(), strict=False)}
+
+
+def own_motions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
+    """The motions and poses that are a model's and not another's as well: it plays them, they were made for it, or the
+    other has no such bones."""
+    both = {*motions_of(other), *poses_of(other)}
+    sure = {*played_by(rig), *(each for each in both if action_record(each).model == settings(rig).uid != "")}
+    return [each for each in (*motions_of(rig), *poses_of(rig)) if each in sure or each not in both]
+
+
+def hand_over_motions(actions: Iterable[bpy.types.Action], places: Places, model: str) -> None:
+    """Have motions and poses of a model be those of another, by its ``model_uid``, on whose bones its parts hang now.
+    What else they key is left as it is."""
+    for action in actions:
+        groups = {bone_in(old): bone_in(new) for (old, _index), (new, _number) in places.items()}
+        for curve in list(all_curves(action)):
+            place = places.get((curve.data_path, curve.array_index))
+            if place is not None and place != (curve.data_path, curve.array_index):
+                curve.data_path, curve.array_index = place
+        for group in curve_groups(action):
+            if group.name in groups:
+                group.name = groups[group.name]
+        action_record(action).model = model
+
+
+def new_folders(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) -> None:
+    """Give a model collections of its own, in the scenes and collections that another model's is in."""
+    top = bpy.data.collections.new(name)
+    for kind in ALL_KINDS:
+        top.children.link(bpy.data.collections.new(kind))
+    holders = [scene.collection for scene in bpy.data.scenes] + [*bpy.data.collections]
+    for holder in holders:
+        if beside.name in holder.children and holder.children[beside.name] == beside:
+            holder.children.link(top)
+    top.objects.link(rig)
+    settings(rig).collection = top
+
+
+def part_folders(rig: bpy.types.Object) -> None:
+    """Give a model that shares its collection with another, as copies made with Shift+D do, collections of its own; and
+    put into its collections what of it was moved into others."""
+    top, moved = settings(rig).collection, strays(rig)
+    sharing = (armature_settings(data) for data in bpy.data.armatures)
+    if not any(model.collection == top and model.rig not in (None, rig) for model in sharing):
+        own = moved
+    else:
+        own = [rig, *(obj for obj in top.all_objects if obj != rig and is_own(obj, rig)), *moved]
+        new_folders(rig, record_of(rig).source_name or rig.name, top)
+    for obj in own:
+        _change_folders(obj, top, settings(rig).collection)
+
+
+def belongings(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """Return what of a model hangs on its bodies and goes where they go: collision shapes, frames, labels. What the
+    user hung there hangs there still."""
+    own, _strangers = hanging_on(bodies, rig)
+    return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
+
+
+def hand_over(
+    objects: Iterable[bpy.types.Object], old: bpy.types.Object, new: bpy.types.Object, shift: Matrix | None = None
+) -> None:
+    """Have parts of one model be another's, in collections of the same names as before; in the user's own collections
+    they stay. ``shift`` leads from where the one counts its design to where the other does; None: they count alike.
+    What hangs on the armature hangs on the other one as a whole, until that is refitted."""
+    for obj in objects:
+        _change_folders(obj, settings(old).collection, settings(new).collection)
+        record_of(obj).model = new
+        if obj.parent == old:
+            hung = obj.matrix_parent_inverse.copy()  # which a new parent resets
+            obj.parent, obj.matrix_parent_inverse = new, hung
+            if shift is not None:
+                obj.parent_type, obj.parent_bone = "OBJECT", ""
+                obj.matrix_parent_inverse = Matrix()
+                obj.matrix_basis = shift @ obj.matrix_basis
+
+
+def hand_over_strangers(old: bpy.types.Object, new: bpy.types.Object) -> None:
+    """Have what is in a model's collections without being its part be in those of another model, collections that the
+    user put there as a whole."""
+    top = settings(old).collection
+    for child in list(top.children):
+        if child.name.split(".")[0] not in ALL_KINDS:
+            top.children.unlink(child)
+            settings(new).collection.children.link(child)
+    for obj in list(top.all_objects):
+        if not is_own(obj, old):
+            _change_folders(obj, top, settings(new).collection)
+
+
+def _change_folders(obj: bpy.types.Object, old: bpy.types.Collection, new: bpy.types.Collection) -> None:
+    """Take an object out of a model's collections, and put it into those of another's that have the same names."""
+    paths = _paths(old, obj)
+    every = {old, *old.children_recursive}
+    for folder in obj.users_collection:
+        if folder in every:
+            folder.objects.unlink(obj)
+    for path in paths or [(FOLDERS.get(record_of(obj).role, "Frames"),)]:
+        folder = _folder(new, path)
+        if folder.objects.get(obj.name) != obj:
+            folder.objects.link(obj)
+
+
+def _paths(top: bpy.types.Collection, obj: bpy.types.Object) -> list[tuple[str, ...]]:
+    """The names of the collections, from a model's own downwards, that an object is in: none for that itself."""
+    found: list[tuple[str, ...]] = [()] if top in obj.users_collection else []
+
+    def look(collection: bpy.types.Collection, path: tuple[str, ...]) -> None:
+        for child in collection.children:
+            here = (*path, child.name.split(".")[0])
+            if child in obj.users_collection:
+                found.append(here)
+            look(child, here)
+
+    look(top, ())
+    return found
+
+
+def _folder(top: bpy.types.Collection, path: tuple[str, ...]) -> bpy.types.Collection:
+    for name in path:
+        inner = next((child for child in top.children if child.name.split(".")[0] == name), None)
+        if inner is None:
+            inner = bpy.data.collections.new(name)
+            top.children.link(inner)
+        top = inner
+    return top
+
+
+def split_model(
+    rig: bpy.types.Object, objects: Iterable[bpy.types.Object], name: str = "", to_world: bool = False
+) -> tuple[bpy.types.Object, list[str], Report]:
+    """Make bodies, and the joints between them, a model of their own; returns its armature and the names of the joints
+    that were between them and the rest. These are deleted, or, ``to_world``, hold the bodies to the world.
+
+    Pose, motion and document go along, the document as one from which the rest was deleted; physics does not. Twins on
+    the two sides are twins no more. ValueError where nothing, or everything, is to go."""
+    chosen = {obj for obj in objects if record_of(obj).role == "BODY" and record_of(obj).model == rig}
+    if not chosen:
+        raise ValueError("Select bodies of the mechanism to split them off")
+    if chosen >= {*parts(rig, "BODY")}:
+        raise ValueError("All bodies are selected: leave at least one to the mechanism that there is")
+    give_ids(rig)
+    inside, across = _joints_of(rig, chosen)
+    cut = {record_of(empty).source_id for empty in across}
+    key_where_held(rig, cut)
+    report, present = Report(), begin_edit(rig)
+    motion = KeyedMotion(rig, present, loop_mates(rig, cut))
+    with without_physics(rig, report), quiet():
+        every = own_part_ids(rig)
+        names = [file_name(empty) for empty in across]
+        edits: dict[str, JointEdit] = {}
+        if to_world:
+            for empty in across:
+                edits[record_of(empty).source_id] = _hold_to_world(empty, chosen, present)
+            inside += across
+        else:
+            bpy.data.batch_remove(across)
+        made = _second_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
+        along, others = bones_along(rig, chosen)
+        going = [obj for obj in strangers_on(rig) if obj.parent_type == "BONE" and obj.parent_bone in along]
+        with in_place(going):
+            for obj in going:
+                obj.parent = made
+            remove_bones(rig, along - own_bones(rig))
+            remove_bones(made, others)
+            hand_over([*chosen, *inside, *belongings(chosen, rig)], rig, made)
+            for each in (rig, made):
+                let_go(each, every - own_part_ids(each))
+            for each in (rig, made):
+                _forget_lost(each)
+                report.extend(refit(each, present.of_copy(each), edits if each == made else {}))
+                drop_lost_drivers(each)
+    report.extend(motion.change(made))
+    return made, names, report
+
+
+def _joints_of(
+    rig: bpy.types.Object, bodies: set[bpy.types.Object]
+) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
+    """The joints that bodies have among themselves or with the world, and those that they have with others."""
+    inside: list[bpy.types.Object] = []
+    across: list[bpy.types.Object] = []
+    for empty in parts(rig, "JOINT"):
+        ends = [end for end in (record_of(empty).joint.parent, record_of(empty).joint.child) if end is not None]
+        if any(end in bodies for end in ends):
+            (inside if all(end in bodies for end in ends) else across).append(empty)
+    return inside, across
+
+
+def _hold_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object], present: Present) -> JointEdit:
+    """Have a joint hold its body to the world, where both are seen."""
+    joint = record_of(empty).joint
+    frame = joint_frame(empty)
+    seen = present.coordinates(empty, frame, opening_of(joint))
+    if joint.parent not in bodies:
+        put_frame(empty, present.moves.get(record_of(joint.parent).source_id, np.eye(4)) @ frame)
+    for end in ("parent", "child"):
+        if getattr(joint, end) not in bodies:
+            setattr(joint, end, None)
+    joint.at_world = True
+    return JointEdit(seen)
+
+
+def _second_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
+    """A copy of a model's armature with collections, settings, document and motion of its own, and no parts yet."""
+    made = rig.copy()
+    data = armature_of(rig).copy()
+    made.data, made.name, data.name = data, name, name
+    model: KnuckleModel = settings(made)
+    model.rig, model.uid, model.body_keys = made, "", None
+    new_folders(made, name, settings(rig).collection)
+    record_of(made).source_name, record_of(made).model = name, made
+    is_settled(made)
+    if model.document is not None:
+        model.document = model.document.copy()
+    for owner in (made, data):
+        action = owner.animation_data.action if owner.animation_data is not None else None
+        if action is not None:
+            copy = action.copy()
+            action_record(copy).model = model_uid(made) if owner == made else ""
+            use_action(owner, copy)
+    return made
+
+
+def _forget_lost(rig: bpy.types.Object) -> None:
+    """Take what is on parts that went to another model off the twins and restraints of those that stay."""
+    for role in ("BODY", "JOINT"):
+        for obj in parts(rig, role):
+            if record_of(obj).twin and twin_of(obj) is None:
+                unlink_twin(obj)
+    model = settings(rig)
+    for number in reversed(range(len(model.restraints))):
+        kept = model.restraints[number]
+        if any(obj is not None and record_of(obj).model != rig for obj in (kept.joint, kept.one, kept.other)):
+            model.restraints.remove(number)
+    model.has_collision = any(record_of(obj).shape >= 0 for obj in parts(rig, "SHAPE"))
+    for rows in (model.findings, model.found_twins, model.differences):
+        rows.clear()
+
+
+# ---------------------------------------------------------------- two models that become one
+
+
+def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> tuple[int, Report]:
+    """Make the bodies and joints of other models parts of one, where they stand; returns how many names were numbered
+    because they were taken. The others are gone then, with their documents: what only these held is told. What else the
+    user had in them is handed over to the one, and stays where it stands.
+
+    ValueError where there is no other model, and where one is scaled otherwise: masses, stops and springs say nothing
+    of a scale of the whole."""
+    if not others:
+        raise ValueError("Select parts of two mechanisms: the active one takes the other in")
+    for other in others:
+        if _is_scaled(_between(rig, other)):
+            scaled = other if _is_scaled(other.matrix_world) else rig
+            raise ValueError(f"{scaled.name!r} is scaled as a whole: set its scale to 1 before they are merged")
+    report, renamed = Report(), 0
+    with without_physics(rig, report), quiet():
+        for each in (*others, rig):
+            part_folders(each)
+        for other in others:
+            home = home_of(other)
+            if home is not None:
+                clear_physics(home, other)
+            _own, on_frames = hanging_on([obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)], other)
+            strangers = [*strangers_on(other), *on_frames]
+            hung = spots(other, strangers)
+            with in_place(strangers):
+                taken = _take_in(rig, other, report)
+                hang_on(rig, {obj: taken.spot(hung.get(obj)) for obj in strangers})
+                hand_over_strangers(other, rig)
+                _remove_model(other)
+            renamed += taken.renamed
+        bpy.context.view_layer.update()  # it still lists as selected what is gone
+    return renamed, report
+
+
+def _is_scaled(matrix: Matrix) -> bool:
+    return bool(np.abs(np.array(matrix.to_scale()) - 1.0).max() > 1e-4)
+
+
+def _between(rig: bpy.types.Object, other: bpy.types.Object) -> Matrix:
+    """From where a model counts its design to where another does."""
+    return rig.matrix_world.inverted_safe() @ other.matrix_world
+
+
+@dataclass
+class _Taken:
+    """What became of a model's parts: their new ids by the old ones, and how many got other names."""
+
+    ids: dict[str, str]
+    renamed: int
+
+    def spot(self, old: Spot | None) -> Spot | None:
+        """Where what hung on a bone of the other model hangs now."""
+        return None if old is None else (self.ids.get(old[0], ""), old[1])
+
+
+def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> _Taken:
+    its, present = begin_edit(other), begin_edit(rig)
+    motions = own_motions(other, rig)
+    _complete_records(rig, other, report)
+    ids, renamed = _free_ids_and_names(rig, other)
+    bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
+    plane = kept_plane(rig) if mates(rig) else None
+    shift = _between(rig, other)
+    attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
+    if attached:
+        report.warn(
+            "frames-dropped", f"{len(attached)} frames and lights of {other.name!r} have no place in {rig.name!r}"
+        )
+    bpy.data.batch_remove(attached)
+    hand_over([*bodies, *joints, *belongings(bodies, other)], other, rig, shift)
+    for empty in joints:
+        keep_fitted(empty)
+    for obj in (*bodies, *joints):
+        record_of(obj).built, record_of(obj).built_name = flat(obj.matrix_basis), obj.name
+    beside = part_those_beside(rig, {*bodies, *joints}, plane) if plane is not None else 0
+    if beside:
+        report.warn(
+            "twins-beside", f"{beside} pairs of {other.name!r} are twins no more: {rig.name!r} has its halves elsewhere"
+        )
+    settings(rig).has_collision |= settings(other).has_collision
+    edits = {ids[joint]: JointEdit(values=numbers) for joint, numbers in its.pose.items()}
+    report.extend(refit(rig, present.joined(its, ids, np.array(shift, dtype=np.float64)), edits))
+    channels = servo_channels(rig)
+    after = {joint: channels.get(ids[joint], []) for joint in its.channels}
+    hand_over_motions(motions, curves_of_both(its.channels, after), model_uid(rig))
+    return _Taken(ids, renamed)
+
+
+def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> None:
+    """Put into the records of a model's bodies what its document says of them, which will be gone; and tell what has no
+    place there."""
+    mechanism = extract(other)
+    known: dict[str, Body] = {body.id: body for body in mechanism.bodies}
+    for obj in parts(other, "BODY"):
+        body, record = known.get(record_of(obj).source_id), record_of(obj)
+        if body is None:
+            continue
+        record.mass, record.com = body.mass, body.com.tolist()
+        if body.inertia is not None and body.mass > 0.0:
+            record.has_tensor, record.tensor = True, (np.asarray(body.inertia) / body.mass).ravel().tolist()
+    lost = [
+        told
+        for told, found in (
+            ("its gait", mechanism.behaviours is not None),
+            ("its restraints", bool(mechanism.restraints)),
+            ("the text of its document", bool(mechanism.source.text)),
+            ("bones that no joint turns", len(own_bones(other)) < len(armature_of(other).bones)),
+            ("its motion", other.animation_data is not None and other.animation_data.action is not None),
+        )
+        if found
+    ]
+    if lost:
+        report.warn("left-behind", f"{rig.name!r} does not take over of {other.name!r}: {', '.join(lost)}")
+    action = other.animation_data.action if other.animation_data is not None else None
+    if action is not None:
+        action.use_fake_user = True  # it stays in the .blend
+
+
+def _free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -> tuple[dict[str, str], int]:
+    """Give parts that will be a model's ids and names that are free there. Returns the new ids by the old ones, and how
+    many names were numbered."""
+    taken = ids_in(rig) | document_ids(rig)
+    names = {role: {file_name(obj) for obj in parts(rig, role)} for role in ("BODY", "JOINT")}
+    ids: dict[str, str] = {}
+    renamed = 0
+    for role in ("BODY", "JOINT"):
+        for obj in parts(other, role):
+            record = record_of(obj)
+            own, name = numbered(record.source_id, taken), numbered(file_name(obj), names[role])
+            renamed += name != file_name(obj)
+            taken.add(own)
+            names[role].add(name)
+            ids[record.source_id] = own
+            for child in obj.children:
+                at, _slash, number = record_of(child).source_id.rpartition("/")
+                if record_of(child).role == "SHAPE" and at == record.source_id:
+                    record_of(child).source_id = f"{own}/{number}"
+            if name != file_name(obj):
+                obj.name = name
+            record.source_id, record.copy_of, record.source_name = own, "", name
+    for role in ("BODY", "JOINT"):
+        for obj in parts(other, role):
+            record_of(obj).twin = ids.get(record_of(obj).twin, "")
+    return ids, renamed
+
+
+def _remove_model(rig: bpy.types.Object) -> None:
+    """Take away what is left of a model whose parts went to another."""
+    model = settings(rig)
+    top, data = model.collection, armature_of(rig)
+    gone: list[bpy.types.ID] = [rig, data, top, *top.children_recursive]
+    gone += [obj for obj in top.all_objects if is_own(obj, rig)]
+    if model.document is not None and not any(
+        armature_settings(other).document == model.document for other in bpy.data.armatures if other != data
+    ):
+        gone.append(model.document)
+    bpy.data.batch_remove(list(dict.fromkeys(gone)))

@@ -1,0 +1,1 @@
+"""Twins and symmetric editing."""

@@ -1,0 +1,85 @@
+"""Links between twins: which body or joint is the twin of which, by the ids in their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import bpy
+
+from ...data.access import record_of
+from ...data.queries import parts
+
+
+def by_id(rig: bpy.types.Object, role: str) -> dict[str, bpy.types.Object]:
+    """A model's bodies or joints by their ids; of several with one id, which are copies, the one that still has the
+    name that it was built with, else the first."""
+    every = parts(rig, role)
+    out = {record_of(obj).source_id: obj for obj in reversed(every)}
+    if len(out) < len(every):
+        renamed = [obj for obj in every if obj.name == record_of(obj).built_name]
+        out.update((record_of(obj).source_id, obj) for obj in reversed(renamed))
+    return out
+
+
+def twin_of(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The twin of a body or joint, if the two name each other. A copy is nobody's. (Of many: ``mates``.)"""
+    record = record_of(obj)
+    if not record.twin or record.model is None:
+        return None
+    known = by_id(record.model, record.role)
+    other = known.get(record.twin)
+    is_own = known.get(record.source_id) == obj
+    return other if is_own and other is not None and record_of(other).twin == record.source_id else None
+
+
+def mates(rig: bpy.types.Object) -> dict[bpy.types.Object, bpy.types.Object]:
+    """The twins of all bodies and joints of a model that have one."""
+    out = {}
+    for known in (by_id(rig, role) for role in ("BODY", "JOINT")):
+        for key, obj in known.items():
+            other = known.get(record_of(obj).twin)
+            if other is not None and record_of(other).twin == key:
+                out[obj] = other
+    return out
+
+
+def mates_among(objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, bpy.types.Object]:
+    """The twins of those of some parts that have one."""
+    chosen = list(objects)
+    rigs = dict.fromkeys(record_of(obj).model for obj in chosen if record_of(obj).model is not None)
+    known = {obj: mate for rig in rigs for obj, mate in mates(rig).items()}
+    return {obj: known[obj] for obj in chosen if obj in known}
+
+
+def note(obj: bpy.types.Object, mate: bpy.types.Object) -> None:
+    """Twins are alike, as far as they are to be, as they stand now: what is edited from here on symmetrical editing
+    does to both."""
+    count = max(record_of(obj).seen_count, record_of(mate).seen_count) + 1
+    for one, other in ((obj, mate), (mate, obj)):
+        record = record_of(one)
+        record.seen, record.seen_name = one.matrix_basis, one.name
+        record.seen_twin, record.seen_twin_name = other.matrix_basis, other.name
+        record.seen_count = count
+
+
+def link_twins(first: bpy.types.Object, second: bpy.types.Object) -> None:
+    """Have two parts be each other's twins; those that they had before have none. ValueError for parts of two kinds."""
+    one, other = record_of(first), record_of(second)
+    if first == second or one.role != other.role or one.model != other.model:
+        raise ValueError("Twins are two bodies, or two joints, of one mechanism")
+    unlink_twins([obj for obj in (first, second) if record_of(obj).twin])
+    one.twin, other.twin = other.source_id, one.source_id
+    note(first, second)
+
+
+def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:
+    """Parts and their twins are twins no more."""
+    chosen = list(objects)
+    for obj in (*mates_among(chosen).values(), *chosen):
+        if record_of(obj).twin:
+            record_of(obj).twin = ""
+
+
+def unlink_twin(obj: bpy.types.Object) -> None:
+    """A part and its twin are twins no more."""
+    unlink_twins([obj])

@@ -1,0 +1,1 @@
+"""Records of what the viewport overlay shows."""

@@ -1,0 +1,1 @@
+"""Mechanisms made into objects, bones, constraints and Actions of Blender."""

@@ -1,0 +1,310 @@
+"""Model -> Blender: one collection with an armature, bodies, joints and what drives them.
+
+``build`` decides a plan and then runs named passes on it, filling collections that are not in the scene
+yet and linking them once: Blender evaluates the whole scene at every link, mode switch and operator.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ...core.editing.sides import found_plane
+from ...core.model import Mechanism
+from ...core.report import Report
+from ...core.stops import is_beyond
+from ...formats import complete_masses
+from ...formats.text.file_io import no_garbage_hunts
+from ..animation import renamed_bones, rotation_stops
+from ..animation.gait import put_gait
+from ..animation.loops import live_solver
+from ..data import copied_mechanisms as settling
+from ..data import preferences
+from ..data.access import record_of, settings
+from ..data.bulk_write import make_together
+from ..data.caching import glimpsing
+from ..data.datablocks import latest, remove_since
+from ..data.documents import keep_document
+from ..data.mirror_plane import keep_plane
+from ..data.properties import model as properties
+from ..data.queries import foresee_parts, why_linked
+from ..events import signals as listeners
+from ..physics.bodies.collision_filter import APART
+from ..physics.bodies.inertia import report_inertia
+from ..physics.simulation import handler_table as hooks
+from ..physics.simulation.setup import build_physics
+from ..physics.simulation.unsupported import report_weightless
+from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
+from ..scene.armature import Hook, make_rig, pose_bones, task_of
+from ..scene.attachments import keep_restraints, make_frames
+from ..scene.bodies import make_bodies
+from ..scene.collections import Folders
+from ..scene.collision import make_collision
+from ..scene.joints import make_joints
+from ..scene.mesh_files import MeshFiles
+from ..scene.meshes import MeshShelf
+from ..scene.placement import Plan, UpAxis, plan
+
+if TYPE_CHECKING:
+    from ...core.gait.behaviors import Behaviours
+
+__all__ = ["BuildOptions", "build"]
+
+
+#: Edges, as shares of the model's size, of the box for a missing mesh and of the square for an endless plane.
+PROXY, PLANE = 0.06, 2.0
+
+
+@dataclass
+class BuildOptions:
+    """What an import makes.
+
+    ``physics``: rigid bodies and constraints. ``gait``: the file's gait as an Action of ``gait_seconds``.
+    ``sine_without_type``: whether motors of a gait whose file states no motion type play a sine.
+    ``adapt_scene``: 60 frames per second (servos are controlled once per frame) and a frame range that
+    holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender. ``assemble``: where
+    the file's joint positions leave a loop open, start from the nearest ones that close it. ``mesh_folders``: absolute
+    folders in which meshes may lie beside that of the model; None: those of the preferences.
+
+    >>> from addon import formats
+    >>> bare = build(formats.load("sample_models/rover/rover.jm"), options=BuildOptions(physics=False, gait=False))
+    >>> [obj.name for obj in bare.all_objects if obj.rigid_body]
+    []
+    """
+
+    physics: bool = True
+    gait: bool = True
+    gait_seconds: float = 10.0
+    adapt_scene: bool = True
+    ground: bool = True
+    up_axis: UpAxis = "AUTO"
+    assemble: bool = True
+    mesh_folders: tuple[str, ...] | None = None
+    sine_without_type: bool = True
+
+
+@no_garbage_hunts()
+def build(
+    mechanism: Mechanism, context: bpy.types.Context | None = None, options: BuildOptions | None = None
+) -> bpy.types.Collection:
+    """Create a model in the context's scene and return its collection.
+
+    What was approximated is added to ``mechanism.report`` and kept with the model. On an error nothing
+    that was begun is left behind. ValueError in a scene that is linked from another file.
+
+    >>> from addon import formats
+    >>> collection = build(formats.load("sample_models/hexapod/hexapod.jm"))
+    >>> sum(obj.knuckle.role == "BODY" for obj in collection.all_objects)
+    23
+    """
+    context = context or bpy.context
+    options = options or BuildOptions()
+    properties.register()
+    hooks.register()
+    report = mechanism.report = mechanism.report or Report()
+    scene = context.scene
+    if why := why_linked(scene):
+        raise ValueError(why)
+    allowed = preferences.mesh_folders() if options.mesh_folders is None else options.mesh_folders
+    complete_masses(mechanism, report, allowed, preferences.ignore_collada_units(), tell_missing=False)
+    decided = plan(mechanism, options.up_axis, options.assemble)
+    if mechanism.behaviours is not None:
+        mechanism.behaviours.sine_without_type = options.sine_without_type
+    before, kept = latest(KINDS), _scene_state(scene)
+    try:
+        with listeners.quiet(), glimpsing():
+            rig, folders, bone_names, made = _make_objects(decided, options)
+            collection = folders.top
+            _keep_settings(rig, collection, mechanism, options)
+            foresee_parts(rig, made)
+            _spare_looks(rig, bone_names, decided)
+            has_gait = options.gait and mechanism.behaviours is not None
+            if options.adapt_scene:
+                _adapt_scene(scene, options.gait_seconds if has_gait else 0.0, report)
+            if options.physics:
+                report.extend(build_physics(scene, rig, is_new=True))
+                report.extend(report_inertia(rig, mechanism))
+                report.extend(report_weightless(mechanism))
+            scene.collection.children.link(collection)
+            folders.exclude_off(scene)
+            pose_bones(rig, bone_names, decided, report)
+        if options.gait and mechanism.behaviours is not None:
+            put_gait(scene, rig, mechanism, options.gait_seconds, report)
+        _report_changes(kept, _scene_state(scene), report)
+        _keep_report(rig, report)
+        context.view_layer.update()
+    except BaseException:
+        remove_since(before, KINDS)
+        _put_back(scene, kept)
+        raise
+    return collection
+
+
+_Made = Mapping[str, Collection[bpy.types.Object]]
+
+
+def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Object, Folders, list[str], _Made]:
+    """The rig, the collections, the names of bones, and bodies and joints by their role."""
+    mechanism = decided.mechanism
+    rig, bone_names = make_rig(decided)
+    folders, hook = Folders(mechanism.name, mechanism.assemblies), Hook(decided, rig, bone_names)
+    with MeshFiles(mechanism, mechanism.report, options.mesh_folders) as files:
+        shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
+        bodies: dict[str, bpy.types.Object] = {}
+        _, joints, _ = make_together(
+            make_bodies(decided, hook, folders, shelf, bodies),
+            make_joints(decided, hook, bodies, folders),
+            make_frames(decided, hook, folders, bodies),
+        )
+        settings(rig).has_collision = make_collision(decided, bodies, shelf, folders)
+    keep_restraints(rig, mechanism, bodies, joints)
+    folders.top.objects.link(rig)
+    return rig, folders, bone_names, {"BODY": bodies.values(), "JOINT": joints.values()}
+
+
+def _spare_looks(rig: bpy.types.Object, bone_names: list[str], decided: Plan) -> None:
+    """Those who see to models after every change need not look through one that was made just now."""
+    settling.is_settled(rig)
+    if not any(is_beyond(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
+        rotation_stops.is_plain(rig)
+    renamed_bones.is_as_built(rig, dict(zip(bone_names, map(task_of, decided.bones), strict=True)))
+    if not decided.followers:
+        live_solver.has_none(rig)
+
+
+def _keep_settings(
+    rig: bpy.types.Object, collection: bpy.types.Collection, mechanism: Mechanism, options: BuildOptions
+) -> None:
+    record_of(rig).role = "MODEL"
+    record_of(rig).source_name = mechanism.name
+    record_of(rig).model = rig
+    model = settings(rig)
+    model.upright = rig.matrix_basis.to_quaternion()
+    source = mechanism.source
+    model.path = os.path.abspath(source.path) if source.path else ""  # meshes beside it are found from anywhere
+    if source.text:
+        name = source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name
+        keep_document(rig, name, source.text, source.encoding)
+    keep_facts(rig, collection, mechanism)
+    model.sine_without_type = options.sine_without_type
+    model.has_ground = options.ground and mechanism.world.ground is not None
+
+
+def keep_facts(rig: bpy.types.Object, collection: bpy.types.Collection, mechanism: Mechanism) -> None:
+    """Keep with a model what its document says of it as a whole."""
+    model, source, world = settings(rig), mechanism.source, mechanism.world
+    model.collection, model.rig, model.version = collection, rig, properties.VERSION
+    model.upright = rig.matrix_basis.to_quaternion()
+    model.format, model.dialect = source.format, source.dialect
+    model.assemblies.clear()
+    for assembly in mechanism.assemblies:
+        kept = model.assemblies.add()
+        kept.name, kept.path, kept.active = assembly.name or assembly.path, assembly.path, assembly.active
+    model.gravity = [float(part) for part in world.gravity]
+    model.friction = world.friction if world.friction is not None else 0.0
+    model.erp = world.erp if world.erp is not None else 0.0
+    model.cfm = world.cfm if world.cfm is not None else 0.0
+    model.time_step = world.time_step or 0.0
+    model.self_collide = source.format not in APART
+    model.has_ground = world.ground is not None
+    keep_plane(rig, mechanism.mirror_plane or found_plane(mechanism))
+    behaviours: Behaviours | None = mechanism.behaviours
+    if behaviours is not None:
+        engine = behaviours.engine
+        model.standard_speed, model.speed_factor = engine.standard_speed, engine.speed_factor
+        model.pose_delay, model.pose_phase = engine.pose_delay, engine.pose_phase
+
+
+def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None:
+    """Set the frame rate that servos need, where nothing is animated, and a range that holds the gait."""
+    if frame_rate(scene) != FRAME_RATE and _is_animated(scene):
+        report.warn(
+            "frame-rate-kept",
+            f"The scene is animated and stays at {frame_rate(scene):g} frames per second; servos under physics are "
+            f"controlled once per frame, and {FRAME_RATE} are better (Bake Simulation sees to that by itself)",
+        )
+    elif frame_rate(scene) != FRAME_RATE:
+        scene.render.fps, scene.render.fps_base = FRAME_RATE, 1.0
+    scene.frame_end = max(scene.frame_end, scene.frame_start + round(seconds * frame_rate(scene)))
+
+
+def _is_animated(scene: bpy.types.Scene) -> bool:
+    """Return whether anything in the scene has keys, whose timing a change of the frame rate would change."""
+    owners = [scene, *scene.objects, *(obj.data for obj in scene.objects if obj.data is not None)]
+    data = (owner.animation_data for owner in owners)
+    return any(each is not None and (each.action is not None or len(each.nla_tracks) > 0) for each in data)
+
+
+def _keep_report(rig: bpy.types.Object, report: Report) -> None:
+    kept = settings(rig).report
+    kept.clear()
+    for entry in report.entries:
+        line = kept.add()
+        line.severity, line.code, line.message = entry.severity, entry.code, entry.message
+        line.line, line.where = entry.line or 0, entry.where
+
+
+#: What an import makes.
+KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "images", "texts", "actions")
+
+
+@dataclass
+class _SceneState:
+    """Settings of a scene that an import changes. ``span`` (range), ``substeps`` and ``iterations`` are those of its
+    rigid-body world, if it has one."""
+
+    rate: tuple[int, float]
+    frame_end: int
+    gravity: tuple[float, ...]
+    use_gravity: bool
+    span: tuple[int, int] | None = None
+    substeps: int = 0
+    iterations: int = 0
+
+
+def _scene_state(scene: bpy.types.Scene) -> _SceneState:
+    world, rate = scene.rigidbody_world, (scene.render.fps, scene.render.fps_base)
+    state = _SceneState(rate, scene.frame_end, (*scene.gravity[:],), scene.use_gravity)
+    if world is not None:
+        state.span = world.point_cache.frame_start, world.point_cache.frame_end
+        state.substeps, state.iterations = world.substeps_per_frame, world.solver_iterations
+    return state
+
+
+def _put_back(scene: bpy.types.Scene, state: _SceneState) -> None:
+    scene.render.fps, scene.render.fps_base = state.rate
+    scene.frame_end, scene.gravity, scene.use_gravity = state.frame_end, state.gravity, state.use_gravity
+    world = scene.rigidbody_world
+    if world is not None and state.span is None:
+        with bpy.context.temp_override(scene=scene):
+            bpy.ops.rigidbody.world_remove()
+    elif world is not None:
+        world.point_cache.frame_start, world.point_cache.frame_end = state.span
+
+
+def _report_changes(before: _SceneState, after: _SceneState, report: Report) -> None:
+    """Report each setting of the scene that an import changed, with its new and old value."""
+    old, new = (f"{state.rate[0] / state.rate[1]:g}" for state in (before, after))
+    if new != old:
+        report.info("frame-rate", f"Scene: frame rate now {new} frames per second (it was {old})")
+    if after.frame_end != before.frame_end:
+        report.info("frame-range", f"Scene: last frame now {after.frame_end} (it was {before.frame_end})")
+    old, new = _gravity_text(before), _gravity_text(after)
+    if new != old:
+        report.info("gravity", f"Scene: gravity now {new} (it was {old})")
+    if before.span is None:
+        return
+    old, new = str(before.substeps), str(after.substeps)
+    if new != old:
+        report.info("substeps", f"Rigid-body world: now {new} substeps per frame (it was {old})")
+    old, new = str(before.iterations), str(after.iterations)
+    if new != old:
+        report.info("iterations", f"Rigid-body world: now {new} solver iterations (it was {old})")
+
+
+def _gravity_text(state: _SceneState) -> str:
+    return "({})".format(", ".join(f"{part:.4g}" for part in state.gravity)) if state.use_gravity else "off"

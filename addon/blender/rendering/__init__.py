@@ -1,0 +1,1 @@
+"""Videos, posters and contact sheets of mechanisms."""

@@ -1,0 +1,310 @@
+"""Words and numbers over a picture: the film's name, the time, what its servos are at. Pillow draws them, in the fonts
+that come with Blender."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import bpy
+import numpy as np
+
+from ...core.formatting import plain
+from ...core.model import Array
+from ...core.overlay_geometry import Degrees, Drawing, Strokes, draw_axes, draw_balls, draw_stops
+from ...core.transforms import affine_inverse
+from .images import pillow
+from .playback import Readings
+from .video_state import Reel
+
+INK, PALE, ACCENT, BEYOND = (255, 255, 255, 255), (255, 255, 255, 150), (255, 184, 40, 255), (255, 70, 60, 255)
+_GROUND = (16, 20, 28, 150)
+_LEAST_LETTER = 9  # pixels
+_LINE = 1.55  # letters
+_LONGEST_NAME = 22
+#: The share of the picture's width, or of its height where it is high, that the table of servos may take.
+TABLE_SHARE = 0.28
+_TABLE_HEIGHT = 0.66  # of a wide picture
+
+
+def is_wide(size: tuple[int, int]) -> bool:
+    """Return whether there is room for a table beside the model rather than beneath it."""
+    return size[0] > 1.2 * size[1]
+
+
+class _Table(NamedTuple):
+    """Which rows a table has, their names, its letters' height and the width of its bars (0 has none) and of it all."""
+
+    rows: list[int]
+    names: list[str]
+    letter: int
+    bar: float
+    wide: float
+
+
+class Lettering:
+    """Writes into a transparent layer of a size, to be laid over a picture."""
+
+    def __init__(self, width: int, height: int) -> None:
+        from PIL import Image, ImageDraw
+
+        self.layer: Any = Image.new("RGBA", (width, height), (0, 0, 0, 0))
+        self._draw: Any = ImageDraw.Draw(self.layer)
+        self.size = width, height
+        self.letter = max(_LEAST_LETTER, round(0.030 * min(width, height)))
+        self.margin = round(0.9 * self.letter)
+
+    def write(
+        self, text: str, corner: str, scale: float = 1.0, left: int = 0, right: int | None = None, row: int = 0
+    ) -> None:
+        """Write a line into a corner ("top left" and so on, or "top" for the middle) of the part from ``left`` to
+        ``right``, so many rows further down."""
+        font = _font(round(scale * self.letter))
+        right = self.size[0] if right is None else right
+        text = self._fitting(text, font, right - left - 4 * self.margin)
+        wide, high = self._draw.textlength(text, font=font), round(1.25 * scale * self.letter)
+        pad = round(0.45 * self.letter)
+        room = right - left - wide
+        x = left + (
+            self.margin + pad if "left" in corner else room - self.margin - pad if "right" in corner else room / 2
+        )
+        y = self.margin + pad if "top" in corner else self.size[1] - self.margin - pad - high
+        y += round(2.5 * self.letter) * row
+        self._panel(x - pad, y - pad, x + wide + pad, y + high + pad)
+        self._draw.text((x, y + high / 2), text, font=font, fill=INK, anchor="lm")
+
+    def tabulate(self, readings: Readings, now: Degrees, left: int, right: int, most: Readings | None = None) -> None:
+        """Write what servos are at, each with a bar from stop to stop, at the right of the part from ``left`` to
+        ``right``, or at its foot where it is high. Where not all have room, those that move most have, in ``most``."""
+        beside = is_wide((right - left, self.size[1]))
+        room = (TABLE_SHARE if beside else 0.9) * (right - left) - 2 * self.margin
+        table = self._plan(most or readings, now, room, (_TABLE_HEIGHT if beside else TABLE_SHARE) * self.size[1])
+        if not table.rows:
+            return
+        letter, line = table.letter, _LINE * table.letter
+        font, mono, gap = _font(letter), _font(letter, mono=True), 0.6 * letter
+        left_out = len(readings.names) - len(table.rows)
+        high = line * (len(table.rows) + bool(left_out))
+        x = right - self.margin - gap - table.wide
+        y = round(0.5 * (self.size[1] - high)) if beside else self.size[1] - high - self.margin - gap
+        self._panel(x - gap, y - gap, x + table.wide + gap, y + high + gap)
+        beyond = now.beyond != 0.0
+        end = x + table.wide - (table.bar + gap if table.bar else 0.0)
+        for number, (row, name) in enumerate(zip(table.rows, table.names, strict=True)):
+            middle = y + (number + 0.5) * line
+            self._draw.text((x, middle), name, font=font, fill=INK, anchor="lm")
+            colour = BEYOND if beyond[row] else INK
+            self._draw.text((end, middle), value_text(now, row), font=mono, fill=colour, anchor="rm")
+            if table.bar:
+                self._bar(end + gap, middle, table.bar, 0.22 * letter, now, row, bool(beyond[row]))
+        if left_out:
+            middle = y + (len(table.rows) + 0.5) * line
+            self._draw.text((x, middle), f"and {left_out} more", font=font, fill=PALE, anchor="lm")
+
+    def _plan(self, readings: Readings, now: Degrees, room: float, high: float) -> _Table:
+        """A table for so much room in pixels: smaller letters first, then no bars, then shorter names."""
+        stopped = bool(np.isfinite(now.lower + now.upper).any())
+        letter = max(_LEAST_LETTER, round(0.72 * self.letter))
+        while True:
+            rows = chosen_rows(readings, max(1, int(high / (_LINE * letter))))
+            names = [shortened(readings.names[row]) for row in rows]
+            font, gap, bar = _font(letter), 0.6 * letter, 4.0 * letter if stopped else 0.0
+            value = self._draw.textlength("-000.0°", font=_font(letter, mono=True))
+            widest = max((self._draw.textlength(name, font=font) for name in names), default=0.0)
+            wide = widest + gap + value + (bar + gap if bar else 0.0) + 2 * gap
+            if wide <= room:
+                break
+            if letter > _LEAST_LETTER:
+                letter -= 1
+                continue
+            if bar:
+                wide, bar = wide - bar - gap, 0.0
+            if wide > room:
+                names = [self._fitting(name, font, max(room - value - 3 * gap, 3.0 * letter)) for name in names]
+                wide = max(self._draw.textlength(name, font=font) for name in names) + value + 3 * gap
+            break
+        return _Table(rows, names, letter, bar, wide - 2 * gap)
+
+    def _bar(self, x: float, y: float, wide: float, half: float, now: Degrees, row: int, beyond: bool) -> None:
+        """A line from stop to stop with the present value on it."""
+        lower, upper, value = now.lower[row], now.upper[row], now.value[row]
+        if not np.isfinite([lower, upper, value]).all() or upper <= lower:
+            return
+        self._draw.rectangle((x, y - half / 3, x + wide, y + half / 3), fill=PALE)
+        at = x + wide * float(np.clip((value - lower) / (upper - lower), 0.0, 1.0))
+        self._draw.rectangle((at - half, y - 2 * half, at + half, y + 2 * half), fill=BEYOND if beyond else ACCENT)
+
+    def _panel(self, left: float, top: float, right: float, bottom: float) -> None:
+        self._draw.rounded_rectangle((left, top, right, bottom), radius=0.35 * self.letter, fill=_GROUND)
+
+    def _fitting(self, text: str, font: Any, wide: float) -> str:
+        """As much of a text as there is room for."""
+        while len(text) > 2 and self._draw.textlength(text, font=font) > wide:
+            text = text[:-2].rstrip() + "…"
+        return text
+
+
+def chosen_rows(readings: Readings, most: int) -> list[int]:
+    """Return which degrees are told of, in their order: all, or as many as there is room for, of those that move
+    most."""
+    values = np.nan_to_num(readings.moving["value"])
+    count = values.shape[1] if values.ndim == 2 else 0
+    if count <= most:
+        return list(range(count))
+    reach = np.ptp(values, axis=0)
+    return sorted(np.argsort(-reach, kind="stable")[: max(1, most - 1)].tolist())
+
+
+def value_text(now: Degrees, row: int) -> str:
+    """Return what a degree is at: degrees, or the model's lengths."""
+    value = float(now.value[row])
+    if not np.isfinite(value):
+        return "–"
+    if now.turns[row]:
+        return f"{plain(round(float(np.degrees(value)), 1) + 0.0, 1)}°"
+    return plain(round(value, 3) + 0.0, 3)
+
+
+def shortened(name: str) -> str:
+    """A name that is not too long for a table."""
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+@lru_cache(maxsize=16)
+def _font(size: int, mono: bool = False) -> Any:
+    from PIL import ImageFont
+
+    utils: Any = bpy.utils  # its stubs lack this
+    folder = os.path.join(utils.system_resource("DATAFILES"), "fonts")
+    path = os.path.join(folder, "DejaVuSansMono.woff2" if mono else "Inter.woff2")
+    try:
+        return ImageFont.truetype(path, size)
+    except OSError:  # a Blender without its fonts, or a Pillow that cannot read them
+        return ImageFont.load_default(size)
+
+
+_FINER = 2  # marks are drawn so many times as large and then made small
+_FINE, _BOLD = 1.6, 3.2  # widths of lines in a picture of 720 lines
+_NEAR = 1e-3  # of the way to the model: nothing nearer is drawn
+
+
+class Half(NamedTuple):
+    """One stage's part of a frame: where it begins in the picture, its scene and what that knows."""
+
+    left: int
+    scene: bpy.types.Scene
+    reel: Reel
+    readings: Readings | None
+
+
+def finish_picture(
+    parts: Sequence[str], stages: Sequence[tuple[bpy.types.Scene, Reel, Readings | None]], frame: int, picture: str
+) -> None:
+    """Make one picture of those of the stages, with what is burnt in. Where that is nothing the picture is the very
+    file that Blender wrote."""
+    reel = stages[0][1]
+    title = reel.look.get("title", "")
+    if len(parts) == 1 and not reel.burn and not title:
+        os.replace(parts[0], picture)
+        return
+    image = pillow()
+    whole = image.new("RGB", reel.size)
+    step = reel.size[0] // len(parts)
+    for number, (part, stage) in enumerate(zip(parts, stages, strict=True)):
+        with image.open(part) as seen:
+            marked = draw_marks(seen.convert("RGBA"), Half(number * step, *stage), frame)
+        whole.paste(marked.convert("RGB"), (number * step, 0))
+        os.remove(part)
+    halves = [Half(number * step, *stage) for number, stage in enumerate(stages)]
+    layer = letter(reel, title, halves, frame, step)
+    whole.paste(layer, (0, 0), layer)
+    finished = f"{picture}.part"
+    whole.save(finished, format="PNG", compress_level=3)
+    os.replace(finished, picture)
+
+
+def letter(reel: Reel, title: str, halves: Sequence[Half], frame: int, step: int) -> Any:
+    """All words of a frame as a transparent layer."""
+    page = Lettering(*reel.size)
+    most = halves[-1].readings  # both halves tell of the same servos
+    name = heading(title, reel.name if "NAME" in reel.burn else "")
+    if name:
+        page.write(name, "top left", 1.25 if len(halves) == 1 else 1.0)
+    if "TIME" in reel.burn:
+        time = f"{reel.start + (frame - 1) / reel.fps:.2f} s"
+        if "SERVOS" in reel.burn and not is_wide((step, reel.size[1])):  # the foot is the table's
+            page.write(time, "top left", row=1)
+        else:
+            page.write(time, "bottom left")
+    for half in halves:
+        if half.reel.label:
+            page.write(half.reel.label, "top right", left=half.left, right=half.left + step)
+        if "SERVOS" in reel.burn and half.readings is not None:
+            page.tabulate(half.readings, half.readings.at(frame - 1), half.left, half.left + step, most)
+    return page.layer
+
+
+def heading(title: str, name: str) -> str:
+    """The title and the mechanism's name, which is not repeated where the title has it."""
+    return " – ".join(filter(None, [title, "" if name.casefold() in title.casefold() else name]))
+
+
+def draw_marks(seen: Any, half: Half, frame: int) -> Any:
+    """Axes and stops over the picture of one stage."""
+    kinds = {"AXES", "STOPS"} & set(half.reel.burn)
+    if not kinds or half.readings is None:
+        return seen
+    drawing = Drawing()
+    now = half.readings.at(frame - 1)
+    if "AXES" in kinds:
+        draw_axes(drawing, now)
+        draw_balls(drawing, half.readings.balls[frame - 1], 0.5 * half.readings.reach[frame - 1])
+    if "STOPS" in kinds:
+        draw_stops(drawing, now)
+    image = pillow()
+    size = seen.size
+    layer = image.new("RGBA", (size[0] * _FINER, size[1] * _FINER), (0, 0, 0, 0))
+    paint(layer, drawing, half.scene, size)
+    return image.alpha_composite(seen, layer.convert("RGBa").reduce(_FINER).convert("RGBA"))
+
+
+def paint(layer: Any, drawing: Drawing, scene: bpy.types.Scene, size: tuple[int, int]) -> None:
+    """Draw strokes of the world, as a scene's camera sees them in a picture of ``size``, into a finer layer."""
+    from PIL import ImageDraw
+
+    pen = ImageDraw.Draw(layer)
+    width = _FINER * min(size) / 720.0
+    for strokes, line in ((drawing.faces, 0.0), (drawing.fine, _FINE), (drawing.bold, _BOLD), (drawing.solids, 0.0)):
+        corners = 2 if line else 3
+        places, colours = seen_by(scene, strokes, corners, layer.size)
+        for points, colour in zip(places, colours, strict=True):
+            flat = [tuple(point) for point in points]
+            if line:
+                pen.line(flat, fill=tuple(colour), width=max(1, round(line * width)))
+            else:
+                pen.polygon(flat, fill=tuple(colour))
+
+
+def seen_by(
+    scene: bpy.types.Scene, strokes: Strokes, corners: int, size: tuple[int, int]
+) -> tuple[list[Array], list[Array]]:
+    """Return where the pieces of strokes, of so many corners each, are in a picture, (n, corners, 2) in pixels from the
+    upper left, and their colours (n, 4) from 0 to 255: the farthest first, without those behind the camera."""
+    points, colours = strokes.arrays()
+    if not len(points):
+        return [], []
+    camera: Any = scene.camera
+    lens = camera.data
+    view = affine_inverse(np.array(camera.matrix_world, dtype=np.float64))
+    local = points.astype(np.float64) @ view[:3, :3].T + view[:3, 3]
+    depth = (-local[:, 2]).reshape(-1, corners)
+    whole = depth.min(axis=1) > _NEAR * max(float(np.abs(depth).max()), 1e-12)
+    scale = lens.lens / lens.sensor_width * max(size)
+    middle = 0.5 * size[0] - lens.shift_x * max(size), 0.5 * size[1] + lens.shift_y * max(size)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        flat = local[:, :2] / -local[:, 2:] * (scale, -scale) + middle
+    order = np.flatnonzero(whole)[np.argsort(-depth[whole].mean(axis=1), kind="stable")]
+    shades = np.round(255.0 * np.clip(colours.reshape(-1, corners, 4)[:, 0], 0.0, 1.0)).astype(int)
+    return list(flat.reshape(-1, corners, 2)[order]), list(shades[order])

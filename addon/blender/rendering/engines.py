@@ -1,0 +1,141 @@
+"""How each render engine is set up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ..compat import EEVEE, choose_video
+from .camera import Array
+from .options import Engine
+
+#: The engine that is rasterised without node materials, the one that needs no lamps of ours.
+WORKBENCH: Engine = "WORKBENCH"
+
+
+def engine_id(engine: Engine) -> str:
+    """Blender's name of the engine."""
+    return {"EEVEE": EEVEE, "WORKBENCH": "BLENDER_WORKBENCH", "CYCLES": "CYCLES"}[engine]
+
+
+def set_up_engine(scene: bpy.types.Scene, engine: Engine, samples: int, size: float, key: Array, shadow: float) -> None:
+    """Choose the engine and its quality for a model of about ``size`` (length); ``key`` is the direction
+    in the world (3,) from which the main light comes, ``shadow`` how dark it leaves what it does not reach."""
+    scene.render.engine = engine_id(engine)  # type: ignore[assignment]
+    if engine == "WORKBENCH":
+        set_up_workbench(scene, samples, size, key, shadow)
+    elif engine == "EEVEE":
+        set_up_eevee(scene, samples)
+    else:
+        set_up_cycles(scene, samples)
+
+
+def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Array, shadow: float) -> None:
+    """Studio light, cavities and shadows, in the materials' viewport colours."""
+    display: Any = scene.display
+    set_samples(scene, samples)
+    display.light_direction = (key[0], key[2], -key[1])  # Blender keeps it with Y up
+    display.shadow_shift = 0.1
+    display.shadow_focus = 0.25
+    display.matcap_ssao_distance = 0.12 * size
+    display.matcap_ssao_attenuation = 1.0
+    display.matcap_ssao_samples = 16
+    shading: Any = display.shading
+    shading.light = "STUDIO"
+    shading.studio_light = "paint.sl"  # the one of Blender's own that is neutral and bright from above
+    shading.use_world_space_lighting = False
+    shading.color_type = "TEXTURE"  # the ground's palette; what has no texture keeps its material's colour
+    shading.show_shadows = True
+    shading.shadow_intensity = shadow
+    shading.show_cavity = True
+    shading.cavity_type = "SCREEN" if samples == 1 else "BOTH"  # a quarter of the time of one sample
+    shading.cavity_ridge_factor = 0.6
+    shading.cavity_valley_factor = 1.1
+    shading.curvature_ridge_factor = 0.7
+    shading.curvature_valley_factor = 0.8
+    shading.show_object_outline = False  # it would draw the horizon
+    shading.show_specular_highlight = True
+    scene.view_settings.exposure = 0.22
+
+
+def set_up_eevee(scene: bpy.types.Scene, samples: int) -> None:
+    """Few samples with soft shadows; no ray tracing, which costs several times the picture."""
+    eevee: Any = scene.eevee
+    set_samples(scene, samples)
+    eevee.use_shadows = True
+    eevee.use_raytracing = False
+    eevee.shadow_ray_count = 2
+    eevee.shadow_step_count = 6
+
+
+def set_up_cycles(scene: bpy.types.Scene, samples: int) -> None:
+    """Denoised, few bounces: everything here is matt and in the open."""
+    cycles: Any = scene.cycles
+    set_samples(scene, samples)
+    cycles.use_adaptive_sampling = False
+    cycles.use_denoising = True
+    cycles.max_bounces = 3
+    scene.render.use_persistent_data = True
+
+
+def set_samples(scene: bpy.types.Scene, samples: int) -> int:
+    """Draw each pixel with so many samples, or the next number that its engine has; how many they were."""
+    display, eevee, cycles = (getattr(scene, name, None) for name in ("display", "eevee", "cycles"))
+    if scene.render.engine == "BLENDER_WORKBENCH":
+        steps = {"FXAA": 1, "5": 5, "8": 8, "11": 11, "16": 16, "32": 32}
+        was = steps.get(display.render_aa, 1)
+        display.render_aa = next((name for name, step in steps.items() if step >= samples), "32")
+    elif scene.render.engine == "CYCLES":
+        was, cycles.samples = cycles.samples, samples
+    else:
+        was, eevee.taa_render_samples = eevee.taa_render_samples, samples
+    return int(was)
+
+
+def set_up_picture(scene: bpy.types.Scene, size: tuple[int, int]) -> None:
+    """Whole frames of ``size`` as PNG, colours as they are."""
+    render = scene.render
+    render.resolution_x, render.resolution_y = size
+    render.resolution_percentage = 100
+    render.pixel_aspect_x = render.pixel_aspect_y = 1.0
+    render.use_file_extension = False
+    render.use_overwrite = True
+    render.use_compositing = False
+    render.use_sequencer = False
+    render.film_transparent = False
+    render.dither_intensity = 1.0
+    for prop in render.bl_rna.properties:  # when, where and in how long: it differs in equal pictures
+        if prop.identifier.startswith("use_stamp"):
+            setattr(render, prop.identifier, False)
+    settings: Any = render.image_settings
+    settings.file_format = "PNG"
+    settings.color_mode = "RGB"
+    settings.color_depth = "8"
+    settings.compression = 15
+    plain_colours(scene)
+
+
+def plain_colours(scene: bpy.types.Scene) -> None:
+    """sRGB in, sRGB out: a new scene would come with a film-like curve."""
+    display: Any = scene.display_settings
+    display.display_device = "sRGB"
+    view: Any = scene.view_settings
+    view.view_transform = "Standard"
+    view.look = "None"
+    view.exposure = 0.0
+    view.gamma = 1.0
+
+
+def set_up_video(scene: bpy.types.Scene, ending: str) -> None:
+    """H.264 in MP4, 8 bits, 4:2:0, no sound, which every browser plays, or VP9 in WebM, which all new ones do."""
+    settings: Any = scene.render.image_settings
+    choose_video(settings)
+    settings.color_mode = "RGB"
+    ffmpeg: Any = scene.render.ffmpeg
+    ffmpeg.format, ffmpeg.codec = ("WEBM", "WEBM") if ending == ".webm" else ("MPEG4", "H264")
+    ffmpeg.constant_rate_factor = "HIGH"
+    ffmpeg.ffmpeg_preset = "GOOD"
+    ffmpeg.gopsize = 12
+    ffmpeg.audio_codec = "NONE"
+    ffmpeg.use_autosplit = False

@@ -1,0 +1,121 @@
+"""Filming in parts that may run in different processes, one after another or on many machines: prepare a stage, render
+ranges of its frames, encode them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import bpy
+
+from ...core.report import FormatError, Report
+from ...formats.text.file_io import cannot_write, no_room
+from ..data.queries import parts, rig_in
+from ..scene.safe_save import is_whole_blend
+from .encoding import deliver
+from .options import FilmOptions
+from .playback import at_once, play, schedule
+from .stage_scene import set_stage
+from .video import even, reel_for, set_aside
+from .video_state import Reel, is_stage, stages_of
+
+
+def prepare(
+    model: bpy.types.Collection | bpy.types.Object,
+    context: bpy.types.Context,
+    options: FilmOptions,
+    blend: str,
+    report: Report | None = None,
+) -> Reel:
+    """Play the scene in context, set the stage for a model and save that stage alone to the file
+    ``blend``; what it knows of its film: how many ``frames``, ``fps``, ``size``. The open file stays as it was.
+
+    ``open_stage`` brings it back, ``render_frames(scene, first, last, folder)`` renders some of its frames and
+    ``encode(folder, out, fps)`` makes the video. FormatError where there is nothing to film."""
+    options.check()
+    report = Report() if report is None else report
+    rig = model if isinstance(model, bpy.types.Object) else rig_in(model)
+    if rig is None:
+        raise FormatError(f"the collection {model.name!r} holds no mechanism", remedy="Import one.")
+    objects, options = set_aside(parts(rig, "BODY"), options)
+    size = even(options.size, report)
+    plan = schedule(context.scene, options, poster=False)
+    with ExitStack() as stack:
+        takes = at_once(play(context, objects, plan, options, report))
+        reel = reel_for(context, objects, plan, size, options)
+        scenes = set_stage(stack, context, takes, reel, options, poster=False)
+        save_stage(scenes, blend, report)
+        return reel
+
+
+def save_stage(scenes: Sequence[bpy.types.Scene], blend: str, report: Report) -> None:
+    """Save stages with their textures, and nothing else of the open file, to the file ``blend``."""
+    with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room, packed(textures_of(scenes), report):
+        result = os.path.join(room, "stage.blend")
+        bpy.data.libraries.write(result, set(scenes), path_remap="ABSOLUTE", compress=True)
+        if not is_whole_blend(result):
+            raise cannot_write(no_room(), blend)
+        deliver(result, blend)
+
+
+def textures_of(scenes: Sequence[bpy.types.Scene]) -> list[bpy.types.Image]:
+    """The images that the materials of stages show, each once."""
+    materials = {slot.material for scene in scenes for thing in scene.objects for slot in thing.material_slots}
+    trees = [material.node_tree for material in materials if material is not None and material.node_tree is not None]
+    found: dict[bpy.types.Image, None] = {}
+    seen = set(trees)
+    while trees:
+        for node in trees.pop().nodes:
+            image, inner = getattr(node, "image", None), getattr(node, "node_tree", None)
+            if image is not None:
+                found[image] = None
+            if inner is not None and inner not in seen:
+                seen.add(inner)
+                trees.append(inner)
+    return sorted(found, key=lambda image: image.name)
+
+
+@contextmanager
+def packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator[None]:
+    """Have images in the file for as long as it is saved: other machines do not have theirs. The report warns of those
+    that stay outside."""
+    done = []
+    try:
+        for image in images:
+            if image.source == "GENERATED" or image.packed_file is not None:
+                continue
+            try:
+                if image.library is not None or image.is_dirty or image.source not in ("FILE", "TILED"):
+                    raise RuntimeError
+                image.pack()
+            except RuntimeError:
+                report.warn(
+                    "film-texture", f"The picture {image.name!r} is not in the stage: machines without it show none"
+                )
+            else:
+                done.append(image)
+        yield
+    finally:
+        for image in done:
+            image.unpack(method="REMOVE")
+
+
+def open_stage(blend: str) -> bpy.types.Scene:
+    """The stage that ``prepare`` saved, brought into the open file. FormatError where the file holds none."""
+    if not os.path.isfile(blend):
+        raise FormatError("there is no such file", path=blend, remedy="Check the name.")
+    try:
+        library: Any = bpy.data.libraries.load(blend)
+        with library as (there, here):
+            here.scenes = list(there.scenes)
+    except OSError as error:
+        raise FormatError("Blender cannot read it", path=blend) from error
+    stages = [scene for scene in here.scenes if scene is not None and is_stage(scene)]
+    shown = {beside for scene in stages for beside in stages_of(scene)[1:]}
+    first = next((scene for scene in stages if scene not in shown), None)
+    if first is None:
+        raise FormatError("there is no stage in it", path=blend, remedy="Prepare the video again.")
+    return first

@@ -1,0 +1,437 @@
+"""What the joints of the filmed models are at in every frame, for what is burnt into the pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...core.model import Array
+from ...core.overlay_geometry import Degrees
+from ...core.report import FormatError, Report
+from ..compat import all_curves
+from ..data.access import record_of, settings
+from ..data.datablocks import is_there
+from ..data.properties.model import registered
+from ..overlay.state import stand_of
+from ..physics.simulation.setup import clear_physics
+from ..physics.simulation.shedding import motors_in, shed_motors
+from ..physics.world.membership import is_simulated
+from ..progress import Step
+from .options import FilmOptions
+
+_STEADY = ("turns", "scale", "lower", "upper")
+_MOVING = ("origin", "axis", "zero", "radius", "value")
+
+
+@dataclass
+class Readings:
+    """The degrees of freedom of one coordinate, m of them by their servos' ``names``, in n frames. ``steady`` holds
+    what never changes, (m,), and ``moving`` the rest, (n, m) or (n, m, 3), by the names of ``Degrees``; ``balls``
+    (n, k, 4, 4) are the frames of joints that turn every way, ``reach`` (n, k) how large those are drawn."""
+
+    names: list[str]
+    steady: dict[str, Array]
+    moving: dict[str, Array]
+    balls: Array
+    reach: Array
+
+    def at(self, index: int) -> Degrees:
+        """The degrees in one frame, counted from 0."""
+        now: dict[str, Any] = {name: part[index].astype(np.float64) for name, part in self.moving.items()}
+        steady: dict[str, Any] = self.steady  # among it truth values
+        return Degrees(**now, **steady)
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """All as arrays, to be saved."""
+        parts: dict[str, NDArray[np.generic]] = {"names": np.array(self.names, dtype=np.str_)}
+        return parts | self.steady | self.moving | {"balls": self.balls, "reach": self.reach}
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Readings:
+        """From what ``arrays`` gave."""
+        return cls(
+            [str(name) for name in arrays["names"]],
+            {name: np.asarray(arrays[name]) for name in _STEADY},
+            {name: np.asarray(arrays[name], dtype=np.float32) for name in _MOVING},
+            np.asarray(arrays["balls"], dtype=np.float32),
+            np.asarray(arrays["reach"], dtype=np.float32),
+        )
+
+
+class Reader:
+    """Notes frame by frame what the joints of models are at."""
+
+    def __init__(self, rigs: Sequence[bpy.types.Object]) -> None:
+        self._rigs = rigs
+        self._seen: list[tuple[Degrees, Array, Array]] = []
+        self._names: list[str] = []
+
+    def note(self) -> None:
+        """Note the frame that the scene is at."""
+        if not self._rigs:
+            return
+        stands = [stand_of(rig) for rig in self._rigs]
+        if not self._seen:
+            self._names = [name for stand in stands for name in stand.servo_names()]
+        each = [stand.degrees(hidden=True) for stand in stands]
+        joined = Degrees(
+            *(np.concatenate([getattr(row, name) for row, *_ in each]) for name in Degrees.__dataclass_fields__)
+        )
+        balls, reach = (np.concatenate([row[part] for row in each]) for part in (1, 2))
+        self._seen.append((joined, balls, reach))
+
+    def readings(self) -> Readings | None:
+        """All that was noted; None where there is nothing."""
+        if not self._seen:
+            return None
+        first = self._seen[0][0]
+        return Readings(
+            self._names,
+            {name: getattr(first, name) for name in _STEADY},
+            {name: np.array([getattr(row, name) for row, *_ in self._seen], dtype=np.float32) for name in _MOVING},
+            np.array([balls for _, balls, _ in self._seen], dtype=np.float32),
+            np.array([reach for *_, reach in self._seen], dtype=np.float32),
+        )
+
+
+SOLID_TYPES = {"MESH", "CURVE", "SURFACE", "FONT"}
+#: Towards the faces, edges and corners of a cube: in each of them a surface has an outermost point.
+DIRECTIONS = np.array([step for step in np.ndindex(3, 3, 3) if step != (1, 1, 1)], dtype=np.float32) - 1.0
+#: Of more objects than this the bounds do: their outlines in every frame would take too much memory.
+OUTLINED = 200
+
+
+@dataclass
+class Take:
+    """``frames`` are the n filmed frames of the scene, ``poses`` (n, k, 4, 4) the world matrices of the k
+    ``objects``, ``boxes`` (k, 8, 3) their local bounds, ``outlines`` (k, m, 3) points of their surfaces, ``cast`` how
+    many of the objects (the first) are the model; the others are scenery. ``fps`` is the rate of the filmed frames,
+    ``readings`` what the joints were at where that is noted, ``front`` (rad about Z) where the model looks while it
+    does not travel, ``bending`` the objects whose shape changes."""
+
+    frames: list[int] = field(default_factory=list)
+    objects: list[bpy.types.Object] = field(default_factory=list)
+    cast: int = 0
+    poses: Array = field(default_factory=lambda: np.empty((0, 0, 4, 4)))
+    boxes: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
+    outlines: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
+    fps: float = 0.0
+    readings: Readings | None = None
+    front: float = -0.5 * np.pi
+    bending: list[bpy.types.Object] = field(default_factory=list)
+
+    def moves(self) -> bool:
+        """Return whether anything of the model is moved by more than a thousandth of its size."""
+        corners = self.corners()
+        size = float(np.ptp(corners[0], axis=0).max())
+        return bool(np.ptp(corners, axis=0).max() > 1e-3 * size)
+
+    def corners(self, scenery: bool = False) -> Array:
+        """World points (n, m x cast, 3) of the outlines of the model, or of the ``scenery``, in each frame."""
+        which = slice(self.cast, None) if scenery else slice(self.cast)
+        poses, outlines = self.poses[:, which], self.outlines[which]
+        points = np.einsum("nkij,kcj->nkci", poses[..., :3, :3], outlines) + poses[:, :, None, :3, 3]
+        return points.reshape(len(self.frames), outlines.shape[1] * len(outlines), 3)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Which frames to play (``first`` to ``last``, one by one) and which of them to film."""
+
+    first: int
+    filmed: range
+    fps: float
+
+    @property
+    def last(self) -> int:
+        return self.filmed[-1]
+
+    @property
+    def played(self) -> int:
+        """Return how many frames are played."""
+        return self.last - self.first + 1
+
+
+def schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) -> Schedule:
+    """The frames of a video, or the one of a poster. Playing begins at the scene's (and the physics
+    cache's) first frame, wherever filming begins."""
+    rate = scene.render.fps / scene.render.fps_base
+    start = scene.frame_start if options.frame_start is None else options.frame_start
+    end = scene.frame_end if options.frame_end is None else options.frame_end
+    if options.seconds is not None:
+        end = start + max(1, round(options.seconds * rate)) - 1
+    if end < start:
+        raise FormatError(f"frames {start} to {end} are none", remedy="Let the last frame be after the first.")
+    step = max(1, round(rate / options.fps))
+    filmed = range(start, end + 1, step)
+    if poster:
+        frame = (start + end) // 2 if options.poster_frame is None else options.poster_frame
+        filmed = range(frame, frame + 1)
+    first = min(filmed[0], scene.frame_start)
+    if scene.rigidbody_world is not None:
+        first = min(first, scene.rigidbody_world.point_cache.frame_start)
+    return Schedule(first, filmed, rate / step)
+
+
+def visible_solids(objects: Sequence[bpy.types.Object], scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The objects that have a surface, with the visuals parented to them, each once, those left out that hide from
+    renders, be it in a collection that does."""
+    hidden = hidden_in(scene)
+    found: dict[bpy.types.Object, None] = {}
+    children: dict[bpy.types.Object, list[bpy.types.Object]] = {}
+    for candidate in bpy.data.objects:  # Object.children scans all objects for each call
+        if candidate.parent is not None and candidate.parent_type == "OBJECT":
+            children.setdefault(candidate.parent, []).append(candidate)
+    waiting = list(reversed(objects))
+    while waiting:
+        candidate = waiting.pop()
+        if candidate in found:
+            continue
+        if (
+            candidate.type in SOLID_TYPES
+            and _has_surface(candidate)
+            and not candidate.hide_render
+            and candidate not in hidden
+            and candidate.display_type not in ("WIRE", "BOUNDS")
+        ):
+            found[candidate] = None
+        waiting.extend(reversed(children.get(candidate, ())))
+    return list(found)
+
+
+def hidden_in(scene: bpy.types.Scene) -> set[bpy.types.Object]:
+    """The objects of a scene that are only in collections that hide from renders."""
+    hidden: set[bpy.types.Object] = set()
+    shown: set[bpy.types.Object] = set()
+    waiting = [(scene.collection, False)]
+    while waiting:
+        collection, hides = waiting.pop()
+        hides = hides or collection.hide_render
+        (hidden if hides else shown).update(collection.objects)
+        waiting.extend((child, hides) for child in collection.children)
+    return hidden - shown
+
+
+def is_deformed(source: bpy.types.Object) -> bool:
+    """Return whether the object's surface is not simply its mesh."""
+    data: Any = source.data
+    return source.type != "MESH" or bool(source.modifiers) or data.shape_keys is not None
+
+
+def _has_surface(obj: bpy.types.Object) -> bool:
+    """Return whether there may be anything to see: bodies without shapes have a mesh without vertices."""
+    data: Any = obj.data
+    return obj.type != "MESH" or bool(data.vertices) or bool(obj.modifiers)
+
+
+def record(
+    context: bpy.types.Context,
+    objects: Sequence[bpy.types.Object],
+    scenery: Sequence[bpy.types.Object],
+    plan: Schedule,
+    take: Take,
+    report: Report,
+    rigs: Sequence[bpy.types.Object] = (),
+) -> Generator[None, None, None]:
+    """Play the scene into ``take``, pausing after every frame; what the joints of ``rigs`` are at is noted too. The
+    scene's frame and the range of its physics cache are put back, also when closed half-way."""
+    scene = context.scene
+    cast = visible_solids(objects, scene)
+    if not cast:
+        raise FormatError("there is nothing to film", remedy="Choose objects that have a surface and are not hidden.")
+    take.frames, take.fps, take.cast = list(plan.filmed), plan.fps, len(cast)
+    take.objects = list(dict.fromkeys([*cast, *visible_solids(scenery, scene)]))
+    take.poses = np.empty((len(take.frames), len(take.objects), 4, 4))
+    reader = Reader(rigs)
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    try:
+        with long_enough_cache(scene, plan.last, report):
+            for current in range(plan.first, plan.last + 1):
+                scene.frame_set(current)
+                if current in plan.filmed:
+                    look(context, take, plan.filmed.index(current))
+                    reader.note()
+                yield
+    finally:
+        scene.frame_set(frame, subframe=subframe)
+    if not np.isfinite(take.poses).all():
+        raise FormatError("the simulation went out of all bounds", remedy="Render less or steady the simulation.")
+    take.readings = reader.readings()
+    if take.bending:
+        names = ", ".join(obj.name for obj in take.bending)
+        report.warn("film-rigid", f"Filmed in the shape of the present frame throughout, though it changes: {names}")
+
+
+def look(context: bpy.types.Context, take: Take, index: int) -> None:
+    """Note where everything is now, as filmed frame ``index``."""
+    graph = context.evaluated_depsgraph_get()
+    evaluated = [item.evaluated_get(graph) for item in take.objects]
+    take.poses[index] = [item.matrix_world for item in evaluated]
+    if index == 0:
+        take.boxes = np.array([[tuple(corner) for corner in item.bound_box] for item in evaluated])
+        few = len(evaluated) <= OUTLINED
+        take.outlines = np.array([outline(item) for item in evaluated]) if few else take.boxes
+        return
+    for number, (source, item) in enumerate(zip(take.objects, evaluated, strict=True)):
+        if source not in take.bending and is_deformed(source):
+            box = np.array([tuple(corner) for corner in item.bound_box])
+            if not np.allclose(box, take.boxes[number], atol=1e-4 * max(float(np.ptp(box)), 1e-9)):
+                take.bending.append(source)
+
+
+def outline(item: bpy.types.Object) -> Array:
+    """The outermost points, (26, 3), of an evaluated object's surface; those of its bounds where it is no mesh."""
+    data: Any = item.data
+    points = np.array([tuple(corner) for corner in item.bound_box], dtype=np.float32)
+    if isinstance(data, bpy.types.Mesh) and len(data.vertices):
+        points = np.empty(3 * len(data.vertices), dtype=np.float32)
+        data.vertices.foreach_get("co", points)
+        points = points.reshape(-1, 3)
+    return np.array([points[int((points @ direction).argmax())] for direction in DIRECTIONS], dtype=np.float64)
+
+
+@contextmanager
+def long_enough_cache(scene: bpy.types.Scene, last: int, report: Report) -> Iterator[None]:
+    """Let rigid bodies move until ``last``: Blender stops them at the end of their cache."""
+    world = scene.rigidbody_world
+    cache = None if world is None else world.point_cache
+    if cache is None or cache.frame_end >= last:
+        yield
+        return
+    if cache.is_baked:
+        report.warn("film-cache-short", f"physics is baked to frame {cache.frame_end} only; it stands still from there")
+        yield
+        return
+    end = cache.frame_end
+    cache.frame_end = last
+    try:
+        yield
+    finally:
+        if scene.rigidbody_world is not None:  # somebody may have removed it meanwhile
+            scene.rigidbody_world.point_cache.frame_end = end
+
+
+T = TypeVar("T")
+#: The phase of the work, for who waits.
+PLAYING = "playing"
+#: A take and what is written over it.
+Labelled = tuple[str, Take]
+#: Where walkers of a format look that says so by custom: Juice's along +Y, DART's along +X.
+_STILL = 1e-6
+_FRONTS = {"juice": 0.5 * math.pi, "skel": 0.0}
+
+
+def play(
+    context: bpy.types.Context,
+    objects: Sequence[bpy.types.Object],
+    plan: Schedule,
+    options: FilmOptions,
+    report: Report,
+    total: int = 0,
+) -> Generator[Step, None, list[Labelled]]:
+    """Play the scene for each take that is wanted and return the takes, pausing after each frame of ``total`` steps:
+    nothing of what is to be rendered is done by then."""
+    done, takes = 0, []
+    played = plan.played * len(takes_wanted(options))
+    rigs = models_of(objects)
+    noted = rigs if options.burn else []
+    for label, physics in takes_wanted(options):
+        take = Take(front=front_of(rigs))
+        with (
+            driven(context.scene, rigs, physics, plan.first),
+            closing(record(context, objects, options.scenery, plan, take, report, noted)) as frames,
+        ):
+            for _ in frames:
+                done += 1
+                yield Step(done, total, PLAYING, done, played, 0.0)
+        takes.append((label, take))
+    return takes
+
+
+def at_once(steps: Generator[Any, None, T]) -> T:
+    """Return what steps come to, without a pause between them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast(T, end.value)
+
+
+def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:
+    """Return what is written over each take, and whether physics is to drive the models: None leaves that to them."""
+    return [("Keys", False), ("Physics", True)] if options.side_by_side else [("", None)]
+
+
+def may_move(rig: bpy.types.Object) -> bool:
+    """Return whether anything could move a mechanism while its scene plays: physics, a driver, an NLA strip, a
+    constraint, a parent, or an F-curve that is not constant."""
+    if settings(rig).drive != "KEYS" or rig.parent is not None or rig.constraints:
+        return True
+    data = rig.animation_data
+    held = (constraint for bone in rig.pose.bones for constraint in bone.constraints)
+    if any("target" in constraint.bl_rna.properties for constraint in held):
+        return True
+    if data is None:
+        return False
+    if data.drivers or any(track.strips for track in data.nla_tracks):
+        return True
+    return data.action is not None and any(map(_varies, all_curves(data.action)))
+
+
+def _varies(curve: Any) -> bool:
+    points = curve.keyframe_points
+    return bool(curve.modifiers) or any(abs(point.co[1] - points[0].co[1]) > _STILL for point in points)
+
+
+def front_of(rigs: Sequence[bpy.types.Object]) -> float:
+    """Return where models that do not travel look (rad about Z): as those of their format do, or to Blender's front,
+    -Y."""
+    return _FRONTS.get(settings(rigs[0]).format, -0.5 * math.pi) if rigs else -0.5 * math.pi
+
+
+def models_of(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
+    """The armatures of the models that objects belong to, each once."""
+    if not registered():
+        return []
+    found = (record_of(obj).model for obj in objects)
+    return list(dict.fromkeys(rig for rig in found if rig is not None))
+
+
+@contextmanager
+def driven(
+    scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], physics: bool | None, first: int
+) -> Iterator[None]:
+    """Have models driven by their keys, or by physics, while the scene is played; then as they were before."""
+    if physics is None:
+        yield
+        return
+    if not rigs:
+        raise FormatError("only mechanisms can be shown on their keys and under physics side by side")
+    before = [(rig, settings(rig).drive, is_simulated(rig), motors_in(scene, rig)) for rig in rigs]
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    scene.frame_set(first)
+    try:
+        for rig, drive, *_ in before:
+            wanted = ("SERVO" if drive == "KEYS" else drive) if physics else "KEYS"
+            if drive != wanted:
+                settings(rig).drive = wanted
+        yield
+    finally:
+        scene.frame_set(first)
+        for rig, drive, simulated, motors in before:
+            if not is_there(rig):
+                continue
+            if settings(rig).drive != drive:
+                settings(rig).drive = drive
+            if is_simulated(rig) and not simulated:
+                clear_physics(scene, rig)
+            elif drive == "KEYS":
+                shed_motors(scene, rig, motors)
+        scene.frame_set(frame, subframe=subframe)

@@ -1,0 +1,253 @@
+"""What the lines of a grid are at: numbers on the floor, along the two sides of the motion that are nearest to the
+camera."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Vector
+
+from ..compat import give_nodes
+from .camera import LENS, SENSOR, Array, Shot, slopes
+from .engines import WORKBENCH
+from .floor import CLOUD, FADE_TO, FAR, add_floor, far_floor, sky_dome, tile_of, tiles
+from .options import Engine
+from .stage_styles import Look, linear
+from .stand_ins import coat, key_places
+from .temporary_studio import Studio
+
+_MOST = 60  # numbers along a side
+_HEIGHT = 0.042  # of a letter, in shares of the picture's height where the camera aims
+_WIDEST = 5.0  # letters that a number with its space is wide
+_BOLD, _HALO = 0.018, 0.085  # letters by which strokes are thickened, and those of the halo behind them
+_LIFT = 2e-3  # above the floor, in camera distances: as far as the floor itself lies above the far one
+
+
+def add_labels(studio: Studio, look: Look, shot: Shot, size: float, tile: float, ground: float) -> None:
+    """Write along the lines of a grid of ``tile`` what they are at, in the scene's unit.
+
+    The numbers face the camera, as high in pictures of every size, with a halo that no line of the grid crosses. Those
+    of a camera that goes round lie on the floor."""
+    ink, halo = coat(studio, "Film ink", look.ink), coat(studio, "Film halo", [linear(part) for part in look.shades[0]])
+    stands = bool(np.allclose(shot.rotations, shot.rotations[:1]))
+    letter = letter_height(studio.scene, shot)
+    across, towards = snapped(shot.rotation[:2, 0]), snapped(shot.rotation[:2, 2])
+    low, high = edges(shot, size, tile)
+    for axis in (0, 1):
+        runs_across = abs(across[axis]) > 0.5
+        # on the side that looks at the camera; the other side's numbers are at the right of the picture
+        side = towards if runs_across else across
+        other = 1 - axis
+        edge = high[other] if side[other] > 0.0 else low[other]
+        apart = _WIDEST * letter if runs_across else 1.6 * letter / max(float(shot.rotation[2, 2]), 0.1)
+        for step in steps(int(low[axis]), int(high[axis]), apart / tile):
+            place = np.zeros(2)
+            place[axis], place[other] = step * tile, (edge + 0.15 * side[other]) * tile
+            turn = np.eye(4)
+            if stands:
+                turn[:3, :3] = shot.rotation
+                rise = letter * (0.3 + float(shot.rotation[2, 1]))
+            else:
+                turn[:2, 0], turn[:2, 1] = across, (-across[1], across[0])
+                rise = _LIFT * 0.5 * shot.distance
+            turn[:3, 3] = *place, ground + rise
+            for material, offset, behind in ((ink, _BOLD, 0.0), (halo, _HALO, 0.02)):
+                text = add_text(studio, number(step * tile, tile), material)
+                text.data.size, text.data.offset = letter, offset * letter
+                text.data.align_x = "CENTER" if runs_across else "LEFT"
+                text.data.align_y = "TOP" if runs_across else "CENTER"
+                text.matrix_world = Matrix(turn.tolist()) @ Matrix.Translation((0.0, 0.0, -behind * letter))
+                text.display.show_shadows = text.visible_shadow = False
+
+
+def letter_height(scene: bpy.types.Scene, shot: Shot) -> float:
+    """Height of a letter, in the scene's unit."""
+    size = scene.render.resolution_x, scene.render.resolution_y
+    return _HEIGHT * 2.0 * slopes(size)[1] * shot.distance * max(1.0, size[0] / size[1] / 2.0)
+
+
+def edges(shot: Shot, size: float, tile: float) -> tuple[Array, Array]:
+    """The lines about all that the camera aims at, with room for the model: the lowest and the highest, (2,) each."""
+    room = 0.42 * size
+    low = np.floor((shot.aims[:, :2].min(axis=0) - room) / tile)
+    return low, np.ceil((shot.aims[:, :2].max(axis=0) + room) / tile)
+
+
+def steps(low: int, high: int, apart: float = 0.0) -> range:
+    """Return which lines from ``low`` to ``high`` have numbers: every one, or every fifth, tenth and so on where they
+    are many or would be fewer than ``apart`` lines from each other."""
+    strides = (1, 2, 5, 10, 20, 50, 100, 10**9)
+    stride = next(stride for stride in strides if (high - low) / stride <= _MOST and stride >= apart)
+    return range(-(-low // stride) * stride, high + 1, stride)
+
+
+def number(value: float, tile: float) -> str:
+    """A length with as many places as the grid has."""
+    places = max(0, -int(np.floor(np.log10(tile) + 1e-9)))
+    return f"{value + 0.0:.{places}f} m"
+
+
+def snapped(direction: Array) -> Array:
+    """The axis, (2,), that is nearest to a direction (2,) of the floor."""
+    out = np.zeros(2)
+    largest = int(np.abs(direction).argmax())
+    out[largest] = np.sign(direction[largest]) or 1.0
+    return out
+
+
+def add_text(studio: Studio, words: str, material: bpy.types.Material) -> Any:
+    """A text object."""
+    data: Any = studio.own(bpy.data.curves.new("Film label", "FONT"))
+    data.body = words
+    data.materials.append(material)
+    return studio.place("Film label", data)
+
+
+_EXPOSURE = (-0.5, 0.5)  # by how many stops the picture may get darker or brighter
+
+KEY = (-0.75, 0.85, 0.75)  # towards the lights, in the view: right, up, back
+FILL = (0.9, 0.35, 0.5)
+
+
+def build_stage(studio: Studio, look: Look, shot: Shot, size: float, ground: float, engine: Engine) -> None:
+    """Set the stage for a model of about ``size`` that moves along ``shot.aims`` above the height ``ground``."""
+    tile = tile_of(look, shot, size)
+    parts = [tiles(look, shot, tile, ground), far_floor(look, shot, ground)]
+    if engine == WORKBENCH and look.pattern == "GROUND":
+        parts.append(sky_dome(look, shot, ground))
+        shading: Any = studio.scene.display.shading
+        shading.cavity_type = "SCREEN"  # the other kind would take the sky for a wall
+    add_floor(studio, look, parts)
+    if look.labels:
+        add_labels(studio, look, shot, size, tile, ground)
+    set_world(studio, look)
+    if engine == WORKBENCH:
+        match_backdrop(studio, look, shot, ground)
+    else:
+        add_lights(studio, look, shot, size)
+        add_sky(studio, look)
+
+
+def floor_height(lowest: float, size: float) -> float:
+    """The floor is at 0, where formats and scenes have it; under or up at the model's lowest point where
+    that is clearly elsewhere. What sinks in a little still stands on it; what lies deeper would be hidden."""
+    return 0.0 if -0.05 * size <= lowest <= 0.25 * size else lowest
+
+
+def key_direction(shot: Shot) -> Array:
+    """Return where the main light comes from, in the world (3,): always the left of the picture, high, in front."""
+    key = shot.rotation @ np.asarray(KEY)
+    return key / np.linalg.norm(key)
+
+
+def add_lights(studio: Studio, look: Look, shot: Shot, size: float) -> None:
+    """A warm soft key from the left, a cool fill from the right, fixed to the view's direction."""
+    for name, energy, angle, color, direction in (
+        ("Film key", look.key, look.softness, look.warmth, KEY),
+        ("Film fill", look.fill, 60.0, (0.82, 0.9, 1.0), FILL),
+    ):
+        lamp: Any = studio.own(bpy.data.lights.new(name, "SUN"))
+        lamp.use_shadow = name == "Film key"
+        lamp.energy, lamp.angle, lamp.color = energy, np.radians(angle), color
+        away = shot.rotation @ np.asarray(direction)
+        post = studio.place(name, lamp)
+        post.rotation_mode = "QUATERNION"
+        post.rotation_quaternion = Vector(away).to_track_quat("Z", "Y")
+        post.location = shot.aims[0] + size * away
+
+
+def set_world(studio: Studio, look: Look) -> None:
+    """A plain background in the horizon's colour."""
+    world = studio.own(bpy.data.worlds.new("Film world"))
+    world.color = [linear(value) for value in look.horizon]
+    studio.scene.world = world
+
+
+def match_backdrop(studio: Studio, look: Look, shot: Shot, ground: float) -> None:
+    """Workbench lights the floor but not the background: look at the far floor and paint the background
+    like it, so that there is no edge at the horizon. Where the view leaves the floor dark or bright, expose for it."""
+    scene = studio.scene
+    size = scene.render.resolution_x, scene.render.resolution_y
+    camera: Any = add_camera(studio, shot)
+    camera.location = shot.aims[0] + 2.0 * FADE_TO * shot.distance * shot.rotation[:, 0]
+    camera.location[2] = ground + shot.distance
+    camera.data.lens = 10.0 * LENS  # nothing but floor
+    camera.data.shift_x = camera.data.shift_y = 0.0
+    scene.render.resolution_x = scene.render.resolution_y = 16
+    shading: Any = scene.display.shading
+    cavities, shading.show_cavity = shading.show_cavity, False  # their shades are no part of a plain floor
+    seen = studio.look()[..., :3].reshape(-1, 3).mean(axis=0)
+    shading.show_cavity = cavities
+    scene.render.resolution_x, scene.render.resolution_y = size
+    lit = np.array([linear(value) for value in seen])
+    wanted = sum(linear(value) for value in look.horizon) / max(float(lit.sum()), 1e-6)
+    scene.world.color = (lit / 2.0**scene.view_settings.exposure).tolist()
+    scene.view_settings.exposure += float(np.clip(np.log2(wanted), *_EXPOSURE))
+
+
+def add_sky(studio: Studio, look: Look) -> None:
+    """A sky from the horizon's colour up to the zenith's: what is seen and what lights the shadows."""
+    tree = give_nodes(studio.scene.world)
+    nodes, links = tree.nodes, tree.links
+    nodes.clear()
+    place, split = nodes.new("ShaderNodeTexCoord"), nodes.new("ShaderNodeSeparateXYZ")
+    ramp: Any = nodes.new("ShaderNodeValToRGB")
+    glow, out = nodes.new("ShaderNodeBackground"), nodes.new("ShaderNodeOutputWorld")
+    ramp.color_ramp.elements[0].position, ramp.color_ramp.elements[1].position = 0.0, 0.6
+    for element, color in zip(ramp.color_ramp.elements, (look.horizon, look.zenith), strict=True):
+        element.color = (*(linear(value) for value in color), 1.0)
+    links.new(place.outputs["Generated"], split.inputs[0])
+    links.new(split.outputs["Z"], ramp.inputs[0])
+    if look.pattern == "GROUND":
+        add_clouds(tree, place.outputs["Generated"], ramp.outputs[0], glow.inputs[0])
+    else:
+        links.new(ramp.outputs[0], glow.inputs[0])
+    seen: Any = nodes.new("ShaderNodeMapRange")
+    seen.inputs["To Min"].default_value = look.sky
+    links.new(nodes.new("ShaderNodeLightPath").outputs["Is Camera Ray"], seen.inputs["Value"])
+    links.new(seen.outputs[0], glow.inputs["Strength"])
+    links.new(glow.outputs[0], out.inputs[0])
+
+
+def add_clouds(tree: Any, direction: Any, sky: Any, glow: Any) -> None:
+    """Soft clouds over a sky's colour, flattened towards the horizon."""
+    nodes, links = tree.nodes, tree.links
+    flat: Any = nodes.new("ShaderNodeMapping")
+    flat.inputs["Scale"].default_value = (2.0, 2.0, 9.0)
+    noise: Any = nodes.new("ShaderNodeTexNoise")
+    noise.inputs["Scale"].default_value, noise.inputs["Detail"].default_value = 1.6, 5.0
+    cover: Any = nodes.new("ShaderNodeMapRange")
+    cover.inputs["From Min"].default_value, cover.inputs["From Max"].default_value = 0.5, 0.75
+    cover.inputs["To Max"].default_value = CLOUD
+    mixed: Any = nodes.new("ShaderNodeMixRGB")
+    share, below, above = mixed.inputs  # their names differ between versions
+    above.default_value = (1.0, 1.0, 1.0, 1.0)
+    links.new(direction, flat.inputs["Vector"])
+    links.new(flat.outputs["Vector"], noise.inputs["Vector"])
+    links.new(noise.outputs[0], cover.inputs["Value"])
+    links.new(cover.outputs[0], share)
+    links.new(sky, below)
+    links.new(mixed.outputs["Color"], glow)
+
+
+def add_camera(studio: Studio, shot: Shot) -> bpy.types.Object:
+    """The camera of the shot, as it is in the first frame."""
+    data: Any = studio.own(bpy.data.cameras.new("Film camera"))
+    data.lens, data.sensor_width, data.sensor_fit = LENS, SENSOR, "AUTO"
+    data.shift_x, data.shift_y = shot.shift
+    path = float(np.linalg.norm(np.ptp(shot.aims, axis=0)))
+    data.clip_start, data.clip_end = 0.15 * shot.distance, 3.0 * FAR * shot.distance + 2.0 * path
+    camera = studio.place("Film camera", data)
+    camera.rotation_mode = "QUATERNION"
+    camera.rotation_quaternion = Matrix(shot.rotation.tolist()).to_quaternion()
+    camera.location = shot.positions[0]
+    studio.scene.camera = camera
+    return camera
+
+
+def key_camera(studio: Studio, camera: bpy.types.Object, shot: Shot) -> None:
+    """Have the camera go through the whole shot, from frame 1 on."""
+    turns = [Matrix(rotation.tolist()).to_quaternion() for rotation in shot.rotations]
+    key_places(studio, camera, shot.positions, turns)

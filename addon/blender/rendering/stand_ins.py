@@ -1,0 +1,146 @@
+"""Stand-ins: what is filmed in place of the model's own objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import bmesh
+import bpy
+import numpy as np
+from mathutils import Matrix, Quaternion
+
+from ..animation.keying import put_keys
+from ..compat import action_curves, give_nodes, new_curve, nodes_in_use, use_action
+from .playback import Array, Take, is_deformed
+from .temporary_studio import Studio
+
+BEVEL_SHARE = 0.035  # of a mesh's smallest side
+BEVEL_ANGLE = np.radians(40.0)
+BEVEL_FACES = 400  # meshes with more are shaped already
+
+
+def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: bool) -> list[bpy.types.Object]:
+    """One stand-in for every object of the take, in its order, in the studio's scene."""
+    meshes: dict[tuple[object, ...], bpy.types.Mesh] = {}
+    dressed: dict[bpy.types.Material, bpy.types.Material] = {}
+    actors = []
+    for index, source in enumerate(take.objects):
+        matrix: Any = Matrix(take.poses[0, index])
+        scale = tuple(round(side, 6) for side in matrix.to_scale())
+        deformed = is_deformed(source)
+        key = (source if deformed else source.data, scale)
+        if key not in meshes:
+            meshes[key] = studio.own(finished_mesh(source, graph, scale, deformed))
+        kind = "Film" if index < take.cast else "Film scenery"
+        actor = studio.place(f"{kind} {source.name}", meshes[key])
+        actor.color = source.color
+        actor.rotation_mode = "QUATERNION"
+        for slot, original in zip(actor.material_slots, source.material_slots, strict=False):
+            slot.link = "OBJECT"
+            slot.material = original.material
+            if shader_nodes and original.material is not None:
+                slot.material = dress(studio, original.material, dressed)
+        actors.append(actor)
+    return actors
+
+
+def finished_mesh(
+    source: bpy.types.Object, graph: bpy.types.Depsgraph, scale: tuple[float, ...], deformed: bool
+) -> bpy.types.Mesh:
+    """A mesh of its own in the object's true size, with its edges broken: real edges catch light."""
+    data: Any = source.data
+    mesh: Any = (
+        bpy.data.meshes.new_from_object(source.evaluated_get(graph), depsgraph=graph) if deformed else data.copy()
+    )
+    mesh.transform(Matrix.Diagonal((*scale, 1.0)))
+    if np.prod(scale) < 0.0:
+        mesh.flip_normals()
+    if not deformed and 0 < len(mesh.polygons) <= BEVEL_FACES:
+        break_edges(mesh)
+    return mesh
+
+
+def break_edges(mesh: bpy.types.Mesh) -> None:
+    """Bevel the sharp edges of a closed mesh a little."""
+    points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", points)
+    sides = np.ptp(points.reshape(-1, 3), axis=0)
+    width = BEVEL_SHARE * float(sides.min())
+    shape = bmesh.new()
+    shape.from_mesh(mesh)
+    sharp = [edge for edge in shape.edges if edge.is_manifold and edge.calc_face_angle(0.0) > BEVEL_ANGLE]
+    if sharp and width > 0.0:
+        bmesh.ops.bevel(
+            shape,
+            geom=sharp,
+            offset=width,
+            offset_type="OFFSET",
+            segments=2,
+            profile=0.5,
+            affect="EDGES",
+            clamp_overlap=True,
+        )
+        shape.to_mesh(mesh)
+    shape.free()
+
+
+def key_poses(studio: Studio, actors: list[bpy.types.Object], poses: Array) -> None:
+    """Key the stand-ins where their originals were: world matrices (n, k, 4, 4) of the frames from 1 on. Scale is in
+    their meshes."""
+    for number, actor in enumerate(actors):
+        parts = [Matrix(matrix).decompose() for matrix in poses[:, number]]
+        key_places(studio, actor, np.array([place for place, _, _ in parts]), [turn for _, turn, _ in parts])
+
+
+def key_places(studio: Studio, thing: bpy.types.Object, places: Array, turns: Sequence[Quaternion]) -> None:
+    """Key where an object is, (n, 3), and how it is turned in the frames from 1 on. What stands still is only put
+    there."""
+    thing.rotation_mode = "QUATERNION"
+    thing.location, thing.rotation_quaternion = places[0], turns[0]
+    tracks = {"location": places, "rotation_quaternion": np.array(turns, dtype=np.float64)}
+    moving = [(path, index) for path, part in tracks.items() for index in np.flatnonzero(np.ptp(part, axis=0)).tolist()]
+    if not moving:
+        return
+    action = studio.own(bpy.data.actions.new(thing.name))
+    use_action(thing, action)
+    curves, frames = action_curves(thing, action), np.arange(1.0, len(places) + 1.0)
+    for path, index in moving:
+        put_keys(new_curve(curves, path, index, thing.name), frames, tracks[path][:, index])
+
+
+def dress(
+    studio: Studio, material: bpy.types.Material, dressed: dict[bpy.types.Material, bpy.types.Material]
+) -> bpy.types.Material:
+    """The material for engines that shade by nodes. One that has only a viewport colour, its nodes as
+    Blender made them, is replaced by a matt paint of that colour."""
+    if material not in dressed:
+        dressed[material] = paint(studio, material) if only_viewport_color(material) else material
+    return dressed[material]
+
+
+def only_viewport_color(material: bpy.types.Material) -> bool:
+    """Return whether the nodes say nothing: none, or an untouched Principled shader beside a viewport colour."""
+    nodes = nodes_in_use(material)
+    shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
+    if shader is None:
+        return len(nodes) <= 1
+    base = shader.inputs["Base Color"]
+    untouched = len(nodes) == 2 and not base.is_linked
+    return untouched and bool(np.allclose(tuple(base.default_value)[:3], 0.8, atol=1e-3))
+
+
+def paint(studio: Studio, material: bpy.types.Material) -> bpy.types.Material:
+    """Matt paint of a material's viewport colour."""
+    return coat(studio, f"Film {material.name}", tuple(material.diffuse_color[:3]))
+
+
+def coat(studio: Studio, name: str, color: Sequence[float]) -> bpy.types.Material:
+    """Satin paint of a colour (linear), for every engine."""
+    material = studio.own(bpy.data.materials.new(name))
+    material.diffuse_color = (*color, 1.0)
+    shader: Any = next(node for node in give_nodes(material).nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Base Color"].default_value = (*color, 1.0)
+    shader.inputs["Roughness"].default_value = 0.32
+    shader.inputs["Specular IOR Level"].default_value = 0.5
+    return material

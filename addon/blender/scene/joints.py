@@ -1,0 +1,123 @@
+"""Joints: one empty each at the joint frame, with the joint's record. Physics puts the constraint on it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...core.kinematics import design_openings
+from ...core.model import Array, Joint
+from ...core.transforms import inverse
+from ..data.bulk_write import Making, many, new_group, plain_group, put_new
+from ..data.caching import foresee
+from ..data.conversion import flat, told_dofs, word_of
+from ..data.properties.joint import KnuckleDof, KnuckleJoint
+from ..data.properties.model import KnuckleObject
+from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
+from ..rig.joint_axes import constraint_turn
+from .armature import Hook, split_coordinates
+from .collections import Folders
+from .dof_layout import Place
+from .placement import Plan
+
+
+def make_joints(
+    plan: Plan,
+    hook: Hook,
+    bodies: dict[str, bpy.types.Object],
+    folders: Folders,
+    only: Container[str] | None = None,
+) -> Making[dict[str, bpy.types.Object]]:
+    """Joint empties by id, of all joints or ``only`` of some. Each hangs on the bone of its parent body, so that it
+    goes where the joint goes."""
+    places = plan.places()
+    against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
+    openings = design_openings(plan.mechanism, plan.tree)
+    off = {assembly.path for assembly in plan.mechanism.assemblies if not assembly.active}
+    new: dict[str, Joint] = {}
+    for joint in plan.mechanism.joints:
+        if only is None or joint.id in only:
+            new.setdefault(joint.id, joint)
+    made = yield [(joint.name or key, None) for key, joint in new.items()]
+    turns = {key: constraint_turn(joint) for key, joint in new.items()}
+    poses = [plan.frames[key] if turn is None else plan.frames[key] @ turn for key, turn in turns.items()]
+    carriers = [joint.parent if joint.parent in bodies else joint.child for joint in new.values()]
+    into = [folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)) for joint in new.values()]
+    with many(made, into) as empties:
+        empties.put("empty_display_type", EMPTY_TYPE)
+        ends = ((bodies.get(joint.parent or ""), bodies.get(joint.child or "")) for joint in new.values())
+        empties.put("empty_display_size", EMPTY_SHARE * np.array([joint_radius(each, plan.size) for each in ends]))
+        built = hook.hang_all(empties, carriers, poses)
+    for joint, empty, at_home in zip(new.values(), made, built, strict=True):
+        turn = turns[joint.id]
+        if not joint.active:
+            empty.empty_display_type = "SPHERE"
+        more: dict[str, Any] = {
+            "loop": joint.id in plan.tree.loop_joints,
+            "follows": joint.id in plan.followers,
+            "against": against.get(joint.id, False),
+        }
+        if (opening := openings.get(joint.id)) is not None:
+            more |= {"is_open": True, "opening": flat(opening if turn is None else inverse(turn) @ opening @ turn)}
+        dofs = _places(joint, places.get(joint.id, {}), plan.starts.get(joint.id))
+        _record(empty, joint, hook.rig, bodies, dofs, more, at_home)
+    return dict(zip(new, made, strict=True))
+
+
+def _places(joint: Joint, places: Mapping[int, Place], start: Array | None) -> dict[int, dict[str, Any]]:
+    """What is kept of where degrees of freedom are posed, by their numbers, and of where they begin if that is not what
+    the file has."""
+    out: dict[int, dict[str, Any]] = {
+        number: {"step": place.step, "channel": place.prop, "channel_index": place.index}
+        for number, place in places.items()
+    }
+    for number, part in enumerate(split_coordinates(joint.dofs, start) if start is not None else ()):
+        out.setdefault(number, {}).update(assembled=True, begins=[*part.tolist(), *[0.0] * (6 - len(part))])
+    return out
+
+
+def _switched_off(joint: Joint, plan: Plan, off: set[str]) -> bool:
+    """Whether a joint does nothing because somebody said so, and not because it lacks a body."""
+    if joint.active:
+        return False
+    ends = (plan.bodies.get(end or "") for end in (joint.parent, joint.child))
+    idle = any(body is not None and not body.active for body in ends)
+    return idle or joint.assembly in off or joint.extra.get("active", True) is False
+
+
+def _record(
+    empty: bpy.types.Object,
+    joint: Joint,
+    rig: bpy.types.Object,
+    bodies: dict[str, bpy.types.Object],
+    dofs: dict[int, dict[str, Any]],
+    more: dict[str, Any],
+    built: list[float],
+) -> None:
+    values: dict[str, Any] = {
+        "type": joint.type,
+        "active": joint.active,
+        "at_world": (joint.parent is None) != (joint.child is None),
+        "parent": bodies.get(joint.parent or ""),
+        "child": bodies.get(joint.child or ""),
+        "boned": word_of(dof.kind for dof in joint.dofs),
+        **more,
+    }
+    part, told = new_group(KnuckleJoint, values), told_dofs(joint.dofs, dofs)
+    for name, every in zip(("dofs", "parts"), told, strict=True):
+        if every:
+            part[name] = [plain_group(KnuckleDof, each) for each in every]
+    about = {
+        "role": "JOINT",
+        "source_name": joint.name,
+        "source_id": joint.id,
+        "twin": joint.twin or "",
+        "model": rig,
+        "built": built,
+        "built_name": empty.name,
+    }
+    put_new(empty, {**new_group(KnuckleObject, about), "joint": part})
+    foresee(empty, values, *told)

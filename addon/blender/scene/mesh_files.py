@@ -1,0 +1,348 @@
+"""Surfaces of Collada files to meshes of Blender, with their normals and materials."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from ...core.model import Body, Mechanism, Shape
+from ...core.report import Report
+from ...formats.meshes.bounds import kind_of, obj_faults
+from ...formats.meshes.collada import Surface, read_collada
+from ...formats.meshes.locate import MeshTrouble, as_trouble, find_mesh, told_of_mesh
+from ...formats.meshes.obj import LIBRARY, LONGEST_PATH, harmless
+from ...formats.meshes.ply import check_ply
+from ...formats.text.file_io import check_size, read_bytes
+from ..data import preferences
+from ..data.datablocks import latest, made_since
+from .materials import plain_material
+from .temporary_scene import at_work, workshop
+
+#: Where a mesh keeps the file's normals until it is sound.
+_GIVEN = "knuckle normal"
+#: A normal that is off by more than this is not that of its polygon.
+_FLAT = 1e-2
+
+
+def collada_mesh(name: str, surfaces: Sequence[Surface]) -> bpy.types.Mesh:
+    """A mesh of the surfaces of a Collada file, with a material for each that they name. Where the file's normals are
+    those of its polygons it is flat, else smooth with the file's normals. Polygons that are none, and those that are
+    there twice, are left out."""
+    counts = np.concatenate([surface.counts for surface in surfaces])
+    sizes = [len(surface.points) for surface in surfaces]
+    starts = np.cumsum(sizes) - sizes
+    loops = np.concatenate([surface.corners + start for surface, start in zip(surfaces, starts, strict=True)])
+    mesh = bpy.data.meshes.new(name)
+    mesh.vertices.add(sum(sizes))
+    mesh.vertices.foreach_set("co", np.concatenate([surface.points for surface in surfaces]).astype(np.float32).ravel())
+    mesh.loops.add(len(loops))
+    mesh.loops.foreach_set("vertex_index", loops.astype(np.int32))
+    mesh.polygons.add(len(counts))
+    mesh.polygons.foreach_set("loop_start", (np.cumsum(counts) - counts).astype(np.int32))
+    _put_materials(mesh, surfaces)
+    _keep_normals(mesh, surfaces)
+    mesh.update(calc_edges=True)
+    mesh.validate()
+    _put_normals(mesh)
+    return mesh
+
+
+def _put_materials(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None:
+    looks = list(dict.fromkeys((surface.material, surface.color) for surface in surfaces))
+    if all(color is None for _, color in looks):
+        return
+    for name, color in looks:
+        mesh.materials.append(plain_material(name or mesh.name, color) if color is not None else None)
+    slot_of = {look: slot for slot, look in enumerate(looks)}
+    slots = [slot_of[surface.material, surface.color] for surface in surfaces]
+    each = np.repeat(slots, [len(surface.counts) for surface in surfaces]).astype(np.int32)
+    mesh.polygons.foreach_set("material_index", each)
+
+
+def _keep_normals(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None:
+    """Have each corner carry its normal, or zeros, through what becomes of the polygons."""
+    if all(surface.normals is None for surface in surfaces):
+        return
+    given = [
+        surface.normals if surface.normals is not None else np.zeros((len(surface.corners), 3)) for surface in surfaces
+    ]
+    kept: Any = mesh.attributes.new(_GIVEN, "FLOAT_VECTOR", "CORNER")
+    kept.data.foreach_set("vector", np.concatenate(given).astype(np.float32).ravel())
+
+
+def _put_normals(mesh: bpy.types.Mesh) -> None:
+    """Of a sound mesh only: Blender dies of normals for polygons that are none."""
+    kept: Any = mesh.attributes.get(_GIVEN)
+    given = np.zeros((len(mesh.loops), 3), dtype=np.float32)
+    if kept is not None:
+        kept.data.foreach_get("vector", given.ravel())
+        mesh.attributes.remove(kept)
+    flat = np.empty((len(mesh.polygons), 3), dtype=np.float32)
+    mesh.polygons.foreach_get("normal", flat.ravel())
+    starts = np.empty(len(mesh.polygons), dtype=np.int32)
+    mesh.polygons.foreach_get("loop_start", starts)
+    counts = np.empty(len(mesh.polygons), dtype=np.int32)
+    mesh.polygons.foreach_get("loop_total", counts)
+    flat = np.repeat(flat, counts, axis=0)
+    silent = np.linalg.norm(given, axis=1) < 0.5  # a normal of 0 says nothing
+    wanted = np.where(silent[:, None], flat, given)
+    off = np.linalg.norm(wanted - flat, axis=1) > _FLAT
+    smooth = np.logical_or.reduceat(off, starts) if len(starts) else off
+    mesh.polygons.foreach_set("use_smooth", smooth)
+    if smooth.any():
+        mesh.normals_split_custom_set(wanted)
+
+
+#: What an importer may make.
+KINDS = ("objects", "meshes", "curves", "materials", "images")
+
+
+class Importers:
+    """To be closed. What they make is in no scene, and is the caller's: of each file one mesh that matters, and an
+    object that nobody needs."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._own: tuple[bpy.types.Scene, Path] | None = None
+        self._copies: dict[Path, str] = {}
+        self._images: dict[Path, bpy.types.Image] = {}
+
+    def close(self) -> None:
+        """Give up the scene and the folder."""
+        self._open.close()
+        self._own = None
+
+    def ply(self, path: Path) -> bpy.types.Mesh:
+        """The mesh of a PLY file, which has to be a sound one."""
+        return self._import(path, lambda file: bpy.ops.wm.ply_import(filepath=file, forward_axis="Y", up_axis="Z"))
+
+    def stl(self, path: Path) -> bpy.types.Mesh:
+        """The mesh of an STL file."""
+        return self._import(path, lambda file: bpy.ops.wm.stl_import(filepath=file, forward_axis="Y", up_axis="Z"))
+
+    def wavefront(self, path: Path, folders: Sequence[Path | str], materials: Sequence[str]) -> bpy.types.Mesh:
+        """The mesh of an .obj. Blender is given copies, and copies of the pictures, under names of ours: it has its own
+        ideas of what a path in such files means. ``folders`` and ``materials`` as for ``harmless``."""
+        with as_trouble():
+            made = harmless(path, folders, materials, self._copies)
+            room = self._room()[1]
+            for picture in made.pictures:
+                _copy(picture, room / self._copies[picture])
+            copy = room / "mesh.obj"
+            copy.write_bytes(made.data)
+            (room / LIBRARY).write_bytes(made.materials)
+        return self._import(
+            copy,
+            lambda file: bpy.ops.wm.obj_import(
+                filepath=file, forward_axis="Y", up_axis="Z", use_split_objects=False, use_split_groups=False
+            ),
+        )
+
+    def settle(self, images: Iterable[bpy.types.Image]) -> None:
+        """Have the images of an import show the real pictures rather than their copies, each picture one image."""
+        picture_of = {name: picture for picture, name in self._copies.items()}
+        for image in [*images]:
+            picture = picture_of.get(os.path.basename(bpy.path.abspath(image.filepath)))
+            if picture is None:
+                continue
+            first = self._images.setdefault(picture, image)
+            if first != image:
+                image.user_remap(first)
+                continue
+            image.name = picture.name
+            image.filepath = _spelled(picture)
+
+    def _room(self) -> tuple[bpy.types.Scene, Path]:
+        if self._own is None:
+            scene = self._open.enter_context(workshop())
+            self._own = scene, Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="knuckle")))
+        return self._own
+
+    def _import(self, path: Path, importer: Callable[[str], Any]) -> bpy.types.Mesh:
+        if len(os.fsencode(path)) > LONGEST_PATH:
+            raise MeshTrouble("the path is longer than Blender reads", path=str(path))
+        scene, _ = self._room()
+        try:
+            with at_work(scene):
+                importer(_spelled(path))
+                objects = [obj for obj in scene.objects if obj.type == "MESH" and len(_data(obj).polygons)]
+            if not objects:
+                raise MeshTrouble("this file holds no polygons", path=str(path))
+            return _joined(scene, objects)
+        finally:
+            for obj in [*scene.collection.objects]:
+                scene.collection.objects.unlink(obj)
+                obj.name = scene.name  # the file's name is wanted for a body
+
+
+def _copy(picture: Path, place: Path) -> None:
+    """A copy of a picture where there is none yet. There always is a file in the end, lest Blender look elsewhere."""
+    if place.exists():
+        return
+    place.touch()
+    try:
+        with as_trouble():
+            check_size(picture)
+            shutil.copyfile(picture, place)
+    except MeshTrouble:
+        pass  # what cannot be read here Blender cannot read either
+
+
+def _joined(scene: bpy.types.Scene, objects: Sequence[bpy.types.Object]) -> bpy.types.Mesh:
+    """The one mesh of objects, in the scene's coordinates; the others' are left without a user."""
+    for obj in objects:
+        _data(obj).transform(obj.matrix_world)
+    if len(objects) > 1:
+        with at_work(scene, objects):
+            bpy.ops.object.join()
+    return _data(objects[0])
+
+
+def _data(obj: bpy.types.Object) -> bpy.types.Mesh:
+    return cast(bpy.types.Mesh, obj.data)
+
+
+def _spelled(path: Path) -> str:
+    """A path for Blender, which takes two slashes at the beginning for the folder of the open .blend."""
+    return str(path) if os.name == "nt" else re.sub(r"\A//+", "/", str(path))
+
+
+class MeshFiles:
+    """Hands out the meshes of a model's files. To be closed: unused meshes are removed, and what could not be read is
+    told in the report.
+
+        with MeshFiles(mechanism, report) as files:
+            mesh = files.mesh(shape, body)
+
+    ``folders``: absolute folders that the user allows beside that of the model; None: those of the preferences, as
+    with ``ignore_unit``. On an error inside the ``with`` all that was made is removed."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        report: Report,
+        folders: Sequence[str] | None = None,
+        ignore_unit: bool | None = None,
+    ) -> None:
+        self._model = mechanism.source.path
+        self._report = report
+        self._folders = preferences.mesh_folders() if folders is None else tuple(folders)
+        self._ignore_unit = preferences.ignore_collada_units() if ignore_unit is None else ignore_unit
+        self._found: dict[tuple[str, ...], Path | MeshTrouble] = {}
+        self._read: dict[Path, bpy.types.Mesh | MeshTrouble] = {}
+        self._troubles: dict[tuple[str, bool], tuple[MeshTrouble, dict[str, None]]] = {}
+        self._importers = Importers()
+        self._made: list[Any] = []
+        self._waste: list[Any] = []
+
+    def __enter__(self) -> MeshFiles:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(discard=error is not None)
+
+    def mesh(self, shape: Shape, body: Body) -> bpy.types.Mesh | None:
+        """The mesh of a shape's file in the file's own coordinates, shared by all that name the file: to be copied
+        before it is changed. None where the file is missing or unreadable, which the report will say."""
+        include = tuple(shape.extra.get("include") or ())
+        key = (shape.mesh or "", *include)
+        if key not in self._found:
+            self._found[key] = self._find(shape, include)
+        path = self._found[key]
+        if isinstance(path, Path) and path not in self._read:
+            self._read[path] = self._load(path, shape)
+        found = self._read[path] if isinstance(path, Path) else path
+        if isinstance(found, MeshTrouble):
+            self._troubles.setdefault((shape.mesh or "", shape.visual), (found, {}))[1][body.name] = None
+            return None
+        return found
+
+    def close(self, discard: bool = False) -> None:
+        """Tell what could not be read, and remove the meshes that nothing uses; ``discard``: all of them."""
+        for (name, is_seen), (trouble, bodies) in self._troubles.items():
+            self._report.warn(*told_of_mesh(name, is_seen, trouble, bodies))
+        self._troubles.clear()
+        self._read.clear()
+        made = [block for block in self._made if _is_there(block)]
+        waste = [block for block in self._waste if _is_there(block)]
+        self._made.clear()
+        self._waste.clear()
+        self._importers.close()
+        bpy.data.batch_remove(waste)
+        while unused := [block for block in made if discard or block.users == 0]:
+            made = [block for block in made if block not in unused]  # a mesh gives up its materials, these pictures
+            bpy.data.batch_remove(unused)
+
+    def _find(self, shape: Shape, include: tuple[str, ...]) -> Path | MeshTrouble:
+        try:
+            return find_mesh(shape.mesh or "", self._model, include, self._folders)
+        except MeshTrouble as trouble:
+            return trouble
+
+    def _load(self, path: Path, shape: Shape) -> bpy.types.Mesh | MeshTrouble:
+        moment = latest(KINDS)
+        try:
+            mesh = self._read_file(path, shape)
+            if not len(mesh.polygons):
+                raise MeshTrouble("this file holds no polygons", path=str(path))
+            if not np.isfinite(_coordinates(mesh)).all():
+                raise MeshTrouble("this mesh has coordinates that are no numbers", path=str(path))
+            mesh.name = path.stem
+            made = made_since(moment, KINDS)
+            self._importers.settle(block for block in made if isinstance(block, bpy.types.Image))
+        except BaseException as error:
+            self._waste += made_since(moment, KINDS)
+            if isinstance(error, MeshTrouble):
+                return error
+            if not isinstance(error, Exception):
+                raise
+            return MeshTrouble(f"this mesh cannot be read: {_first_line(error)}", path=str(path))
+        for block in made:
+            (self._waste if isinstance(block, bpy.types.Object) else self._made).append(block)
+        return mesh
+
+    def _read_file(self, path: Path, shape: Shape) -> bpy.types.Mesh:
+        kind = kind_of(path)
+        if kind == ".dae":
+            return collada_mesh(path.stem, read_collada(path, self._ignore_unit, self._report))
+        if kind == ".obj":
+            folder = [str(Path(self._model).absolute().parent)] if self._model else []
+            libraries = [name for name in shape.extra.get("files") or () if str(name).lower().endswith(".mtl")]
+            mesh = self._importers.wavefront(path, [*folder, *self._folders], libraries)
+            if told := obj_faults(read_bytes(path), len(mesh.polygons)):
+                self._report.warn("repaired-mesh", f"{path.name}: {told}")
+            return mesh
+        if kind == ".ply":
+            check_ply(path)
+            return self._importers.ply(path)
+        return self._importers.stl(path)
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip().removeprefix("Error: ")
+    return text.splitlines()[0] if text else type(error).__name__
+
+
+def _coordinates(mesh: bpy.types.Mesh) -> np.ndarray:
+    found = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.vertices.foreach_get("co", found)
+    return found
+
+
+def _is_there(block: Any) -> bool:
+    try:
+        return bool(block.as_pointer())
+    except ReferenceError:  # whoever was given it removed it
+        return False

@@ -1,0 +1,320 @@
+"""The surfaces of the primitive shapes, as plain numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import bmesh
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...core.model import Array, Body, Shape
+from .boxes import box
+from .materials import Color, plain_material
+
+_SEGMENTS = 32
+_RINGS = 8  # of each half of a ball
+#: How thick the three bars of an ``axes`` shape are, of their length.
+_BAR = 1.0 / 14.0
+#: How much wider than drawn a plane is to what falls on it.
+_WIDE = 50.0
+_AXIS_COLORS = ((0.8, 0.1, 0.1, 1.0), (0.1, 0.65, 0.15, 1.0), (0.15, 0.3, 0.9, 1.0))
+
+Polygons = Sequence[tuple[int, ...]]
+
+
+@dataclass
+class Surface:
+    """Vertices (n, 3) in the shape's own frame, polygons, and which of them are shaded smooth. ``colors`` are given
+    polygon by polygon where the kind of shape has its own."""
+
+    vertices: Array
+    polygons: Polygons
+    smooth: list[bool]
+    colors: list[Color] | None = None
+
+
+def primitive(shape: Shape, plane: float = 1.0) -> Surface:
+    """The surface of a shape; empty for what has none or has it in a file. ``plane`` is the edge of the square that
+    stands for an endless plane."""
+    make = _MAKERS.get(shape.type)
+    if make is not None:
+        return make(shape.size)
+    if shape.type == "plane":
+        return _plane(plane) if shape.visual else _block(_WIDE * plane)
+    if shape.type == "multi_sphere" and shape.spheres:
+        return _hull_of_balls(shape.spheres)
+    return _flat(np.zeros((0, 3)), [])
+
+
+def _flat(vertices: Array, polygons: Polygons) -> Surface:
+    return Surface(vertices, polygons, [False] * len(polygons))
+
+
+def _plane(edge: float) -> Surface:
+    half = edge / 2.0
+    corners = np.array([(-half, -half, 0.0), (half, -half, 0.0), (half, half, 0.0), (-half, half, 0.0)])
+    return _flat(corners, [(0, 1, 2, 3)])
+
+
+def _block(edge: float) -> Surface:
+    """Return what a plane that only collides is solid as: a block beneath it, wide and deep enough that nothing misses
+    it."""
+    corners, faces = box(edge, edge, edge / 10.0)
+    return _flat(corners - (0.0, 0.0, edge / 20.0), faces)
+
+
+def _round(profile: list[tuple[float, float]], scale: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Surface:
+    vertices, polygons = _lathe(profile)
+    return Surface(vertices * scale, polygons, [True] * len(polygons))
+
+
+def _ellipsoid(size: dict[str, float]) -> Surface:
+    return _round(_half_circle(0.5, 0.0), (size["x"], size["y"], size["z"]))
+
+
+def _turned(profile: list[tuple[float, float]], round_side: bool = True) -> Surface:
+    """A lathed solid closed by flat ends where its profile does not begin or end on the axis."""
+    vertices, polygons = _lathe(profile, caps=True)
+    return Surface(vertices, polygons, [round_side and len(polygon) <= 4 for polygon in polygons])
+
+
+def _cylinder(size: dict[str, float]) -> Surface:
+    half, radius = size["length"] / 2, size["radius"]
+    return _turned([(radius, -half), (radius, half)])
+
+
+def _cone(size: dict[str, float]) -> Surface:
+    half = size["length"] / 2
+    return _turned([(size["radius"], -half), (0.0, half)])
+
+
+def _hemisphere(size: dict[str, float]) -> Surface:
+    """The upper half of a ball, its flat side on the shape's own XY plane."""
+    ball = _half_circle(size["radius"], 0.0)
+    return _turned(ball[_RINGS:])
+
+
+def _pyramid(size: dict[str, float]) -> Surface:
+    x, y, half = size["x"] / 2, size["y"] / 2, size["length"] / 2
+    corners = [(-x, -y, -half), (x, -y, -half), (x, y, -half), (-x, y, -half), (0.0, 0.0, half)]
+    return _flat(np.array(corners), [(3, 2, 1, 0), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)])
+
+
+def _axes(size: dict[str, float]) -> Surface:
+    """A bar along each axis, red, green and blue for X, Y and Z."""
+    length = size.get("length", 1.0)
+    points: list[Array] = []
+    polygons: list[tuple[int, ...]] = []
+    for axis in range(3):
+        edges = np.full(3, _BAR * length)
+        edges[axis] = length
+        corners, faces = box(*edges)
+        corners[:, axis] += length / 2.0
+        polygons += [tuple(8 * axis + corner for corner in face) for face in faces]
+        points.append(corners)
+    surface = _flat(np.concatenate(points), polygons)
+    surface.colors = [color for color in _AXIS_COLORS for _ in range(6)]
+    return surface
+
+
+def _hull_of_balls(spheres: Sequence[tuple[float, float, float, float]]) -> Surface:
+    """The convex hull of balls, each (radius, x, y, z)."""
+    mesh = bmesh.new()
+    try:
+        for radius, *center in spheres:
+            for point in _lathe(_half_circle(radius, 0.0))[0] + center:
+                mesh.verts.new(point)
+        made = bmesh.ops.convex_hull(mesh, input=mesh.verts[:], use_existing_faces=False)
+        inside = {item for item in (*made["geom_interior"], *made["geom_unused"]) if item in mesh.verts}
+        bmesh.ops.delete(mesh, geom=list(inside), context="VERTS")
+        mesh.verts.index_update()
+        vertices = np.array([vertex.co[:] for vertex in mesh.verts], dtype=np.float64).reshape(-1, 3)
+        polygons = [tuple(vertex.index for vertex in face.verts) for face in mesh.faces]
+    finally:
+        mesh.free()
+    return Surface(vertices, polygons, [True] * len(polygons))
+
+
+def _half_circle(radius: float, length: float) -> list[tuple[float, float]]:
+    """(distance from the axis, height) from pole to pole, the equator stretched by ``length``."""
+    angles = np.linspace(-math.pi / 2, 0.0, _RINGS + 1)
+    lower = [(radius * math.cos(a), radius * math.sin(a) - length / 2) for a in angles]
+    upper = [(r, -z) for r, z in reversed(lower)]
+    return lower + (upper if length else upper[1:])
+
+
+def _lathe(profile: list[tuple[float, float]], caps: bool = False) -> tuple[Array, Polygons]:
+    """Turn a profile about Z. Points on the axis become one pole each."""
+    around = np.linspace(0.0, 2.0 * math.pi, _SEGMENTS, endpoint=False)
+    circle = np.stack([np.cos(around), np.sin(around)], axis=1)
+    vertices: list[Array] = []
+    rings: list[list[int]] = []
+    count = 0
+    for radius, height in profile:
+        if radius < 1e-9 * max(abs(height), 1e-30) or radius <= 0.0:
+            vertices.append(np.array([[0.0, 0.0, height]]))
+            rings.append([count])
+            count += 1
+        else:
+            vertices.append(np.column_stack([circle * radius, np.full(_SEGMENTS, height)]))
+            rings.append(list(range(count, count + _SEGMENTS)))
+            count += _SEGMENTS
+    faces: list[tuple[int, ...]] = []
+    for low, high in zip(rings, rings[1:], strict=False):
+        for k in range(_SEGMENTS):
+            n = (k + 1) % _SEGMENTS
+            if len(low) == 1:
+                faces.append((low[0], high[n], high[k]))
+            elif len(high) == 1:
+                faces.append((low[k], low[n], high[0]))
+            else:
+                faces.append((low[k], low[n], high[n], high[k]))
+    if caps:
+        faces += [tuple(ring) for ring in (rings[0][::-1], rings[-1]) if len(ring) > 1]
+    return np.concatenate(vertices), faces
+
+
+_MAKERS: dict[str, Callable[[dict[str, float]], Surface]] = {
+    "box": lambda size: _flat(*box(size["x"], size["y"], size["z"])),
+    "sphere": lambda size: _round(_half_circle(size["radius"], 0.0)),
+    "capsule": lambda size: _round(_half_circle(size["radius"], size["length"])),
+    "ellipsoid": _ellipsoid,
+    "cylinder": _cylinder,
+    "cone": _cone,
+    "hemisphere": _hemisphere,
+    "pyramid": _pyramid,
+    "axes": _axes,
+}
+
+
+#: Gives the mesh of a file in the file's own coordinates, or None where it cannot be had.
+MeshFile = Callable[[Shape, Body], bpy.types.Mesh | None]
+#: What stands in for a mesh that is not there.
+MISSING_COLOR = (0.95, 0.35, 0.1, 1.0)
+
+
+class MeshShelf:
+    """Hands out meshes for lists of shapes, each distinct list made once.
+
+    ``proxy`` is the edge of the box that stands for a missing mesh, ``plane`` that of the square for an endless plane.
+    """
+
+    def __init__(
+        self, prefix: str, mesh_file: MeshFile = lambda shape, body: None, proxy: float = 1.0, plane: float = 1.0
+    ) -> None:
+        self.proxy = proxy
+        self._prefix, self._mesh_file, self._plane = prefix, mesh_file, plane
+        self._meshes: dict[tuple[object, ...], bpy.types.Mesh] = {}
+        self._materials: dict[tuple[object, ...], bpy.types.Material] = {}
+
+    def mesh(self, shapes: list[Shape], color: Color, body: Body) -> bpy.types.Mesh:
+        """The mesh of a body's shapes, each where it stands; ``color`` is for those without their own."""
+        key = tuple(map(_key, shapes)) + (color if any(shape.color is None for shape in shapes) else None,)
+        made = self._meshes.get(key)
+        if made is None:
+            made = self._meshes[key] = self._make(shapes, color, body)
+        return made
+
+    def is_missing(self, shape: Shape, body: Body) -> bool:
+        """Return whether a shape's surface is in a file that cannot be had."""
+        return shape.type == "mesh" and self._mesh_file(shape, body) is None
+
+    def _make(self, shapes: list[Shape], color: Color, body: Body) -> bpy.types.Mesh:
+        mesh = bpy.data.meshes.new(f"{self._prefix} {shapes[0].type if shapes else 'none'}")
+        self._fill(mesh, [shape for shape in shapes if shape.type != "mesh" or self.is_missing(shape, body)], color)
+        filed = [shape for shape in shapes if shape.type == "mesh" and not self.is_missing(shape, body)]
+        if filed:
+            self._join(mesh, filed, color, body)
+        return mesh
+
+    def _fill(self, mesh: bpy.types.Mesh, shapes: list[Shape], color: Color) -> None:
+        """Make an empty mesh that of primitives, and of proxies for missing files."""
+        points: list[Array] = []
+        polygons: list[tuple[int, ...]] = []
+        slots: list[int] = []
+        smooth: list[bool] = []
+        materials: list[bpy.types.Material] = []
+        count = 0
+        for shape in shapes:
+            surface = primitive(self._proxy_of(shape), self._plane)
+            own = [self._material_of(shape, each) for each in surface.colors or [shape.color or color]]
+            materials += [material for material in dict.fromkeys(own) if material not in materials]
+            points.append(surface.vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3])
+            polygons += [tuple(count + v for v in face) for face in surface.polygons]
+            slots += map(materials.index, own if surface.colors else own * len(surface.polygons))
+            smooth += surface.smooth
+            count += len(surface.vertices)
+        if polygons:
+            mesh.from_pydata(np.concatenate(points).tolist(), [], polygons)
+            mesh.polygons.foreach_set("material_index", slots)
+            mesh.polygons.foreach_set("use_smooth", smooth)
+        for material in materials:
+            mesh.materials.append(material)
+
+    def _proxy_of(self, shape: Shape) -> Shape:
+        return shape if shape.type != "mesh" else Shape("box", dict.fromkeys("xyz", self.proxy))
+
+    def _join(self, mesh: bpy.types.Mesh, shapes: Iterable[Shape], color: Color, body: Body) -> None:
+        """Add the meshes of files to a mesh, with their materials and whatever else they carry."""
+        work = bmesh.new()
+        try:
+            work.from_mesh(mesh)
+            for shape in shapes:
+                part = self._mesh_file(shape, body).copy()
+                part.transform(Matrix((shape.pose @ np.diag([*_scale(shape), 1.0])).tolist()))
+                if np.prod(_scale(shape)) < 0.0:
+                    part.flip_normals()
+                self._put_materials(part, mesh, shape.color or color)
+                work.from_mesh(part)
+                bpy.data.meshes.remove(part)
+            work.to_mesh(mesh)
+        finally:
+            work.free()
+
+    def _put_materials(self, part: bpy.types.Mesh, whole: bpy.types.Mesh, color: Color) -> None:
+        """Have a part's polygons count in the materials of the whole. The file's own go before the model's colour, as
+        in the programs that draw these models."""
+        first = len(whole.materials)
+        slots = np.zeros(len(part.polygons), dtype=np.int32)
+        if len(part.materials):
+            part.polygons.foreach_get("material_index", slots)
+        for material in part.materials or [None]:
+            whole.materials.append(material or self._material(color))
+        part.polygons.foreach_set("material_index", slots + first)
+
+    def _material_of(self, shape: Shape, color: Color) -> bpy.types.Material:
+        if shape.type != "mesh":
+            return self._material(color)
+        return self._material(MISSING_COLOR, f"Missing {file_of(shape)}")
+
+    def _material(self, color: Color, name: str = "") -> bpy.types.Material:
+        made = self._materials.get((color, name))
+        if made is None:
+            like = next(iter(self._materials.values()), None)
+            made = plain_material(name or f"{self._prefix} {_hex(color)}", color, like)
+            self._materials[color, name] = made
+        return made
+
+
+def file_of(shape: Shape) -> str:
+    """The bare name of the file that a shape's surface is in."""
+    return (shape.mesh or "mesh").replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def _key(shape: Shape) -> tuple[object, ...]:
+    """Return what makes two shapes look the same."""
+    size = tuple(sorted(shape.size.items()))
+    unseen = shape.type == "plane" and not shape.visual
+    return shape.type, size, shape.pose.tobytes(), shape.color, shape.mesh, tuple(shape.spheres), unseen
+
+
+def _scale(shape: Shape) -> list[float]:
+    return [shape.size.get(axis, 1.0) for axis in "xyz"]
+
+
+def _hex(color: tuple[float, ...]) -> str:
+    return "#" + "".join(f"{round(255 * part):02x}" for part in color[:3])

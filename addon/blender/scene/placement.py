@@ -1,0 +1,410 @@
+"""Rest frames of bones, kept out of Blender's blind spots. No bpy.
+
+Blender keeps a bone as head, tail and roll, in 32 bits. For a bone whose Y is nearly but not quite the opposite of its
+armature's Y, or of its parent's, it gets a frame back that is off (measured, 4.2 to 5.2): by up to 5e-5 where the two
+are 0.05 to 0.3 apart, by 1e-3 and more below 0.003 where the bone is short for its distance from the origin. The
+opposite itself is kept well.
+"""
+
+from __future__ import annotations
+
+import colorsys
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import accumulate
+
+import numpy as np
+
+from ...core.bounds import body_reach, scenery
+from ...core.kinematics import Link, Tree, joint_frames_world, spanning_tree
+from ...core.model import DOF_SIZE, Array, Body, Mechanism
+from ...core.report import FormatError
+from ...core.transforms import frame_with_z
+from ...core.up_axis import UpAxis, upright_turn
+from ..rig.joint_axes import main_axis
+from .dof_layout import BoneDegrees, Chains, Layout, Place
+from .initial_pose import closing_positions, followers
+
+_EXACT = 2e-6  # so near (rad) that being taken for the opposite does no harm
+_BLIND = 0.34
+_NEAR = -0.94  # cosine: what is further from the opposite is in no blind spot
+_OWN_Y = (0.0, 1.0, 0.0)
+#: Turns (rad) about a bone's Z that are tried to get out of a blind spot, the least first.
+_TURNS = [sign * turn for turn in np.arange(0.02, 0.8, 0.02).tolist() for sign in (1.0, -1.0)]
+
+
+Direction = Sequence[float]
+
+
+def is_clear(y: Direction, above: Direction | None) -> bool:
+    """Return whether Blender keeps a rest matrix with that Y (3,) well under a bone with the Y ``above``; None at the
+    root."""
+    return _is_clear(y, _OWN_Y) and (above is None or _is_clear(y, above))
+
+
+def _is_clear(y: Direction, other: Direction) -> bool:
+    # plain numbers: asked of each bone, numpy would take ten times as long
+    (a, b, c), (u, v, w) = y, other
+    return a * u + b * v + c * w > _NEAR or not _EXACT < math.hypot(a + u, b + v, c + w) < _BLIND
+
+
+def y_of(matrix: Array) -> Direction:
+    """The Y of a rest matrix (4, 4) as plain numbers."""
+    y: Direction = matrix[:3, 1].tolist()
+    return y
+
+
+def clear_view(matrix: Array, above: Direction | None) -> Array:
+    """A rest matrix with the same Z, turned about it by as little as makes it clear; as it is where nothing does."""
+    x, y = matrix[:3, 0].tolist(), y_of(matrix)
+    if is_clear(y, above):
+        return matrix
+    angles = sorted((*_opposites(x, y, above), *_TURNS), key=lambda angle: -math.cos(angle))
+    angle = next((angle for angle in angles if is_clear(_turned(x, y, angle), above)), None)
+    if angle is None:
+        return matrix
+    turned = matrix.copy()
+    cos, sin = math.cos(angle), math.sin(angle)
+    turned[:3, 0] = cos * matrix[:3, 0] + sin * matrix[:3, 1]
+    turned[:3, 1] = cos * matrix[:3, 1] - sin * matrix[:3, 0]
+    return turned
+
+
+def _opposites(x: Direction, y: Direction, above: Direction | None) -> list[float]:
+    """The turns about Z that bring Y to the very opposite of the armature's Y, or of the bone's above."""
+    others = [_OWN_Y] if above is None else [_OWN_Y, above]
+    return [math.atan2(_along(other, x), -_along(other, y)) for other in others]
+
+
+def _along(one: Direction, other: Direction) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def _turned(x: Direction, y: Direction, angle: float) -> Direction:
+    """Y, turned about Z."""
+    cos, sin = math.cos(angle), math.sin(angle)
+    return [cos * b - sin * a for a, b in zip(x, y, strict=True)]
+
+
+def aimed(frame: Array, axis: Array, towards: Array) -> Array:
+    """A rest matrix at a joint's frame (4, 4) with Z on an axis of that frame, Y as near as it can be to ``towards``,
+    or anywhere where that is along the axis."""
+    out = frame.copy()
+    z = frame[:3, :3] @ (axis / np.linalg.norm(axis))
+    y = towards - z * (towards @ z)
+    if np.linalg.norm(y) < 1e-3:
+        y = frame_with_z(z)[:, 1]
+    y = y / np.linalg.norm(y)
+    out[:3, 0], out[:3, 1], out[:3, 2] = np.cross(y, z), y, z
+    return out
+
+
+def frame_of_layout(frame: Array, layout: Layout) -> Array:
+    """The rest matrix at a joint's frame (4, 4) of a bone whose axes are all laid down."""
+    assert layout.axes is not None
+    out = frame.copy()
+    out[:3, :3] = frame[:3, :3] @ layout.axes
+    return out
+
+
+#: Places and turns beyond it, multiplied, are no 32-bit numbers any more.
+_FARTHEST = 1e15
+_HUES = 13  # more could not be told apart
+
+
+@dataclass
+class BonePlan:
+    """A bone: its rest matrix (4x4: Y along the bone, Z the joint axis), length, and the bone that carries it.
+
+    ``link`` is None for a root's bone. ``body`` is the body that follows it, None for the inner bones of a joint's
+    chain, of which this is bone number ``step``. ``degrees`` and ``layout`` say what of the joint it carries, and
+    ``frame`` is the joint's design frame."""
+
+    name: str
+    matrix: Array
+    length: float
+    parent: int | None
+    link: Link | None
+    body: Body | None
+    step: int = 0
+    degrees: BoneDegrees = field(default_factory=BoneDegrees)
+    layout: Layout = field(default_factory=lambda: Layout((), None))
+    frame: Array | None = None
+
+
+@dataclass
+class Kept:
+    """Facts of bones that are there already for the plan of their joints, so that their channels go on to mean what
+    they do: the axis (0 to 2 for X to Z) of a joint's coordinate, by the joint's id and the coordinate's number, the
+    turn (3, 3) from the bone's axes to the joint's frame where it is the first of a ball or free block; and rest
+    matrices (4, 4) of roots, by their bodies' ids."""
+
+    columns: dict[tuple[str, int], int] = field(default_factory=dict)
+    turns: dict[tuple[str, int], Array] = field(default_factory=dict)
+    roots: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass
+class Plan:
+    """Everything that ``build`` creates, decided."""
+
+    mechanism: Mechanism
+    tree: Tree
+    bones: list[BonePlan]
+    bone_of_body: dict[str, int]
+    frames: dict[str, Array]  # joint id -> design pose of its frame
+    colors: dict[str, tuple[float, float, float, float]]  # body id -> colour of what has none of its own
+    upright: Array  # 4x4 turn of the whole model
+    size: float  # length of the diagonal of the bodies' bounding box
+    bodies: dict[str, Body] = field(default_factory=dict)
+    starts: dict[str, Array] = field(default_factory=dict)  # joint id -> coordinates to begin at, where not the file's
+    followers: set[str] = field(default_factory=set)  # ids of joints that go where others drive their loops
+
+    def places(self) -> dict[str, dict[int, Place]]:
+        """Return where each joint's degrees of freedom are posed: joint id -> number of the dof -> place."""
+        out: dict[str, dict[int, Place]] = {}
+        for bone in self.bones:
+            if bone.link is not None:
+                out.setdefault(bone.link.joint.id, {}).update(bone.degrees.places(bone.layout, bone.step))
+        return out
+
+
+def plan(
+    mechanism: Mechanism,
+    up_axis: UpAxis = "AUTO",
+    closed: bool = True,
+    tree: Tree | None = None,
+    kept: Kept | None = None,
+) -> Plan:
+    """Decide bones, colours and the upright turn for a mechanism; ``closed``: and where its joints begin, so that
+    every loop fits. ``tree``: the spanning tree that it has already, and ``kept`` what its bones say."""
+    bodies = {body.id: body for body in reversed(mechanism.bodies)}
+    _check_numbers(mechanism)
+    tree = tree or spanning_tree(mechanism)
+    frames = joint_frames_world(mechanism)
+    size = _size(mechanism)
+    bones, bone_of_body = _bones(tree, frames, bodies, size, kept or Kept())
+    starts = closing_positions(mechanism, tree) if closed else {}
+    follow = followers(mechanism, tree, starts, mechanism.report) if closed else set()
+    upright = upright_turn(mechanism, up_axis)
+    return Plan(mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright, size, bodies, starts, follow)
+
+
+def _check_numbers(mechanism: Mechanism) -> None:
+    """FormatError for a place or a turn that is beyond Blender's numbers, or so far out that its products are."""
+    dofs = [dof for joint in mechanism.joints for dof in joint.dofs]
+    poses = [body.pose for body in mechanism.bodies]
+    poses += [shape.pose for body in mechanism.bodies for shape in body.shapes]
+    poses += [frame for joint in mechanism.joints for frame in (joint.frame_parent, joint.frame_child)]
+    coms = [body.com for body in mechanism.bodies]
+    starts = [dof.position for dof in dofs] + [number for dof in dofs for number in dof.start]
+    if all(_is_near(np.array(numbers, dtype=np.float64)) for numbers in (poses, coms, starts)):
+        return
+    bodies = [(body, [body.pose, body.com, *(shape.pose for shape in body.shapes)]) for body in mechanism.bodies]
+    joints = [
+        (joint, [joint.frame_parent, joint.frame_child, *(dof.initial for dof in joint.dofs)])
+        for joint in mechanism.joints
+    ]
+    for body, numbers in bodies:
+        _check(f"body '{body.name}'", body.line, mechanism, numbers)
+    for joint, numbers in joints:
+        _check(f"joint '{joint.name}'", joint.line, mechanism, numbers)
+
+
+def _is_near(numbers: Array) -> bool:
+    return bool(np.abs(numbers).max(initial=0.0) < _FARTHEST)
+
+
+def _check(where: str, line: int | None, mechanism: Mechanism, numbers: list[Array]) -> None:
+    if not all(map(_is_near, numbers)):
+        raise FormatError(
+            f"{where} stands farther out than {_FARTHEST:g}, or nowhere",
+            path=mechanism.source.path,
+            line=line,
+            remedy="Blender cannot hold such numbers; correct them in the file.",
+        )
+
+
+def _size(mechanism: Mechanism) -> float:
+    """Length of the diagonal of a box that holds the bodies, floors and walls left out."""
+    aside = scenery(mechanism)
+    bodies = [body for body in mechanism.bodies if body.id not in aside]
+    if not bodies:
+        return 1.0
+    at = np.array([body.pose[:3, 3] for body in bodies])
+    reach = np.array([body_reach(body) for body in bodies])
+    span = (at + reach[:, None]).max(axis=0) - (at - reach[:, None]).min(axis=0)
+    return float(np.linalg.norm(span)) or 1.0
+
+
+def _bones(
+    tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], size: float, kept: Kept
+) -> tuple[list[BonePlan], dict[str, int]]:
+    bones: list[BonePlan] = []
+    bone_of_body: dict[str, int] = {}
+    shortest = 0.02 * size
+    for root in tree.roots:
+        matrix = kept.roots.get(root.id)
+        if matrix is None:
+            matrix = np.eye(4)
+            matrix[:3, 3] = center(root)
+        bone_of_body[root.id] = len(bones)
+        reach = min(body_reach(root) if root.shapes else 0.1 * size, size)
+        bones.append(BonePlan(root.name or root.id, matrix, max(reach, shortest), None, None, root))
+    matrices, lengths = _bone_frames(tree, frames, bodies, shortest)
+    chains = Chains()
+    for number, link in enumerate(tree.links):
+        parent = bone_of_body[link.carrier] if link.carrier is not None else None
+        above = y_of(bones[parent].matrix) if parent is not None else None
+        chain = chains.of(link.joint, link.against)
+        for bone in _chain(link, chain, frames[link.joint.id], matrices[number], above, kept):
+            bone.parent, bone.length = parent, shortest
+            parent = len(bones)
+            bones.append(bone)
+        bones[-1].length, bones[-1].body = lengths[number], bodies[link.body]
+        bone_of_body[link.body] = len(bones) - 1
+    return bones, bone_of_body
+
+
+def _chain(
+    link: Link, chain: Sequence[BoneDegrees], frame: Array, main: Array, above: Direction | None, kept: Kept
+) -> list[BonePlan]:
+    """The bones of a joint under a carrier's (the Y of its rest matrix), without parents yet. ``main`` is the rest
+    matrix of a bone for the whole joint where nothing binds its X and Y. Frames that Blender would keep inexactly are
+    passed over."""
+    name = link.joint.name or link.joint.id
+    made: list[BonePlan] = []
+    firsts = [0, *accumulate(DOF_SIZE[dof.kind] for dof in link.joint.dofs)]
+    for degrees in chain:
+        step = len(made)
+        turn = None if degrees.block is None else kept.turns.get((link.joint.id, firsts[degrees.block]))
+        if not degrees.bound:
+            matrix = main if len(chain) == 1 else aimed(frame, degrees.axis, main[:3, 1])
+            if turn is not None:
+                matrix = frame.copy()
+                matrix[:3, :3] = frame[:3, :3] @ turn
+            found = clear_view(matrix, above), degrees.layouts()[0]
+        else:
+            ways = [(frame_of_layout(frame, layout), layout) for layout in degrees.layouts()]
+            # Where channels are what they were, else Z on the first axis where that can be, and then Y where the bone
+            # should point
+            ways.sort(
+                key=lambda way: (
+                    _others(degrees.places(way[1], step), link.joint.id, firsts, kept),
+                    way[1].columns[degrees.first] != 2,
+                    -float(way[0][:3, 1] @ main[:3, 1]),
+                )
+            )
+            found = next((way for way in ways if is_clear(y_of(way[0]), above)), ways[0])
+        made.append(BonePlan(name, found[0], 0.0, None, link, None, step, degrees, found[1], frame))
+        above = y_of(found[0])
+    for bone in made[:-1]:
+        bone.name = f"{name}/{bone.step + 2}"
+    return made
+
+
+def _others(places: Mapping[int, Place], joint: str, firsts: Sequence[int], kept: Kept) -> int:
+    """Return how many coordinates of a joint would be on other axes than those on which they are kept."""
+    axes = {number: kept.columns.get((joint, firsts[number]), place.index) for number, place in places.items()}
+    return sum(axes[number] != place.index for number, place in places.items())
+
+
+def center(body: Body) -> Array:
+    """Return where a body's centre of mass is designed to be in the world, (3,)."""
+    return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
+
+
+def _centers(bodies: Sequence[Body]) -> Array:
+    """Return where the centers of mass of several bodies are designed to be in the world, (n, 3)."""
+    poses = np.array([body.pose for body in bodies]).reshape(-1, 4, 4)
+    coms = np.array([body.com for body in bodies]).reshape(-1, 3)
+    return np.einsum("nij,nj->ni", poses[:, :3, :3], coms) + poses[:, :3, 3]
+
+
+def _bone_frames(
+    tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], shortest: float
+) -> tuple[Array, list[float]]:
+    """Rest matrices (n, 4, 4) and lengths of the bones of links with one axis: Z on it, Y as far as it can be
+    towards the body's next joint, or its centre of mass where there is none or several."""
+    count = len(tree.links)
+    frame = np.array([frames[link.joint.id] for link in tree.links]).reshape(count, 4, 4)
+    local = np.array([main_axis(link.joint.dofs) for link in tree.links]).reshape(count, 3)
+    centers = _centers([bodies[link.body] for link in tree.links])
+    sign = np.array([-1.0 if link.against else 1.0 for link in tree.links])
+    axis = np.einsum("nij,nj->ni", frame[:, :3, :3], local) * sign[:, None]
+    head = frame[:, :3, 3]
+    following: dict[str, list[int]] = {}
+    for number, link in enumerate(tree.links):
+        if link.carrier is not None:
+            following.setdefault(link.carrier, []).append(number)
+    along = np.empty((count, 3))
+    for number, link in enumerate(tree.links):
+        after = following.get(link.body, ())
+        along[number] = head[after[0]] if len(after) == 1 else centers[number]
+    along -= head
+
+    def across(vectors: Array) -> Array:
+        return vectors - axis * np.einsum("ni,ni->n", vectors, axis)[:, None]
+
+    y = across(along)
+    length = np.linalg.norm(y, axis=1)
+    short = length < shortest
+    for column in (1, 0):  # along the axis there is no aim: the frame's own Y, or X where Y is the axis
+        spare = across(frame[:, :3, column])
+        weak = short & (np.linalg.norm(y, axis=1) < 0.5 * (1.0 if column == 0 else np.inf))
+        y[weak] = spare[weak]
+    length[short] = np.maximum(np.linalg.norm(along[short], axis=1), shortest)
+    y /= np.linalg.norm(y, axis=1)[:, None]
+    matrices = np.zeros((count, 4, 4))
+    matrices[:, :3, 0], matrices[:, :3, 1], matrices[:, :3, 2] = np.cross(y, axis), y, axis
+    matrices[:, :3, 3], matrices[:, 3, 3] = head, 1.0
+    return matrices, length.tolist()
+
+
+def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
+    """Roots pale, each limb its own hue; twins share theirs, the mirror side a shade lighter.
+
+    Limbs begin at roots and wherever a body carries several: the root of a walker may be one of its feet."""
+    colors: dict[str, tuple[float, float, float, float]] = {}
+    limb_of: dict[str, int] = {}
+    depth: dict[str, int] = {}
+    twin_of = {body.id: body.twin for body in tree.mechanism.bodies}
+    limbs = hues = 0
+    mirrored: set[int] = set()
+    hue_of: dict[int, int] = {}
+    for root in tree.roots:
+        colors[root.id] = (0.78, 0.78, 0.74, 1.0)
+        depth[root.id] = 0
+    forks = {root.id for root in tree.roots}
+    forks |= {body for body, count in Counter(link.carrier for link in tree.links).items() if count > 1 and body}
+    for link in tree.links:
+        carrier = link.carrier
+        if carrier is None or carrier in forks:
+            limb = limbs
+            limbs += 1
+            twin = limb_of.get(twin_of.get(link.body) or "")
+            if twin is not None:
+                hue_of[limb] = hue_of[twin]
+                mirrored.add(limb)
+            else:
+                hue_of[limb] = hues % _HUES
+                hues += 1
+        else:
+            limb = limb_of[carrier]
+        limb_of[link.body] = limb
+        depth[link.body] = depth.get(carrier or "", 0) + 1
+        colors[link.body] = _limb_color(hue_of[limb], depth[link.body], limb in mirrored)
+    return colors
+
+
+@cache
+def _limb_color(hue: int, depth: int, mirrored: bool) -> tuple[float, float, float, float]:
+    red, green, blue = colorsys.hsv_to_rgb(
+        (0.06 + hue * 0.381966) % 1.0,  # the golden angle keeps neighbours apart
+        (0.5 if mirrored else 0.72) - 0.04 * (depth % 3),
+        (0.86, 0.7, 0.56)[(depth - 1) % 3] + (0.1 if mirrored else 0.0),
+    )
+    return (red, green, blue, 1.0)

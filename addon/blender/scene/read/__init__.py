@@ -1,0 +1,1 @@
+"""The mechanism that stands in a scene, edits included."""

@@ -1,0 +1,241 @@
+"""Frames and lights as they are now. They are told apart by their number in the document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import bpy
+import numpy as np
+
+from ....core.model import Array, Frame, Light, Mechanism
+from ....core.report import Report
+from ....core.transforms import inverse
+from ...data.access import record_of
+from ...data.conversion import unflat
+from ...data.queries import file_name
+from ..attachments import KIND_OF_LAMP, from_com, lamp_color
+from .applied_transforms import tell_of_cleared
+from .design_poses import Designs
+from .float_restore import edited_pose, plain, was_moved
+
+P = TypeVar("P", Frame, Light)
+#: What a report says of a frame that was deleted though something is at it.
+FRAME_KEPT = "frame-kept"
+#: The center of mass, in the document and now, of what stands in the world.
+_WORLD = (np.zeros(3),) * 2
+#: Scales that differ from 1 by no more are none.
+_SAME_SCALE = 1e-6
+
+
+@dataclass
+class Attachments:
+    """Reads the objects of frames, and then of lights, over the document's. ``coms`` are the centers of mass of its
+    bodies, where their objects stand, in the document and now. ``bodies`` are these, by id, and new ones: what is on
+    another went with it."""
+
+    coms: Mapping[str, tuple[Array, Array]]
+    bodies: Mapping[str, bpy.types.Object]
+    designs: Designs
+    report: Report
+    #: New names of frames, by their body (None for the world) and the old one.
+    renamed: dict[tuple[str | None, str], str] = field(default_factory=dict)
+    #: Of each frame's object what its pose on its body was, and the frame as it is now.
+    frames: dict[bpy.types.Object, tuple[Array, Frame]] = field(default_factory=dict)
+    #: The objects of the document's frames, by their body and old name; of several the first, as lights mean it.
+    named: dict[tuple[str | None, str], bpy.types.Object] = field(default_factory=dict)
+    #: The frames of the document whose objects were deleted.
+    gone: list[Frame] = field(default_factory=list)
+
+    def read(self, objects: list[bpy.types.Object], base: list[P]) -> list[P]:
+        """The frames, or the lights, that objects stand for now; ``base`` are the document's."""
+        for obj in [obj for obj in objects if not record_of(obj).source_id.isdigit()]:
+            self.report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out")
+        objects = [obj for obj in objects if record_of(obj).source_id.isdigit()]
+        holders: dict[int, bpy.types.Object] = {}
+        for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
+            if not record_of(obj).copy_of:
+                holders.setdefault(_number(obj), obj)
+        new = [obj for obj in objects if holders.get(_number(obj)) != obj and _number(obj) < len(base)]
+        originals = [deepcopy(base[_number(obj)]) for obj in new]
+        out = []
+        for number, part in enumerate(base):
+            if not self.is_carried(part):
+                continue
+            if number in holders:
+                name = file_name(holders[number])
+                if isinstance(part, Frame):
+                    self.named.setdefault((part.body, part.name), holders[number])
+                    if name != part.name:
+                        self.renamed[part.body, part.name] = name
+                out.append(self._now(holders[number], part, name))
+            elif isinstance(part, Frame):
+                self.gone.append(part)
+            else:
+                self._tell_deleted(part)
+        for obj, original in zip(new, originals, strict=True):
+            made = self._on_other_body(obj, original) if record_of(obj).copy_of else None
+            if made is not None or self.is_carried(original):
+                self.report.info("added", f"{type(original).__name__} {obj.name!r} is new", where=original.body or "")
+                out.append(made or self._now(obj, original, obj.name))
+        return out
+
+    def is_carried(self, part: Frame | Light) -> bool:
+        """Return whether what a frame or light is on is still there."""
+        return part.body is None or part.body in self.bodies
+
+    def _now(self, obj: bpy.types.Object, part: P, name: str) -> P:
+        part.name, before = name, part.pose
+        frame = self._frame_of(obj, part) if isinstance(part, Light) else None
+        part.pose = self._pose(obj, part) if frame is None else self._pose_on_frame(obj, before, frame)
+        if isinstance(part, Light):
+            _relight(obj.data, part)
+        else:
+            self.frames[obj] = before, part
+        return part
+
+    def _on_other_body(self, obj: bpy.types.Object, part: P) -> P | None:
+        """A copy of a frame or light, ``part``, as it is on the body, or the frame, whose child it is; None where it is
+        neither's."""
+        parent = obj.parent
+        if parent is None:
+            return None
+        pose = edited_pose(obj, None, self.designs.on(obj, parent))[0]
+        if isinstance(part, Light) and parent in self.frames:
+            frame = self.frames[parent][1]
+            part.body, part.extra = frame.body, part.extra | {"frame": frame.name}
+            pose = frame.pose @ pose
+        elif self.bodies.get(record_of(parent).source_id) == parent:
+            part.body = record_of(parent).source_id
+            scale, com = self._scale_of(parent), np.array(record_of(parent).com)
+            pose[:3, 3] = [plain(x) for x in scale * pose[:3, 3] + com]
+        else:
+            return None
+        part.name, part.pose = file_name(obj), pose
+        if isinstance(part, Light):
+            _relight(obj.data, part)
+        else:
+            self.frames[obj] = pose, part
+        return part
+
+    def _pose(self, obj: bpy.types.Object, part: Frame | Light) -> Array:
+        """The pose of what was made a child of its body, or of the model where it is the world's."""
+        holder = self.designs.rig if part.body is None else self.bodies[part.body]
+        design = self.designs.on(obj, _copy_of_holder(obj, holder))
+        scale = np.ones(3) if part.body is None else self._scale_of(holder)
+        before, com = self.coms.get(part.body or "", _WORLD)
+        if com is before and not was_moved(obj, design) and (scale == 1.0).all():
+            return part.pose
+        tell_of_cleared(obj, self.report)
+        exact = from_com(part.pose, before)
+        pose = edited_pose(obj, exact if _was_built_at(obj, exact) else None, design)[0]
+        pose[:3, 3] = [plain(x) for x in scale * pose[:3, 3] + com]  # a scaled body takes along what hangs on it
+        kept = np.abs(pose - part.pose).max() <= 1e-6 * max(1.0, float(np.abs(part.pose[:3, 3]).max()))
+        return part.pose if com is not before and kept else pose
+
+    def _scale_of(self, body: bpy.types.Object) -> Array:
+        """The scale (3,) of a body, exactly 1 where it has none."""
+        scale = np.array(self.designs.of(body).to_scale())
+        return np.ones(3) if np.abs(scale - 1.0).max() <= _SAME_SCALE else np.array([plain(x) for x in scale])
+
+    def _frame_of(self, obj: bpy.types.Object, light: Light) -> bpy.types.Object | None:
+        """The object of the frame that a light's object was made a child of, or of the copy of it that it hangs on."""
+        frame = self.named.get((light.body, str(light.extra.get("frame"))))
+        if frame is None:
+            return None
+        before, _frame = self.frames[frame]
+        if obj.parent != frame and not _was_built_at(obj, inverse(before) @ light.pose):
+            return None
+        copied = obj.parent if obj.parent in self.frames and _number(obj.parent) == _number(frame) else None
+        return copied or frame
+
+    def _pose_on_frame(self, obj: bpy.types.Object, before: Array, on: bpy.types.Object) -> Array:
+        """The pose on its body of a light whose object is the child of a frame's."""
+        frame_before, frame = self.frames[on]
+        design = self.designs.on(obj, on)
+        if not was_moved(obj, design) and frame.pose is frame_before:
+            return before
+        local = inverse(frame_before) @ before
+        pose: Array = frame.pose @ (edited_pose(obj, local, design)[0] if was_moved(obj, design) else local)
+        return pose
+
+    def tell_of_gone(self, mechanism: Mechanism) -> None:
+        """A word on each frame that was deleted. At some there is still a part, which has files keep them."""
+        users = frame_users(mechanism) if self.gone else {}
+        for frame in self.gone:
+            user = users.get((frame.body, frame.name))
+            if user is None:
+                self._tell_deleted(frame)
+            else:
+                told = f"Frame {frame.name!r} was deleted, and stays in Shift files: {user!r} is at it"
+                self.report.warn(FRAME_KEPT, told, where=frame.body or "")
+
+    def _tell_deleted(self, part: Frame | Light) -> None:
+        self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
+
+    def rename_references(self, mechanism: Mechanism) -> None:
+        """Have joints, lights and restraints name the frames that they are at as these are called now."""
+        for joint in mechanism.joints if self.renamed else ():
+            self._rename(joint.extra, (joint.parent, joint.child))
+        for item in mechanism.restraints if self.renamed else ():
+            self._rename(item.extra, item.bodies or (None, None))
+        for light in mechanism.lights:
+            if "frame" in light.extra:
+                light.extra["frame"] = self.renamed.get((light.body, light.extra["frame"]), light.extra["frame"])
+
+    def _rename(self, extra: dict[str, Any], bodies: Sequence[str | None]) -> None:
+        frames = extra.get("frames")
+        if isinstance(frames, list) and len(frames) == len(bodies):
+            extra["frames"] = [self.renamed.get((b, f), f) for b, f in zip(bodies, frames, strict=True)]
+
+
+def frame_users(mechanism: Mechanism) -> dict[tuple[str | None, str], str]:
+    """By body (None for the world) and name of the frames that joints, lights and restraints are at: the name of the
+    first of these."""
+    users: dict[tuple[str | None, str], str] = {}
+    for joint in mechanism.joints:
+        for place in zip((joint.parent, joint.child), _names(joint.extra), strict=False):
+            users.setdefault(place, joint.name)
+    for item in mechanism.restraints:
+        for place in zip(item.bodies or (), _names(item.extra), strict=False):
+            users.setdefault(place, item.name)
+    for light in mechanism.lights:
+        users.setdefault((light.body, str(light.extra.get("frame"))), light.name)
+    return users
+
+
+def _names(extra: dict[str, Any]) -> list[str]:
+    frames = extra.get("frames")
+    return frames if isinstance(frames, list) else []
+
+
+def _number(obj: bpy.types.Object) -> int:
+    return int(record_of(obj).source_id)
+
+
+def _copy_of_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
+    """Return what an object hangs on where that is a copy of what it was made a child of, which was copied with it;
+    else this itself."""
+    parent = obj.parent
+    if parent is None or record_of(parent).role != "BODY":
+        return holder
+    own = record_of(holder).source_id
+    return parent if own and own in (record_of(parent).source_id, record_of(parent).copy_of) else holder
+
+
+def _was_built_at(obj: bpy.types.Object, local: Array) -> bool:
+    """Return whether an object was made with this local matrix."""
+    return bool(np.allclose(unflat(record_of(obj).built), local, rtol=1e-5, atol=1e-6))
+
+
+def _relight(lamp: Any, light: Light) -> None:
+    """Take over an edited kind and colour. The file says nothing of a light's strength."""
+    kind = KIND_OF_LAMP.get(lamp.type, light.type)
+    if kind != light.type:
+        light.type = light.extra["type"] = kind
+    brightest, color = lamp_color(light)
+    if np.abs(np.subtract(lamp.color[:], color)).max() > 1e-6:
+        red, green, blue = (plain(part * brightest) for part in lamp.color[:])
+        light.diffuse = (red, green, blue)

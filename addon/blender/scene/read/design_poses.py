@@ -1,0 +1,237 @@
+"""Where the parts of a model are designed, whatever they hang on by now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ....core.model import Array
+from ....core.transforms import inverse
+from ...data.access import armature_of, record_of
+from ...data.conversion import flat, unflat
+from ...data.queries import parts, root_bones, servo_bones
+from .applied_transforms import applied_to_mesh, applied_upright
+from .mesh_edits import Judged, may_be_judged, mesh_was_edited
+
+#: Entries of two matrices that differ by no more, as shares of what they place, are the same.
+_SAME = 1e-5
+#: The same for what 32 bits round.
+_ROUNDING = 5e-7
+#: Where 32 bits cannot reckon any more; Blender keeps an infinite number as the last that it knows.
+_FAR = 1e18
+_ONE = Matrix()
+
+
+class Designs:
+    """The design poses of a model's bodies and joints in the model's own frame.
+
+    What hangs on the armature is designed where it is seen at rest, which is its local matrix where it hangs as it was
+    made. What the user hung elsewhere is designed so that the model, posed as it is now, has it where it is seen. What
+    merely lost its parent, or whose bone is gone, keeps the design that it was made with."""
+
+    def __init__(self, rig: bpy.types.Object) -> None:
+        self.rig = rig
+        turn = applied_upright(rig)
+        self._back = None if turn is None else turn.inverted_safe()
+        frame = rig.matrix_world.inverted_safe()
+        self._frame = frame if self._back is None else self._back @ frame
+        self._applied: dict[bpy.types.Object, Matrix | None] = {}
+        self._edited: dict[bpy.types.Object, bool] = {}
+        self._judged: Judged = {}
+
+    @cached_property
+    def _carriers(self) -> dict[bpy.types.Object, str]:
+        """The bones that carry bodies; without those of the world and of copies that have none yet."""
+        chains, roots = servo_bones(self.rig), root_bones(self.rig)
+        out = {obj: roots[own] for obj in parts(self.rig, "BODY") if (own := record_of(obj).source_id) in roots}
+        for empty in parts(self.rig, "JOINT"):
+            joint = record_of(empty).joint
+            body = joint.parent if joint.against else joint.child
+            if body is not None and not joint.loop and record_of(empty).source_id in chains:
+                out.setdefault(body, chains[record_of(empty).source_id])
+        return out
+
+    def carrier(self, obj: bpy.types.Object) -> str:
+        """The bone that carries a body, or the body that a joint stands on; empty where none is known."""
+        record = record_of(obj)
+        body = obj if record.role == "BODY" else record.joint.parent or record.joint.child
+        return self._carriers.get(body, "") if body is not None else ""
+
+    def holder(self, obj: bpy.types.Object) -> bpy.types.PoseBone | None:
+        """The bone that has a part where it is seen: its carrier, or the bone that it hangs on where none is known."""
+        hung = obj.parent == self.rig and obj.parent_type == "BONE"
+        name = self.carrier(obj) or (obj.parent_bone if hung else "")
+        return self.rig.pose.bones.get(name) if self.rig.pose is not None else None
+
+    def move(self, bone: bpy.types.PoseBone) -> Array:
+        """Return what a bone does to what hangs on it, (4, 4) in the model's frame."""
+        now, rest = (np.array(each, dtype=np.float64) for each in (bone.matrix, bone.bone.matrix_local))
+        move = now @ inverse(rest)
+        if self._back is None:
+            return move
+        back = np.array(self._back, dtype=np.float64)
+        return back @ move @ inverse(back)
+
+    def of(self, obj: bpy.types.Object) -> Matrix:
+        """A body's or joint's design pose, scale included; its local matrix itself where it hangs as it was made.
+        ValueError where that is no number."""
+        design = self._of(obj)
+        if not all(-_FAR < number < _FAR for number in flat(design)):
+            raise ValueError(f"{obj.name!r} stands at no number: set its location, rotation and scale anew")
+        applied = self.applied(obj, design)
+        return design if applied is None else _as_built(obj, design @ applied)
+
+    def applied(self, obj: bpy.types.Object, design: Matrix | None = None) -> Matrix | None:
+        """Return what a body's mesh took over of its transform as that was applied (``applied_to_mesh``), of a body
+        that does not stand as it was made or whose mesh is another."""
+        if record_of(obj).role != "BODY":
+            return None
+        if obj not in self._applied:
+            here = self._of(obj) if design is None else design
+            is_other = flat(here) != list(record_of(obj).built) or not may_be_judged(obj)
+            is_other = is_other or self.has_other_mesh(obj)
+            is_other = is_other and bool(np.isfinite(flat(here)).all())
+            self._applied[obj] = applied_to_mesh(obj, here) if is_other else None
+        return self._applied[obj]
+
+    def has_other_mesh(self, obj: bpy.types.Object) -> bool:
+        """Return whether a body's mesh is no longer the surface of its shapes (``mesh_was_edited``)."""
+        if obj not in self._edited:
+            self._edited[obj] = mesh_was_edited(obj, self._judged)
+        return self._edited[obj]
+
+    def _of(self, obj: bpy.types.Object) -> Matrix:
+        basis = obj.matrix_basis
+        hung = self._in_file(self._hung(obj))
+        if hung is not None:
+            if not _is_one(hung, obj):
+                return _as_built(obj, hung @ basis)
+            built = list(record_of(obj).built)
+            return Matrix(unflat(built).tolist()) if is_rounding(obj, flat(basis), built) else basis
+        if _lost_its_bone(obj):
+            return basis
+        if obj.parent is None and is_as_built(obj, basis):
+            return _as_built(obj, basis)
+        design = self._frame @ _standing(obj)
+        bone = self.carrier(obj)
+        if bone:
+            pose = self.rig.pose.bones[bone]
+            rest, now = self._in_file(pose.bone.matrix_local), self._in_file(pose.matrix)
+            design = rest @ now.inverted_safe() @ design
+        return _as_built(obj, design)
+
+    def carried_by(self, obj: bpy.types.Object) -> Matrix | None:
+        """Return how far the bone that a part hangs on has taken it along since it was hung there, in the model's
+        frame; None where it did not, and where it hangs elsewhere."""
+        hung = self._hung(obj)
+        return None if hung is None or _is_one(hung, obj) else hung
+
+    def on(self, obj: bpy.types.Object, holder: bpy.types.Object | None) -> Matrix:
+        """The pose of a frame, light or collision shape on the object that it was made a child of."""
+        basis = obj.matrix_basis
+        back = self._back if holder is None or holder == self.rig else self._unapplied(holder)
+        if holder is None or (obj.parent == holder and obj.parent_type == "OBJECT"):
+            hung = obj.matrix_parent_inverse if back is None else back @ obj.matrix_parent_inverse
+            return basis if hung == _ONE or _is_one(hung, obj) else _as_built(obj, hung @ basis)
+        if obj.parent is None and is_as_built(obj, basis):
+            return _as_built(obj, basis)  # it merely lost its parent
+        local = _seen(holder).inverted_safe() @ _seen(obj)
+        return _as_built(obj, local if back is None else back @ local)
+
+    def _unapplied(self, body: bpy.types.Object) -> Matrix | None:
+        applied = self.applied(body)
+        return None if applied is None else applied.inverted_safe()
+
+    def _in_file(self, design: Matrix | None) -> Matrix | None:
+        """A design in the axes of the armature in those of the file."""
+        return design if self._back is None or design is None else self._back @ design
+
+    def _hung(self, obj: bpy.types.Object) -> Matrix | None:
+        """Return what comes between an object's local matrix and the model's frame at rest, None where it hangs
+        elsewhere."""
+        if obj.parent != self.rig:
+            return None
+        if obj.parent_type != "BONE":
+            return obj.matrix_parent_inverse
+        bone: bpy.types.Bone | None = armature_of(self.rig).bones.get(obj.parent_bone)
+        if bone is None:
+            return None
+        return bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ obj.matrix_parent_inverse
+
+
+def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[float]) -> bool:
+    """Return whether two local matrices of an object (16 numbers by rows) differ, and by no more than the rounding of
+    32 bits: *Apply* on an armature has Blender work out those of its children anew."""
+    if list(now) == list(before):
+        return False
+    off = np.abs(np.subtract(now, before)).reshape(4, 4)
+    reach = _reach(obj)
+    return bool(reach < _FAR and off[:3, :3].max() <= _ROUNDING and off[:3, 3].max() <= _ROUNDING * reach)
+
+
+def is_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
+    """Return whether a pose is the one that a part was made with, as far as a change of parents can tell."""
+    off = np.abs(np.array(now) - unflat(record_of(obj).built))
+    return bool(off[:3, :3].max() <= _SAME and off[:3, 3].max() <= _SAME * _reach(obj))
+
+
+def _as_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
+    """A pose that was reckoned through the world, without the rounding of that: what is as it was built is that."""
+    built = unflat(record_of(obj).built)
+    pose, reach = np.array(now, dtype=np.float64), _reach(obj)
+    if np.abs(pose - built)[:3, :3].max() <= _SAME:
+        pose[:3, :3] = built[:3, :3]
+    step = 10.0 ** np.floor(np.log10(_SAME * reach))
+    same = np.abs(pose - built)[:3, 3] <= _SAME * reach
+    pose[:3, 3] = np.where(same, built[:3, 3], np.round(pose[:3, 3] / step) * step)
+    return Matrix(pose.tolist())
+
+
+def _reach(obj: bpy.types.Object) -> float:
+    """Return how far from the origins, of the world and of the model, a part is: what 32 bits can tell goes by that."""
+    here, parent = obj.matrix_world.translation.length, obj.matrix_parent_inverse.translation.length
+    return max(here, parent, float(np.linalg.norm(unflat(record_of(obj).built)[:3, 3])), 1e-3)
+
+
+def _is_one(hung: Matrix, obj: bpy.types.Object) -> bool:
+    """Return whether what comes between an object and what holds it is nothing but the rounding of a bone's place."""
+    a, b, c, x, d, e, f, y, g, h, i, z = flat(hung)[:12]
+    near = _SAME * max(1.0, obj.matrix_parent_inverse.translation.length)
+    off = (a - 1.0, b, c, d, e - 1.0, f, g, h, i - 1.0)
+    return all(-_SAME <= part <= _SAME for part in off) and all(-near <= part <= near for part in (x, y, z))
+
+
+def _lost_its_bone(obj: bpy.types.Object) -> bool:
+    parent = obj.parent
+    on_rig = parent is not None and parent.type == "ARMATURE" and obj.parent_type == "BONE"
+    return on_rig and obj.parent_bone not in armature_of(parent).bones  # type: ignore[arg-type]
+
+
+def _standing(obj: bpy.types.Object) -> Matrix:
+    """Return where an object stands in the world, without what a simulation does to it."""
+    if obj.rigid_body is None or obj.rigid_body.kinematic or obj.rigid_body.type != "ACTIVE":
+        return obj.matrix_world
+    return on_parent(obj, _standing)
+
+
+def _seen(obj: bpy.types.Object) -> Matrix:
+    """Return where an object is in the world, also where it is hidden and Blender does not reckon that."""
+    return on_parent(obj, _seen) if obj.hide_viewport else obj.matrix_world
+
+
+def on_parent(obj: bpy.types.Object, place: Callable[[bpy.types.Object], Matrix]) -> Matrix:
+    """Return where its local matrix has an object, on a parent whose ``place`` is told."""
+    parent = obj.parent
+    if parent is None:
+        return obj.matrix_basis
+    if obj.parent_type == "OBJECT":
+        return place(parent) @ obj.matrix_parent_inverse @ obj.matrix_basis
+    if obj.parent_type == "BONE" and parent.type == "ARMATURE" and obj.parent_bone in parent.pose.bones:
+        bone = parent.pose.bones[obj.parent_bone]
+        tail = bone.matrix @ Matrix.Translation((0.0, bone.bone.length, 0.0))
+        return parent.matrix_world @ tail @ obj.matrix_parent_inverse @ obj.matrix_basis
+    return obj.matrix_world

@@ -1,0 +1,131 @@
+"""The numbers of an edit. Blender's are 32-bit: what was not edited keeps the document's own 64-bit value, and what
+was edited becomes the shortest number that Blender shows it as."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Quaternion
+
+from ....core.model import Array
+from ...data.access import record_of
+from ...data.conversion import flat, unflat
+
+#: Two rotations of Blender's whose matrices differ by no more are the same rotation.
+_SAME_TURN = 1e-6
+#: Coordinates that differ by no more units in the last place, of the largest of them, are the same: Blender's tools
+#: turn them to the world and back.
+_SAME_PLACE = 4.0
+_DIGITS = 9  # tell all 32-bit numbers apart
+#: How far (rad) the angle of a turn is off after it went through Blender's matrices and quaternions.
+_SAME_ANGLE = 1e-6
+#: The cosine and the sine of no, one, two and three quarters of a turn.
+_QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+
+
+def same(now: object, before: object) -> bool:
+    """Return whether a value is what it was: numbers as far as 32 bits can tell."""
+    if now == before:
+        return True
+    if isinstance(now, float) and isinstance(before, (int, float)):
+        return bool(np.float32(now) == np.float32(before))
+    return False
+
+
+def plain(value: float, unit: float = 1.0) -> float:
+    """The number with the fewest digits, counted in ``unit``, that Blender keeps as this one or as its neighbour:
+    2.1 moved by 0.05 is 2.1499999 in 32 bits, and 2.15 for people."""
+    kept = np.float32(value)
+    near = float(np.spacing(np.abs(kept)))
+    for digits in range(1, _DIGITS):
+        short = float(f"{float(kept) / unit:.{digits}g}") * unit
+        if abs(short - float(kept)) <= near:
+            return short
+    return float(value)
+
+
+def plain_angle(value: float) -> float:
+    """The angle (rad) with the fewest digits, in degrees or in radians, that Blender keeps as this one."""
+    degrees, radians = plain(value, math.radians(1.0)), plain(value)
+    return radians if len(f"{radians:.9g}") < len(f"{math.degrees(degrees):.9g}") else degrees
+
+
+def edited(now: float, before: float) -> float:
+    """A number of the document's after it went through Blender."""
+    return before if same(now, before) else plain(now)
+
+
+def was_moved(obj: bpy.types.Object, design: Matrix | None = None) -> bool:
+    """Return whether an object's design was moved, turned or scaled since it was built. ``design``: where it is now, if
+    not at its local matrix."""
+    return flat(obj.matrix_basis if design is None else design) != list(record_of(obj).built)
+
+
+def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | None = None) -> tuple[Array, Array]:
+    """An object's design pose (4, 4) without its scale, and that scale (3,): all negative for a mirrored object, which
+    Blender takes as one turned inside out through its origin.
+
+    ``exact`` is the pose that it was built at in full, None where nobody knows it; ``design`` the matrix that it has
+    now, its local one if None."""
+    design = obj.matrix_basis if design is None else design
+    place, turn, size = design.decompose()
+    pose = np.eye(4)
+    pose[:3, :3] = now = _rotation(turn)
+    pose[:3, 3] = [plain(x) for x in place[:]]
+    scale = np.array([plain(x) for x in size[:]])
+    if exact is None:
+        pose[:3, :3] = _turned(np.eye(3), now)
+    else:
+        place, turn, _size = Matrix(unflat(record_of(obj).built).tolist()).decompose()
+        is_same = np.abs(now - _rotation(turn)).max() <= _SAME_TURN
+        pose[:3, :3] = exact[:3, :3] if is_same else _turned(exact[:3, :3], now)
+        here, there = np.array(design.translation), np.array(place)
+        kept = np.abs(here - there) <= _SAME_PLACE * np.spacing(np.float32(np.abs(there).max()))
+        pose[:3, 3] = np.where(kept, exact[:3, 3], pose[:3, 3])
+    return pose, scale
+
+
+def _turned(before: Array, now: Array) -> Array:
+    """A rotation (3, 3) of which 32 bits are known, in full where it is an earlier one turned about an axis of the
+    model or of its own, as people turn things: by the angle with the fewest digits."""
+    for turn, is_own in ((now @ before.T, False), (before.T @ now, True)):
+        axis = int(np.diag(turn).argmax())
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        if max(np.abs(turn[axis, [i, j]]).max(), np.abs(turn[[i, j], axis]).max()) > 2.0 * _SAME_TURN:  # both are off
+            continue
+        angle = _plain_turn(math.atan2(turn[j, i] - turn[i, j], turn[i, i] + turn[j, j]))
+        quarters = angle / (0.5 * math.pi)
+        whole = round(quarters) if abs(quarters - round(quarters)) < 1e-15 else None
+        cos, sin = (math.cos(angle), math.sin(angle)) if whole is None else _QUARTERS[whole % 4]
+        exact = np.eye(3)
+        exact[i, i], exact[i, j], exact[j, i], exact[j, j] = cos, -sin, sin, cos
+        return before @ exact if is_own else exact @ before
+    return now
+
+
+def _plain_turn(angle: float) -> float:
+    """The angle (rad) with the fewest digits, in degrees or in radians, that 32 bits of a rotation cannot tell from
+    this one; of two that are about as long the nearer."""
+    told = []
+    for unit in (math.radians(1.0), 1.0):
+        texts = (f"{angle / unit:.{digits}g}" for digits in range(1, _DIGITS + 1))
+        short = next((text for text in texts if abs(float(text) * unit - angle) <= _SAME_ANGLE), None)
+        if short is not None:
+            told.append((len(short), float(short) * unit))
+    least = min((length for length, _turn in told), default=0)
+    return min((turn for length, turn in told if length < least + 2), key=lambda turn: abs(turn - angle), default=angle)
+
+
+def _rotation(turn: Quaternion) -> Array:
+    """The matrix (3, 3) of a quaternion, a rotation to all 64 bits: Blender's own matrices are so to 32 only."""
+    numbers = np.array(turn, dtype=np.float64)
+    w, x, y, z = numbers / np.linalg.norm(numbers)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )

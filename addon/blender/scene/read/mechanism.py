@@ -1,0 +1,426 @@
+"""Blender -> model: what stands in the scene as a mechanism again, edits included.
+
+The document that travels with the model is the base: a number that is still what was built keeps the
+document's own 64-bit value; one that was edited is taken from Blender.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ....core.gait.behaviors import Behaviours, Engine
+from ....core.kinematics import design_openings, joint_frames_world
+from ....core.model import Array, Body, Dof, Joint, Mechanism
+from ....core.report import Report
+from ....core.transforms import inverse
+from ....formats.text.file_io import no_garbage_hunts
+from ...data.access import record_of, settings
+from ...data.conversion import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat, with_mirrored
+from ...data.documents import read_document
+from ...data.mirror_plane import kept_plane
+from ...data.properties.joint import KnuckleDof, KnuckleJoint
+from ...data.queries import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
+from ...rig.joint_axes import constraint_turn
+from ...rig.joint_frames import read_body
+from ..bodies import com_pose
+from ..materials import Painted, painted
+from .applied_transforms import tell_of_cleared
+from .attachments import Attachments
+from .deleted_joints import stand_as_seen
+from .design_poses import Designs
+from .float_restore import edited, edited_pose, plain, plain_angle, same, was_moved
+from .masses import com_now, derived_masses, inertia_now, same_frame, shape_masses, weigh, with_masses
+from .part_ids import Ids, merge, own_ids
+from .shapes import Children, body_shapes, is_uneven, scaled, shape_children
+
+__all__ = ["document_ids", "extract", "extract_design", "own_ids"]
+
+#: Openings that differ by no more, as a share of their size, are the same in 32 bits.
+_SAME_OPENING = 1e-6
+
+
+@no_garbage_hunts()
+def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
+    """The mechanism of a model, in the file's own axes and with its document. The model is given by its collection, or
+    by its armature where copies of it may lie in the same collection.
+
+    Poses, physics and animation do not matter: it is the design that is read. What no joint carries any more, because
+    that was deleted, is designed where it is seen, and so are copies of bodies. ``report`` says what was edited, added
+    and deleted; a copy of a body or joint is a new one. ValueError where there is no model.
+
+    >>> from addon import formats
+    >>> from addon.blender.build import build
+    >>> collection = build(formats.load("sample_models/rover/rover.jm"))
+    >>> next(obj for obj in collection.all_objects if obj.knuckle.source_name == "Chassis").name = "Hull"
+    >>> rover = extract(collection)
+    >>> [body.name for body in rover.bodies][:2]
+    ['Hull', 'Left Knuckle']
+    >>> print(formats.save(rover, "out/rover.jm"))
+    info: objects in the document: 1 changed; all else is written as it was read
+    """
+    mechanism, designs, bodies = _read(model)
+    stand_as_seen(designs, mechanism, bodies)
+    return mechanism
+
+
+def extract_design(rig: bpy.types.Object) -> Mechanism:
+    """The mechanism of a model with every body where its object is designed, whatever carries it."""
+    return _read(rig)[0]
+
+
+def _read(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechanism, Designs, Ids]:
+    """Read a model's mechanism as it is designed, with the designs of its parts and the ids of its bodies."""
+    rig, collection = require_rig(model), collection_of(model)
+    if is_newer(rig):
+        raise ValueError(f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it")
+    base = _base(rig)
+    mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
+    mechanism.restraints = with_mirrored(rig, base.restraints)
+    _tell_of_strangers(rig, collection, mechanism.report)
+    by_role, present = every_part_by_role(rig, collection)
+    for obj in present:
+        if obj.mode == "EDIT" and obj.type == "MESH":
+            obj.update_from_editmode()  # what is edited now counts, without leaving edit mode
+    designs = Designs(rig)
+    reading = _Reading(mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig))
+    reading.derived, reading.shape_masses = derived_masses(base.bodies), shape_masses(base.bodies)
+    reading.colored, reading.flagged = settings(rig).version >= 3, settings(rig).version >= 5
+    reading.switched = _switch_assemblies(rig, mechanism)
+    mechanism.mirror_plane = kept_plane(rig)
+    bodies = own_ids(by_role.get("BODY", []), base.bodies)
+    joints = own_ids(by_role.get("JOINT", []), base.joints)
+    reading.ids = bodies
+    body_of = {own: obj for obj, own in bodies.items()}
+    reading.children = shape_children(present, body_of, designs, mechanism.report)
+    before = Before.of(base)
+    coms = {
+        body.id: (body.com, com_now(record_of(body_of[body.id]), body)) for body in base.bodies if body.id in body_of
+    }
+    hung = Attachments(coms, body_of, designs, mechanism.report)
+    if settings(rig).version >= 2:  # before, they had no objects
+        frames, lights = by_role.get("FRAME", []), by_role.get("LIGHT", [])
+        mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
+    else:
+        mechanism.frames = [frame for frame in base.frames if hung.is_carried(frame)]
+        mechanism.lights = [light for light in base.lights if hung.is_carried(light)]
+    mechanism.bodies = merge(base.bodies, bodies, reading.body)
+    reading.poses = {body.id: body.pose for body in mechanism.bodies}
+    mechanism.joints = merge(base.joints, joints, reading.joint)
+    before.settle(mechanism)
+    hung.tell_of_gone(mechanism)
+    hung.rename_references(mechanism)
+    _world(rig, mechanism)
+    mechanism.behaviours = _behaviours(rig, base)
+    return mechanism, designs, bodies
+
+
+def _base(rig: bpy.types.Object) -> Mechanism:
+    """The mechanism as its document has it; an empty one where there is none."""
+    return read_document(rig) or Mechanism(record_of(rig).source_name)
+
+
+def _switch_assemblies(rig: bpy.types.Object, mechanism: Mechanism) -> bool:
+    """Have the assemblies on and off as the model's settings say; False where these know none."""
+    switches = {kept.path: kept.active for kept in settings(rig).assemblies}
+    for assembly in mechanism.assemblies:
+        assembly.active = switches.get(assembly.path, assembly.active)
+    return bool(switches)
+
+
+def document_ids(rig: bpy.types.Object) -> set[str]:
+    """The ids that a model's document knows, of parts that are still there and of others."""
+    base = _base(rig)
+    return {body.id for body in base.bodies} | {joint.id for joint in base.joints}
+
+
+def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
+    """Say what of the collection is not part of the model: a whole model that was copied inside it, meshes that the
+    user put there, a scale of the whole."""
+    scale = rig.matrix_world.to_scale()
+    if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
+        told = f"{rig.name!r} is scaled as a whole; the file keeps its own size: Alt+S clears the scale"
+        report.warn("scaled-model", told)
+    for obj in collection.all_objects:
+        if obj.type in {"MESH", "LIGHT"} and record_of(obj).role == "NONE":
+            report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out", where=obj.name)
+        if record_of(obj).role == "MODEL" and obj != rig:
+            told = f"{obj.name!r} is another model in the collection of {rig.name!r}: it goes into a file of its own"
+            report.info("copied-model", told, where=obj.name)
+
+
+def _authored(own: str, obj: bpy.types.Object) -> Body:
+    """A body that no document knows: it was made of a mesh, or came from another model."""
+    body = read_body(obj)
+    body.id, body.com, body.shapes = own, np.array([plain(x) for x in body.com]), []
+    known = body.inertia if record_of(obj).has_tensor else None
+    body.inertia = None if known is None else known * body.mass
+    return body
+
+
+@dataclass
+class _Reading:
+    """Reads objects over the document's parts, which become those of now.
+
+    ``frames`` are where the document has its joints, by id, ``openings`` where those of open loops have their other
+    side, from there; ``bones`` are the renamed ones, by the ids of their joints; ``derived`` as ``weigh`` has it,
+    ``shape_masses`` those of the document. ``switched``: the records know what is on, not the document; ``flagged``:
+    bodies know whether they fall and collide; ``colored``: materials know their colors."""
+
+    report: Report
+    designs: Designs
+    frames: dict[str, Array]
+    openings: dict[str, Array]
+    bones: dict[str, str] = field(default_factory=dict)
+    ids: Ids = field(default_factory=dict)
+    poses: dict[str, Array] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
+    children: Children = field(default_factory=dict)
+    switched: bool = False
+    flagged: bool = False
+    colored: bool = False
+    painted: Painted = field(default_factory=dict)
+    derived: Mapping[str, float] = field(default_factory=dict)
+    shape_masses: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
+        """A body as it is now."""
+        record = record_of(obj)
+        body = old or original or _authored(own, obj)
+        if old is None:
+            self._tell_of_new("Body", obj, own, original)
+        known = old or original
+        exact = com_pose(body) if known else None
+        before = body.pose, body.com
+        if known:
+            body.com, body.inertia = com_now(record, body), inertia_now(record, body)
+        if self.flagged:
+            body.gravity, body.collidable = record.gravity, record.collidable
+        body.name = file_name(obj)
+        shapes = body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
+        body.shapes = with_masses(shapes, self.shape_masses.get(record.moment_of))
+        if self.colored:
+            self._paint(obj, body)
+        design = self.designs.of(obj)
+        if exact is None or was_moved(obj, design) or body.com is not before[1]:
+            body.pose, scale = edited_pose(obj, exact, design)
+            body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
+            if known and body.com is not before[1]:
+                body.pose = same_frame(body, before[0])
+            if np.abs(scale - 1.0).max() > 1e-6:
+                self._tell_of_uneven(obj, body, scale)
+                body.shapes = [scaled(shape, scale, body.com) for shape in body.shapes]
+            if body.pose is not before[0]:
+                self.moved.add(own)
+        if self.designs.applied(obj) is not None:
+            self.report.info(
+                "transform-applied",
+                "Its transform was applied to its mesh (Ctrl+A): the file has both where they are seen. Physics takes "
+                "the origin for the center of mass: Update Armature puts it back",
+                where=obj.name,
+            )
+        elif obj.type == "MESH" and self.designs.has_other_mesh(obj):
+            self.report.warn(
+                "mesh-edited",
+                f"The mesh of {file_name(obj)!r} was edited by hand: files keep the shape that it was",
+                where=own,
+            )
+        weigh(obj, body, self.derived, self.report)
+        body.twin = _twin(record.twin, body.twin, copied=original is not None)
+        body.immobile = record.immobile
+        body.active = record.active if self.switched else body.active
+        body.id = own
+        return body
+
+    def joint(self, obj: bpy.types.Object, own: str, old: Joint | None, original: Joint | None) -> Joint:
+        """A joint as it is now. The poses of all bodies have to be known."""
+        record = record_of(obj)
+        part = record.joint
+        parent, child = self.ids.get(part.parent), self.ids.get(part.child)
+        joint = old or original or Joint(own, record.source_name, part.type, parent, child)
+        if old is None:
+            self._tell_of_new("Joint", obj, own, original)
+        exact = self.frames.get(joint.id)
+        joint.name = file_name(obj, self.bones)
+        rewired = (parent, child) != (joint.parent, joint.child)
+        opening, reopened = _opening(part, None if rewired else self.openings.get(joint.id))
+        design = self.designs.of(obj)
+        if was_moved(obj, design):
+            tell_of_cleared(obj, self.report)
+        moved = was_moved(obj, design) or bool({joint.parent, joint.child} & self.moved)
+        if exact is None or rewired or reopened or moved:
+            known = (old or original) is not None  # an end that the file leaves open is the world
+            at_world = part.at_world and (parent is None) != (child is None)
+            lost = not at_world and any(
+                now is None and not (known and before is None)
+                for now, before in ((parent, joint.parent), (child, joint.child))
+            )
+            joint.parent, joint.child = parent, child
+            joint.active = part.active and not lost and parent != child
+            frame = _edited_frame(obj, exact, design)
+            joint.frame_parent = inverse(self.poses[parent]) @ frame if parent is not None else frame
+            frame = frame if opening is None else frame @ opening
+            joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
+        elif self.switched:
+            joint.active = part.active
+        joint.type = part.type if joint.type != part.type and _kinds(joint.dofs) != _kinds(part.dofs) else joint.type
+        if _kinds(joint.dofs) == _kinds(part.dofs):
+            _edit_dofs(obj, joint)
+        else:
+            joint.dofs = read_dofs(part)
+        joint.twin = _twin(record.twin, joint.twin, copied=original is not None)
+        joint.id = own
+        return joint
+
+    def _paint(self, obj: bpy.types.Object, body: Body) -> None:
+        """Take over the colour of a body that somebody painted as a whole. A mesh file has its own."""
+        seen = [shape for shape in body.shapes if shape.visual]
+        if not seen or any(shape.type == "mesh" and shape.mesh for shape in seen) or obj.type != "MESH":
+            return
+        color = painted(obj, self.painted)
+        if color is not None and any(shape.color != color for shape in seen):
+            body.shapes = [replace(shape, color=color) if shape.visual else shape for shape in body.shapes]
+
+    def _tell_of_uneven(self, obj: bpy.types.Object, body: Body, scale: Array) -> None:
+        if any(is_uneven(shape, scale) for shape in body.shapes):
+            self.report.warn("uneven-scale", "A round shape stays round; its larger side is written", where=obj.name)
+
+    def _tell_of_new(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
+        copy = f", a copy of {original.name!r}" if original is not None else ""
+        self.report.info("added", f"{kind} {file_name(obj)!r} is new{copy}", where=own)
+
+
+def _opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, bool]:
+    """Return where a joint's other side is from its frame (4, 4), None where they are one, and whether that was edited.
+    ``exact`` is where the document has it."""
+    if not (part.is_open or any(part.opening)):
+        return exact, False  # nobody wrote it down
+    opening = unflat(part.opening) if part.is_open else np.eye(4)
+    turn = constraint_turn(part)
+    opening = opening if turn is None else turn @ opening @ inverse(turn)
+    before = np.eye(4) if exact is None else exact
+    if np.abs(opening - before).max() <= _SAME_OPENING * max(1.0, float(np.abs(before).max())):
+        return exact, False
+    return opening, True
+
+
+def _edited_frame(obj: bpy.types.Object, exact: Array | None, design: Matrix) -> Array:
+    """A joint's frame in the model's axes, from its empty, which has the axis where Blender's constraint wants it."""
+    turn = constraint_turn(record_of(obj).joint)
+    if exact is not None and not was_moved(obj, design):
+        return exact
+    if turn is None:
+        return edited_pose(obj, exact, design)[0]
+    return edited_pose(obj, None if exact is None else exact @ turn, design)[0] @ inverse(turn)
+
+
+def _kinds(dofs: Iterable[Dof | KnuckleDof]) -> list[str]:
+    return [dof.kind for dof in dofs]
+
+
+def _edit_dofs(obj: bpy.types.Object, joint: Joint) -> None:
+    for mine, now in zip(joint.dofs, read_dofs(record_of(obj).joint), strict=False):
+        _edit_dof(mine, now)
+        for part, part_now in zip(mine.parts, now.parts, strict=False):
+            _edit_dof(part, part_now)
+
+
+def _edit_dof(mine: Dof, now: Dof) -> None:
+    shortest = plain_angle if mine.kind in {"rotation", "screw"} else plain
+    for name in (*DOF_FIELDS, "lower", "upper"):
+        value = getattr(now, name)
+        if same(value, getattr(mine, name)):
+            continue
+        if isinstance(value, float):
+            value = shortest(value) if name in {"lower", "upper"} else plain(value)
+        setattr(mine, name, value)
+    if np.abs(now.axis - np.float32(mine.axis)).max() > 1e-6:
+        mine.axis = now.axis
+    for name in DOF_VECTORS:
+        numbers, before = getattr(now, name), getattr(mine, name)
+        if not _same_numbers(numbers, before if any(before) else ()):
+            setattr(mine, name, tuple(plain(x) for x in numbers))
+
+
+def _same_numbers(now: tuple[float, ...], before: tuple[float, ...]) -> bool:
+    return len(now) == len(before) and all(same(x, y) for x, y in zip(now, before, strict=True))
+
+
+def _twin(now: str, before: str | None, copied: bool) -> str | None:
+    """The twin's id. A copy is not its original's twin's twin."""
+    if now == (before or ""):
+        return None if copied else before
+    return now or None
+
+
+def _world(rig: bpy.types.Object, mechanism: Mechanism) -> None:
+    model, world = settings(rig), mechanism.world
+    world.gravity = np.array([edited(now, old) for now, old in zip(model.gravity, world.gravity, strict=True)])
+    for name in ("friction", "erp", "cfm"):
+        if not same(getattr(model, name), getattr(world, name) or 0.0):
+            setattr(world, name, plain(getattr(model, name)))
+
+
+def _behaviours(rig: bpy.types.Object, base: Mechanism) -> Behaviours | None:
+    behaviours: Behaviours | None = base.behaviours
+    if behaviours is None:
+        return None
+    engine: Engine = behaviours.engine
+    model = settings(rig)
+    for name in ("standard_speed", "speed_factor", "pose_delay", "pose_phase"):
+        setattr(engine, name, edited(getattr(model, name), getattr(engine, name)))
+    return behaviours
+
+
+@dataclass
+class Before:
+    """Facts of a document, kept before its parts become those of now: names of bodies and joints, and the ends of
+    joints, by id."""
+
+    names: dict[str, str]
+    ends: dict[str, tuple[str | None, str | None]]
+    joints: dict[str, str]
+
+    @classmethod
+    def of(cls, base: Mechanism) -> Before:
+        """Read the facts of a document's mechanism."""
+        return cls(
+            {body.id: body.name for body in base.bodies},
+            {joint.id: (joint.parent, joint.child) for joint in base.joints},
+            {joint.id: joint.name for joint in base.joints},
+        )
+
+    def settle(self, mechanism: Mechanism) -> None:
+        """Take out what hung on deleted parts, with a word on each."""
+        report: Report = mechanism.report
+        lost = self.names.keys() - {body.id for body in mechanism.bodies}
+        present = {joint.id for joint in mechanism.joints}
+        for kind, names, gone in (("Body", self.names, lost), ("Joint", self.joints, self.joints.keys() - present)):
+            for part_id in sorted(gone):
+                report.info("deleted", f"{kind} {names[part_id]!r} was deleted", where=part_id)
+        if mechanism.source.format != "juice":  # which keeps joints that lack a body, and lets them do nothing
+            mechanism.joints = [joint for joint in mechanism.joints if not self._is_loose(joint, lost, report)]
+        self._drop_orphans(mechanism, lost, self.joints.keys() - {joint.id for joint in mechanism.joints}, report)
+
+    def _is_loose(self, joint: Joint, lost: set[str], report: Report) -> bool:
+        """Return whether a joint of the document lost a body, and nobody put another, or the world, in its place."""
+        if joint.active or not lost & {*self.ends.get(joint.id, ())}:
+            return False
+        report.info("deleted", f"Joint {joint.name!r} went with its body", where=joint.id)
+        return True
+
+    @staticmethod
+    def _drop_orphans(mechanism: Mechanism, lost: set[str], joints: set[str], report: Report) -> None:
+        """Leave out the restraints of what is gone. (Frames and lights were left out when they were read.)"""
+        kept = []
+        for item in mechanism.restraints:
+            if item.joint in joints or lost & {*(item.bodies or ())}:
+                report.info("deleted", f"Restraint {item.name!r} went with what it acts on", where=item.name)
+            else:
+                kept.append(item)
+        mechanism.restraints = kept

@@ -1,0 +1,132 @@
+"""Meshes that are in no file: those of bodies that were made in Blender. They are written beside the model."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from ....core.model import Array, Body, Mechanism, Shape
+from ....core.report import Report
+from ....formats.document.conversion_losses import Losses
+from ....formats.meshes.copy import IS_WRITTEN
+from ....formats.meshes.obj import obj_text
+from ....formats.text.file_io import make_folder, write_whole
+from ...data.queries import every_part
+from ..meshes import file_of
+from .design_poses import Designs
+from .mechanism import own_ids
+
+#: Formats that name no mesh files: bodies have the size of their meshes there.
+_WITHOUT = {"juice"}
+
+
+def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, format_: str) -> Report:
+    """Write the meshes of a model's bodies that are in no file yet as ``NAME_meshes/BODY.obj`` beside the model's own
+    file, in the axes of their bodies, and have the shapes of ``mechanism`` name them. In formats without meshes the
+    shapes become boxes of their size. What lies there already is overwritten only where nothing but the old file of
+    that ``path`` names it. FormatError where they cannot be written."""
+    report = Report()
+    designs = Designs(rig)
+    objects = {own: obj for obj, own in own_ids(every_part(rig, "BODY")).items()}
+    losses = Losses()
+    known = {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh}
+    meshes = _Folder(Path(path), known)
+    for body in mechanism.bodies:
+        obj = objects.get(body.id)
+        own = [number for number, shape in enumerate(body.shapes) if shape.type == "mesh" and not shape.mesh]
+        if obj is None or not own:
+            continue
+        points, polygons = _surface(obj, body, np.array(designs.of(obj).to_scale()))
+        for number in own:
+            shape = body.shapes[number]
+            if format_ in _WITHOUT:
+                body.shapes[number] = _box(shape, points)
+                losses.add("approximated-shape", "a mesh is written as the box that holds it", body)
+                continue
+            named = meshes.put(_file_name(body.name), obj_text(body.name, points, polygons).encode())
+            extra = shape.extra | {IS_WRITTEN: True}
+            body.shapes[number] = replace(
+                shape, mesh=named, pose=np.eye(4), size=dict.fromkeys("xyz", 1.0), extra=extra
+            )
+    losses.tell(report)
+    if meshes.written:
+        report.info("meshes-written", f"{len(meshes.written)} meshes were written into {meshes.folder.name}")
+    return report
+
+
+@dataclass
+class _Folder:
+    """The folder for the meshes of a model that is written to ``path``: its names, and what is in them by now."""
+
+    path: Path
+    named_elsewhere: Collection[str]
+    written: dict[bytes, str] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        return self.path.with_name(self.path.stem + "_meshes")
+
+    def put(self, name: str, data: bytes) -> str:
+        """Write a mesh under this name, or one like it that is free; equal ones once. Its name from the model's."""
+        if (kept := _without_name(data)) not in self.written:
+            taken, out, number = {each.lower() for each in (*self.written.values(), *self.named_elsewhere)}, name, 1
+            while out.lower() in taken or not self._is_ours(out, data):
+                number += 1
+                out = f"{name.removesuffix('.obj')}_{number}.obj"
+            make_folder(self.folder)
+            write_whole(self.folder / out, data)
+            self.written[kept] = out
+        return f"{self.folder.name}/{self.written[kept]}"
+
+    def _is_ours(self, name: str, data: bytes) -> bool:
+        """Return whether a mesh may be written under a name: nothing is there, or the same, or what is going to be
+        written anew. Models of one name in several formats share the folder."""
+        place = self.folder / name
+        if not os.path.lexists(place):
+            return True
+        if not place.is_file() or place.is_symlink():
+            return False
+        if place.read_bytes() == data:
+            return True
+        others = [each for each in self.path.parent.glob("*") if each.stem == self.path.stem and each.is_file()]
+        return [each.name for each in others if f"_meshes/{name}".encode() in each.read_bytes()] == [self.path.name]
+
+
+def _without_name(data: bytes) -> bytes:
+    """Return what two equal meshes have in common: all but what they are called."""
+    return b"\n".join(line for line in data.splitlines() if not line.startswith((b"o ", b"#")))
+
+
+def _surface(obj: bpy.types.Object, body: Body, scale: Array) -> tuple[Array, list[tuple[int, ...]]]:
+    """Points (n, 3) of a body's mesh in the body's own frame, and its polygons; modifiers are applied,
+    and the ``scale`` (3,) of its design."""
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    mesh = evaluated.to_mesh()
+    try:
+        numbers = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+        mesh.vertices.foreach_get("co", numbers)  # type: ignore[arg-type]
+        polygons = [tuple(polygon.vertices) for polygon in mesh.polygons]
+    finally:
+        evaluated.to_mesh_clear()
+    if np.prod(scale) < 0.0:
+        polygons = [polygon[::-1] for polygon in polygons]
+    return numbers.reshape(-1, 3).astype(np.float64) * scale + body.com, polygons
+
+
+def _box(shape: Shape, points: Array) -> Shape:
+    """The box along a body's axes that holds a mesh."""
+    low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(3), np.ones(3))
+    pose = np.eye(4)
+    pose[:3, 3] = 0.5 * (low + high)
+    size = {axis: float(f"{length:.6g}") for axis, length in zip("xyz", high - low, strict=True)}
+    return replace(shape, type="box", pose=pose, size=size)
+
+
+def _file_name(name: str) -> str:
+    return (re.sub(r"[^\w.-]+", "_", name, flags=re.ASCII).strip("._")[:60] or "body") + ".obj"

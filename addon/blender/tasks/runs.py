@@ -1,0 +1,120 @@
+"""Models run under physics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from ... import formats
+from ...core.formatting import plain
+from ...core.report import Report
+from ...core.run_metrics import Figures, figures_of, judge
+from ...formats.xmdi import FRAME_SECONDS
+from ..animation.gait import live_gait
+from ..data.access import record_of, settings
+from ..data.queries import parts
+from ..physics.recording.accuracy import keep_truth, run_of, tell_truth
+from ..physics.recording.bake import Recording, record, recorded_motion, write_keys
+from ..physics.recording.body_keys import write_body_keys
+from ..physics.simulation.setup import build_physics, clear_physics
+from ..physics.world.rigidbody_world import frame_rate
+from .scenes import Inputs, Ticker, fresh_scene, key_motion, load_into, save_blend, set_inputs
+
+
+def run_physics(
+    scene: bpy.types.Scene, rig: bpy.types.Object, seconds: float, drive: str, friction: float | None = None
+) -> Recording:
+    """Run a model under physics for so many seconds from the scene's start; ``friction``: the coefficient that its
+    bodies have, instead of the model's."""
+    build_physics(scene, rig)
+    for obj in parts(rig, "BODY") if friction is not None else ():
+        if obj.rigid_body is not None:
+            obj.rigid_body.friction = friction
+    settings(rig).drive = drive
+    last = scene.frame_start + round(seconds * frame_rate(scene))
+    scene.frame_end = last
+    return record(scene, rig, last, Ticker("simulating"))
+
+
+def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recording, report: Report) -> None:
+    """Say in the report where the model went and how well it held together."""
+    bodies = parts(rig, "BODY")
+    if not bodies:
+        return
+    heaviest = int(np.argmax([record_of(obj).mass for obj in bodies]))
+    path = recording.poses[:, heaviest, :3, 3]
+    travel = path[-1] - path[0]
+    seconds = (len(path) - 1) / frame_rate(scene)
+    report.info(
+        "run",
+        f"{bodies[heaviest].name} travelled ({', '.join(plain(each, 2) for each in travel)}) in {seconds:g} s; "
+        f"the worst pivot gap was {recording.worst_gap():.3g}",
+    )
+    tell_truth(rig, report)
+
+
+@dataclass
+class RunJob:
+    """What ``simulate`` was asked for. ``gain`` multiplies the gains of all servos, ``friction`` is the coefficient
+    between the bodies and the ground; None leaves either to the model. ``all_bodies``: a .blend has keys for every
+    body."""
+
+    seconds: float
+    drive: str = "SERVO"
+    motion: Path | None = None
+    inputs: Inputs = field(default_factory=dict)
+    mesh_folders: Sequence[str] = ()
+    all_bodies: bool = False
+    gain: float | None = None
+    friction: float | None = None
+
+
+def simulate_to_file(model: Path, out: Path | None, job: RunJob) -> tuple[Report, Figures]:
+    """Run a model under physics; write its servo motion, or a .blend that plays it without physics, or nothing. The
+    report, and the run in figures."""
+    scene = fresh_scene()
+    rig, report = load_into(scene, model, job.seconds, job.mesh_folders)
+    if job.motion is not None:
+        report.extend(key_motion(rig, job.motion, scene))
+    set_inputs(rig, job.inputs, report)
+    if job.gain is not None:
+        multiply_gains(rig, job.gain, report)
+    recording = run_physics(scene, rig, job.seconds, job.drive, friction=job.friction)
+    run = run_of(scene, recording)
+    truth = judge(run)
+    keep_truth(rig, recording, truth)
+    describe_run(scene, rig, recording, report)
+    name = f"{record_of(rig).source_name} {job.drive.title()}"
+    if out is not None and out.suffix.lower() == ".blend":
+        action = write_keys(rig, recording, name)
+        if job.all_bodies:
+            write_body_keys(rig, recording, action)
+        clear_physics(scene, rig)
+        scene.frame_set(scene.frame_start)
+        save_blend(out)
+    elif out is not None:
+        report.extend(formats.save_motion(recorded_motion(scene, recording, name, FRAME_SECONDS, whole=True), out))
+    figures = figures_of(run, truth)
+    if job.drive == "SERVO" and math.isnan(figures.tracking_error):
+        report.info(
+            "no-tracking-error",
+            "No servo that turns was told where to be (wheels are told how fast to turn): there is no tracking error",
+        )
+    return report, figures
+
+
+def multiply_gains(rig: bpy.types.Object, factor: float, report: Report) -> None:
+    """Make all servos of a model so many times as stiff; the report tells where that is of no consequence."""
+    law = settings(rig).law
+    if law == "TRACK" or (law == "AUTO" and live_gait(rig) is None):
+        report.warn("gain-unused", "The servos of this model follow their keys as closely as they can: it has no gains")
+    for empty in parts(rig, "JOINT"):
+        joint = record_of(empty).joint
+        for dof in (*joint.dofs, *joint.parts):
+            for name in ("gain", "servo_stiffness", "servo_damping"):
+                setattr(dof, name, factor * getattr(dof, name))

@@ -1,0 +1,163 @@
+"""Progress of long work on standard error."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import bpy
+
+from ... import formats
+from ...core.gait.sampling import tell_controls
+from ...core.model import Mechanism, Motion
+from ...core.report import FormatError, Report
+from ..animation import Units, apply
+from ..animation.gait import bake_gait, live_gait
+from ..data import preferences
+from ..data.access import settings
+from ..data.properties.model import control_property
+from ..data.queries import rig_in
+from ..physics.world.rigidbody_world import frame_rate
+from ..reconcile.build import BuildOptions, build
+from ..rendering.temporary_studio import hushed
+from ..scene.safe_save import write_blend
+
+
+class Ticker:
+    """Progress on standard error: a line that counts on a terminal, a line per tenth in a log."""
+
+    #: Says nothing, whoever asks: ``--quiet``, and processes that work beside others.
+    quiet = False
+    #: Ctrl-C was pressed. Blender swallows the exception where it calls a handler of ours, so the next step raises it.
+    stopped = False
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._last = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        if Ticker.stopped:
+            raise KeyboardInterrupt
+        if Ticker.quiet:
+            return
+        tenth = 10 * done // max(total, 1)
+        if sys.stderr.isatty():
+            print(f"\r{self._what} {done}/{total}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+        elif tenth != self._last:
+            self._last = tenth
+            print(f"{self._what} {done}/{total}", file=sys.stderr, flush=True)
+
+
+#: Values that controls of a model are held at, by their names.
+Inputs = Mapping[str, float]
+
+
+def fresh_scene() -> bpy.types.Scene:
+    """An empty file."""
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)  # keeps the add-ons, us among them
+    return bpy.context.scene
+
+
+def all_mesh_folders(given: Sequence[str]) -> tuple[str, ...]:
+    """Return where meshes may lie: in the folders of the preferences, where there are some, and in those given."""
+    return (*preferences.mesh_folders(), *given)
+
+
+def load_into(
+    scene: bpy.types.Scene, path: Path, gait_seconds: float = 10.0, mesh_folders: Sequence[str] = ()
+) -> tuple[bpy.types.Object, Report]:
+    """Import a model file: its armature and its report. ``mesh_folders``: more of them than the preferences have."""
+    mechanism = formats.load(path)
+    options = BuildOptions(gait_seconds=gait_seconds, mesh_folders=all_mesh_folders(mesh_folders))
+    collection = build(mechanism, bpy.context, options)
+    rig = rig_in(collection)
+    assert rig is not None
+    return rig, mechanism.report
+
+
+def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
+    """Hold controls of a model at values; the report warns of those that it does not listen to."""
+    for name, value in inputs.items():
+        setattr(settings(rig).controls, control_property(name), value)
+    tell_controls(live_gait(rig), inputs, report)
+
+
+def key_motion(rig: bpy.types.Object, path: Path, scene: bpy.types.Scene) -> Report:
+    """Load a motion file and key it on a model: each of its motions as an Action, of which the first plays."""
+    motions, report = formats.read_motions(path)
+    key_motions(rig, motions, scene, report)
+    return report
+
+
+def key_motions(
+    rig: bpy.types.Object,
+    motions: Sequence[Motion],
+    scene: bpy.types.Scene,
+    report: Report,
+    units: Units | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> None:
+    """Key motions on a model, each as an Action, of which the first plays."""
+    for motion in reversed(motions):
+        report.extend(apply(motion, rig, scene, units=units, mapping=mapping)[1])
+
+
+def save_blend(path: Path) -> None:
+    """Save the present file as a .blend."""
+    path = path.resolve()
+    if not path.parent.is_dir():
+        raise FormatError("there is no such folder", path=str(path.parent), remedy="Make it, or name another one.")
+    with hushed():
+        write_blend(path, lambda beside: bpy.ops.wm.save_as_mainfile(filepath=beside, check_existing=False, copy=True))
+
+
+def import_to_blend(
+    files: Sequence[Path], blend: Path, motion: Path | None, mesh_folders: Sequence[str] = ()
+) -> list[Report]:
+    """Import model files into one new .blend."""
+    mechanisms = [formats.load(path) for path in files]  # a bad file stops us before anything is made
+    scene = fresh_scene()
+    options = BuildOptions(mesh_folders=all_mesh_folders(mesh_folders))
+    collections = [build(mechanism, bpy.context, options) for mechanism in mechanisms]
+    reports = [mechanism.report for mechanism in mechanisms]
+    if motion is not None:
+        rig = rig_in(collections[0])
+        assert rig is not None
+        reports.append(key_motion(rig, motion, scene))
+    save_blend(blend)
+    return reports
+
+
+def animate_to_blend(
+    mechanism: Mechanism,
+    blend: Path,
+    motions: Sequence[Motion],
+    seconds: float,
+    inputs: Inputs,
+    mesh_folders: Sequence[str] = (),
+    units: Units | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Report:
+    """Build a model in a new .blend that plays motions, the first of several, or without any its own gait. ``units``
+    and ``mapping`` of the motions are as ``animation.apply`` has them.
+
+    The report tells what building and keying add to that of the reading."""
+    scene = fresh_scene()
+    told = len(mechanism.report.entries)
+    options = BuildOptions(gait_seconds=seconds, mesh_folders=all_mesh_folders(mesh_folders))
+    rig = rig_in(build(mechanism, bpy.context, options))
+    assert rig is not None
+    report = Report(mechanism.report.entries[told:])
+    key_motions(rig, motions, scene, report, units, mapping)
+    if not motions:
+        scene.frame_end = scene.frame_start + math.ceil(seconds * frame_rate(scene) - 1e-6)
+        for name, value in inputs.items():
+            setattr(settings(rig).controls, control_property(name), value)
+        if inputs:
+            bpy.data.actions.remove(rig.animation_data.action)  # the gait with all controls at rest
+            bake_gait(scene, rig, scene.frame_start, scene.frame_end)
+    settings(rig).drive = "KEYS"
+    save_blend(blend)
+    return report

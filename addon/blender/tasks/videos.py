@@ -1,0 +1,133 @@
+"""Models filmed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from ...core.report import FormatError, Report
+from ..animation.gait import bake_gait, live_gait, plays_own_gait
+from ..data.access import settings
+from ..data.queries import parts, rigs_in
+from ..physics.world.rigidbody_world import frame_rate
+from ..render import FilmOptions, encode, film, frames_left, open_stage, prepare, reel_of, render_frames
+from ..rendering.playback import schedule
+from ..rendering.temporary_studio import hushed
+from .scenes import Inputs, Ticker, fresh_scene, key_motion, load_into, set_inputs
+
+
+@dataclass
+class RenderJob:
+    """What ``render`` was asked for; None leaves the choice to us. ``film`` is what ``FilmOptions`` is made of."""
+
+    film: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+    drive: str | None = None
+    motion: Path | None = None
+    inputs: Inputs = field(default_factory=dict)
+    mesh_folders: Sequence[str] = ()
+
+    def options(self) -> FilmOptions:
+        """The film's options."""
+        return FilmOptions(progress=Ticker("filming"), **self.film)
+
+
+def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
+    """Film a model file, or the models of a .blend, to a video or a picture."""
+    _scene, rigs, report = _directed(model, job)
+    bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
+    report.extend(film(bpy.context, bodies, str(out), job.options()))
+    return report
+
+
+def film_length(model: Path, job: RenderJob) -> int:
+    """Return how many frames the film of a model has, without playing it."""
+    scene, _rigs, _report = _directed(model, job)
+    return len(schedule(scene, job.options(), poster=False).filmed)
+
+
+def prepare_film(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dict[str, Any]]:
+    """Write the stage of a film, whose frames can then be rendered anywhere: the report, and what is known of it."""
+    _scene, rigs, report = _directed(model, job)
+    if len(rigs) > 1:
+        raise FormatError("several mechanisms are in it", path=str(model), remedy="A video in parts shows one.")
+    collection = settings(rigs[0]).collection
+    reel = prepare(collection, bpy.context, job.options(), str(stage), report)
+    return report, {"frames": reel.frames, "fps": reel.fps, "size": list(reel.size)}
+
+
+def render_stage(stage: Path, folder: Path, first: int, last: int) -> list[str]:
+    """Render frames of a stage into a folder: the pictures' paths. What lies behind its last frame is left out."""
+    fresh_scene()
+    scene = open_stage(str(stage))
+    last = min(last, reel_of(scene).frames)
+    if first > last:
+        return []
+    return render_frames(scene, first, last, str(folder), Ticker("rendering"))
+
+
+def encode_frames(folder: Path, out: Path, fps: float | None, stage: Path | None) -> int:
+    """Make a video of the pictures in a folder, at the rate given or that of a stage: how many frames it has."""
+    fresh_scene()
+    if fps is not None:
+        return encode(str(folder), str(out), fps)
+    reel = reel_of(open_stage(str(stage)))
+    return encode(str(folder), str(out), reel.fps, reel.frames)
+
+
+def _directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
+    """A scene in which the models of a file do what the job says: their armatures, and the report."""
+    if model.suffix.lower() == ".blend":
+        return _open_directed(model, job)
+    seconds = job.seconds or 8.0
+    scene = fresh_scene()
+    rig, report = load_into(scene, model, seconds, job.mesh_folders)
+    drive = job.drive or ("KEYS" if job.motion is not None or live_gait(rig) is None else "SERVO")
+    scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
+    direct(scene, rig, job, drive, report)
+    return scene, [rig], report
+
+
+def direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive: str | None, report: Report) -> None:
+    """Have a model do what the job says, over the scene's range; its own drive where ``drive`` is None."""
+    if job.motion is not None:
+        end = scene.frame_end
+        report.extend(key_motion(rig, job.motion, scene))
+        if job.seconds is not None:
+            scene.frame_end = end  # as long as was asked for, not as long as the motion
+    set_inputs(rig, job.inputs, report)
+    if drive is not None:
+        settings(rig).drive = drive
+    if settings(rig).drive == "KEYS" and job.inputs and plays_own_gait(rig):
+        bake_gait(scene, rig, scene.frame_start, scene.frame_end)
+
+
+def _open_directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
+    if not model.is_file():
+        raise FormatError("there is no such file", path=str(model), remedy="Check the name.")
+    try:
+        with hushed():
+            bpy.ops.wm.open_mainfile(filepath=str(model.resolve()))
+    except RuntimeError as error:
+        raise FormatError(f"Blender could not open it: {error}".strip(), path=str(model)) from error
+    scene = bpy.context.scene
+    rigs = list(rigs_in(scene))
+    if not rigs:
+        raise FormatError(
+            "its scene holds no mechanism", path=str(model), remedy="Import one with `knuckle import` first."
+        )
+    report = Report()
+    if job.seconds is not None:
+        scene.frame_end = scene.frame_start + round(job.seconds * frame_rate(scene))
+    for rig in rigs:
+        direct(scene, rig, job, job.drive, report)
+    return scene, rigs, report
+
+
+__all__ = [
+    "RenderJob", "encode_frames", "film_length", "frames_left", "prepare_film", "render_stage", "render_to_file",
+]  # fmt: skip

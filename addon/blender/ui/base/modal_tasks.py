@@ -1,0 +1,218 @@
+"""Long work in a window: it shows how far it is, and Esc ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Generator
+from typing import Any
+
+import bpy
+
+from ...progress import Pace, Step, duration
+from ...translations import told
+from .operators import ERRORS, NeedsModel, Result, model_in, refuse, say
+
+#: Each step is a ``Step``, or its first two values.
+Steps = Generator[tuple[Any, ...], None, Any]
+
+_SLICE = 0.05  # seconds of work between two looks at the user
+_TICK = 0.01
+
+
+class LongWork(NeedsModel):
+    """Base of operators whose work is a generator of (done, total) that returns its result.
+
+    Called from a button or menu it works while Blender draws, a slice per tick; called from a script or
+    without a window it works through at once. Closing the generator has to leave everything as it was."""
+
+    bl_idname = "knuckle.long_work"
+    bl_label = "Long Work"
+
+    _steps: Steps | None = None
+    _under_way: UnderWay | None = None
+    _pace: Pace | None = None
+
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
+        """The work."""
+        raise NotImplementedError
+
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        """What follows when all is done: tell the user."""
+
+    def told_of(self, step: Step) -> str:
+        """Return what goes on in a step."""
+        return self.bl_label
+
+    def told_when_stopped(self) -> str:
+        """Return what the user is told who ended it."""
+        return f"{self.bl_label}: stopped, nothing was changed"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        steps = self.steps(context, rig)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                self.finish(context, end.value)
+                return {"FINISHED"}
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        if not is_watched(context):
+            return self.execute(context)
+        try:
+            self._steps = self.steps(context, model_in(context))
+            next(self._steps)  # so that a wish that cannot be met is told at once
+        except StopIteration as end:
+            self.finish(context, end.value)
+            return {"FINISHED"}
+        except ERRORS as error:
+            return refuse(self, error)
+        if context.screen.is_animation_playing:
+            bpy.ops.screen.animation_cancel(restore_frame=False)
+        manager, steps = context.window_manager, self._steps
+        manager.progress_begin(0, 100)
+
+        def close() -> None:
+            try:
+                steps.close()
+            finally:
+                manager.progress_end()
+
+        self._under_way, self._pace = UnderWay(context, _TICK, close, type(self).bl_idname), Pace()
+        manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Nothing else is let through meanwhile: an edit or an undo would pull the scene from under the work."""
+        if event.type == "ESC" and event.value == "PRESS":
+            self._leave()
+            say(self, {"INFO"}, self.told_when_stopped())
+            return {"CANCELLED"}
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        try:
+            self._slice(context)
+        except StopIteration as end:
+            self._leave()
+            self.finish(context, end.value)
+            return {"FINISHED"}
+        except ERRORS as error:
+            self._leave()
+            return refuse(self, error)
+        except ReferenceError:  # in another window, or by a script
+            self._leave()
+            return refuse(self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile")
+        except BaseException:
+            self._leave()
+            raise
+        return {"RUNNING_MODAL"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Blender closes, or another file is opened."""
+        self._leave()
+
+    def _slice(self, context: bpy.types.Context) -> None:
+        assert self._steps is not None and self._under_way is not None and self._pace is not None
+        until = time.perf_counter() + _SLICE
+        step = Step(*next(self._steps))
+        while time.perf_counter() < until:
+            step = Step(*next(self._steps))
+        text = progress_in_words(step, self._pace.left(step.portion, time.perf_counter()))
+        self._under_way.show(told(f"{self.told_of(step)}: {text}.  Esc stops it"), text, step.portion)
+
+    def _leave(self) -> None:
+        if self._under_way is not None:
+            self._under_way.leave()
+
+
+def progress_in_words(step: Step, seconds_left: float | None) -> str:
+    """Progress: ``12 of 76 (15 %, 80 s left)``."""
+    part, parts = step.counted
+    percent = int(100 * step.portion)
+    if seconds_left is None:
+        return told(f"{part} of {parts} ({percent} %)")
+    return told(f"{part} of {parts} ({percent} %, {duration(seconds_left)} left)")
+
+
+def is_watched(context: bpy.types.Context) -> bool:
+    """Return whether somebody sits at a window and may press Esc."""
+    return not bpy.app.background and context.window is not None
+
+
+_going: list[UnderWay] = []
+
+
+class UnderWay:
+    """A timer of ``tick`` seconds, and ``close`` that leaves everything as it was; ``leave`` has to be called.
+
+    ``name`` is the identifier of the operator, by which panels find its ``text`` and the ``share`` that is done."""
+
+    def __init__(self, context: bpy.types.Context, tick: float, close: Callable[[], Any], name: str = "") -> None:
+        self.name, self.text, self.share = name, "", 0.0
+        self._manager, self._workspace = context.window_manager, context.workspace
+        self._close = close
+        self._timer = self._manager.event_timer_add(tick, window=context.window)
+        _going.append(self)
+
+    def tell(self, text: str) -> None:
+        """Say in the status bar how far it is."""
+        self._workspace.status_text_set(text)
+
+    def show(self, line: str, text: str, share: float) -> None:
+        """Show progress: ``line`` in the status bar and the headers of 3D views, ``text`` and ``share`` in panels."""
+        changed = text != self.text
+        self.text, self.share = text, share
+        self._manager.progress_update(100.0 * share)
+        if changed:
+            self.tell(line)
+            for area in self._views():
+                area.header_text_set(line)
+                for region in area.regions:
+                    if region.type == "UI":
+                        region.tag_redraw()
+
+    def _views(self) -> list[Any]:
+        areas = (area for window in self._manager.windows for area in window.screen.areas)
+        return [area for area in areas if area.type == "VIEW_3D"]
+
+    def leave(self) -> None:
+        """Take all of it away; does nothing the second time."""
+        if self not in _going:
+            return
+        _going.remove(self)
+        with contextlib.ExitStack() as steps:  # each of them is taken, whatever another comes to
+            for step in (self._close, self._stop_timer, self._hush):
+                steps.callback(_unless_gone, step)
+
+    def _stop_timer(self) -> None:
+        self._manager.event_timer_remove(self._timer)
+
+    def _hush(self) -> None:
+        self._workspace.status_text_set(None)
+        if self.text:
+            for area in self._views():
+                area.header_text_set(None)
+                area.tag_redraw()
+
+
+def _unless_gone(step: Callable[[], Any]) -> None:
+    """What was deleted meanwhile needs no putting back."""
+    with contextlib.suppress(ReferenceError):
+        step()
+
+
+def under_way(*names: str) -> UnderWay | None:
+    """The work of one of these operators that goes on now."""
+    return next((each for each in _going if each.name in names), None)
+
+
+def are_under_way() -> int:
+    """Return how many go on."""
+    return len(_going)
+
+
+def leave_all() -> None:
+    """The add-on is switched off."""
+    while _going:
+        _going[-1].leave()

@@ -1,0 +1,285 @@
+"""What comes into a scene is seen where the user looks: Blender shows nothing new in local view."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty
+from bpy_extras import io_utils
+
+from ....core.report import Entry, FormatError, Report
+from ...data.access import record_of
+from ...data.datablocks import latest, made_since
+from ...data.queries import active_rig, is_foreign, is_newer, is_orphan_part, original_of, parts, rigs_in
+from ...editing.repair.missing_parts import lost_models, orphans, top_of
+from ...translations import told
+
+_OBJECTS = ("objects",)
+
+
+@contextmanager
+def seen_in_local_views(context: bpy.types.Context) -> Iterator[None]:
+    """Have the objects that come within it be in the local views of all windows that show their view layer."""
+    views = list(_local_views(context))
+    if not views:
+        yield
+        return
+    before = latest(_OBJECTS)
+    yield
+    made = made_since(before, _OBJECTS)
+    known = {layer: set(layer.objects) for layer, _space in views}  # to ask a layer for one is to look through all
+    for layer, space in views:
+        for obj in made:
+            if obj in known[layer]:
+                obj.local_view_set(space, True)
+
+
+def _local_views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.ViewLayer, Any]]:
+    manager = context.window_manager
+    for window in manager.windows if manager is not None else ():
+        for area in window.screen.areas:
+            space: Any = area.spaces.active
+            if area.type == "VIEW_3D" and space.local_view is not None:
+                yield window.view_layer, space
+
+
+#: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
+ERRORS = (FormatError, ValueError, OSError)
+_MOST_WARNINGS = 5
+
+# Blender's stubs think that these return nothing
+ImportHelper: Any = io_utils.ImportHelper
+ExportHelper: Any = io_utils.ExportHelper
+poll_file_object_drop: Any = io_utils.poll_file_object_drop
+
+Result = set[Any]  # what an operator returns: Blender's stubs want each its own literal set
+
+
+def model_in(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The armature of the model that the user means, or None: also for what was half deleted."""
+    rig = active_rig(context)
+    return rig if rig is not None and rig.type == "ARMATURE" else None
+
+
+def why_no_model(context: bpy.types.Context) -> str:
+    """Return what to do where no model is meant."""
+    active = context.view_layer.objects.active
+    if is_orphan_part(active) and orphans(context.scene, active):
+        return why_orphans(context.scene, active)
+    count = len(list(rigs_in(context.scene)))
+    if count:
+        return f"Select any part of the mechanism that you mean: the scene holds {count}"
+    gone = next(iter(lost_models(context.scene)), None)
+    if gone is not None:
+        return why_gone(gone)
+    if orphans(context.scene):
+        return why_orphans(context.scene)
+    shown = next((obj for obj in (active, *context.scene.objects) if _shows_model(obj)), None)
+    if shown is not None:
+        return why_instance(shown)
+    for scene in bpy.data.scenes:
+        if (rig := next(rigs_in(scene), None)) is not None:
+            return f"There is no mechanism in scene {context.scene.name!r}: {rig.name!r} is in scene {scene.name!r}"
+    return "There is no mechanism in the scene: import one with File > Import > Mechanism"
+
+
+def why_orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> str:
+    """Return what to do where the armature of a model is gone for good, and its parts are there."""
+    first = orphans(scene, active)[0]
+    return why_gone(top_of(first, scene) or first)
+
+
+def _shows_model(obj: bpy.types.Object | None) -> bool:
+    """Return whether an object is an instance of a collection with a model in it, as Blender's Link makes."""
+    shown = obj.instance_collection if obj is not None and obj.instance_type == "COLLECTION" else None
+    return shown is not None and any(record_of(each).role == "MODEL" for each in shown.all_objects)
+
+
+def why_instance(obj: bpy.types.Object) -> str:
+    """Return what to do with an instance of a model."""
+    return (
+        f"{obj.name!r} is an instance, which only shows its mechanism: bring that itself, by File > Append, or by "
+        "File > Link with Instance Collections off"
+    )
+
+
+def why_gone(model: bpy.types.Object | bpy.types.Collection) -> str:
+    """Return what to do where the armature of a model was deleted, which is told by it, its collection or a part."""
+    return f"The armature of {model.name!r} was deleted: Rebuild Missing Parts takes it back"
+
+
+def why_newer(rig: bpy.types.Object) -> str:
+    """Return what to do where a model was saved by a newer release."""
+    if not is_newer(rig):
+        return ""
+    return f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it"
+
+
+def why_foreign(rig: bpy.types.Object) -> str:
+    """Return what to do where a model is of another file."""
+    if is_newer(rig):
+        return why_newer(rig)
+    if not is_foreign(rig):
+        return ""
+    return f"{rig.name!r} is linked from another file: make it local first (Object > Relations > Make Local > All)"
+
+
+def why_linked_copy(rig: bpy.types.Object) -> str:
+    """Return what to do with a copy that shares its armature with the model that it was made of."""
+    original = original_of(rig)
+    if original is None:
+        return ""
+    return (
+        f"{rig.name!r} is a linked copy (Alt+D): its switches would move {original.name!r}. Delete it and duplicate "
+        "the whole mechanism with Shift+D"
+    )
+
+
+class NeedsModel(bpy.types.Operator):
+    """Base of the operators that work on the active model. Not registered itself."""
+
+    bl_idname = "knuckle.needs_model"
+    bl_label = "Needs a Model"
+    #: Whether the model is only read, so that it may be linked from another file or overridden.
+    only_reads = False
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        rig = model_in(context)
+        reason = (
+            why_no_model(context)
+            if rig is None
+            else (why_newer(rig) if cls.only_reads else why_foreign(rig))
+            or why_linked_copy(rig)
+            or cls.why_not(context, rig)
+        )
+        if reason:
+            cls.poll_message_set(told(reason))
+        return not reason
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return why the operator cannot run on this model now; empty if it can."""
+        return ""
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        try:
+            with seen_in_local_views(context):
+                return self.work(context, model_in(context))
+        except ERRORS as error:
+            return refuse(self, error)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """The operator's own work; what it raises of ``ERRORS`` becomes its message."""
+        raise NotImplementedError
+
+
+class AddsModel(bpy.types.Operator):
+    """Base of the operators that add a mechanism. Not registered itself."""
+
+    bl_idname = "knuckle.adds_model"
+    bl_label = "Adds Model"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if context.mode == "OBJECT":
+            return True
+        cls.poll_message_set(told("Go to object mode to add a mechanism"))
+        return False
+
+
+class WithTwins:
+    """For operators that do to the twins what they do to the parts that are meant, where halves are edited together."""
+
+    twins: BoolProperty(
+        name="Twins Too",
+        description="While Symmetrical Editing is on: do the same to the twins of the selected parts",
+        default=True,
+    )
+
+
+def say(operator: bpy.types.Operator, kind: set[Any], text: str) -> None:
+    """Report a sentence in the user's language."""
+    operator.report(kind, told(text))
+
+
+def refuse(operator: bpy.types.Operator, error: object) -> Result:
+    """Tell the user what went wrong, and cancel."""
+    say(operator, {"ERROR"}, str(error))
+    return {"CANCELLED"}
+
+
+def tell(operator: bpy.types.Operator, line: str, report: Report | None = None) -> None:
+    """Show the warnings of a report, the first of each of the first few codes, and then the line that sums up."""
+    warnings = [entry for entry in report.entries if entry.severity != "info"] if report is not None else []
+    kinds: dict[str, list[Entry]] = {}
+    for entry in warnings:
+        kinds.setdefault(entry.code, []).append(entry)
+    for entry, *more in list(kinds.values())[:_MOST_WARNINGS]:
+        message = told(f"Line {entry.line}: {entry.message}" if entry.line else entry.message)
+        like_it = told(f"{len(more)} more of this kind")
+        say(operator, {"WARNING"}, f"{message} (+ {like_it})" if more else message)
+    hidden = sum(map(len, list(kinds.values())[_MOST_WARNINGS:]))
+    if hidden:
+        say(operator, {"WARNING"}, f"… and {counted(hidden, 'more warning')}")
+    say(operator, {"WARNING" if warnings else "INFO"}, line)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: ``1 body``, ``13 bodies``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def census(rig: bpy.types.Object) -> str:
+    """Return what a model consists of: ``13 bodies, 12 joints, 0 loops``."""
+    joints = parts(rig, "JOINT")
+    loops = sum(record_of(empty).joint.loop for empty in joints)
+    return ", ".join(
+        (counted(len(parts(rig, "BODY")), "body", "bodies"), counted(len(joints), "joint"), counted(loops, "loop"))
+    )
+
+
+def chosen_files(operator: Any) -> list[str]:
+    """The files picked in the browser, dropped, or given as ``filepath``."""
+    names = [entry.name for entry in operator.files if entry.name]
+    if names and operator.directory:
+        return [str(Path(operator.directory) / name) for name in names]
+    return [operator.filepath] if operator.filepath else []
+
+
+def glob_of(extensions: Iterable[str]) -> str:
+    """The file browser's filter for extensions: ``*.jm;*.xml``."""
+    return ";".join(f"*{extension}" for extension in extensions)
+
+
+def with_extension(path: str, extensions: Sequence[str], known: Collection[str] = ()) -> str:
+    """A path that ends in one of a format's extensions.
+
+    Args:
+        path: The path; one that names no file stays as it is.
+        extensions: What a file of the format may end in; the first is added where the path ends in none of them.
+        known: Extensions of other formats: such an ending is replaced.
+    """
+    stem, ending = os.path.splitext(path)
+    if ending.lower() in extensions or not os.path.basename(path):
+        return path
+    return (stem if ending.lower() in known else path) + extensions[0]
+
+
+def keep_extension(operator: Any, extensions: Sequence[str], known: Collection[str] = ()) -> bool:
+    """Give the chosen file of an export an extension of its format; return whether it changed."""
+    path = with_extension(operator.filepath, extensions, known)
+    changed = path != operator.filepath
+    if changed:
+        operator.filepath = path
+    return bool(changed)
+
+
+def distinct(rows: Iterable[Iterable[str]]) -> list[str]:
+    """All extensions of several formats, each once, in their order."""
+    return list(dict.fromkeys(extension for row in rows for extension in row))

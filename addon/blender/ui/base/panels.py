@@ -1,0 +1,91 @@
+"""What all panels of the sidebar share: their place, when they show, and how a line of them is laid out."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import Any
+
+import bpy
+
+from ....installation import address_of
+from ...translations import CONTEXT, told
+from .operators import model_in, why_linked_copy, why_newer
+
+CATEGORY = "Knuckle"
+#: Pixels of the sidebar in the default window, at UI scale 1.
+_DEFAULT_WIDTH = 290
+#: The positions of the panels. All others lie within one of these. The first two are open at first.
+ORDER = {
+    name: place
+    for place, name in enumerate(("mechanism", "simulation", "motion", "joints", "twins", "edit", "video", "report"))
+}
+
+
+class Panel:
+    """A panel of the tab."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = CATEGORY
+    bl_translation_context = CONTEXT
+    #: The page of the manual that tells of it; empty where that of the panel around it does.
+    help_page = ""
+
+    def draw_header_preset(self, _context: bpy.types.Context) -> None:
+        """The button that opens the manual."""
+        address = address_of(self.help_page) if self.help_page else ""
+        if address:
+            layout: Any = self.layout  # type: ignore[attr-defined]
+            layout.operator("wm.url_open", text="", icon="HELP", emboss=False).url = address
+            layout.separator()
+
+
+class ModelPanel(Panel):
+    """A panel that shows a model: hidden where there is none, and for a linked copy or a newer release's, of
+    which the first panel tells."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        rig = model_in(context)
+        return rig is not None and not why_newer(rig) and not why_linked_copy(rig)
+
+
+def split(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILayout:
+    layout.use_property_split = True
+    layout.use_property_decorate = decorate
+    return layout
+
+
+def fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
+    """A line that cannot be edited, aligned with those that can."""
+    labelled(layout, name).label(text=value, translate=False)
+
+
+def labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
+    """Room for a value beside its name, where Blender has it with properties."""
+    row = layout.split(factor=0.4)
+    label = row.row()
+    label.alignment = "RIGHT"
+    label.label(text=told(name), translate=False)  # Blender has other words of its own for some
+    return row
+
+
+def paragraph(
+    context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE", translate: bool = True
+) -> None:
+    """Text in as many lines as the sidebar's width asks for."""
+    column = layout.column(align=True)
+    lines = wrapped(context, told(text) if translate else text, room=70 if icon != "NONE" else 50)
+    for number, line in enumerate(lines):
+        column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE", translate=False)
+
+
+def width_of(context: bpy.types.Context) -> float:
+    """The width of the sidebar in pixels at UI scale 1."""
+    scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
+    return (context.region.width if context.region is not None else _DEFAULT_WIDTH) / scale
+
+
+def wrapped(context: bpy.types.Context, text: str, room: int) -> list[str]:
+    """The lines of a text in the sidebar, beside so many pixels that other things take."""
+    return wrap(text, max(int((width_of(context) - room) / 6.2), 16))

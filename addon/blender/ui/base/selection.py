@@ -1,0 +1,119 @@
+"""Which joint the user looks at, and selecting one from a list. Nothing here raises for half-deleted models."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...compat import bone_is_selected, select_bone
+from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
+from ...data.queries import joint_bones, servo_bones
+
+
+def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
+    """The collection with the model's joint empties; None where it was deleted."""
+    collection = settings(rig).collection
+    children = collection.children if collection is not None else ()
+    return next((child for child in children if child.name.split(".")[0] == "Joints"), None)
+
+
+def is_joint(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
+    """Return whether an object is a joint of this model: motors and what users put there are none."""
+    return record_of(obj).role == "JOINT" and record_of(obj).model == rig
+
+
+def bone_of(rig: bpy.types.Object, obj: bpy.types.Object) -> str | None:
+    """Name of the bone of a joint, or of the bone that carries a body."""
+    if record_of(obj).role == "JOINT":
+        return servo_bones(rig).get(record_of(obj).source_id)
+    return obj.parent_bone if obj.parent_bone in armature_of(rig).bones else None
+
+
+def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types.Object | None:
+    """The joint that is active, or whose bone is, or that moves the active body."""
+    active = context.view_layer.objects.active
+    if active is not None and is_joint(active, rig):
+        return active
+    bone = armature_of(rig).bones.active
+    if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
+        bone = armature_of(rig).bones.get(active.parent_bone)
+    wanted = bone_record(bone).joint if bone is not None else ""
+    joints = joints_collection(rig)
+    if not wanted or joints is None:
+        return None
+    return next((obj for obj in joints.all_objects if is_joint(obj, rig) and record_of(obj).source_id == wanted), None)
+
+
+def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.types.Object, extend: bool = False) -> bool:
+    """Select a joint's bone or a body's in pose mode, else the object; False where that cannot be."""
+    name = bone_of(rig, obj)
+    bone: bpy.types.Bone | None = armature_of(rig).bones.get(name or "")
+    if rig.mode == "POSE":
+        if bone is None:
+            return False
+        _select_bone(rig, bone, extend)
+        return True
+    if bone is not None:
+        armature_of(rig).bones.active = bone  # what the panels show, also when the armature is selected again
+    if rig.mode != "OBJECT" or not obj.visible_get(view_layer=context.view_layer):
+        return False
+    if not extend:
+        for other in list(context.view_layer.objects.selected):
+            other.select_set(False)
+    obj.select_set(True)
+    context.view_layer.objects.active = obj
+    return True
+
+
+def _select_bone(rig: bpy.types.Object, bone: bpy.types.Bone, extend: bool) -> None:
+    for pose in rig.pose.bones:
+        chosen = pose.name == bone.name
+        if chosen or not extend:
+            select_bone(pose, chosen)
+    armature_of(rig).bones.active = bone
+
+
+def row_of_active(armature: bpy.types.Armature) -> int:
+    """Row of the active joint in the list of joints, -1 for none."""
+    rig = armature_settings(armature).rig
+    joints = joints_collection(rig) if rig is not None and rig.data == armature else None
+    joint = active_joint(bpy.context, rig) if joints is not None else None
+    return next((row for row, obj in enumerate(joints.all_objects) if obj == joint), -1) if joint is not None else -1
+
+
+def click_row(armature: bpy.types.Armature, row: int) -> None:
+    """A row of the list was clicked: select that joint."""
+    rig = armature_settings(armature).rig
+    joints = joints_collection(rig) if rig is not None else None
+    if joints is not None and 0 <= row < len(joints.all_objects) and is_joint(joints.all_objects[row], rig):
+        select_part(bpy.context, rig, joints.all_objects[row])
+
+
+def selected_bones(context: bpy.types.Context, rig: bpy.types.Object) -> set[str]:
+    """The bones that are selected in pose mode; else those of the model's joints and bodies that are."""
+    if rig.mode == "POSE":
+        return {pose.name for pose in rig.pose.bones if bone_is_selected(pose)}
+    chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig and obj != rig]
+    chains = joint_bones(rig)
+    of_joints = {bone for obj in chosen if is_joint(obj, rig) for bone in chains.get(record_of(obj).source_id, ())}
+    return of_joints | {bone for obj in chosen if record_of(obj).role == "BODY" and (bone := bone_of(rig, obj))}
+
+
+def meant_bones(context: bpy.types.Context, rig: bpy.types.Object, only_selected: bool) -> set[str] | None:
+    """The bones that are meant, None for all. ValueError where only selected ones are and none is."""
+    if not only_selected:
+        return None
+    chosen = selected_bones(context, rig)
+    if not chosen:
+        raise ValueError("No servo is selected: select bones in pose mode, or joints, or switch off Only Selected")
+    return chosen
+
+
+def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
+    """Select these objects and no others, the first active; those that cannot be seen stay as they are."""
+    for other in list(context.view_layer.objects.selected):
+        other.select_set(False)
+    visible = [obj for obj in objects if obj.visible_get(view_layer=context.view_layer)]
+    for obj in visible:
+        obj.select_set(True)
+    if visible:
+        context.view_layer.objects.active = visible[0]

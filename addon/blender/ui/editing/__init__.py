@@ -1,0 +1,1 @@
+"""Operators that edit bodies and joints."""

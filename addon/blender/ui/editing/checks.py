@@ -1,0 +1,162 @@
+"""The model checked: a list of what is wrong, or likely to be; a click selects, Fix mends what can be mended safely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, IntProperty
+
+from ....core.validation import Finding
+from ...data.access import armature_settings, settings
+from ...editing.repair.checks import check_model
+from ...editing.repair.fixes import fix
+from ...editing.symmetry.links import by_id
+from ...translations import told
+from ..base.operators import NeedsModel, Result, counted, model_in, say
+from ..base.panels import ModelPanel, paragraph
+from ..base.selection import select_part
+from ..mechanism.panels import draw_counts, draw_message, filtered, is_cut
+
+
+def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:
+    model = settings(rig)
+    known = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
+    model.findings.clear()
+    model.checked = True
+    for finding in found:
+        row = model.findings.add()
+        row.code, row.severity, row.message, row.kind = finding.code, finding.severity, finding.message, finding.kind
+        row.fix, row.or_fix, row.ids = finding.fix, finding.or_fix, "\n".join(finding.parts)
+        objects = known.get(finding.kind, dict(bpy.data.objects) if finding.kind == "object" else {})
+        row.parts = "\n".join(objects[part].name for part in finding.parts if part in objects)
+
+
+def _told(found: list[Finding]) -> str:
+    if not found:
+        return "Nothing is wrong with the mechanism"
+    counts = [(severity, sum(finding.severity == severity for finding in found)) for severity in ("error", "warning")]
+    told_of = [counted(count, severity) for severity, count in counts if count]
+    hints = len(found) - sum(count for _severity, count in counts)
+    return ", ".join(told_of + ([counted(hints, "hint")] if hints else []))
+
+
+class KNUCKLE_OT_check_model(NeedsModel):
+    bl_idname = "knuckle.check_model"
+    bl_label = "Check Mechanism"
+    bl_description = (
+        "List what is wrong with the mechanism, or likely to be: masses, stops, names, twins, loops, scales, meshes "
+        "edited by hand, and what was deleted or hung elsewhere"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        found = check_model(rig)
+        _keep(rig, found)
+        say(self, {"INFO"}, _told(found))
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_fix_finding(NeedsModel):
+    bl_idname = "knuckle.fix_finding"
+    bl_label = "Fix"
+    bl_description = "Mend what the check found, where that is safe"
+    bl_options = {"REGISTER", "UNDO"}
+
+    index: IntProperty(name="Row", description="Which row of the list; the one that is active if below 0", default=-1)
+
+    other: BoolProperty(name="Other Way", description="Mend it in the second of two ways", default=False)
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if len(settings(rig).findings) else "Check Mechanism first"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        model = settings(rig)
+        number = self.index if self.index >= 0 else model.finding_index
+        if not 0 <= number < len(model.findings):
+            raise ValueError("Click a row of the list first")
+        row = model.findings[number]
+        parts = tuple(row.ids.split("\n"))
+        done = fix(rig, Finding(row.code, row.severity, row.message, row.kind, parts, row.fix, row.or_fix), self.other)
+        _keep(rig, check_model(rig))
+        say(self, {"INFO"}, done)
+        return {"FINISHED"}
+
+
+def _row(armature: Any) -> int:
+    return int(armature_settings(armature).finding_index)
+
+
+def _click(armature: Any, row: int) -> None:
+    """A row was clicked: show it, and select what it is about."""
+    model = armature_settings(armature)
+    model.finding_index = row
+    rig = model.rig
+    if rig is None or not 0 <= row < len(model.findings):
+        return
+    names = [name for name in model.findings[row].parts.split("\n") if name in bpy.data.objects]
+    for number, name in enumerate(reversed(names)):  # the first last: that one is active
+        select_part(bpy.context, rig, bpy.data.objects[name], extend=number > 0)
+
+
+def register() -> None:
+    """Make the row of the list that selects."""
+    bpy.types.Armature.knuckle_finding = IntProperty(  # type: ignore[attr-defined]
+        name="Finding",
+        description="What is shown; click one to select its parts",
+        get=_row,
+        set=_click,
+        options={"SKIP_SAVE"},
+    )
+
+
+def unregister() -> None:
+    """Take it away again."""
+    del bpy.types.Armature.knuckle_finding  # type: ignore[attr-defined]
+
+
+class KNUCKLE_UL_findings(bpy.types.UIList):
+    """What the check found."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        draw_message(context, layout, item)
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        return filtered(self, context, getattr(data, propname))
+
+
+class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
+    bl_label = "Checks"
+    help_page = "authoring"
+    bl_parent_id = "VIEW3D_PT_knuckle_report"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig: Any = model_in(context)
+        model = settings(rig)
+        layout.operator("knuckle.check_model", icon="CHECKMARK")
+        if not len(model.findings):
+            if model.checked:
+                layout.label(text="Nothing is wrong", icon="CHECKMARK")
+            return
+        draw_counts(context, layout, model.findings)
+        layout.template_list("KNUCKLE_UL_findings", "", model, "findings", rig.data, "knuckle_finding", rows=4)
+        if not 0 <= model.finding_index < len(model.findings):
+            return
+        row = model.findings[model.finding_index]
+        box = layout.box().column(align=True)
+        if is_cut(context, row):
+            paragraph(context, box, row.message)
+        for name in filter(None, row.parts.split("\n")):
+            box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
+        for other, way in enumerate((row.fix, row.or_fix)):
+            if way:
+                mend = box.operator("knuckle.fix_finding", text=told(way), icon="TOOL_SETTINGS", translate=False)
+                mend.index, mend.other = model.finding_index, bool(other)
+
+
+CLASSES = (KNUCKLE_OT_check_model, KNUCKLE_OT_fix_finding, KNUCKLE_UL_findings, VIEW3D_PT_knuckle_checks)

@@ -1,0 +1,205 @@
+"""Making models: empty ones, bodies of plain meshes, and joints between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
+from mathutils import Matrix
+
+from ...data.access import record_of, settings
+from ...data.queries import rig_of
+from ...editing.authoring import DENSITY, add_joint, make_body, new_model
+from ...editing.joint_placement import place_for
+from ...editing.symmetry.live_mirror import by_itself
+from ...editing.symmetry.paired_edits import grow_bodies, grow_joint
+from ..base.operators import (
+    ERRORS,
+    AddsModel,
+    NeedsModel,
+    Result,
+    WithTwins,
+    counted,
+    refuse,
+    say,
+    seen_in_local_views,
+    tell,
+)
+
+TYPE_ITEMS = [
+    ("revolute", "Revolute", "A hinge: it turns about Z"),
+    ("prismatic", "Prismatic", "A slider: it goes along Z"),
+    ("cylindrical", "Cylindrical", "It slides along Z and turns about it"),
+    ("screw", "Screw", "It turns about Z, and slides along it as it turns"),
+    ("universal", "Universal", "Two turns at right angles"),
+    ("euler", "Euler", "Three turns, one after the other"),
+    ("ball", "Ball", "It turns every way"),
+    ("planar", "Planar", "It slides in a plane, and turns in it"),
+    ("translational", "Translational", "It slides every way"),
+    ("weld", "Weld", "It holds its bodies together"),
+    ("free", "Free", "It holds nothing"),
+]
+
+WHERE_ITEMS = [
+    ("CURSOR", "3D Cursor", "At the cursor, about its Z"),
+    ("FACE", "Active Face", "In the middle of the face that is active on either body, about its normal"),
+    ("RING", "Selected Ring", "In the middle of the points that are selected on either body, about their axis"),
+    ("NEAREST", "Nearest Points", "Where the two bodies are nearest"),
+    ("CHILD", "Child's Origin", "Where the child's centre of mass is, about its Z"),
+]
+AXIS_ITEMS = [
+    ("X", "X", "The X axis of the place"),
+    ("Y", "Y", "The Y axis of the place"),
+    ("Z", "Z", "The Z axis of the place"),
+]
+AXES = {
+    "Z": Matrix(),
+    "X": Matrix(((0, 0, 1, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1))),
+    "Y": Matrix(((0, 1, 0, 0), (0, 0, 1, 0), (1, 0, 0, 0), (0, 0, 0, 1))),
+}
+
+
+class KNUCKLE_OT_new_model(AddsModel):
+    bl_idname = "knuckle.new_model"
+    bl_label = "Empty Mechanism"
+    bl_description = "Add a mechanism without bodies. Make Body fills it from the meshes of the scene"
+    bl_options = {"REGISTER", "UNDO"}
+
+    name: StringProperty(name="Name", description="Of the new mechanism", default="Mechanism")
+    ground: BoolProperty(name="Ground", description="A ground plane at height 0 under physics", default=True)
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        try:
+            with seen_in_local_views(context):
+                rig = new_model(context, self.name or "Mechanism", self.ground)
+        except ERRORS as error:
+            return refuse(self, error)
+        _activate(context, rig)
+        say(self, {"INFO"}, f"{record_of(rig).source_name!r} added: select meshes and Make Body")
+        return {"FINISHED"}
+
+
+def _activate(context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    for other in list(context.view_layer.objects.selected):
+        other.select_set(False)
+    obj.select_set(True)
+    context.view_layer.objects.active = obj
+
+
+def _plain_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The selected meshes that belong to no model."""
+    return [obj for obj in context.view_layer.objects.selected if obj.type == "MESH" and rig_of(obj) is None]
+
+
+class KNUCKLE_OT_make_body(WithTwins, NeedsModel):
+    bl_idname = "knuckle.make_body"
+    bl_label = "Make Body"
+    bl_description = (
+        "Make the selected meshes bodies of the mechanism, where they stand. Boxes, cylinders, balls and their like "
+        "are recognised. While Symmetrical Editing is on, those on one side get twins on the other"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    use_density: BoolProperty(name="From Density", description="Weigh each by its volume", default=True)
+    density: FloatProperty(name="Density", description="Mass per volume (water: 1000)", default=DENSITY, min=1e-6)
+    mass: FloatProperty(name="Mass", description="Mass of each", default=1.0, min=1e-6)
+    as_mesh: BoolProperty(name="Keep as Mesh", description="Recognise no primitives", default=False)
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if context.mode != "OBJECT":
+            return "Go to object mode to make bodies"
+        return "" if _plain_meshes(context) else "Select meshes that are no bodies yet, and a part of the mechanism"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "use_density")
+        layout.prop(self, "density" if self.use_density else "mass")
+        layout.prop(self, "as_mesh")
+        layout.prop(self, "twins")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = _plain_meshes(context)
+        report = make_body(rig, chosen, None if self.use_density else self.mass, self.density, self.as_mesh)
+        told = f"{counted(len(chosen), 'body', 'bodies')} made"
+        if self.twins and settings(rig).symmetric:
+            with by_itself(rig):
+                linked, made, more = grow_bodies(rig, chosen)
+            report.extend(more)
+            if linked or made:
+                pairs, twins = counted(linked, "pair"), counted(made, "twin")
+                told = f"{counted(len(chosen), 'body', 'bodies')} made, and {twins}; {pairs} linked"
+        tell(self, told, report)
+        return {"FINISHED"}
+
+
+def _two_bodies(context: bpy.types.Context, rig: bpy.types.Object) -> tuple[bpy.types.Object | None, bpy.types.Object]:
+    """The active body as the parent and the other selected one as the child, as Blender's parenting has it; with one
+    body alone, the world and that body."""
+    chosen = [obj for obj in context.view_layer.objects.selected if obj.type == "MESH"]
+    plain = next((obj for obj in chosen if rig_of(obj) is None), None)
+    if plain is not None:
+        raise ValueError(f"{plain.name!r} is no body yet: Make Body first")
+    foreign = next((obj for obj in chosen if record_of(obj).role == "BODY" and record_of(obj).model != rig), None)
+    if foreign is not None:
+        raise ValueError(f"{foreign.name!r} is of another mechanism: Merge the two first")
+    bodies = [obj for obj in chosen if record_of(obj).role == "BODY"]
+    active = context.view_layer.objects.active
+    if len(bodies) == 1:
+        return None, bodies[0]
+    if len(bodies) == 2 and active in bodies:
+        return active, next(obj for obj in bodies if obj != active)
+    raise ValueError("Select the child and then the parent: two bodies of the mechanism, the parent active")
+
+
+class KNUCKLE_OT_add_joint(WithTwins, NeedsModel):
+    bl_idname = "knuckle.add_joint"
+    bl_label = "Add Joint"
+    bl_description = (
+        "Join the selected body to the active one, its parent; one body alone is joined to the world. While "
+        "Symmetrical Editing is on, their twins are joined as well"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    type: EnumProperty(
+        name="Type", description="How the joint lets its bodies move", items=TYPE_ITEMS, default="revolute"
+    )
+    where: EnumProperty(name="At", description="Where the joint is put", items=WHERE_ITEMS, default="CURSOR")
+    axis: EnumProperty(
+        name="Axis",
+        description="Which axis of the place is the joint's",
+        items=AXIS_ITEMS,
+        default="Z",
+    )
+    name: StringProperty(name="Name", description="That of its bodies if empty")
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        try:
+            _two_bodies(context, rig)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        parent, child = _two_bodies(context, rig)
+        place = place_for(context, self.where, parent, child) @ AXES[self.axis]
+        if context.mode != "OBJECT":
+            bpy.ops.object.mode_set(mode="OBJECT")
+        empty, report = add_joint(rig, parent, child, place, self.type, self.name)
+        ends = f"{child.name!r} to {parent.name!r}" if parent is not None else f"{child.name!r} to the world"
+        told = f"{empty.name!r} joins {ends}"
+        if self.twins and settings(rig).symmetric:
+            context.view_layer.update()  # what was moved is followed first
+            with by_itself(rig):
+                mate, more = grow_joint(rig, empty)
+            report.extend(more)
+            if mate is not None:
+                told = f"{empty.name!r} joins {ends}, and its twin {mate.name!r} their twins"
+        tell(self, told, report)
+        return {"FINISHED"}
+
+
+CLASSES = (KNUCKLE_OT_new_model, KNUCKLE_OT_make_body, KNUCKLE_OT_add_joint)

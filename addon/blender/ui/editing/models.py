@@ -1,0 +1,179 @@
+"""Limbs duplicated, models split and merged, assemblies switched."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringProperty
+
+from ...data.access import record_of, settings
+from ...data.queries import is_foreign, rig_of
+from ...editing.assemblies import switch_assembly
+from ...editing.limbs import beside, duplicate_limb, limb_of, mirrored_offsets
+from ...editing.split_merge import merge_models, split_model
+from ...editing.symmetry.live_mirror import begin, by_itself, together
+from ..base.operators import NeedsModel, Result, WithTwins, census, counted, tell
+from ..base.selection import select_only
+from ..twins.operators import chosen_parts
+
+
+class KNUCKLE_OT_duplicate_limb(WithTwins, NeedsModel):
+    bl_idname = "knuckle.duplicate_limb"
+    bl_label = "Duplicate Limb"
+    bl_description = (
+        "Make the selected bodies once more, with the joints that carry them, hung where the originals hang. The "
+        "copies are nobody's twins; but while Symmetrical Editing is on the other side is duplicated as well, and the "
+        "copies are each other's"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    whole: BoolProperty(name="Whole Limb", description="And all that hangs on them", default=True)
+    place: EnumProperty(
+        name="Place",
+        description="Where the copy goes",
+        items=[
+            ("BESIDE", "Beside", "Along the model's Y axis, so far that the two do not overlap"),
+            ("OFFSET", "Offset", "As far off as you say"),
+        ],
+    )
+    offset: FloatVectorProperty(
+        name="Offset", description="How far off, in the model's axes", size=3, subtype="TRANSLATION"
+    )
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if chosen_parts(context, rig) else "Select bodies of the mechanism, or joints that move some"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "whole")
+        layout.prop(self, "twins")
+        layout.prop(self, "place")
+        if self.place == "OFFSET":
+            layout.prop(self, "offset")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        meant = limb_of(rig, chosen_parts(context, rig), self.whole)
+        offset = beside(meant) if self.place == "BESIDE" else self.offset
+        every = together([*meant.bodies, *meant.joints], self.twins)
+        limb = limb_of(rig, every, whole=False)
+        with by_itself(rig):
+            both = settings(rig).symmetric and self.twins
+            made, report = duplicate_limb(
+                rig, limb, mirrored_offsets(limb, chosen_parts(context, rig), offset) if both else offset
+            )
+        if context.mode == "OBJECT":
+            select_only(context, made)
+        told = f"{counted(len(limb.bodies), 'body', 'bodies')} and {counted(len(limb.joints), 'joint')}"
+        tell(self, f"Duplicated: {told}", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_split_model(WithTwins, NeedsModel):
+    bl_idname = "knuckle.split_model"
+    bl_label = "Split"
+    bl_description = (
+        "Make the selected bodies, and the joints between them, a mechanism of their own. While Symmetrical Editing is "
+        "on, their twins go with them"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    name: StringProperty(name="Name", description="Of the new mechanism; that of a body if empty")
+    whole: BoolProperty(name="Whole Limb", description="And all that hangs on them", default=False)
+    across: EnumProperty(
+        name="Joints Across",
+        description="What becomes of the joints between the selected bodies and the others",
+        items=[
+            ("DROP", "Delete", "They are deleted"),
+            ("WORLD", "To the World", "They hold the new mechanism to the world, where it is"),
+        ],
+    )
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if context.mode != "OBJECT":
+            return "Go to object mode to split a mechanism"
+        chosen = [obj for obj in chosen_parts(context, rig) if record_of(obj).role == "BODY"]
+        return "" if chosen else "Select bodies of the mechanism to split them off"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = chosen_parts(context, rig)
+        if self.whole:
+            chosen = limb_of(rig, chosen).bodies
+        with by_itself(rig):
+            made, across, report = split_model(rig, together(chosen, self.twins), self.name, self.across == "WORLD")
+        if settings(made).symmetric:
+            begin(made)
+        select_only(context, [made])
+        told = f"{record_of(made).source_name!r} is a mechanism of its own: {census(made)}"
+        if across:
+            names = ", ".join(map(repr, across))
+            held = self.across == "WORLD"
+            told = f"{told}; held to the world by {names}" if held else f"{told}; deleted: {names}"
+        tell(self, told, report)
+        return {"FINISHED"}
+
+
+def _selected_models(context: bpy.types.Context) -> list[bpy.types.Object]:
+    rigs = (rig_of(obj) for obj in context.view_layer.objects.selected)
+    return list(dict.fromkeys(rig for rig in rigs if rig is not None))
+
+
+class KNUCKLE_OT_merge_models(NeedsModel):
+    bl_idname = "knuckle.merge_models"
+    bl_label = "Merge"
+    bl_description = (
+        "Make the selected mechanisms one: the active one takes the others in, where they stand. Names that are taken "
+        "get a number"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if context.mode != "OBJECT":
+            return "Go to object mode to merge mechanisms"
+        others = [other for other in _selected_models(context) if other != rig]
+        if any(map(is_foreign, others)):
+            return (
+                "One of them is linked from another file: make it local first (Object > Relations > Make Local > All)"
+            )
+        return "" if others else "Select parts of two mechanisms: the active one takes the other in"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        others = [other for other in _selected_models(context) if other != rig]
+        with by_itself(rig):
+            renamed, report = merge_models(rig, others)
+        select_only(context, [rig])
+        told = f"{record_of(rig).source_name!r} took in {counted(len(others), 'mechanism')}: {census(rig)}"
+        tell(self, told + (f"; {counted(renamed, 'name')} numbered" if renamed else ""), report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_switch_assembly(NeedsModel):
+    bl_idname = "knuckle.switch_assembly"
+    bl_label = "Switch Assembly"
+    bl_description = (
+        "Switch a group of parts on or off, as the flag in its file does: what is off is kept, and neither poses nor "
+        "simulates"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    path: StringProperty(name="Assembly", description="Its name, after those of the assemblies around it")
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if len(settings(rig).assemblies) else "The mechanism has no assemblies"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        on = not any(row.active for row in settings(rig).assemblies if row.path == self.path)
+        report = switch_assembly(rig, self.path, on)
+        tell(self, f"{self.path!r} is {'on' if on else 'off'}", report)
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_duplicate_limb,
+    KNUCKLE_OT_split_model,
+    KNUCKLE_OT_merge_models,
+    KNUCKLE_OT_switch_assembly,
+)

@@ -1,0 +1,215 @@
+"""Changing how models hang together: joints of another type, elsewhere or the other way round, and parts deleted."""
+
+from __future__ import annotations
+
+from math import degrees
+
+import bpy
+import numpy as np
+from bpy.props import EnumProperty
+
+from ....core.editing.sides import name_list
+from ....core.transforms import rotation_vector
+from ...data.access import record_of
+from ...data.channels import servo_channels
+from ...editing.joint_placement import place_for
+from ...editing.joints import delete_parts, joint_frame
+from ...editing.repair.rig_mismatch import applied_joints, why_not_as_rest
+from ...editing.rig_update import refit
+from ...editing.symmetry.live_mirror import by_itself, together
+from ...editing.symmetry.paired_edits import move_both, set_types, swap_both
+from ...rig.pose_channels import reset_residue
+from ..base.operators import NeedsModel, Result, WithTwins, counted, model_in, tell
+from ..base.panels import ORDER, ModelPanel, split
+from ..base.selection import active_joint
+from ..twins.operators import chosen_parts
+from .create import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
+
+#: Places that are asked for their axes.
+_WITH_AXIS = {"FACE", "RING"}
+MOVED_AXIS_ITEMS = [
+    ("AUTO", "Automatic", "The joint keeps its own axis, but at a face or a ring: there it is square to that"),
+    *AXIS_ITEMS,
+]
+#: Degrees by which a joint that is moved may turn without a word.
+_TURNED = 0.01
+
+
+class _NeedsJoint(WithTwins, NeedsModel):
+    bl_idname = "knuckle.needs_joint"
+    bl_label = "Needs a Joint"
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if active_joint(context, rig) is not None else "Select a joint, its bone, or the body that it moves"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        empty = active_joint(context, rig)
+        assert empty is not None
+        mate = next(iter(together([empty], self.twins)[1:]), None)
+        with by_itself(rig):
+            return self.change(context, empty, mate)
+
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        """The operator's own work on the joint, and on its twin where that is to be edited as well."""
+        raise NotImplementedError
+
+
+class KNUCKLE_OT_set_joint_type(_NeedsJoint):
+    bl_idname = "knuckle.set_joint_type"
+    bl_label = "Set Joint Type"
+    bl_description = "Make the joint one of another type. Stops, motors and springs stay with what stays in it"
+    bl_options = {"REGISTER", "UNDO"}
+
+    type: EnumProperty(
+        name="Type", description="How the joint lets its bodies move", items=TYPE_ITEMS, default="revolute"
+    )
+
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        report = set_types(empty, mate, self.type)
+        told = f"{empty.name!r} is {self.type} now"
+        if mate is not None:
+            told = f"{empty.name!r} is {self.type} now, and so is its twin {mate.name!r}"
+        tell(self, told, report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_swap_joint(_NeedsJoint):
+    bl_idname = "knuckle.swap_joint"
+    bl_label = "Swap Parent and Child"
+    bl_description = "Have the joint count the other way: what stayed moves, and what moved stays"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        report = swap_both(empty, mate)
+        own = record_of(empty).joint
+        told = f"{own.parent.name!r} carries {own.child.name!r} now"
+        if mate is not None:
+            its = record_of(mate).joint
+            told = f"{own.parent.name!r} carries {own.child.name!r} now, and {its.parent.name!r} {its.child.name!r}"
+        tell(self, told, report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_move_joint(_NeedsJoint):
+    bl_idname = "knuckle.move_joint"
+    bl_label = "Move Joint"
+    bl_description = (
+        "Put the joint elsewhere and leave its bodies where they are. At the cursor, between bodies and at the child "
+        "it keeps its axis; a face or a ring gives it a new one"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    where: EnumProperty(name="To", description="Where the joint goes", items=WHERE_ITEMS, default="CURSOR")
+    axis: EnumProperty(
+        name="Axis",
+        description="Which axis of the place is the joint's",
+        items=MOVED_AXIS_ITEMS,
+        default="AUTO",
+    )
+
+    def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        joint = record_of(empty).joint
+        child = joint.child or joint.parent
+        if child is None:
+            raise ValueError(f"{empty.name!r} has no body")
+        place = place_for(context, self.where, joint.parent if joint.child is not None else None, child)
+        keeps = self.axis == "AUTO" and self.where not in _WITH_AXIS
+        before = joint_frame(empty)[:3, :3]
+        report = move_both(empty, mate, place @ AXES.get(self.axis, AXES["Z"]), keeps)
+        angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame(empty)[:3, :3] @ before.T))))
+        told = f"{empty.name!r} moved"
+        if mate is not None:
+            told = f"{empty.name!r} moved, and so did its twin {mate.name!r}"
+        tell(self, told + (f"; it turned by {angle:.3g} degrees" if angle > _TURNED else ""), report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_delete_parts(WithTwins, NeedsModel):
+    bl_idname = "knuckle.delete_parts"
+    bl_label = "Delete Parts"
+    bl_description = (
+        "Delete the selected bodies and joints; joints that lose a body go as well, and the rest stays valid. While "
+        "Symmetrical Editing is on, their twins go with them"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        chosen = (record_of(obj) for obj in context.view_layer.objects.selected)
+        found = any(record.role in {"BODY", "JOINT"} and record.model == rig for record in chosen)
+        return "" if found else "Select bodies or joints of the mechanism"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
+        every = together(chosen, self.twins)
+        with by_itself(rig):
+            bodies, joints, report = delete_parts(rig, every)
+        gone = counted(bodies, "body", "bodies"), counted(joints, "joint")
+        told = f"{gone[0]} and {gone[1]} deleted"
+        if len(every) > len(chosen):
+            twins = counted(len(every) - len(chosen), "twin")
+            told = f"{gone[0]} and {gone[1]} deleted, {twins} among them: the halves are edited together"
+        tell(self, told, report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_refit(NeedsModel):
+    bl_idname = "knuckle.refit"
+    bl_label = "Update Armature"
+    bl_description = "Make the bones fit the bodies and joints as they stand now, after joints were moved by hand"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        applied = bool(applied_joints(rig))  # which nobody can tell any more after
+        report = refit(rig)
+        reset = reset_residue(rig, servo_channels(rig))
+        if reset:
+            report.info(
+                "residue-reset",
+                f"Bones {name_list(reset, 4)}: channels that are no degree of freedom of their joints were reset",
+            )
+        if applied:
+            report.warn("rest-applied", why_not_as_rest())
+        tell(self, "The armature fits its joints", report)
+        return {"FINISHED"}
+
+
+class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
+    bl_label = "Edit"
+    bl_order = ORDER["edit"]
+    help_page = "authoring"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig, active = model_in(context), context.view_layer.objects.active
+        if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
+            split(layout.column()).prop(record_of(active), "mass")
+        if rig is not None and not chosen_parts(context, rig):
+            layout.label(text="Select a body or joint", icon="INFO")
+        column = layout.column(align=True)
+        column.operator("knuckle.make_body", icon="MESH_CUBE")
+        column.operator("knuckle.add_joint", icon="EMPTY_ARROWS")
+        column = layout.column(align=True)  # menus ask no poll, and would open where nothing in them can run
+        column.enabled = rig is not None and active_joint(context, rig) is not None
+        column.operator_menu_enum("knuckle.set_joint_type", "type", text="Joint Type", icon="CON_ROTLIKE")
+        column.operator_menu_enum("knuckle.move_joint", "where", text="Move Joint", icon="OBJECT_ORIGIN")
+        column = layout.column(align=True)
+        column.operator("knuckle.swap_joint", icon="ARROW_LEFTRIGHT")
+        column = layout.column(align=True)
+        column.operator("knuckle.duplicate_limb", icon="DUPLICATE")
+        column.operator("knuckle.delete_parts", icon="X")
+        row = layout.row(align=True)
+        row.operator("knuckle.split_model", icon="UNLINKED")
+        row.operator("knuckle.merge_models", icon="LINKED")
+
+
+CLASSES = (
+    KNUCKLE_OT_set_joint_type,
+    KNUCKLE_OT_swap_joint,
+    KNUCKLE_OT_move_joint,
+    KNUCKLE_OT_delete_parts,
+    KNUCKLE_OT_refit,
+    VIEW3D_PT_knuckle_parts,
+)

@@ -1,0 +1,167 @@
+"""File > Export > one entry per model format, and the exporter of a collection."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, StringProperty
+
+from .... import formats
+from ....core.model import Mechanism
+from ....core.report import Report
+from ....core.up_axis import turned, upright_turn
+from ....formats.text.file_io import all_or_nothing
+from ...data.access import record_of, settings
+from ...data.preferences import ignore_collada_units, mesh_folders
+from ...data.queries import collection_of, require_rig, rig_in
+from ...editing.repair.checks import report_findings
+from ...scene.read.mechanism import extract
+from ...scene.read.mesh_export import write_own_meshes
+from ...translations import told
+from ..base.operators import (
+    ERRORS,
+    ExportHelper,
+    Result,
+    counted,
+    distinct,
+    glob_of,
+    keep_extension,
+    model_in,
+    refuse,
+    tell,
+    why_gone,
+    why_no_model,
+    with_extension,
+)
+
+_EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
+
+
+class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
+    bl_idname = "export_scene.mechanism"
+    bl_label = "Export Mechanism"
+    bl_description = "Write the model as a file again: what was not edited keeps the very text that it was read from"
+    bl_options = {"PRESET"}
+
+    filename_ext = _EXTENSIONS[0]
+    check_extension = None  # a format may have several, and the dialect follows the one that is typed
+    filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH")
+    filter_glob: StringProperty(default=glob_of(_EXTENSIONS), options={"HIDDEN"})
+    format: EnumProperty(
+        name="Format",
+        description="The kind of file to write",
+        items=[(row.id, row.label, f"Write a {row.label} file") for row in formats.FORMATS.values()],
+    )
+    upright: BoolProperty(
+        name="Upright",
+        description="Write the model turned so that its gravity is along -Z, as Juice needs it, instead of in the axes "
+        "of the file that it came from",
+    )
+    meshes: EnumProperty(
+        name="Meshes",
+        description="What becomes of the mesh files that the model names when it is written into another folder",
+        items=[
+            (
+                "COPY",
+                "Copy Beside",
+                "They are copied into the folder of the new file, with their materials and pictures, so that it loads "
+                "there on its own. No other file is overwritten",
+            ),
+            ("REFER", "Refer", "The new file names them as the old one does, and they stay where they are"),
+        ],
+    )
+    collection: StringProperty(
+        name="Collection",
+        description="The collection whose model is written; empty for the active model",
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        # in the Exporters of a collection, that collection is the context's
+        if model_in(context) is not None or rig_in(context.collection) is not None:
+            return True
+        cls.poll_message_set(told(why_no_model(context)))
+        return False
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        rig = model_in(context)
+        if not self.properties.is_property_set("format") and rig is not None and settings(rig).format:
+            self.format = settings(rig).format
+        if not self.filepath and rig is not None:
+            name = bpy.path.clean_name(record_of(rig).source_name or rig.name)
+            self.filepath = name + formats.FORMATS[self.format].extensions[0]
+        return ExportHelper.invoke(self, context, event)
+
+    def check(self, context: bpy.types.Context) -> bool:
+        return keep_extension(self, formats.FORMATS[self.format].extensions, _EXTENSIONS)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(self, "format")
+        layout.prop(self, "upright")
+        row = layout.row()
+        row.active = formats.FORMATS[self.format].names_meshes
+        row.prop(self, "meshes")
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        try:
+            rig = self._rig(context)
+            mechanism = extract(rig)
+            findings = report_findings(rig, mechanism)
+            if not self.properties.is_property_set("format"):
+                found = formats.format_id(mechanism, self.filepath)
+                self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
+            extensions = formats.FORMATS[self.format].extensions
+            path = with_extension(bpy.path.abspath(self.filepath), extensions, _EXTENSIONS)
+            with all_or_nothing():
+                meshes = write_own_meshes(rig, mechanism, path, self.format)
+                if self.upright:
+                    mechanism = turned(mechanism, upright_turn(mechanism))
+                report: Report = mechanism.report
+                report.extend(findings)
+                report.extend(meshes)
+                report.extend(self._save(mechanism, path))
+        except ERRORS as error:
+            return refuse(self, error)
+        bodies = counted(len(mechanism.bodies), "body", "bodies")
+        joints = counted(len(mechanism.joints), "joint")
+        edits = sum(entry.code in {"added", "deleted"} for entry in report.entries)
+        changes = f"; added or deleted: {edits}" if edits else ""
+        tell(self, f"Exported {bpy.path.basename(path)}: {bodies}, {joints}{changes}", report)
+        return {"FINISHED"}
+
+    def _save(self, mechanism: Mechanism, path: str) -> Report:
+        copies = self.meshes == "COPY"
+        return formats.save(mechanism, path, self.format, mesh_folders(), ignore_collada_units(), copies)
+
+    def _rig(self, context: bpy.types.Context) -> bpy.types.Object:
+        if not self.collection:
+            rig = model_in(context)
+            if rig is None:
+                raise ValueError(why_no_model(context))
+            if not rig.users_scene:
+                raise ValueError(why_gone(rig))
+            collection_of(rig)
+            return rig
+        collection: bpy.types.Collection | None = bpy.data.collections.get(self.collection)
+        if collection is None:
+            raise ValueError(f"There is no collection {self.collection!r}")
+        rigs = [obj for obj in collection.all_objects if record_of(obj).role == "MODEL"]
+        if len(rigs) > 1:
+            raise ValueError(f"Collection {collection.name!r} holds {len(rigs)} mechanisms: a file holds one")
+        return require_rig(collection)
+
+
+def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    """The entries of File > Export."""
+    for row in formats.FORMATS.values():
+        entry = self.layout.operator(
+            EXPORT_SCENE_OT_mechanism.bl_idname, text=told(f"{row.label} ({row.extensions[0]})")
+        )
+        entry.format = row.id
+        entry.filter_glob = glob_of(row.extensions)
+
+
+CLASSES = (EXPORT_SCENE_OT_mechanism,)

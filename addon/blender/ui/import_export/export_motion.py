@@ -1,0 +1,338 @@
+"""File > Export > Servo Motion: what the servos do, to a motion file."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
+
+from .... import formats
+from ....core.model import Motion
+from ....core.report import Entry, Report
+from ....formats.xmdi import FRAME_SECONDS
+from ...animation import TakeOptions, Units, take
+from ...animation.actions import active_action, motions_of, playing
+from ...animation.fcurves import joints_of
+from ...animation.sample_motion import Physical, follows_keys
+from ...data import preferences
+from ...data.access import action_record, record_of
+from ...data.channels import root_channels
+from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
+from ...data.queries import is_foreign
+from ...data.report_store import add_to_report
+from ...physics.recording.bake import record, recorded_coordinates
+from ...physics.simulation.cached_frames import shown_of_run
+from ..base.operators import (
+    ExportHelper,
+    NeedsModel,
+    Result,
+    counted,
+    glob_of,
+    keep_extension,
+    model_in,
+    tell,
+    with_extension,
+)
+from ..base.selection import selected_bones
+from .import_motion import EXTENSIONS, menu_label
+
+#: What exports tell of; the next tells it anew.
+OF_EXPORTS = (
+    "servos-taken", "beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times", "left-over-unit",
+    "joints-missing", "rate-changed", "armature-moves", "bone-turn", "bone-slide", "bone-scale", "root-motion-left",
+    "origin-lost", "document-kept", "document-patched", "document-lost", "written", "encoding", "held-keys",
+)  # fmt: skip
+_AS_READ = ("AS_READ", "As Imported", "As in the file that the Action came from; else in radians and the model's unit")
+#: Where keys may stand in a format, in seconds; anywhere in one that is not here.
+GRIDS = {"xmdi": FRAME_SECONDS, "webots": 0.001}
+
+
+class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
+    bl_idname = "export_anim.servo_motion"
+    bl_label = "Export Servo Motion"
+    bl_description = "Write what the servos of the active mechanism do to a motion file"
+    bl_options = {"PRESET"}
+    only_reads = True
+
+    filename_ext = EXTENSIONS[0]
+    check_extension = None
+    filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH")
+    filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
+    motions: EnumProperty(
+        name="Motions",
+        description="Which motions to write",
+        items=[
+            ("ACTIVE", "What Plays", "What the servos do now: the Action, with all that acts on the pose"),
+            ("ALL", "All Actions", "Every Action that keys servos of this mechanism, each as a motion of its own"),
+        ],
+    )
+    servos: EnumProperty(
+        name="Servos",
+        description="Which servos to write",
+        items=[
+            (
+                "KEYED",
+                "Moved",
+                "Those that the Action keys or that drivers and constraints move; all where there are none",
+            ),
+            ("ALL", "All", "Every servo, those that stand still too"),
+            ("SELECTED", "Selected", "Those whose bone, joint or body is selected"),
+        ],
+    )
+    keys: EnumProperty(
+        name="Keys",
+        description="Which keys the file gets",
+        items=[
+            (
+                "AUTO",
+                "Automatic",
+                "A servo's own keys where they go straight and stand at steps of the format or came from a file; "
+                "samples of the pose elsewhere: under inverse kinematics, drivers, constraints, NLA tracks, physics, "
+                "and on curves",
+            ),
+            ("KEYS", "As They Are", "A servo's own keys wherever they stand, if they go straight; else samples"),
+            ("SAMPLED", "Sampled", "Samples of the pose at every step"),
+        ],
+    )
+    step: FloatProperty(
+        name="Step",
+        description="Time between samples (ms). XMDI always has its steps of 32 ms",
+        default=1000.0 * FRAME_SECONDS,
+        min=1.0,
+        soft_max=1000.0,
+        precision=3,
+    )
+    use_range: BoolProperty(
+        name="Limit to Range", description="Only a part of the motion; its first frame is time 0", options={"SKIP_SAVE"}
+    )
+    frame_start: IntProperty(name="Start Frame", description="Time 0 of the motion", options={"SKIP_SAVE"})
+    frame_end: IntProperty(name="End Frame", description="The last frame that is written", options={"SKIP_SAVE"})
+    tolerance: FloatProperty(
+        name="Tolerance",
+        description="Leave out samples that straight lines between the others pass within this (rad, or length units); "
+        "0 keeps all",
+        default=0.0,
+        min=0.0,
+        soft_max=0.1,
+        precision=5,
+    )
+    stops: EnumProperty(
+        name="Beyond Stops",
+        description="What becomes of values beyond a servo's stops",
+        items=[
+            ("KEEP", "Keep", "Write them as they are and count them"),
+            ("CLAMP", "Clamp", "Put them at the stop and count them"),
+            ("REFUSE", "Refuse", "Write nothing and tell where they are"),
+        ],
+    )
+    angle_unit: EnumProperty(
+        name="Angles", description="What angles in the file are to be in", items=[_AS_READ, *ANGLE_UNITS]
+    )
+    length_unit: EnumProperty(
+        name="Lengths", description="What lengths in the file are to be in", items=[_AS_READ, *LENGTH_UNITS]
+    )
+
+    _asked = False  # whether the user was asked, so that what is set says no more who set it
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        given = self.properties.is_property_set
+        self.use_range = self.use_range or given("frame_start") or given("frame_end")
+        if not given("frame_start"):
+            self.frame_start = context.scene.frame_start
+        if not given("frame_end"):
+            self.frame_end = context.scene.frame_end
+        self._asked = True
+        rig = model_in(context)
+        if rig is not None and not self.filepath:
+            self.filepath = bpy.path.clean_name(_motion_name(rig)) + _extension_of(rig)
+        return ExportHelper.invoke(self, context, event)
+
+    def check(self, context: bpy.types.Context) -> bool:
+        return keep_extension(self, EXTENSIONS)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(self, "motions")
+        layout.prop(self, "servos")
+        column = layout.column(align=True)
+        column.prop(self, "keys")
+        column.prop(self, "step", text="Step (ms)")
+        column.prop(self, "tolerance")
+        layout.prop(self, "stops")
+        layout.prop(self, "use_range")
+        column = layout.column(align=True)
+        column.active = self.use_range
+        column.prop(self, "frame_start")
+        column.prop(self, "frame_end", text="End")
+        column = layout.column(align=True)
+        column.prop(self, "angle_unit")
+        column.prop(self, "length_unit")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        path = with_extension(bpy.path.abspath(self.filepath), EXTENSIONS)
+        report = Report()
+        motions = self._taken(context, rig, self._options(context, rig, path), report)
+        report.extend(formats.save_motion(motions, path, xmdi_tags=preferences.xmdi_tags()))
+        if not is_foreign(rig):
+            add_to_report(rig, report, OF_EXPORTS)
+        name = Path(path).name
+        if len(motions) == 1:
+            servos = counted(len(motions[0].trajectories), "servo")
+            how = next((entry.message for entry in report.entries if entry.code == "servos-taken"), "")
+            tell(self, f"Exported {name}: {servos}, {motions[0].duration:g} s ({how})", report)
+        else:
+            tell(self, f"Exported {name}: {len(motions)} motions", report)
+        return {"FINISHED"}
+
+    def _options(self, context: bpy.types.Context, rig: bpy.types.Object, path: str) -> TakeOptions:
+        format_id = formats.motion_format_id(path)
+        first = self.frame_start if self._has("frame_start") else None
+        last = self.frame_end if self._has("frame_end") else None
+        if first is not None and last is not None and last < first:
+            raise ValueError(f"The range ends (frame {last}) before it begins (frame {first})")
+        joints = _selected(rig, selected_bones(context, rig)) if self.servos == "SELECTED" else set()
+        if self.servos == "SELECTED" and not joints:
+            raise ValueError("No servo is selected: select bones, joints or bodies, or choose All")
+        return TakeOptions(
+            servos=self.servos,
+            selected=frozenset(joints),
+            keys=self.keys,
+            step=FRAME_SECONDS if format_id == "xmdi" else round(self.step, 6) / 1000.0,
+            grid=GRIDS.get(format_id),
+            first=first,
+            last=last,
+            stops=self.stops,
+            tolerance=self.tolerance,
+            units=self._units(rig),
+            format=format_id,
+        )
+
+    def _has(self, end: str) -> bool:
+        """Return whether an end of the range was asked for: by the checkbox, or by a script that gives it."""
+        return self.use_range or (not self._asked and self.properties.is_property_set(end))
+
+    def _units(self, rig: bpy.types.Object) -> Units | None:
+        """Those asked for; where only one is, the other is the file's."""
+        if self.angle_unit == self.length_unit == "AS_READ":
+            return None
+        read = units_of(rig) or Units()
+        return Units(
+            read.angle if self.angle_unit == "AS_READ" else self.angle_unit,
+            read.length if self.length_unit == "AS_READ" else self.length_unit,
+        )
+
+    def _taken(
+        self, context: bpy.types.Context, rig: bpy.types.Object, options: TakeOptions, report: Report
+    ) -> list[Motion]:
+        motions: list[Motion] = []
+        if self.motions == "ALL":
+            actions = motions_of(rig)
+            if not actions:
+                raise ValueError("No Action keys a servo of this mechanism")
+            if len({_units_of(action) for action in actions}) > 1 and options.units is None:
+                options = replace(options, units=Units())  # one file, one unit
+            for action in actions:
+                with playing(rig, action):
+                    motion, taken = take(rig, context.scene, replace(options, by_keys=True))
+                if motion.name in {each.name for each in motions} and not _is_own_name(action, motion, actions):
+                    motion.name = action.name  # which Blender keeps apart
+                motions.append(motion)
+                report.entries += [_of(motion, entry) for entry in taken.entries]
+            return motions
+        motion, taken = take(rig, context.scene, options, self._physical(context, rig))
+        report.extend(taken)
+        return [motion]
+
+    def _physical(self, context: bpy.types.Context, rig: bpy.types.Object) -> Physical | None:
+        """Return where physics moves the model, what a run does with it."""
+        if follows_keys(rig):
+            return None
+        if is_foreign(rig):
+            raise ValueError(
+                f"{rig.name!r} is linked from another file, where its drive is not on Keys: physics cannot run here. "
+                "Make it local first (Object > Relations > Make Local > All)"
+            )
+        last = self.frame_end if self._has("frame_end") else None
+        shown = shown_of_run(context.scene)
+        windows = context.window_manager
+
+        def came_to(done: int, total: int) -> None:
+            windows.progress_update(100 * done // max(total + len(shown), 1))
+
+        windows.progress_begin(0, 100)
+        try:
+            recording = record(context.scene, rig, last, came_to)
+            for done, frame in enumerate(shown, 1):  # the user's own run was thrown away for this one
+                context.scene.frame_set(frame)
+                came_to(len(recording.frames) + done, len(recording.frames))
+        finally:
+            windows.progress_end()
+        return recorded_coordinates(rig, recording)
+
+
+def _selected(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
+    """The ids of the joints, and the keys of the roots, that any of some bones poses."""
+    return joints_of(rig, bones) | {root for root, own in root_channels(rig).items() if own[0].bone in bones}
+
+
+def _is_own_name(action: bpy.types.Action, motion: Motion, actions: Sequence[bpy.types.Action]) -> bool:
+    """Return whether a motion shares its name in its file already: with others of that file, of which none is there
+    twice."""
+    places = [_place_of(each) for each in actions if action_record(each).motion == motion.name]
+    own = _place_of(action)
+    return own is not None and len({place[0] for place in places if place}) == 1 and len(set(places)) == len(places)
+
+
+def _place_of(action: bpy.types.Action) -> tuple[str, int] | None:
+    """The file that an Action came from, and which of its motions it is."""
+    origins = action_record(action).origins
+    return (origins[0].path, origins[0].index) if len(origins) else None
+
+
+def _of(motion: Motion, entry: Entry) -> Entry:
+    """An entry of a report that says which of several motions it is about."""
+    return replace(entry, message=f"{motion.name}: {entry.message}", where=f"{motion.name}/{entry.where}".rstrip("/"))
+
+
+def _units_of(action: bpy.types.Action) -> Units:
+    origins = action_record(action).origins
+    return Units(origins[0].angle, origins[0].length) if len(origins) else Units()
+
+
+def units_of(rig: bpy.types.Object) -> Units | None:
+    """Units of the file that the rig's Action came from."""
+    action = active_action(rig)
+    return _units_of(action) if action is not None else None
+
+
+def _origin(rig: bpy.types.Object) -> Any:
+    """Return what the Action that plays keeps of the file that it came from."""
+    action = active_action(rig)
+    origins = action_record(action).origins if action is not None else ()
+    return origins[0] if len(origins) else None
+
+
+def _extension_of(rig: bpy.types.Object) -> str:
+    """The ending of the file that the rig's Action came from."""
+    origin = _origin(rig)
+    suffix = Path(origin.path).suffix.lower() if origin is not None else ""
+    return suffix if suffix in EXTENSIONS else EXTENSIONS[0]
+
+
+def _motion_name(rig: bpy.types.Object) -> str:
+    action = active_action(rig)
+    return action.name if action is not None else record_of(rig).source_name or rig.name
+
+
+def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    """The entry of File > Export."""
+    self.layout.operator(EXPORT_ANIM_OT_servo_motion.bl_idname, text=menu_label())
+
+
+CLASSES = (EXPORT_ANIM_OT_servo_motion,)

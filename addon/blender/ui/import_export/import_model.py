@@ -1,0 +1,225 @@
+"""Blender's factory scene: whether nobody has touched it yet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy.props import CollectionProperty, StringProperty
+
+from .... import formats
+from ....core.model import Mechanism
+from ...data.preferences import overlay_defaults
+from ...data.queries import parts, require_rig, rigs_in
+from ...reconcile.build import BuildOptions, build
+from ...translations import told
+from ..base.operators import (
+    ERRORS,
+    ImportHelper,
+    Result,
+    census,
+    chosen_files,
+    counted,
+    distinct,
+    glob_of,
+    poll_file_object_drop,
+    refuse,
+    say,
+    seen_in_local_views,
+)
+from ..overlay.draw import show_marks
+from ..servos.keying_set import select_keyed_bones, use_servos
+from ..simulation.input_presets import goes_forward, start_inputs
+from ..simulation.view import frame_objects
+from .options import ImportOptions, draw_options, take_defaults
+
+#: Location, Euler rotation (rad) and scale of the factory scene's objects, equal in Blender 4.2, 4.5, 5.0 and 5.2.
+_PLACES = {
+    "Cube": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
+    "Light": ((4.07625, 1.00545, 5.90386), (0.65033, 0.05522, 1.86639)),
+    "Camera": ((7.35889, -6.92579, 4.95831), (1.10932, 0.0, 0.81493)),
+}
+_NEAR = 1e-4
+
+
+def untouched_cube(context: bpy.types.Context) -> bpy.types.Object | None:
+    """Return the default cube of a file that is still as Blender starts, else None.
+
+    The file was never saved and has one scene that holds exactly the factory's cube, camera and light, with their
+    transforms, the cube's mesh and its material unchanged, and nothing animated, constrained or modified.
+    """
+    scene = context.scene
+    objects = {obj.name: obj for obj in scene.objects}
+    if bpy.data.filepath or len(bpy.data.scenes) > 1 or objects.keys() != _PLACES.keys():
+        return None
+    if len(bpy.data.objects) > len(objects) or not all(map(_is_plain, objects.values())):
+        return None
+    cube = objects["Cube"]
+    return cube if _is_factory_cube(cube) else None
+
+
+def _is_plain(obj: Any) -> bool:
+    """Return whether an object stands where the factory has it, and nothing moves, shapes or holds it."""
+    location, rotation = _PLACES[obj.name]
+    is_there = (
+        _are_near(obj.location, location)
+        and obj.rotation_mode == "XYZ"
+        and _are_near(obj.rotation_euler, rotation)
+        and _are_near(obj.scale, (1.0, 1.0, 1.0))
+        and _are_near(np.ravel(obj.matrix_parent_inverse), np.eye(4).ravel())
+    )
+    is_held = obj.parent is not None or obj.constraints or obj.rigid_body is not None
+    is_shaped = obj.modifiers or obj.vertex_groups or obj.particle_systems
+    data = obj.data
+    is_animated = obj.animation_data is not None or (data is not None and data.animation_data is not None)
+    return is_there and not (is_held or is_shaped or is_animated)
+
+
+def _is_factory_cube(cube: Any) -> bool:
+    """Return whether the default cube's mesh and material are the factory's."""
+    mesh: Any = cube.data
+    if not isinstance(mesh, bpy.types.Mesh) or mesh.shape_keys is not None:
+        return False
+    if (len(mesh.vertices), len(mesh.edges), len(mesh.polygons)) != (8, 12, 6):
+        return False
+    corners = np.empty(24, dtype=np.float32)
+    mesh.vertices.foreach_get("co", corners)
+    signs = (-1.0, 1.0)
+    if set(map(tuple, corners.reshape(8, 3).tolist())) != {(x, y, z) for x in signs for y in signs for z in signs}:
+        return False
+    if len(mesh.materials) != 1 or mesh.materials[0] is None or mesh.materials[0].name != "Material":
+        return False
+    material: Any = mesh.materials[0]
+    tree = material.node_tree
+    if tree is None or len(tree.nodes) != 2 or len(tree.links) != 1 or material.animation_data is not None:
+        return False
+    shader = next((node for node in tree.nodes if node.bl_idname == "ShaderNodeBsdfPrincipled"), None)
+    gray = (0.8, 0.8, 0.8, 1.0)
+    return shader is not None and _are_near(shader.inputs["Base Color"].default_value, gray)
+
+
+def _are_near(numbers: Any, others: Any) -> bool:
+    return bool(np.allclose(np.array(numbers), others, atol=_NEAR))
+
+
+EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
+
+
+class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions):
+    bl_idname = "import_scene.mechanism"
+    bl_label = "Import Mechanism"
+    bl_description = "Bring in mechanisms: bodies, joints that turn within their stops, physics and the file's gait"
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
+
+    filename_ext = EXTENSIONS[0]
+    # not remembered: the importer opens the file browser unless a file was dropped on it
+    filepath: StringProperty(name="File", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE", "SKIP_PRESET"})
+    filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
+    files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        take_defaults(self)
+        if self.inputs == "AUTO" and any(map(goes_forward, chosen_files(self))):
+            self.inputs = "FORWARD"
+        return self.invoke_popup(context)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        draw_options(layout, self)
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        paths = chosen_files(self)
+        if not paths:
+            return refuse(self, "No file was chosen")
+        cube = untouched_cube(context) if self._is_asked_for("replace_cube") else None
+        first = not any(True for _rig in rigs_in(context.scene))
+        imported = [rig for path in paths if (rig := self._import(context, path)) is not None]
+        if not imported:
+            return {"CANCELLED"}
+        if first:
+            show_marks(context.scene, overlay_defaults())
+        _select_models(context, imported)
+        for rig in imported:
+            select_keyed_bones(rig)
+        use_servos(context.scene)
+        if cube is not None:
+            bpy.data.objects.remove(cube)
+        if self._is_asked_for("frame_view"):
+            frame_objects(context, [body for rig in imported for body in parts(rig, "BODY")])
+        return {"FINISHED"}
+
+    def _import(self, context: bpy.types.Context, path: str) -> bpy.types.Object | None:
+        """One file's model; None, and its message, where the file is bad."""
+        try:
+            mechanism = formats.load(bpy.path.abspath(path))
+            leave_modes(context)
+            with seen_in_local_views(context):
+                rig = require_rig(build(mechanism, context, self._options()))
+                if self._is_asked_for("inputs"):
+                    start_inputs(context.scene, rig, bpy.path.abspath(path), self.inputs)
+        except ERRORS as error:
+            refuse(self, error)
+            return None
+        warnings = mechanism.report.count("warning")
+        say(self, {"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
+        return rig
+
+    def _is_asked_for(self, name: str) -> bool:
+        """Return whether to do what changes the user's view or scene: by default only what is imported by hand does."""
+        is_by_hand = self.options.is_invoke or self.properties.is_property_set(name)
+        return is_by_hand and bool(getattr(self, name))
+
+    def _options(self) -> BuildOptions:
+        return BuildOptions(
+            physics=self.physics,
+            gait=self.gait,
+            gait_seconds=self.gait_seconds,
+            sine_without_type=self.sine_without_type,
+            adapt_scene=self.adapt_scene,
+            ground=self.ground,
+            up_axis=self.up_axis,
+            assemble=self.assemble,
+        )
+
+
+class IO_FH_mechanism(bpy.types.FileHandler):
+    bl_idname = "IO_FH_mechanism"
+    bl_label = "Mechanism"
+    bl_import_operator = "import_scene.mechanism"
+    bl_export_operator = "export_scene.mechanism"
+    bl_file_extensions = ";".join(EXTENSIONS)
+
+    @classmethod
+    def poll_drop(cls, context: bpy.types.Context) -> bool:
+        return poll_file_object_drop(context)
+
+
+def _summary(mechanism: Mechanism, rig: bpy.types.Object, warnings: int) -> str:
+    return f"Imported {mechanism.name}: {census(rig)}, {counted(warnings, 'warning')}"
+
+
+def leave_modes(context: bpy.types.Context) -> None:
+    """Object mode, as nothing can be selected in another."""
+    active = context.view_layer.objects.active
+    if active is not None and active.mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def _select_models(context: bpy.types.Context, rigs: list[bpy.types.Object]) -> None:
+    for obj in list(context.view_layer.objects.selected):
+        obj.select_set(False)
+    for rig in rigs:
+        rig.select_set(True)
+    context.view_layer.objects.active = rigs[-1]
+
+
+def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    """The entry of File > Import."""
+    self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=told(f"Mechanism ({' '.join(EXTENSIONS)})"))
+
+
+CLASSES = (IMPORT_SCENE_OT_mechanism, IO_FH_mechanism)

@@ -1,0 +1,259 @@
+"""File > Import > Servo Motion: keys of the bones from motion files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
+
+from .... import formats
+from ....core.model import Motion
+from ....core.report import FormatError, Report
+from ...animation import Units, apply
+from ...animation.actions import active_action, let_play
+from ...animation.apply_motion import natural_rate, placed_channels, stack
+from ...animation.frame_time import set_rate
+from ...animation.pose_library import pose_unkeyed
+from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
+from ...data.queries import rigs_in
+from ...data.report_store import add_to_report
+from ...translations import told
+from ..base.operators import (
+    ImportHelper,
+    NeedsModel,
+    Result,
+    chosen_files,
+    counted,
+    distinct,
+    glob_of,
+    model_in,
+    say,
+    tell,
+    why_foreign,
+    why_no_model,
+)
+from ..servos.keying_set import select_keyed_bones
+
+#: What imports tell of; the next tells it anew.
+OF_IMPORTS = (
+    "motion-unmatched", "servo-unmatched", "servo-matched", "servo-repeated", "servo-empty", "servos-keyed",
+    "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short", "root-matched", "root-unmatched",
+)  # fmt: skip
+EXTENSIONS = distinct(row.extensions for row in formats.MOTION_FORMATS.values())
+
+
+class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
+    bl_idname = "import_anim.servo_motion"
+    bl_label = "Import Servo Motion"
+    bl_description = "Key the servos of the active mechanism from a motion file, by their names, in a new Action"
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
+
+    filename_ext = EXTENSIONS[0]
+    filepath: StringProperty(name="File", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE", "SKIP_PRESET"})
+    filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
+    files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+    model: StringProperty(
+        name="Mechanism",
+        description="Armature of the mechanism that is to move; empty for the active one",
+        options={"SKIP_SAVE", "SKIP_PRESET"},
+    )
+    frame_start: IntProperty(
+        name="Start Frame", description="The frame at which the motion begins", default=1, options={"SKIP_SAVE"}
+    )
+    use_fps_scale: BoolProperty(
+        name="Scale FPS",
+        description="Keep the motion's times at the scene's frame rate. Without it each step of the motion, 32 ms, is "
+        "one frame",
+        default=True,
+    )
+    update_scene_fps: BoolProperty(
+        name="Update Scene FPS",
+        description="Set the scene's frame rate to the motion's, so that each of its steps is one frame: 31.25 frames "
+        "per second for steps of 32 ms",
+    )
+    update_scene_duration: BoolProperty(
+        name="Update Scene Duration",
+        description="Lengthen the scene's frame range to hold the motion. It is never shortened",
+        default=True,
+    )
+    use_cyclic: BoolProperty(name="Loop", description="Repeat the motion for ever, by a modifier on its curves")
+    action: EnumProperty(
+        name="Action",
+        description="Where the keys go",
+        items=[
+            ("NEW", "New", "Each motion becomes an Action of its own; the first plays"),
+            (
+                "LAYER",
+                "Present",
+                "Into the Action that plays, in place of the keys that it has of the same servos within the motion's "
+                "time. Everything else in it stays",
+            ),
+        ],
+    )
+    use_initial_pose: BoolProperty(
+        name="Initial Pose for Other Servos",
+        description="Pose the servos that the motion does not key as the mechanism's file has them begin. Without, "
+        "they stay as they are posed",
+        default=True,
+    )
+    use_nla: BoolProperty(
+        name="Stack in NLA",
+        description="Give each motion a track in the Nonlinear Animation editor. The first plays; the others are muted",
+    )
+    angle_unit: EnumProperty(name="Angles", description="What angles in the file are in", items=ANGLE_UNITS)
+    length_unit: EnumProperty(name="Lengths", description="What lengths in the file are in", items=LENGTH_UNITS)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if any(True for _rig in rigs_in(context.scene)):
+            return True
+        rig = model_in(context)
+        cls.poll_message_set(told((why_foreign(rig) if rig is not None else "") or why_no_model(context)))
+        return False
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        if not self.properties.is_property_set("frame_start"):
+            self.frame_start = context.scene.frame_start
+        rig = model_in(context)
+        if not self.model and rig is not None:
+            self.model = rig.name
+        return self.invoke_popup(context)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop_search(self, "model", context.scene, "objects", icon="ARMATURE_DATA")
+        layout.prop(self, "frame_start")
+        column = layout.column(heading="Scene")
+        column.prop(self, "update_scene_fps")
+        column.prop(self, "update_scene_duration")
+        row = layout.column()
+        row.active = not self.update_scene_fps
+        row.prop(self, "use_fps_scale")
+        layout.prop(self, "action")
+        column = layout.column()
+        column.active = self.action == "NEW"
+        column.prop(self, "use_nla")
+        column.prop(self, "use_initial_pose")
+        layout.prop(self, "use_cyclic")
+        column = layout.column(align=True)
+        column.prop(self, "angle_unit")
+        column.prop(self, "length_unit")
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        if self.model:
+            rig: Any = context.scene.objects.get(self.model)
+            if rig is None or rig not in list(rigs_in(context.scene)):
+                say(self, {"ERROR"}, f"{self.model!r} is not the armature of a mechanism in this scene")
+                return {"CANCELLED"}
+        elif model_in(context) is None:
+            say(self, {"ERROR"}, why_no_model(context))
+            return {"CANCELLED"}
+        return NeedsModel.execute(self, context)
+
+    def work(self, context: bpy.types.Context, active: bpy.types.Object) -> Result:
+        rig: Any = context.scene.objects.get(self.model) or active
+        report = Report()
+        motions = self._fitting(rig, self._read(report), report)
+        onto = active_action(rig) if self.action == "LAYER" else None
+        render = context.scene.render
+        rate = render.fps, render.fps_base
+        made: list[bpy.types.Action] = []
+        try:
+            if self.update_scene_fps:
+                set_rate(context.scene, natural_rate(motions[0]))
+            for motion in motions:
+                action, applied = self._apply(context.scene, rig, motion, onto)
+                onto = action if self.action == "LAYER" else None
+                made.append(action)
+                report.extend(applied)
+        except BaseException:
+            render.fps, render.fps_base = rate
+            raise
+        first = made[0]
+        if self.use_nla and self.action == "NEW":
+            stack(rig, made)
+        elif self.action == "NEW":
+            let_play(rig, first)
+        if self.use_initial_pose and self.action == "NEW":
+            pose_unkeyed(rig, first)
+        select_keyed_bones(rig)
+        add_to_report(rig, report, OF_IMPORTS)
+        keyed = [entry.message for entry in report.entries if entry.code == "servos-keyed"]
+        tell(
+            self, keyed[-1] if len(motions) == 1 else f"{counted(len(motions), 'motion')}; {first.name!r} plays", report
+        )
+        return {"FINISHED"}
+
+    def _apply(
+        self, scene: bpy.types.Scene, rig: bpy.types.Object, motion: Motion, onto: bpy.types.Action | None
+    ) -> tuple[bpy.types.Action, Report]:
+        return apply(
+            motion,
+            rig,
+            scene,
+            self._start(scene),
+            self.update_scene_duration,
+            scale_to_scene=self.use_fps_scale or self.update_scene_fps,
+            onto=onto,
+            cyclic=self.use_cyclic,
+            units=Units(self.angle_unit, self.length_unit),
+        )
+
+    def _start(self, scene: bpy.types.Scene) -> int:
+        return self.frame_start if self.properties.is_property_set("frame_start") else scene.frame_start
+
+    def _read(self, report: Report) -> list[Motion]:
+        paths = chosen_files(self)
+        if not paths:
+            raise ValueError("No file was chosen")
+        motions: list[Motion] = []
+        for path in paths:
+            found, read = formats.read_motions(bpy.path.abspath(path))
+            motions += found
+            report.extend(read)
+        return motions
+
+    def _fitting(self, rig: bpy.types.Object, motions: list[Motion], report: Report) -> list[Motion]:
+        """The motions that move anything of a model; those that do not are reported, and if none does, refused before
+        anything is made."""
+        fitting: list[Motion] = []
+        error: Any = None
+        for motion in motions:
+            try:
+                placed_channels(motion, rig)
+                fitting.append(motion)
+            except FormatError as why:
+                error = why
+                report.warn("motion-unmatched", str(why), where=motion.name)
+        if not fitting:
+            raise error
+        return fitting
+
+
+class IO_FH_servo_motion(bpy.types.FileHandler):
+    bl_idname = "IO_FH_servo_motion"
+    bl_label = "Servo Motion"
+    bl_import_operator = "import_anim.servo_motion"
+    # .xml is the model importer's: it says so when it is given a motion, and Blender asks nothing
+    bl_file_extensions = ";".join(extension for extension in EXTENSIONS if extension != ".xml")
+
+    @classmethod
+    def poll_drop(cls, context: bpy.types.Context) -> bool:
+        return context.area is not None and context.area.type == "VIEW_3D"
+
+
+def menu_label() -> str:
+    """Return what the menus of files call servo motion."""
+    return f"Servo Motion ({' '.join(e for e in EXTENSIONS if e != '.xml')})"
+
+
+def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    """The entry of File > Import."""
+    self.layout.operator(IMPORT_ANIM_OT_servo_motion.bl_idname, text=menu_label())
+
+
+CLASSES = (IMPORT_ANIM_OT_servo_motion, IO_FH_servo_motion)

@@ -1,0 +1,368 @@
+"""The one list of joints: the value and the keyframe of each servo, its stops, and what the motion asks of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, PointerProperty
+
+from ....core.formatting import plain
+from ....core.stops import Limits
+from ...animation.frame_time import Clock
+from ...animation.pose_library import key_state
+from ...animation.stop_checks import Row, seen_rows
+from ...data.access import record_of
+from ...data.conversion import is_angle
+from ...data.queries import bones_of, file_name
+from ...editing.joint_settings import block_parts
+from ...translations import CONTEXT, told
+from ..base.operators import model_in
+from ..base.panels import width_of
+from ..base.selection import is_joint
+from ..servos.sliders import Slider, sliders_of
+from .stops import chosen_joints
+
+#: The share of a row that is left to a name beside columns.
+_NAME = 0.46
+#: From this width of the sidebar on (pixels at UI scale 1) names and columns fit into one line.
+_WIDE = 380
+_COLUMN_ITEMS = [
+    ("VALUES", "Values", "Value of each servo between its stops, with a button for its keyframe"),
+    ("STOPS", "Stops", "Lower and upper stop (joint limits) of each joint"),
+    ("RANGE", "Range", "Range that the motion asks of each servo, beside its stops"),
+    ("SPEED", "Speed", "Largest velocity and acceleration of each servo in the motion"),
+]
+_ORDER_ITEMS = [
+    ("FILE", "File Order", "Joints as their file lists them"),
+    ("NAME", "By Name", "Joints in alphabetical order"),
+    (
+        "CRITICAL",
+        "Critical First",
+        "Servos nearest to a stop or beyond it first, or the fastest where speeds are shown",
+    ),
+]
+KIND_ITEMS = [
+    ("ALL", "All Joints", "Joints of every type"),
+    ("TURN", "Revolute", "Joints with one rotation"),
+    ("SLIDE", "Prismatic", "Joints with one translation"),
+    ("SEVERAL", "Several DOFs", "Joints with several degrees of freedom"),
+    ("BALL", "Ball", "Joints that rotate about every axis"),
+    ("LOOP", "Closed Loops", "Joints that close a loop, and joints that depend on one"),
+    ("SELECTED", "Selected", "The selected joints"),
+]
+#: What Blender shows beside a property: a dot, a diamond where it is keyed, a full one where a keyframe is here.
+_KEY_ICONS: dict[str, Any] = {"none": "DECORATE", "elsewhere": "DECORATE_ANIMATE", "here": "DECORATE_KEYFRAME"}
+
+
+class KnuckleJointList(bpy.types.PropertyGroup):
+    """State of the list of joints. Lives on the window manager, ``WindowManager.knuckle_joint_list``."""
+
+    columns: EnumProperty(
+        name="Columns", description="Columns of the list of joints", items=_COLUMN_ITEMS, translation_context=CONTEXT
+    )
+    kind: EnumProperty(name="Show", description="Joints that are listed", items=KIND_ITEMS)
+    order: EnumProperty(name="Order", description="Order of the list of joints", items=_ORDER_ITEMS)
+
+
+def list_of(context: bpy.types.Context) -> KnuckleJointList:
+    """The state of the list of joints."""
+    return cast(KnuckleJointList, context.window_manager.knuckle_joint_list)  # type: ignore[attr-defined]
+
+
+def is_of_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Object]) -> bool:
+    """Return whether a joint is one of those that are to be listed."""
+    joint = record_of(empty).joint
+    kinds = [dof.kind for dof in joint.dofs]
+    return {
+        "ALL": True,
+        "TURN": kinds in (["rotation"], ["screw"]),
+        "SLIDE": kinds == ["translation"],
+        "SEVERAL": len(kinds) > 1,
+        "BALL": "ball" in kinds or "free" in kinds,
+        "LOOP": joint.loop or joint.follows,
+        "SELECTED": empty in selected,
+    }[kind]
+
+
+def joint_icon(joint: Any, kinds: list[str]) -> str:
+    """The icon of a joint's type."""
+    if not joint.active:
+        return "UNLINKED"
+    return {"rotation": "DRIVER_ROTATIONAL_DIFFERENCE", "translation": "EMPTY_SINGLE_ARROW"}.get(
+        kinds[0] if len(kinds) == 1 else "", "EMPTY_AXIS" if kinds else "LOCKED"
+    )
+
+
+def name_of(empty: bpy.types.Object) -> str:
+    """The name of a joint in the interface."""
+    return file_name(empty) or empty.name
+
+
+def dofs_of(empty: bpy.types.Object) -> Iterator[tuple[str, Any, bool]]:
+    """Name, record and whether it is a number of a ball, of all degrees of freedom of a joint; of balls and free
+    blocks first the whole, which has no stops of its own, and then its numbers."""
+    joint, name = record_of(empty).joint, name_of(empty)
+    for number, dof in enumerate(joint.dofs):
+        own = name if len(joint.dofs) == 1 else f"{name}/{dof.name or number + 1}"
+        yield own, dof, False
+        if dof.kind in {"ball", "free"}:
+            for at, part in enumerate(block_parts(joint, dof)):
+                yield f"{own}/{part.name or 'xyz'[at % 3]}", part, True
+
+
+class KNUCKLE_UL_joints(bpy.types.UIList):
+    """A row for each joint of the mechanism, with a line for each of its servos; a click selects the joint."""
+
+    opened: BoolProperty(description="The filter was shown once")
+
+    def draw_filter(self, context: Any, layout: Any) -> None:
+        shown, column = list_of(context), layout.column(align=True)
+        row = column.row(align=True)
+        row.prop(self, "filter_name", text="", icon="VIEWZOOM")
+        row.prop(self, "use_filter_invert", text="", icon="ARROW_LEFTRIGHT")
+        row = column.row(align=True)
+        row.prop(shown, "kind", text="")
+        row.prop(shown, "order", text="")
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        if not self.opened:
+            self.use_filter_show = self.opened = True
+        shown, rig, objects = list_of(context), model_in(context), list(getattr(data, propname))
+        selected = set(chosen_joints(context, rig)) if rig is not None and shown.kind == "SELECTED" else set()
+        wanted = self.filter_name.lower()
+        flags = [
+            self.bitflag_filter_item
+            if rig is not None
+            and is_joint(obj, rig)
+            and wanted in name_of(obj).lower()
+            and is_of_kind(obj, shown.kind, selected)
+            else 0
+            for obj in objects
+        ]
+        return flags, order_of(context, rig, objects, shown)
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        column = layout.column(align=True)
+        columns = list_of(context).columns
+        rows = servo_rows(item)
+        if columns == "STOPS" and len(record_of(item).joint.dofs):
+            _draw_stops(context, column, item)
+        elif not rows or columns == "STOPS":
+            _draw_name(column, item)
+        elif columns == "VALUES":
+            for row in rows:
+                _draw_value(context, column, record_of(item).model, row)
+        else:
+            asked = {row.found.name: row for row in seen_rows(record_of(item).model, context.scene)}
+            for row in rows:
+                _draw_asked(context, column, row.channel.name, asked.get(row.channel.name), columns)
+
+
+def servo_rows(empty: bpy.types.Object) -> list[Slider]:
+    """The sliders of a joint's servos; none where it has no bone."""
+    rig = record_of(empty).model
+    if rig is None:
+        return []
+    sliders = sliders_of(rig)
+    return [row for bone in bones_of(empty) for row in sliders.get(bone, ())]
+
+
+def order_of(
+    context: bpy.types.Context, rig: bpy.types.Object | None, objects: list[bpy.types.Object], shown: KnuckleJointList
+) -> list[int]:
+    """The position in the list of each object; nothing where they stay in the order of the file."""
+    if rig is None or shown.order == "FILE":
+        return []
+    joints = [obj if is_joint(obj, rig) else None for obj in objects]
+    if shown.order == "NAME":
+        keys: list[Any] = ["" if obj is None else name_of(obj).lower() for obj in joints]
+    else:
+        asked = {row.found.name: row for row in seen_rows(rig, context.scene)} if shown.columns != "VALUES" else {}
+        keys = [math.inf if obj is None else -_urgency(rig, obj, shown.columns, asked) for obj in joints]
+    positions = [0] * len(objects)
+    for position, index in enumerate(sorted(range(len(objects)), key=keys.__getitem__)):
+        positions[index] = position
+    return positions
+
+
+def _urgency(rig: bpy.types.Object, empty: bpy.types.Object, columns: str, asked: dict[str, Row]) -> float:
+    """Return how critical the most critical of a joint's servos is: 1 is on a stop, more is beyond; of speeds the
+    largest."""
+    out = -1.0
+    for row in servo_rows(empty):
+        found = asked.get(row.channel.name)
+        if columns == "SPEED":
+            each = -1.0 if found is None else math.inf if found.found.jump else found.found.velocity or 0.0
+        elif columns == "RANGE":
+            each = -1.0 if found is None else max(_share(end, row.stops) for end in (found.found.low, found.found.high))
+        else:
+            pose: bpy.types.PoseBone | None = rig.pose.bones.get(row.channel.bone)
+            each = _share(getattr(pose, row.prop), row.stops) if pose is not None and row.prop else -1.0
+        out = max(out, each)
+    return out
+
+
+def _share(value: float, stops: Limits) -> float:
+    """Return how near a value is to its stops, from 0 in the middle to 1 on one of them; -1 without two stops."""
+    lower, upper = stops
+    if lower is None or upper is None:
+        return -1.0
+    half = max(0.5 * (upper - lower), 1e-9)
+    return abs(value - 0.5 * (lower + upper)) / half
+
+
+# ---------------------------------------------------------------- the columns
+
+
+def _draw_name(layout: Any, empty: bpy.types.Object) -> None:
+    """A joint without servos: a weld, or one that closes a loop."""
+    joint = record_of(empty).joint
+    row = layout.row(align=True)
+    row.active = joint.active
+    row.label(text=name_of(empty), icon=joint_icon(joint, [dof.kind for dof in joint.dofs]), translate=False)
+    if joint.loop or joint.follows:
+        row.label(text="", icon="LINKED")
+
+
+def _draw_value(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, row: Slider) -> None:
+    """A slider from stop to stop with the servo's name, its stops, and the button for its keyframe."""
+    pose = rig.pose.bones[row.channel.bone]
+    line = layout.row(align=True)
+    line.enabled = not row.follows
+    value = line.row(align=True)
+    value.alert = row.is_beyond(pose)
+    name = row.channel.name
+    if row.prop:
+        value.prop(pose, row.prop, text=name, slider=row.is_slider, translate=False)
+    elif row.channel.is_single:
+        value.prop(pose, row.channel.prop, index=row.channel.index, text=name, translate=False)
+    else:
+        value.label(text=name, translate=False)
+    if row.follows:
+        line.label(text="", icon="LINKED")
+        return
+    state = key_state(rig, row.channel, context.scene.frame_current)
+    button = line.operator("knuckle.key_servo", text="", icon=_KEY_ICONS[state], emboss=False)
+    button.servo = name
+
+
+def _draw_stops(context: bpy.types.Context, layout: Any, empty: bpy.types.Object) -> None:
+    """Lower and upper stop of each degree of freedom; grey where the stop is off."""
+    for name, dof, _is_part in dofs_of(empty):
+        left, right = _cells(context, layout)
+        left.label(text=name, translate=False)
+        if dof.kind in {"ball", "free"}:
+            continue
+        for end in ("lower", "upper"):
+            value = right.row(align=True)
+            value.active = getattr(dof, f"use_{end}")
+            value.prop(dof, f"{end}_angle" if is_angle(dof) else end, text="")
+
+
+def _draw_asked(context: bpy.types.Context, layout: Any, name: str, row: Row | None, columns: str) -> None:
+    """Draw what the motion asks of a servo, with a button that goes to where it asks most."""
+    left, right = _cells(context, layout)
+    if row is None:
+        left.label(text=name, translate=False)
+        right.label(text="not keyed")
+        return
+    found = row.found
+    if columns == "RANGE":
+        worst = found.worst
+        seconds = found.first if worst is None else worst.worst
+        left.alert = right.alert = bool(found.outside)
+        texts = value_range(row, found.low, found.high), value_range(row, found.lower, found.upper)
+    else:
+        seconds = found.jump_at if found.jump else found.velocity_at
+        speed = told(f"jumps {number_text(row, found.jump)}") if found.jump else _rate(row, found.velocity, "s")
+        texts = speed, _rate(row, found.acceleration, "s²")
+    left.label(text=name, translate=False)
+    for text in texts:
+        right.label(text=text, translate=False)
+    show = right.operator("knuckle.show_servo", text="", icon="FRAME_NEXT", emboss=False)
+    show.servo, show.frame = name, frame_at(context.scene, seconds)
+
+
+def _cells(context: bpy.types.Context, layout: Any) -> tuple[Any, Any]:
+    """Room for a name and for what stands beside it, or below it where the sidebar is too narrow for both."""
+    if width_of(context) < _WIDE:
+        return layout.row(align=True), layout.row(align=True)
+    split = layout.split(factor=_NAME, align=True)
+    return split.row(align=True), split.row(align=True)
+
+
+def draw_header(context: bpy.types.Context, layout: Any, columns: str) -> None:
+    """The titles of the columns."""
+    titles = {  # translated by us: Blender's own words are too long for a column
+        "STOPS": (told("Lower Stop"), told("Upper Stop")),
+        "RANGE": (told("Range"), told("Stops")),
+        "SPEED": (told("Speed"), told("Accel.")),
+    }
+    if columns not in titles:
+        return
+    if width_of(context) < _WIDE:
+        right = layout.row(align=True)
+    else:
+        left, right = _cells(context, layout)
+        left.label(text="Joint" if columns == "STOPS" else "Servo")
+    for title in titles[columns]:
+        right.label(text=title, translate=False)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def frame_at(scene: bpy.types.Scene, seconds: float) -> float:
+    """The frame of a time since the scene's first, without the dust of 32 bits."""
+    return round(float(Clock.of(scene).frames(seconds)), 3)
+
+
+def number_text(row: Row, value: float | None) -> str:
+    """An angle in degrees or a length, in as few digits as tell it."""
+    if value is None:
+        return "–"
+    if not row.turns:
+        return f"{value:.3g}"
+    degrees = math.degrees(value)
+    if abs(degrees) >= 1e4:
+        return f"{plain(degrees / 1e3)}k°"
+    return f"{degrees:.{0 if abs(degrees) >= 100 else 1}f}°"
+
+
+def _rate(row: Row, value: float | None, per: str) -> str:
+    """A speed or an acceleration; a dash alone where there is none."""
+    return number_text(row, value) if value is None else f"{number_text(row, value)}/{per}"
+
+
+def value_range(row: Row, low: float | None, high: float | None) -> str:
+    """Format a range, short enough for a column: whole degrees, or three digits."""
+    if low is None and high is None:
+        return told("none")
+    low_text, high_text = ("" if end is None else _short(row, end) for end in (low, high))
+    if low_text == high_text:
+        return f"{low_text}{'°' if row.turns else ''}"
+    if low_text == f"-{high_text}":
+        return f"±{high_text}{'°' if row.turns else ''}"
+    return f"{low_text}…{high_text}{'°' if row.turns else ''}"
+
+
+def _short(row: Row, value: float) -> str:
+    return f"{round(math.degrees(value)) + 0:d}" if row.turns else f"{value:.3g}"
+
+
+CLASSES = (KnuckleJointList, KNUCKLE_UL_joints)
+
+
+def register() -> None:
+    """Keep what the list shows. The classes are registered before."""
+    bpy.types.WindowManager.knuckle_joint_list = PointerProperty(type=KnuckleJointList)  # type: ignore[attr-defined]
+
+
+def unregister() -> None:
+    """Undo ``register``."""
+    del bpy.types.WindowManager.knuckle_joint_list  # type: ignore[attr-defined]

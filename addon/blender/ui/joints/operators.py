@@ -1,0 +1,249 @@
+"""The table of all joints: their stops, gains and forces side by side, and many of them set at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty
+
+from ...data.access import record_of, settings
+from ...data.batch_edits import records_of
+from ...data.conversion import is_angle
+from ...data.properties.joint import KnuckleDof
+from ...data.queries import file_name, parts
+from ...editing.joint_settings import FIELDS, Values, copy_to_twins, copy_values, put_values, values_of
+from ...editing.symmetry.links import twin_of
+from ...translations import told
+from ..base.operators import NeedsModel, Result, counted, model_in, say
+from ..base.selection import active_joint, is_joint, joints_collection
+from .joint_list import KIND_ITEMS, dofs_of, is_of_kind, joint_icon, name_of
+from .stops import NeedsJoints, chosen_joints
+
+_WIDTH = 1040  # of the popup
+_NAME, _STOPS = 0.24, 0.4  # shares of the width, of what is left
+_COLUMNS = (
+    ("each_gain", "Gain"),
+    ("each_max_force", "Max Force"),
+    ("each_damping", "Damping"),
+    ("each_friction", "Friction"),
+    ("each_stiffness", "Stiffness"),
+)
+#: Of servos under PD, besides.
+_PD_COLUMNS = (("each_servo_stiffness", "PD Stiff."), ("each_servo_damping", "PD Damp."))
+#: What a single number of a ball has not.
+_OF_SERVOS = {"each_gain", "each_max_force", *(field for field, _title in _PD_COLUMNS)}
+
+
+def columns_of(rig: bpy.types.Object) -> list[tuple[str, str]]:
+    """The numbers of joints that the table shows, with their titles."""
+    return [*_COLUMNS[:2], *(_PD_COLUMNS if settings(rig).law == "PD" else ()), *_COLUMNS[2:]]
+
+
+class KNUCKLE_UL_joint_table(bpy.types.UIList):
+    """A row for every degree of freedom of every joint."""
+
+    kind: EnumProperty(name="Kind", description="Which joints are listed", items=KIND_ITEMS)
+    opened: BoolProperty(description="The filter was shown once")
+
+    def draw_filter(self, context: Any, layout: Any) -> None:
+        row = layout.row(align=True)
+        row.prop(self, "filter_name", text="", icon="VIEWZOOM")
+        row.prop(self, "use_filter_invert", text="", icon="ARROW_LEFTRIGHT")
+        row.prop(self, "kind", text="")
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        if not self.opened:
+            self.use_filter_show = self.opened = True
+        objects = getattr(data, propname)
+        rig = model_in(context)
+        selected = set(chosen_joints(context, rig)) if rig is not None and self.kind == "SELECTED" else set()
+        wanted = self.filter_name.lower()
+        shown = []
+        for obj in objects:
+            fits = rig is not None and is_joint(obj, rig) and len(record_of(obj).joint.dofs) > 0
+            fits = fits and wanted in name_of(obj).lower() and is_of_kind(obj, self.kind, selected)
+            shown.append(self.bitflag_filter_item if fits else 0)
+        return shown, []
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        joint = record_of(item).joint
+        column, columns = layout.column(align=True), columns_of(record_of(item).model)
+        picture = joint_icon(joint, [dof.kind for dof in joint.dofs])
+        for name, dof, is_part in dofs_of(item):
+            if is_part:
+                _row(column, dof, name, "BLANK1", [("" if f in _OF_SERVOS else f, t) for f, t in columns])
+            else:
+                _row(column, dof, name, picture, columns, stops=dof.kind not in {"ball", "free"})
+
+
+def _cells(layout: Any) -> tuple[Any, Any, Any]:
+    """Room for the name, the stops and the other numbers of a row."""
+    split = layout.split(factor=_NAME, align=True)
+    name = split.row(align=True)
+    rest = split.split(factor=_STOPS, align=True)
+    return name, rest.row(align=True), rest.row(align=True)
+
+
+def _row(
+    layout: Any, dof: KnuckleDof, name: str, icon: Any, columns: list[tuple[str, str]], stops: bool = True
+) -> None:
+    left, middle, right = _cells(layout)
+    left.prop(dof, "ticked", text="")
+    left.label(text=name, icon=icon, translate=False)
+    for end in ("lower", "upper"):
+        cell = middle.row(align=True)
+        if not stops:
+            cell.label(text="")
+            continue
+        cell.prop(dof, f"each_use_{end}", text="")
+        value = cell.row(align=True)
+        value.active = getattr(dof, f"use_{end}")
+        value.prop(dof, f"each_{end}_angle" if is_angle(dof) else f"each_{end}", text="")
+    for field, _title in columns:
+        if field:
+            right.prop(dof, field, text="")
+        else:
+            right.label(text="")
+
+
+class KNUCKLE_OT_joint_table(NeedsModel):
+    bl_idname = "knuckle.joint_table"
+    bl_label = "Table of Joints"
+    bl_description = "Show the stops, gains and forces of all joints side by side, and set those of many at once"
+    bl_options = {"UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if parts(rig, "JOINT") else "The mechanism has no joints"
+
+    _before: Values | None = None
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        self._before = values_of(model_in(context))
+        return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Make one step of undo of what was edited already."""
+        return {"FINISHED"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Left with Cancel or Esc, all joints are as they were."""
+        rig = model_in(context)
+        if self._before is not None and rig is not None:
+            put_values(rig, self._before)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        rig = model_in(context)
+        joints = joints_collection(rig) if rig is not None else None
+        if joints is None:
+            layout.label(text="The mechanism has lost its joints", icon="ERROR")
+            return
+        buttons = layout.row()
+        ticks = buttons.row(align=True)
+        for to, text in (("ALL", "Tick All"), ("NONE", "None"), ("INVERT", "Invert"), ("SELECTED", "Selected")):
+            ticks.operator("knuckle.tick_joints", text=text).to = to
+        copies = buttons.row(align=True)
+        copies.operator("knuckle.copy_joint", text="Copy to Selected", icon="COPYDOWN").to = "SELECTED"
+        copies.operator("knuckle.copy_joint", text="Copy to Ticked").to = "TICKED"
+        copies.operator("knuckle.copy_joint", text="Copy to Twins", icon="MOD_MIRROR").to = "TWINS"
+        left, middle, right = _cells(layout)
+        left.label(text="Joint")
+        middle.label(text="Lower Stop")
+        middle.label(text="Upper Stop")
+        for _field, title in columns_of(rig):
+            right.label(text=title)
+        layout.template_list("KNUCKLE_UL_joint_table", "", joints, "all_objects", rig.data, "knuckle_row", rows=14)
+        layout.label(text="What is set on a ticked joint is set on all that are ticked", icon="INFO")
+
+
+class KNUCKLE_OT_tick_joints(NeedsModel):
+    bl_idname = "knuckle.tick_joints"
+    bl_label = "Tick Joints"
+    bl_description = "Choose which joints are edited together in the table of joints"
+    bl_options = {"REGISTER", "UNDO"}
+
+    to: EnumProperty(
+        name="Tick",
+        description="Which joints are ticked",
+        items=[
+            ("ALL", "All", "All joints"),
+            ("NONE", "None", "No joint"),
+            ("INVERT", "Invert", "Those that are not ticked"),
+            ("SELECTED", "Selected", "The selected joints, and no other"),
+        ],
+    )
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        selected = set(chosen_joints(context, rig)) if self.to == "SELECTED" else set()
+        count = 0
+        for empty in parts(rig, "JOINT"):
+            for dof in records_of(empty):
+                dof.ticked = {"ALL": True, "NONE": False, "INVERT": not dof.ticked, "SELECTED": empty in selected}[
+                    self.to
+                ]
+            count += any(dof.ticked for dof in records_of(empty))
+        say(self, {"INFO"}, f"{counted(count, 'joint')} ticked")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_copy_joint(NeedsJoints):
+    bl_idname = "knuckle.copy_joint"
+    bl_label = "Copy Joint's Values"
+    bl_description = "Give other joints the stops, the servo and the springs of the active one"
+    bl_options = {"REGISTER", "UNDO"}
+
+    to: EnumProperty(
+        name="To",
+        description="Which joints get the values",
+        items=[
+            ("SELECTED", "Selected", "From the active joint to all others that are selected"),
+            ("TICKED", "Ticked", "From the active joint to all others that are ticked in the table"),
+            ("TWINS", "Twins", "From each selected joint to its twin, mirrored: all of its values"),
+        ],
+    )
+    stops: BoolProperty(name="Stops", description="Both stops, and whether they are on", default=True)
+    servo: BoolProperty(name="Servo", description="Gain, maximum force, stiffness and damping of PD", default=True)
+    spring: BoolProperty(name="Spring", description="Stiffness, rest, damping, friction and inertia", default=True)
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
+        return told(f"Give other joints the stops, the servo and the springs. {items[properties.to].description}")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.prop(self, "to")
+        column = layout.column(heading="Copy")
+        column.enabled = self.to != "TWINS"
+        for name in FIELDS:
+            column.prop(self, name)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = chosen_joints(context, rig)
+        if self.to == "TWINS":
+            lone = sum(twin_of(empty) is None for empty in chosen)
+            given = counted(copy_to_twins(chosen), "twin")
+            alone = f"Values given to {given}, {lone} without a twin"
+            say(self, {"INFO"}, alone if lone else f"Values given to {given}")
+            return {"FINISHED"}
+        source = active_joint(context, rig)
+        if source is None:
+            raise ValueError("No joint is active: click the one whose values the others are to get")
+        if self.to == "TICKED":
+            chosen = [e for e in parts(rig, "JOINT") if any(dof.ticked for dof in records_of(e))]
+        others = [empty for empty in chosen if empty != source]
+        if not others:
+            meant = "ticked" if self.to == "TICKED" else "selected"
+            raise ValueError(f"Only {file_name(source)!r} is {meant}: choose the joints that get its values")
+        changed, unlike = copy_values(source, others, [name for name in FIELDS if getattr(self, name)])
+        like = f"{counted(changed, 'joint')} set like {file_name(source)!r}"
+        say(self, {"INFO"}, f"{like}, {unlike} of another kind" if unlike else like)
+        return {"FINISHED"}
+
+
+CLASSES = (KNUCKLE_UL_joint_table, KNUCKLE_OT_joint_table, KNUCKLE_OT_tick_joints, KNUCKLE_OT_copy_joint)

@@ -1,0 +1,264 @@
+"""Joints and Stops in the sidebar: the list of joints, the active joint with all of its properties, and its poses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ...animation.loops.live_solver import rigid_joints
+from ...animation.stop_checks import seen_rows
+from ...data.access import record_of, settings
+from ...data.conversion import is_angle
+from ...data.queries import bones_of, file_name
+from ...editing.joint_settings import block_parts
+from ...translations import told
+from ..base.operators import counted, model_in
+from ..base.panels import ORDER, ModelPanel, labelled, paragraph, split
+from ..base.selection import active_joint, joints_collection
+from ..servos.sliders import sliders_of
+from .joint_list import dofs_of, draw_header, frame_at, joint_icon, list_of, name_of, number_text
+
+#: So many of the times at which a servo leaves its stops are listed.
+_MOST_EXCESSES = 6
+
+
+class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
+    bl_label = "Joints and Stops"
+    bl_order = ORDER["joints"]
+    help_page = "stops"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        rig = model_in(context)
+        joints = joints_collection(rig)
+        if joints is None or settings(rig).rig != rig:
+            layout.label(text="The mechanism has lost its joints", icon="ERROR")
+            return
+        shown = list_of(context)
+        layout.row(align=True).prop(shown, "columns", expand=True)
+        if shown.columns in {"RANGE", "SPEED"}:
+            _draw_motion(context, layout, rig, shown.columns)
+        draw_header(context, layout, shown.columns)
+        layout.template_list("KNUCKLE_UL_joints", "", joints, "all_objects", rig.data, "knuckle_row", rows=8)
+        if sliders_of(rig):
+            _draw_all(layout)
+        layout.operator("knuckle.joint_table", text="Table of Joints…", icon="SPREADSHEET")
+
+
+def _draw_all(layout: Any) -> None:
+    """Draw the buttons for all servos at once."""
+    grid = layout.column(align=True)
+    row = grid.row(align=True)
+    row.operator("knuckle.key_servos", text="Key All", icon="KEY_HLT").only_selected = False
+    row.operator("knuckle.key_servos", text="Key Selected").only_selected = True
+    row = grid.row(align=True)
+    for text, chosen, icon in (("Zero All", False, "LOOP_BACK"), ("Zero Selected", True, "NONE")):
+        button = row.operator("knuckle.zero_servos", text=text, icon=icon)
+        button.to, button.only_selected = "ZERO", chosen
+    button = grid.operator("knuckle.zero_servos", text="Initial Pose", icon="ARMATURE_DATA")
+    button.to, button.only_selected = "START", False
+
+
+def _draw_motion(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, columns: str) -> None:
+    """Draw whether the motion keeps within the stops, and where the active servo leaves them."""
+    rows = seen_rows(rig, context.scene)
+    if not rows:
+        layout.label(text="No motion plays")
+        return
+    if columns == "SPEED":
+        return
+    beyond = [row for row in rows if row.found.outside]
+    if not beyond:
+        stopped = any(not (row.found.lower is None and row.found.upper is None) for row in rows)
+        said = "All servos keep within their stops" if stopped else "None of its servos has stops"
+        paragraph(context, layout, said, "CHECKMARK" if stopped else "NONE")
+        return
+    leaving = told(f"{counted(len(beyond), 'servo leaves its', 'servos leave their')} stops")
+    paragraph(context, layout, leaving, "ERROR")
+    active = active_joint(context, rig)
+    bones = set(bones_of(active)) if active is not None else set()
+    row = next((row for row in beyond if row.bone in bones), beyond[0])
+    box = layout.box().column(align=True)
+    box.label(text=told(f"{row.found.name} leaves its stops"), translate=False)
+    for each in row.found.outside[:_MOST_EXCESSES]:
+        first, last = (frame_at(context.scene, time) for time in (each.start, each.end))
+        side = "above" if each.side == "upper" else "below"
+        stretch = f"Frames {first:.4g} to {last:.4g}: {number_text(row, each.by)} {side}"
+        show = box.operator("knuckle.show_servo", text=told(stretch), translate=False)
+        show.servo, show.frame = row.found.name, frame_at(context.scene, each.worst)
+    more = len(row.found.outside) - _MOST_EXCESSES
+    if more > 0:
+        box.label(text=told(f"and {counted(more, 'more time')}"))
+
+
+class _JointPanel(ModelPanel):
+    """A part of the panel that shows the active joint."""
+
+    bl_parent_id = "VIEW3D_PT_knuckle_servos"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not super().poll(context):
+            return False
+        rig = model_in(context)
+        empty = active_joint(context, rig) if settings(rig).rig == rig else None
+        return empty is not None and cls.shows(empty)
+
+    @classmethod
+    def shows(cls, empty: bpy.types.Object) -> bool:
+        """Return whether there is something to show of a joint."""
+        return len(record_of(empty).joint.dofs) > 0
+
+
+class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
+    bl_label = "Active Joint"
+
+    @classmethod
+    def shows(cls, empty: bpy.types.Object) -> bool:
+        return True
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        empty = active_joint(context, rig)
+        joint = record_of(empty).joint
+        picture: Any = joint_icon(joint, [dof.kind for dof in joint.dofs])
+        layout.label(text=name_of(empty), icon=picture, translate=False)
+        _draw_state(context, layout, rig, empty)
+        split(layout, decorate=True)
+        chain = bones_of(empty)
+        for dof in joint.dofs:
+            if dof.kind in {"ball", "free"}:
+                layout.label(text=told(f"Turns freely ({dof.kind})"))
+                for number, part in enumerate(block_parts(joint, dof)):
+                    _draw_stops(layout, part, part.name or "XYZ"[number % 3])
+                continue
+            if 0 <= dof.step < len(chain):
+                pose = rig.pose.bones[chain[dof.step]]
+                name = dof.name if len(joint.dofs) > 1 else ""
+                value = layout.column()
+                value.enabled = not joint.follows
+                value.prop(pose, dof.channel, index=dof.channel_index, text=name or "Value", translate=not name)
+            _draw_stops(layout, dof)
+        if joint.dofs:
+            _draw_stop_buttons(layout)
+        bodies = layout.column(align=True)
+        for label, body in (("Parent", joint.parent), ("Child", joint.child)):
+            if body is not None:
+                value = labelled(bodies, label)
+                select = value.operator("knuckle.select_part", text=file_name(body) or body.name, translate=False)
+                select.part = body.name
+
+
+def _draw_state(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, empty: bpy.types.Object) -> None:
+    """Draw why a joint cannot be posed, where it cannot."""
+    joint = record_of(empty).joint
+    if not joint.active:
+        paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
+    elif joint.loop:
+        paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
+    elif joint.follows and record_of(empty).source_id in rigid_joints(rig):
+        paragraph(context, layout, "Locked: its loop has no degree of freedom", "LOCKED")
+    elif joint.follows:
+        paragraph(context, layout, "Dependent joint: the input joints of its loop move it", "LINKED")
+        layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name
+
+
+def _draw_stops(layout: bpy.types.UILayout, dof: Any, name: str = "") -> None:
+    """Both stops of a degree of freedom, or of a part of a ball."""
+    stops = split(layout.column(align=True))
+    for end, label in (("lower", told("Lower Stop")), ("upper", told("Upper Stop"))):
+        row = stops.row(align=True, heading=f"{name} {label}" if name else label)
+        row.prop(dof, f"use_{end}", text="")
+        value = row.row(align=True)
+        value.active = getattr(dof, f"use_{end}")
+        value.prop(dof, f"{end}_angle" if is_angle(dof) else end, text="")
+
+
+def _draw_stop_buttons(layout: bpy.types.UILayout) -> None:
+    """Draw the buttons that set stops from the pose or the motion, switch them and play through them."""
+    column = layout.column(align=True)
+    row = column.row(align=True)
+    row.operator("knuckle.set_stops", text="Lower from Pose", icon="TRIA_DOWN").to = "LOWER"
+    row.operator("knuckle.set_stops", text="Upper from Pose", icon="TRIA_UP").to = "UPPER"
+    row = column.row(align=True)
+    row.operator("knuckle.set_stops", text="From Motion", icon="ACTION").to = "MOTION"
+    row.operator("knuckle.sweep", icon="PLAY")
+    row = column.row(align=True)
+    row.operator("knuckle.switch_stops", text="Stops On").on = True
+    row.operator("knuckle.switch_stops", text="Stops Off").on = False
+
+
+class VIEW3D_PT_knuckle_joint_servo(_JointPanel, bpy.types.Panel):
+    bl_label = "Servo"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        empty = active_joint(context, rig)
+        for name, dof, is_part in dofs_of(empty):
+            if is_part:
+                continue
+            column = _titled(layout, empty, name)
+            column.prop(dof, "gain")
+            if settings(rig).law == "PD":
+                column.prop(dof, "servo_stiffness")
+                column.prop(dof, "servo_damping")
+            column.prop(dof, "max_force")
+            if dof.max_force == 0.0:
+                labelled(column, "").label(text="0 = no force" if settings(rig).format == "juice" else "0 = no limit")
+
+
+class VIEW3D_PT_knuckle_joint_spring(_JointPanel, bpy.types.Panel):
+    bl_label = "Spring, Damping, Friction"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        empty = active_joint(context, model_in(context))
+        for name, dof, _is_part in dofs_of(empty):
+            if dof.parts:
+                continue  # the numbers of the ball have them
+            column = _titled(self.layout, empty, name)
+            column.prop(dof, "stiffness")
+            column.prop(dof, "rest_angle" if is_angle(dof) else "rest")
+            column.prop(dof, "damping")
+            column.prop(dof, "friction")
+            column.prop(dof, "armature")
+
+
+class VIEW3D_PT_knuckle_joint_start(_JointPanel, bpy.types.Panel):
+    bl_label = "Initial State"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        empty = active_joint(context, model_in(context))
+        for name, dof, is_part in dofs_of(empty):
+            if is_part:
+                continue
+            column = _titled(self.layout, empty, name)
+            if dof.kind in {"ball", "free"}:
+                for field, label in (("start", told("Value")), ("start_rates", told("Velocity"))):
+                    for index in range(3 if dof.kind == "ball" else 6):
+                        axis = f"{told('Rotation' if index < 3 else 'Location')} {'XYZ'[index % 3]}"
+                        column.prop(dof, field, index=index, text=f"{label}, {axis}", translate=False)
+                continue
+            angle = "_angle" if is_angle(dof) else ""
+            column.prop(dof, f"position{angle}")
+            column.prop(dof, f"velocity{angle}")
+
+
+def _titled(layout: bpy.types.UILayout, empty: bpy.types.Object, name: str) -> bpy.types.UILayout:
+    """A column for the properties of a degree of freedom, under its name where the joint has several."""
+    column = split(layout.column(align=True), decorate=True)
+    if name != name_of(empty):
+        column.label(text=name, translate=False)
+    return column
+
+
+CLASSES = (
+    VIEW3D_PT_knuckle_servos,
+    VIEW3D_PT_knuckle_joint,
+    VIEW3D_PT_knuckle_joint_servo,
+    VIEW3D_PT_knuckle_joint_spring,
+    VIEW3D_PT_knuckle_joint_start,
+)

@@ -1,0 +1,283 @@
+"""Handles in the view that drag the stops of the active joint. Esc or the right button gives a stop back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import blf
+import bpy
+import numpy as np
+from bpy_extras import view3d_utils
+from mathutils import Matrix, Vector
+
+from ....core.overlay_geometry import (
+    BEYOND,
+    RANGE,
+    Degrees,
+    Drawing,
+    draw_axes,
+    draw_stops,
+    kept_apart,
+    snap_step,
+    value_text,
+    value_under,
+)
+from ...data.access import record_of
+from ...data.properties.model import KnuckleObject
+from ...data.queries import is_foreign, rig_of
+from ...overlay.state import degrees_of
+from ...translations import told
+from ..base.operators import Result
+from ..base.selection import active_joint
+from ..overlay.draw import Batches, batches_of, draw_batches, kinds_of, overlay_of
+
+_ENDS = ("lower", "upper")
+_MOST = 6  # degrees of freedom of a joint that get handles
+_OUT, _SIDE = 1.12, 0.0  # where a handle sits: a little beyond a dial's rim, on a slide's line
+_KNOB = 0.085  # of the size of Blender's gizmos
+_NAMES = {"lower": "Lower Stop", "upper": "Upper Stop"}
+
+
+class Shown:
+    """The active joint as it was last drawn: all views show the same one."""
+
+    degrees: Degrees | None = None
+    numbers: list[int] = []  # noqa: RUF012 - replaced as a whole, never changed
+    batches: Batches = []  # noqa: RUF012
+    label: tuple[str, Vector] | None = None
+    drawn: Any = None  # the label's handle, while it is hung in
+
+
+def shown_joint(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The joint that gets handles: the active one, where it can be edited and somebody wants them."""
+    if not overlay_of(context.scene).handles or context.mode not in {"OBJECT", "POSE"}:
+        return None
+    rig = rig_of(context.view_layer.objects.active)
+    if rig is None or rig.type != "ARMATURE" or is_foreign(rig):
+        return None
+    playing = context.screen is not None and context.screen.is_animation_playing
+    joint = None if playing else active_joint(context, rig)
+    return joint if joint is not None and record_of(joint).joint.active and has_stops(joint) else None
+
+
+def has_stops(joint: bpy.types.Object) -> bool:
+    """Return whether there is a stop to be dragged."""
+    return any(dof.use_lower or dof.use_upper for dof in record_of(joint).joint.dofs)
+
+
+def set_stop(joint: bpy.types.Object, number: int, end: str, value: float) -> None:
+    """Move a stop, ``lower`` or ``upper``, of one of a joint's degrees of freedom: not past the other one."""
+    dof: Any = record_of(joint).joint.dofs[number]
+    other = _ENDS[1 - _ENDS.index(end)]
+    setattr(dof, end, kept_apart(value, getattr(dof, other) if getattr(dof, f"use_{other}") else None, end == "upper"))
+
+
+class KNUCKLE_GT_dial(bpy.types.Gizmo):
+    """The dials of the active joint, where they are not drawn over the whole model: nothing to take hold of."""
+
+    bl_idname = "KNUCKLE_GT_dial"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        draw_batches(Shown.batches, (context.region.width, context.region.height))
+
+
+class KNUCKLE_GT_stop(bpy.types.Gizmo):
+    """A handle at one stop of one degree of freedom."""
+
+    bl_idname = "KNUCKLE_GT_stop"
+    __slots__ = ("before", "drag", "end", "number", "shape")
+    end: str  # which stop
+    number: int  # of which degree of freedom of its joint's record
+
+    def setup(self) -> None:
+        self.shape = self.new_custom_shape("TRIS", _ball())
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        self.draw_custom_shape(self.shape)
+
+    def draw_select(self, context: bpy.types.Context, select_id: int = 0) -> None:
+        self.draw_custom_shape(self.shape, select_id=select_id)
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        joint, degree = shown_joint(context), self.degree()
+        if joint is None or degree is None:
+            return {"CANCELLED"}
+        self.before = float(getattr(self.dof(joint), self.end))
+        # the stop, where on it the pointer took hold, and where the pointer is, all as coordinates
+        held = value_under(degree, *_ray(context, event), self.before)
+        self.drag = [self.before, held]
+        _show_label()
+        self.tell(context, joint)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event, _tweak: Any) -> Result:
+        joint, degree = shown_joint(context), self.degree()
+        if joint is None or degree is None:
+            return {"CANCELLED"}
+        value, held = self.drag
+        here = value_under(degree, *_ray(context, event), held)
+        value += (here - held) * (0.1 if event.shift else 1.0)
+        self.drag = [value, here]
+        if event.ctrl:
+            step = snap_step(degree, event.shift)
+            value = round(value / step) * step
+        set_stop(joint, self.number, self.end, value)
+        self.tell(context, joint)
+        return {"RUNNING_MODAL"}
+
+    def exit(self, context: bpy.types.Context, cancel: bool) -> None:
+        _hide_label()
+        if context.area is not None:
+            context.area.header_text_set(None)
+        joint = shown_joint(context)
+        if joint is None:
+            return
+        if cancel:
+            setattr(self.dof(joint), self.end, self.before)
+        elif getattr(self.dof(joint), self.end) != self.before:
+            bpy.ops.ed.undo_push(message=_NAMES[self.end])
+
+    def dof(self, joint: bpy.types.Object) -> Any:
+        """The record that it drags a stop of."""
+        return record_of(joint).joint.dofs[self.number]
+
+    def degree(self) -> Degrees | None:
+        """Return where it stands."""
+        if Shown.degrees is None or self.number not in Shown.numbers:
+            return None
+        return Shown.degrees.some(np.array(Shown.numbers) == self.number)
+
+    def tell(self, context: bpy.types.Context, joint: bpy.types.Object) -> None:
+        """Say what the stop is at, in the header and beside the handle."""
+        dof = self.dof(joint)
+        text = value_text(getattr(dof, self.end), dof.kind != "translation")
+        Shown.label = text, self.matrix_basis.translation.copy()
+        context.area.header_text_set(f"{told(_NAMES[self.end])}: {text}")
+        context.area.tag_redraw()
+
+
+class VIEW3D_GGT_knuckle_stops(bpy.types.GizmoGroup):
+    bl_idname = "VIEW3D_GGT_knuckle_stops"
+    bl_label = "Stop Handles"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "WINDOW"
+    bl_options = {"3D", "PERSISTENT"}  # noqa: RUF012
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return shown_joint(context) is not None
+
+    def setup(self, _context: bpy.types.Context) -> None:
+        dial = self.gizmos.new(KNUCKLE_GT_dial.bl_idname)
+        dial.hide_select = True
+        dial.use_draw_modal = True
+        for _ in range(_MOST):
+            for end in _ENDS:
+                knob: Any = self.gizmos.new(KNUCKLE_GT_stop.bl_idname)
+                knob.end, knob.number = end, -1
+                knob.scale_basis = _KNOB
+                knob.use_draw_modal = True
+                knob.color, knob.alpha = RANGE[:3], 1.0
+                knob.color_highlight, knob.alpha_highlight = (1.0, 1.0, 1.0), 1.0
+
+    def draw_prepare(self, context: bpy.types.Context) -> None:
+        joint = shown_joint(context)
+        if joint is None:
+            return
+        _look_at(context, joint)
+        knobs = list(self.gizmos)[1:]  # behind the dial
+        for place, (low, high) in enumerate(zip(knobs[::2], knobs[1::2], strict=True)):
+            for knob in (low, high):
+                _put(knob, record_of(joint), place)
+
+
+def _look_at(context: bpy.types.Context, joint: bpy.types.Object) -> None:
+    """Gather what is drawn of a joint."""
+    Shown.degrees, Shown.numbers = degrees_of(joint, overlay_of(context.scene).size)
+    kinds, drawing = kinds_of(context.scene), Drawing()
+    if "axes" not in kinds:
+        draw_axes(drawing, Shown.degrees.some(Shown.degrees.stopped))
+    if "stops" not in kinds:
+        draw_stops(drawing, Shown.degrees)
+    Shown.batches = batches_of(drawing)
+
+
+def _put(knob: Any, record: KnuckleObject, place: int) -> None:
+    """Put a handle at its stop, if there is one."""
+    knob.number = Shown.numbers[place] if place < len(Shown.numbers) else -1
+    dof: Any = record.joint.dofs[knob.number] if knob.number >= 0 else None
+    knob.hide = dof is None or not getattr(dof, f"use_{knob.end}")
+    if knob.hide:
+        return
+    values = np.full(len(Shown.degrees), getattr(dof, knob.end))
+    knob.matrix_basis = Matrix.Translation(Shown.degrees.at(values, _OUT, _SIDE)[place].tolist())
+    crossed = dof.use_lower and dof.use_upper and dof.lower > dof.upper
+    knob.color = BEYOND[:3] if crossed else RANGE[:3]
+
+
+def _ray(context: bpy.types.Context, event: bpy.types.Event) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the ray under the pointer begins, and its direction."""
+    region, seen = context.region, context.region_data
+    point = event.mouse_region_x, event.mouse_region_y
+    start = view3d_utils.region_2d_to_origin_3d(region, seen, point)
+    return np.array(start, dtype=np.float64), np.array(
+        view3d_utils.region_2d_to_vector_3d(region, seen, point), dtype=np.float64
+    )
+
+
+def _show_label() -> None:
+    """Hang the label in: once, also where the handle before it was never let go, as when another file came."""
+    if Shown.drawn is None:
+        Shown.drawn = bpy.types.SpaceView3D.draw_handler_add(_draw_label, (), "WINDOW", "POST_PIXEL")
+
+
+def unregister() -> None:
+    """A handle may be dragged now: Blender then tells nobody that this ended."""
+    _hide_label()
+
+
+def _hide_label() -> None:
+    Shown.label = None
+    if Shown.drawn is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(Shown.drawn, "WINDOW")
+        Shown.drawn = None
+
+
+def _draw_label() -> None:
+    """The value beside the handle that is dragged."""
+    context = bpy.context
+    if Shown.label is None or context.region is None:
+        return
+    text, place = Shown.label
+    at = view3d_utils.location_3d_to_region_2d(context.region, context.region_data, place)
+    if at is None:
+        return
+    scale = context.preferences.system.ui_scale or 1.0
+    blf.enable(0, blf.SHADOW)
+    blf.shadow(0, 5, 0.0, 0.0, 0.0, 0.9)
+    blf.size(0, 15.0 * scale)
+    blf.color(0, 1.0, 1.0, 1.0, 1.0)
+    blf.position(0, at.x + 14.0 * scale, at.y + 10.0 * scale, 0.0)
+    blf.draw(0, text)
+    blf.disable(0, blf.SHADOW)
+
+
+def _ball(rings: int = 6, sides: int = 12) -> list[tuple[float, float, float]]:
+    """The faces of a ball of radius 1, three corners each."""
+    across = [math.pi * k / rings for k in range(rings + 1)]
+    around = [2.0 * math.pi * k / sides for k in range(sides + 1)]
+
+    def point(ring: int, side: int) -> tuple[float, float, float]:
+        a, b = across[ring], around[side]
+        return math.sin(a) * math.cos(b), math.sin(a) * math.sin(b), math.cos(a)
+
+    out = []
+    for ring in range(rings):
+        for side in range(sides):
+            corners = [point(ring, side), point(ring + 1, side), point(ring + 1, side + 1), point(ring, side + 1)]
+            out += [corners[k] for k in (0, 1, 2, 0, 2, 3)]
+    return out
+
+
+CLASSES = (KNUCKLE_GT_dial, KNUCKLE_GT_stop, VIEW3D_GGT_knuckle_stops)

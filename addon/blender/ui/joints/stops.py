@@ -1,0 +1,208 @@
+"""Stops set from the pose or from a motion, switched on and off, and the sweep that plays through them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
+
+from ....core.overlay_geometry import value_text
+from ...animation.fcurves import action_of
+from ...data.access import record_of, settings
+from ...editing.joint_settings import ENDS, Coordinate, counts_angles, stops_from_motion, stops_from_pose, switch_stops
+from ...editing.joint_sweep import Sweep
+from ...translations import told
+from ..base.modal_tasks import UnderWay, is_watched
+from ..base.operators import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
+from ..base.selection import active_joint
+from ..twins.operators import chosen_parts
+
+_TICK = 1.0 / 60.0
+
+
+def chosen_joints(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The joints that are selected, by their bones or themselves, else the one that is shown."""
+    found = [obj for obj in chosen_parts(context, rig) if record_of(obj).role == "JOINT"]
+    active = active_joint(context, rig)
+    return found or ([active] if active is not None else [])
+
+
+class NeedsJoints(NeedsModel):
+    """Base of the operators that work on the selected joints. Not registered itself."""
+
+    bl_idname = "knuckle.needs_joints"
+    bl_label = "Needs Joints"
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if chosen_joints(context, rig) else "Select joints, their bones, or bodies that they move"
+
+
+class KNUCKLE_OT_set_stops(NeedsJoints):
+    bl_idname = "knuckle.set_stops"
+    bl_label = "Set Stops"
+    bl_description = "Put stops of the selected joints where they stand now, or where the motion takes them"
+    bl_options = {"REGISTER", "UNDO"}
+
+    to: EnumProperty(
+        name="From",
+        description="What the stops are set from",
+        items=[
+            ("LOWER", "Lower from Pose", "The lower stop is where the joint stands now"),
+            ("UPPER", "Upper from Pose", "The upper stop is where the joint stands now"),
+            ("MOTION", "Both from Motion", "The stops are the least and the most that the motion asks of the joint"),
+        ],
+    )
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
+        return told(f"{items[properties.to].description}. For all selected joints")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        chosen = chosen_joints(context, rig)
+        if self.to == "MOTION":
+            action_of(rig)
+            count, report = stops_from_motion(rig, chosen, context.scene)
+        else:
+            context.view_layer.update()
+            count, report = stops_from_pose(rig, chosen, "lower" if self.to == "LOWER" else "upper")
+        if not count:
+            why = f": {report.entries[0].message}" if report.entries else ": a joint that closes a loop has no pose"
+            raise ValueError(f"No stop was set{why}")
+        tell(self, f"Stops of {counted(count, 'servo')} set", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_switch_stops(NeedsJoints):
+    bl_idname = "knuckle.switch_stops"
+    bl_label = "Switch Stops"
+    bl_description = "Switch stops of the selected joints on or off. Their values stay"
+    bl_options = {"REGISTER", "UNDO"}
+
+    on: BoolProperty(name="On", description="The joints stop there", default=True)
+    ends: EnumProperty(
+        name="Ends",
+        description="Which of the stops",
+        items=[
+            ("BOTH", "Both", "The lower and the upper stop"),
+            ("LOWER", "Lower", "The lower stop"),
+            ("UPPER", "Upper", "The upper stop"),
+        ],
+    )
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        if properties.on:
+            return told("Have the selected joints stop at their stops. Stops that were never set begin beside 0")
+        return told("Have the selected joints go beyond their stops. Their values stay")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        ends = [end for end in ENDS if self.ends in {"BOTH", end.upper()}]
+        count = switch_stops(rig, chosen_joints(context, rig), self.on, ends)
+        say(self, {"INFO"}, f"Stops of {counted(count, 'servo')} switched {'on' if self.on else 'off'}")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_sweep(NeedsJoints):
+    bl_idname = "knuckle.sweep"
+    bl_label = "Sweep"
+    bl_description = (
+        "Play the selected joints through their ranges, one after the other, to see them. "
+        "Pose, keyframes and frame stay as they are. Esc or a click ends it"
+    )
+    bl_options = {"REGISTER"}
+
+    seconds: FloatProperty(name="Seconds", description="How long each servo takes", default=3.0, min=0.1, soft_max=20)
+    joint: StringProperty(name="Joint", description="Name of the joint's object; the selected joints if empty")
+
+    _sweep: Sweep | None = None
+    _under_way: UnderWay | None = None
+    _began = 0.0
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if settings(rig).drive != "KEYS":
+            return "Physics moves the bodies: set Drive to Keyframes to see a sweep"
+        return super().why_not(context, rig)
+
+    def begin(self, context: bpy.types.Context) -> Sweep:
+        """The sweep of the joints that are meant."""
+        rig = model_in(context)
+        named = bpy.data.objects.get(self.joint) if self.joint else None
+        return Sweep(rig, [named] if named is not None else chosen_joints(context, rig), self.seconds)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Without a window: all of it, frame by frame."""
+        sweep = self.begin(context)
+        try:
+            for step in range(int(sweep.duration / _TICK)):
+                sweep.at(step * _TICK)
+                context.view_layer.update()
+        finally:
+            sweep.end()
+        say(self, {"INFO"}, f"Played for {sweep.duration:.3g} s")
+        return {"FINISHED"}
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        if not is_watched(context):
+            return self.execute(context)
+        if context.screen.is_animation_playing:
+            bpy.ops.screen.animation_cancel(restore_frame=False)
+        try:
+            self._sweep = self.begin(context)
+        except ERRORS as error:
+            return refuse(self, error)
+        self._began = time.perf_counter()
+        self._under_way = UnderWay(context, _TICK, self._sweep.end)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Only looking about is let through: an edit would be of a pose that does not stay."""
+        if event.type in {"ESC", "LEFTMOUSE", "RIGHTMOUSE", "RET"} and event.value == "PRESS":
+            return self._leave()
+        if event.type in {"MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE", "TRACKPADPAN", "TRACKPADZOOM"}:
+            return {"PASS_THROUGH"}
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        try:
+            goes_on = self._show()
+        except (ReferenceError, KeyError):  # the armature, or its bones: in another window, or by a script
+            self._leave()
+            return refuse(self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile")
+        except BaseException:
+            self._leave()
+            raise
+        return {"RUNNING_MODAL"} if goes_on else self._leave()
+
+    def _show(self) -> bool:
+        """Pose the joints as they are now; whether there is more to come."""
+        assert self._sweep is not None and self._under_way is not None
+        shown = self._sweep.at(time.perf_counter() - self._began)
+        if shown is None:
+            return False
+        each, value, span = shown
+        lower, upper = (reading(each, end) for end in span)
+        ends = told("Esc or a click ends the sweep")
+        self._under_way.tell(f"{each.name}: {reading(each, value)} ({lower} … {upper}).  {ends}")
+        return True
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Blender closes, or another file is opened."""
+        self._leave()
+
+    def _leave(self) -> Result:
+        if self._under_way is not None:
+            self._under_way.leave()
+        return {"FINISHED"}
+
+
+def reading(each: Coordinate, value: float) -> str:
+    """A value in the units that people read: degrees, or lengths."""
+    return value_text(value, counts_angles(each))
+
+
+CLASSES = (KNUCKLE_OT_set_stops, KNUCKLE_OT_switch_stops, KNUCKLE_OT_sweep)

@@ -1,0 +1,1 @@
+"""Mechanism panel, report and menus."""

@@ -1,0 +1,241 @@
+"""The first panel of the sidebar's tab: the mechanism, or how to get one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import bpy
+from bpy.props import BoolProperty, PointerProperty
+
+from .... import formats
+from ...data import change_counter as ticks
+from ...data.access import record_of, settings
+from ...data.queries import parts_by_role, rigs_in
+from ...editing.repair.missing_parts import missing
+from ...editing.rig_update import is_unfitted
+from ...physics.simulation.cleanup import leftovers
+from ...scene.collections import SEPARATOR
+from ...translations import told
+from ..base.operators import counted, model_in, why_linked_copy, why_newer, why_no_model
+from ..base.panels import ORDER, ModelPanel, Panel, fact, paragraph, split, wrapped
+from ..editing.rebuild import draw_missing
+from ..overlay.draw import button as overlay_button
+
+
+class _Seen(NamedTuple):
+    """What a look at all parts of a model tells: how many there are, how many joints close loops or were moved by hand,
+    and what is missing."""
+
+    bodies: int
+    joints: int
+    loops: int
+    moved: int
+    lacks: list[str]
+
+
+def _look(rig: bpy.types.Object) -> _Seen:
+    every = parts_by_role(rig)
+    joints = every.get("JOINT", [])
+    loops = sum(record_of(empty).joint.loop for empty in joints)
+    moved = sum(map(is_unfitted, joints))
+    return _Seen(len(every.get("BODY", ())), len(joints), loops, moved, missing(rig, every))
+
+
+class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
+    bl_label = "Mechanism"
+    bl_order = ORDER["mechanism"]
+    help_page = "import"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        if rig is None:
+            several = any(True for _ in rigs_in(context.scene))
+            hint = why_no_model(context) if several else "Drop a model file into the view, or import one"
+            paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
+            layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
+            layout.menu("KNUCKLE_MT_add", text="Add Mechanism", icon="ADD")
+            draw_missing(context, layout)
+            if leftovers(context.scene):
+                layout.operator("knuckle.clean_up", icon="BRUSH_DATA")
+            return
+        shared = why_newer(rig) or why_linked_copy(rig)
+        if shared:
+            paragraph(context, layout, shared, "ERROR")
+            return
+        seen = ticks.held(_look, rig)
+        draw_missing(context, layout, seen.lacks)
+        model = settings(rig)
+        split(layout)
+        layout.prop(record_of(rig), "source_name")
+        fact(layout, "Bodies", str(seen.bodies))
+        many = f"{seen.joints}, {counted(seen.loops, 'loop')}" if seen.loops else str(seen.joints)
+        fact(layout, "Joints", told(many))
+        row = formats.FORMATS.get(model.format)
+        if row is not None:
+            dialect = f" ({model.dialect})" if model.dialect else ""
+            fact(layout, "Format", f"{row.label}{dialect}")
+        if model.path:
+            fact(layout, "File", bpy.path.basename(model.path))
+        if model.has_collision:
+            layout.prop(model, "show_collision")
+        overlay_button(layout)
+        _assemblies(layout, model)
+        _tell_of_moved(context, layout, seen.moved)
+        buttons = layout.column(align=True)
+        buttons.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
+        export = buttons.operator("export_scene.mechanism", text="Export Mechanism…", icon="EXPORT")
+        if row is not None:
+            export.format = row.id
+
+
+def _assemblies(layout: bpy.types.UILayout, model: Any) -> None:
+    """A checkbox for each, where there is something to switch."""
+    rows = model.assemblies
+    if len(rows) < 2 and all(row.active for row in rows):
+        return
+    column = layout.column(align=True)
+    column.label(text="Assemblies")
+    for row in rows:
+        line = column.row(align=True)
+        for _level in range(row.path.count(SEPARATOR)):
+            line.label(text="", icon="BLANK1")
+        icon: Any = "CHECKBOX_HLT" if row.active else "CHECKBOX_DEHLT"
+        button = line.operator("knuckle.switch_assembly", text=row.name, icon=icon, emboss=False, translate=False)
+        button.path = row.path
+
+
+def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, moved: int) -> None:
+    """Joints that were moved by hand, and what makes the bones follow."""
+    if moved:
+        box = layout.box()
+        told = counted(moved, "joint was moved", "joints were moved")
+        paragraph(context, box, f"{told}: the bones still turn where they were", "ERROR")
+        box.operator("knuckle.refit", icon="FILE_REFRESH")
+
+
+SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
+#: The severities, the worst first.
+_SEVERITIES = tuple(SEVERITY_ICONS)
+#: So many lines of a message are shown in a list; what is longer is shown in full below it.
+_MOST_LINES = 5
+
+
+class KnuckleSeverities(bpy.types.PropertyGroup):
+    """The severities that the lists of the report show. Lives on the window manager."""
+
+    error: BoolProperty(name="Errors", description="Show errors", default=True)
+    warning: BoolProperty(name="Warnings", description="Show warnings", default=True)
+    info: BoolProperty(name="Info", description="Show information", default=True)
+
+
+def _shown(context: bpy.types.Context) -> Any:
+    return context.window_manager.knuckle_severities  # type: ignore[attr-defined]
+
+
+def severity_of(row: Any) -> str:
+    """The severity of a row of a report or a check, as one of those that can be shown."""
+    return row.severity if row.severity in SEVERITY_ICONS else "info"
+
+
+def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) -> None:
+    """The number of rows of each severity, on switches that show them."""
+    severities = [severity_of(row) for row in rows]
+    line = layout.row(align=True)
+    for severity in _SEVERITIES:
+        count = severities.count(severity)
+        cell = line.row(align=True)
+        cell.enabled = count > 0
+        cell.prop(
+            _shown(context), severity, text=str(count), icon=SEVERITY_ICONS[severity], toggle=True, translate=False
+        )
+
+
+def is_cut(context: bpy.types.Context, row: Any) -> bool:
+    """Return whether a message is longer than a list shows."""
+    return len(wrapped(context, told(row.message), room=74)) > _MOST_LINES
+
+
+def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
+    """A row of a list: the whole message, in as many lines as it takes."""
+    lines = wrapped(context, told(row.message) + place, room=74)
+    column = layout.column(align=True)
+    column.scale_y = 0.8
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]
+    for number, text in enumerate(lines):
+        column.label(text=text, icon="BLANK1" if number else SEVERITY_ICONS[severity_of(row)], translate=False)
+
+
+def filtered(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list[int], list[int]]:
+    """Return which rows a list shows, and their order: those of a severity that is shown and with the text that is
+    searched, the worst first."""
+    wanted, shown = panel.filter_name.lower(), _shown(context)
+    flags = [
+        panel.bitflag_filter_item if getattr(shown, severity_of(row)) and wanted in told(row.message).lower() else 0
+        for row in rows
+    ]
+    order = sorted(range(len(rows)), key=lambda index: _SEVERITIES.index(severity_of(rows[index])))
+    positions = [0] * len(rows)
+    for position, index in enumerate(order):
+        positions[index] = position
+    return flags, positions
+
+
+class KNUCKLE_UL_report(bpy.types.UIList):
+    """Entries of the report, row by row, errors first."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        draw_message(context, layout, item, f" ({told(f'line {item.line}')})" if item.line else "")
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        return filtered(self, context, getattr(data, propname))
+
+
+class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
+    bl_label = "Report"
+    bl_order = ORDER["report"]
+    help_page = "import#what-the-report-says"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        lines = settings(model_in(context)).report
+        worst = next((s for s in ("error", "warning") if any(line.severity == s for line in lines)), None)
+        if worst is not None:
+            self.layout.label(text="", icon=SEVERITY_ICONS[worst])
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        model = settings(model_in(context))
+        if not model.report:
+            layout.label(text="Nothing to report")
+            return
+        draw_counts(context, layout, model.report)
+        layout.template_list("KNUCKLE_UL_report", "", model, "report", model, "report_index", rows=4)
+        if 0 <= model.report_index < len(model.report):
+            line = model.report[model.report_index]
+            if line.where or is_cut(context, line):
+                place = told(f"line {line.line}") + ": " if line.line else ""
+                where = f" [{line.where}]" if line.where else ""
+                paragraph(context, layout.box(), f"{place}{told(line.message)}{where}", translate=False)
+
+
+CLASSES = (
+    VIEW3D_PT_knuckle_model,
+    KnuckleSeverities,
+    KNUCKLE_UL_report,
+    VIEW3D_PT_knuckle_report,
+)
+
+
+def register() -> None:
+    """Keep which severities are shown. The classes are registered before."""
+    bpy.types.WindowManager.knuckle_severities = PointerProperty(type=KnuckleSeverities)  # type: ignore[attr-defined]
+
+
+def unregister() -> None:
+    """Undo ``register``."""
+    del bpy.types.WindowManager.knuckle_severities  # type: ignore[attr-defined]

@@ -1,0 +1,1 @@
+"""Motion panel and its operators."""

@@ -1,0 +1,365 @@
+"""Retiming the motion that plays: repeated, mirrored, moved, sped up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, cast
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
+
+from ....core.motion.keyframes import Span
+from ....core.motion.retiming import Seam
+from ...animation.fcurves import action_of
+from ...animation.frame_time import Clock
+from ...animation.mirror import Side, mirror_keys
+from ...animation.retiming import (
+    left_paths,
+    loop_endlessly,
+    loop_keys,
+    motion_range,
+    offset_keys,
+    speed_to_last,
+    speed_up,
+    stop_looping,
+)
+from ..base.operators import NeedsModel, Result, counted, model_in, say, tell
+from ..base.selection import meant_bones
+
+_WIDTH = 300  # of the popup that asks for options
+_AXES = {axis: np.eye(3)[k] for k, axis in enumerate("XYZ")}
+
+
+class _Retimes(NeedsModel):
+    """Base of the operators that change the keys of the motion that plays."""
+
+    bl_idname = "knuckle.retimes"
+    bl_label = "Retimes"
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        try:
+            action_of(rig)
+        except ValueError as reason:
+            return str(reason)
+        return ""
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        self.draw_options(layout)
+        layout.prop(self, "only_selected")
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        """Draw the operator's own options."""
+
+    def extend_range(self, context: bpy.types.Context, rig: bpy.types.Object) -> float:
+        """The last frame of the scene at which servos have keys; the scene's range holds it if that is wanted."""
+        options: Any = self
+        clock = Clock.of(context.scene)
+        last = float(clock.frames(clock.key_times(motion_range(rig)[1])))
+        if options.extend:
+            context.scene.frame_end = max(context.scene.frame_end, int(np.ceil(last - 1e-3)))
+        return last
+
+    def tell_of_paths(self, left: Iterable[str]) -> None:
+        """Warn of what did not come along in rounds."""
+        for why in left:
+            say(self, {"WARNING"}, why)
+
+    def bones(self, context: bpy.types.Context, rig: bpy.types.Object) -> set[str] | None:
+        """The bones that are meant; None for all."""
+        options: Any = self
+        return meant_bones(context, rig, options.only_selected)
+
+
+def _keys_in(scene: bpy.types.Scene, frames: float) -> float:
+    """Return how far apart in an Action the keys are that are some frames of the scene apart."""
+    clock = Clock.of(scene)
+    return _keys_within(scene, frames / clock.rate)
+
+
+def _keys_within(scene: bpy.types.Scene, seconds: float) -> float:
+    """Return how far apart in an Action the keys are that are some seconds apart."""
+    begin, end = Clock.of(scene).keys([0.0, seconds])
+    return float(end - begin)
+
+
+def _lasts(scene: bpy.types.Scene, first: float, last: float) -> float:
+    """The seconds from one place in an Action to another."""
+    begin, end = Clock.of(scene).key_times([first, last])
+    return float(end - begin)
+
+
+def _extend() -> Any:
+    return BoolProperty(
+        name="Extend Range",
+        description="Lengthen the scene's frame range to hold the motion. It is never shortened",
+        default=True,
+    )
+
+
+def _only_selected() -> Any:
+    return BoolProperty(
+        name="Only Selected",
+        description="Change the servos of the selected bones, joints and bodies alone",
+        options={"SKIP_SAVE"},
+    )
+
+
+def _gap() -> Any:
+    return FloatProperty(
+        name="Gap",
+        description="Frames from the last key to the first of the next round, where a motion does not end as it begins",
+        default=1.0,
+        min=0.02,
+        soft_max=100.0,
+    )
+
+
+class KNUCKLE_OT_loop_motion(_Retimes):
+    bl_idname = "knuckle.loop_motion"
+    bl_label = "Loop Motion"
+    bl_description = "Repeat the motion of the mechanism, by keys or without end"
+    bl_options = {"REGISTER", "UNDO"}
+
+    way: EnumProperty(
+        name="By",
+        description="What repeats the motion",
+        items=[
+            ("KEYS", "Keys", "Repeat every key: what files can hold"),
+            ("CYCLES", "Cycles Modifier", "Repeat without end, before and after, by a modifier on every curve"),
+        ],
+    )
+    rounds: IntProperty(name="Rounds", description="How often it plays in all", default=2, min=1, soft_max=20)
+    seam: EnumProperty(
+        name="Seam",
+        description="What becomes of the end of a round where the next begins",
+        items=[
+            ("REPEAT", "Begin Again", "Servos that do not end as they begin go back in the gap"),
+            ("CLIMB", "Go On", "Each round goes on where the one before ended, as wheels do"),
+            ("BLEND", "Blend", "The end of a round is led to the values at its beginning"),
+        ],
+    )
+    gap: _gap()
+    blend: IntProperty(name="Blend", description="Frames at the end that are led back", default=10, min=1, soft_max=100)
+    extend: _extend()
+    only_selected: _only_selected()
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        layout.prop(self, "way")
+        if self.way == "KEYS":
+            layout.prop(self, "rounds")
+            layout.prop(self, "extend")
+        layout.prop(self, "seam")
+        if self.seam == "REPEAT":
+            layout.prop(self, "gap")
+        elif self.seam == "BLEND":
+            layout.prop(self, "blend")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        bones, scene = self.bones(context, rig), context.scene
+        seam = cast(Seam, self.seam.lower())
+        blend, gap = _keys_in(scene, self.blend), _keys_in(scene, self.gap)
+        left = left_paths(rig, bones)
+        if self.way == "CYCLES":
+            span = loop_endlessly(rig, seam, blend, gap, bones)
+            say(self, {"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
+            self.tell_of_paths(left)
+            return {"FINISHED"}
+        span = loop_keys(rig, self.rounds, seam, blend, gap, bones)
+        last = self.extend_range(context, rig)
+        frames = self.frames_of(scene, span)
+        say(self, {"INFO"}, f"Plays {counted(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}")
+        self.tell_of_paths(left)
+        return {"FINISHED"}
+
+    @staticmethod
+    def frames_of(scene: bpy.types.Scene, span: Span) -> float:
+        """Return how many frames of the scene a round takes."""
+        return round(_lasts(scene, 0.0, span.period) * Clock.of(scene).rate, 4)
+
+
+class KNUCKLE_OT_stop_looping(_Retimes):
+    bl_idname = "knuckle.stop_looping"
+    bl_label = "Stop Looping"
+    bl_description = "Remove the Cycles modifiers that repeat the motion without end. Its keys stay"
+    bl_options = {"REGISTER", "UNDO"}
+
+    only_selected: _only_selected()
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        return self.execute(context)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        say(self, {"INFO"}, f"{counted(stop_looping(rig, self.bones(context, rig)), 'curve')} no longer repeated")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_mirror_motion(_Retimes):
+    bl_idname = "knuckle.mirror_motion"
+    bl_label = "Mirror Motion"
+    bl_description = "Have each servo do what its twin on the other side does, as in a mirror"
+    bl_options = {"REGISTER", "UNDO"}
+
+    side: EnumProperty(
+        name="From",
+        description="Whose motion goes to the other side",
+        items=[
+            ("BOTH", "Both Sides", "The sides change places, and what stands in the middle is mirrored"),
+            (
+                "NEGATIVE",
+                "Negative Side",
+                "The side of smaller coordinates, as a rule the left, is copied to the other",
+            ),
+            (
+                "POSITIVE",
+                "Positive Side",
+                "The side of larger coordinates, as a rule the right, is copied to the other",
+            ),
+        ],
+    )
+    phase: FloatProperty(
+        name="Later By",
+        description="How much later the mirrored motion comes, as a share of a round: half a round for a walk",
+        min=-1.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    period: FloatProperty(
+        name="Round", description="Frames that a round takes; 0 is the length of the motion", min=0.0, soft_max=1000.0
+    )
+    axis: EnumProperty(
+        name="Mirror Axis",
+        description="The axis of the file's space that is mirrored",
+        items=[
+            ("AUTO", "Automatic", "The one that the pairs of twins show"),
+            ("X", "X", "Left and right are along X"),
+            ("Y", "Y", "Left and right are along Y"),
+            ("Z", "Z", "Left and right are along Z"),
+        ],
+    )
+    only_selected: _only_selected()
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        layout.prop(self, "side")
+        layout.prop(self, "phase")
+        if self.phase:
+            layout.prop(self, "period")
+        layout.prop(self, "axis")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        side = cast(Side, self.side.lower())
+        period, bones = _keys_in(context.scene, self.period) or None, self.bones(context, rig)
+        report = mirror_keys(rig, side, self.phase, period, bones, _AXES.get(self.axis))
+        for entry in report.entries:
+            if entry.code == "mirror-by-name":
+                say(self, {"INFO"}, entry.message)
+        tell(self, report.entries[-1].message, report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_offset_motion(_Retimes):
+    bl_idname = "knuckle.offset_motion"
+    bl_label = "Offset Motion"
+    bl_description = "Move the motion in time"
+    bl_options = {"REGISTER", "UNDO"}
+
+    unit: EnumProperty(
+        name="In",
+        description="What the time is given in",
+        items=[
+            ("FRAMES", "Frames", "Frames of the scene"),
+            ("SECONDS", "Seconds", "Seconds, at the scene's frame rate"),
+        ],
+    )
+    frames: FloatProperty(name="Frames", description="How much later; earlier if negative", soft_min=-250, soft_max=250)
+    seconds: FloatProperty(name="Seconds", description="How much later; earlier if negative", soft_min=-10, soft_max=10)
+    wrap: BoolProperty(
+        name="Wrap",
+        description="What leaves the range of the motion at one end comes in at the other",
+    )
+    gap: _gap()
+    extend: _extend()
+    only_selected: _only_selected()
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        layout.prop(self, "unit", expand=True)
+        layout.prop(self, "frames" if self.unit == "FRAMES" else "seconds")
+        layout.prop(self, "wrap")
+        layout.prop(self, "gap" if self.wrap else "extend")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        scene = context.scene
+        frames = self.frames if self.unit == "FRAMES" else self.seconds * Clock.of(scene).rate
+        bones = self.bones(context, rig)
+        left = left_paths(rig, bones) if self.wrap else []
+        offset_keys(rig, _keys_in(scene, frames), self.wrap, _keys_in(scene, self.gap), bones)
+        self.tell_of_paths(left)
+        self.extend_range(context, rig)
+        say(self, {"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_scale_motion(_Retimes):
+    bl_idname = "knuckle.scale_motion"
+    bl_label = "Scale Speed"
+    bl_description = "Play the motion faster or slower"
+    bl_options = {"REGISTER", "UNDO"}
+
+    to: EnumProperty(
+        name="To",
+        description="What tells how fast it is to be",
+        items=[("SPEED", "Speed", "A multiple of its speed"), ("DURATION", "Duration", "A time that it is to last")],
+    )
+    speed: FloatProperty(name="Speed", description="2 is twice as fast", default=1.0, min=1e-3, soft_max=10.0)
+    duration: FloatProperty(
+        name="Duration", description="Seconds from its first key to its last", default=1.0, min=1e-3, soft_max=100.0
+    )
+    about: EnumProperty(
+        name="About",
+        description="What stays where it is",
+        items=[("START", "Start", "The first key of the motion"), ("CURRENT", "Current Frame", "The present pose")],
+    )
+    extend: _extend()
+    only_selected: _only_selected()
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        if not self.properties.is_property_set("duration"):
+            with suppress(ValueError):  # it is said when the operator runs
+                self.duration = _lasts(context.scene, *motion_range(model_in(context)))
+        return _Retimes.invoke(self, context, event)
+
+    def draw_options(self, layout: bpy.types.UILayout) -> None:
+        layout.prop(self, "to", expand=True)
+        layout.prop(self, "speed" if self.to == "SPEED" else "duration")
+        layout.prop(self, "about")
+        layout.prop(self, "extend")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        bones = self.bones(context, rig)
+        scene = context.scene
+        wanted = _keys_within(scene, self.duration)
+        speed = self.speed if self.to == "SPEED" else speed_to_last(rig, wanted, bones)
+        start = motion_range(rig, bones)[0]
+        # Blender counts the current frame as an Action's places where time is remapped
+        speed_up(rig, speed, start if self.about == "START" else scene.frame_current_final, bones)
+        lasts = _lasts(scene, *motion_range(rig, bones))
+        self.extend_range(context, rig)
+        say(self, {"INFO"}, f"{speed:.4g} times as fast: lasts {lasts:.4g} s")
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_loop_motion,
+    KNUCKLE_OT_stop_looping,
+    KNUCKLE_OT_mirror_motion,
+    KNUCKLE_OT_offset_motion,
+    KNUCKLE_OT_scale_motion,
+)

@@ -1,0 +1,189 @@
+"""The motions of the mechanism in the sidebar: import and export, a list of them, and tools to change one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy.props import FloatProperty, IntProperty, StringProperty
+
+from ...animation import stop_checks
+from ...animation.actions import active_action, let_play
+from ...animation.frame_time import Clock
+from ...animation.motion_checks import is_rate
+from ...animation.source_motion import keyed_rate
+from ...animation.stop_checks import overviews, seen_motions
+from ...data.access import armature_settings, record_of
+from ...data.channels import servo_channels
+from ...data.queries import parts
+from ...translations import told
+from ..base.operators import NeedsModel, Result, counted, model_in
+from ..base.panels import ORDER, ModelPanel, paragraph, split
+from ..base.selection import select_part
+
+
+class KNUCKLE_UL_motions(bpy.types.UIList):
+    """The Actions that key the model's servos; a click lets one play."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        rig = model_in(context)
+        found = next((each for each in seen_motions(rig, context.scene) if each.name == item.name), None)
+        row = layout.split(factor=0.58)
+        row.prop(item, "name", text="", emboss=False, icon="ACTION", translate=False)
+        if found is not None:
+            numbers = row.row()
+            numbers.alignment = "RIGHT"
+            numbers.label(text=told(f"{found.duration:.1f} s"))
+            numbers.label(text=str(found.servos), icon="BONE_DATA")
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        rig = model_in(context)
+        own = {each.name for each in seen_motions(rig, context.scene)} if rig is not None else set()
+        wanted = self.filter_name.lower()
+        shown = [
+            self.bitflag_filter_item if action.name in own and wanted in action.name.lower() else 0
+            for action in getattr(data, propname)
+        ]
+        return shown, []
+
+
+class VIEW3D_PT_knuckle_motion(ModelPanel, bpy.types.Panel):
+    bl_label = "Motion"
+    bl_order = ORDER["motion"]
+    help_page = "gait"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        data = model_in(context).animation_data
+        if data is not None:
+            split(layout).prop(data, "action")
+        layout.operator("knuckle.bake_gait", icon="ACTION")
+        column = layout.column(align=True)
+        column.operator("import_anim.servo_motion", text="Import Motion…", icon="IMPORT")
+        column.operator("export_anim.servo_motion", text="Export Motion…", icon="EXPORT")
+
+
+class _MotionPanel(ModelPanel):
+    bl_parent_id = "VIEW3D_PT_knuckle_motion"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return super().poll(context) and bool(seen_motions(model_in(context), context.scene))
+
+
+class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
+    bl_label = "Motions"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        rig = model_in(context)
+        motions = seen_motions(rig, context.scene)
+        layout.template_list(
+            "KNUCKLE_UL_motions", "", bpy.data, "actions", rig.data, "knuckle_motion_row", rows=min(len(motions), 5)
+        )
+        active = active_action(rig)
+        found = next((each for each in motions if active is not None and each.name == active.name), None)
+        if found is None:
+            layout.label(text="Click a motion to let it play")
+            return
+        layout.label(text=told(f"Frames {found.first:.6g} to {found.last:.6g}, {counted(found.servos, 'servo')}"))
+        rate, now = keyed_rate(active), Clock.of(context.scene).rate
+        if rate is not None and not is_rate(rate, now):
+            keyed = told(f"Keyed at {rate:.4g} frames per second: it plays at {now / rate:.3g} times its speed")
+            paragraph(context, layout, keyed, "ERROR", translate=False)
+        column = layout.column(align=True)
+        row = column.row(align=True)
+        row.operator("knuckle.loop_motion", text="Loop…", icon="FILE_REFRESH")
+        if found.cycles:
+            row.operator("knuckle.stop_looping", text="", icon="X")
+        row.operator("knuckle.mirror_motion", text="Mirror…", icon="MOD_MIRROR")
+        row = column.row(align=True)
+        row.operator("knuckle.offset_motion", text="Offset…", icon="NEXT_KEYFRAME")
+        row.operator("knuckle.scale_motion", text="Speed…", icon="TIME")
+
+
+def row_of_motion(armature: bpy.types.Armature) -> int:
+    """Row of the Action that plays in the list of all, -1 for none."""
+    rig = armature_settings(armature).rig
+    action = active_action(rig) if rig is not None and rig.data == armature else None
+    return bpy.data.actions.find(action.name) if action is not None else -1
+
+
+def click_motion(armature: bpy.types.Armature, row: int) -> None:
+    """A row of the list was clicked: let that Action play."""
+    rig = armature_settings(armature).rig
+    if rig is not None and rig.data == armature and 0 <= row < len(bpy.data.actions):
+        let_play(rig, bpy.data.actions[row])
+
+
+def register() -> None:
+    """What the lists need, and the listening to changes. The classes are registered before."""
+    bpy.types.Armature.knuckle_motion_row = IntProperty(  # type: ignore[attr-defined]
+        name="Motion",
+        description="The motion that plays; click one to let it play",
+        get=row_of_motion,
+        set=click_motion,
+        options={"SKIP_SAVE"},
+    )
+    stop_checks.register()
+
+
+def unregister() -> None:
+    """Undo ``register``."""
+    stop_checks.unregister()
+    del bpy.types.Armature.knuckle_motion_row  # type: ignore[attr-defined]
+
+
+class KNUCKLE_OT_use_motion(NeedsModel):
+    bl_idname = "knuckle.use_motion"
+    bl_label = "Use Motion"
+    bl_description = "Let the mechanism play one of its motions"
+    bl_options = {"REGISTER", "UNDO"}
+
+    motion: StringProperty(name="Motion", description="Name of the Action")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        if self.motion not in {found.name for found in overviews(rig, context.scene)}:
+            raise ValueError(f"No Action called {self.motion!r} keys a servo of {rig.name!r}")
+        let_play(rig, bpy.data.actions[self.motion])
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_show_servo(NeedsModel):
+    bl_idname = "knuckle.show_servo"
+    bl_label = "Show Servo"
+    bl_description = "Go to the frame and select the servo: its bone in pose mode, else its joint"
+    bl_options = {"REGISTER", "UNDO"}
+
+    servo: StringProperty(name="Servo", description="The name that motion files use")
+    frame: FloatProperty(name="Frame", description="The frame to go to")
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        return told(f"{properties.servo}: go to frame {properties.frame:g} and select it")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        every = (channel for own in servo_channels(rig).values() for channel in own)
+        channel = next((channel for channel in every if channel.name == self.servo), None)
+        if channel is None:
+            raise ValueError(f"{rig.name!r} has no servo called {self.servo!r}")
+        if self.properties.is_property_set("frame"):
+            whole = int(np.floor(self.frame))
+            context.scene.frame_set(whole, subframe=min(self.frame - whole, 0.999999))
+        empty = next(obj for obj in parts(rig, "JOINT") if record_of(obj).source_id == channel.joint)
+        if not select_part(context, rig, empty):
+            raise ValueError(f"{self.servo!r} cannot be selected: it is hidden")
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_UL_motions,
+    VIEW3D_PT_knuckle_motion,
+    VIEW3D_PT_knuckle_motions,
+    KNUCKLE_OT_use_motion,
+    KNUCKLE_OT_show_servo,
+)

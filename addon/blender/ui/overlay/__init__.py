@@ -1,0 +1,1 @@
+"""Viewport overlay."""

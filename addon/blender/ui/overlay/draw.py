@@ -1,0 +1,251 @@
+"""What is drawn over models in the 3D view: joint axes, stops, twins, centres of mass, inertia. The switches are kept
+with the scene; while all are off nothing of this is hung in anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import bpy
+import gpu
+import gpu_extras.batch
+from bpy.app.handlers import persistent
+from bpy.props import BoolProperty, FloatProperty, PointerProperty
+
+from ....core.overlay_geometry import Drawing, Strokes
+from ...events import signals as listeners
+from ...events.signals import Handlers, Listeners, hang, take_down
+from ...overlay import records, state
+
+_FINE, _BOLD = 1.5, 3.0  # line widths in pixels
+_FACE, _SOLID = 0.0, -1.0  # what takes their place in faces, and in those of solids
+
+_state: dict[str, Any] = {"handle": None}
+#: Shaders, batches and line widths, or what is in their place.
+Batches = list[tuple[Any, Any, float]]
+#: Those of the scene that was drawn last.
+_drawn: dict[str, Any] = {"scene": "", "batches": None}
+
+
+def _kind(name: str, description: str) -> Any:
+    return BoolProperty(name=name, description=description, update=_switched)
+
+
+def _switched(_settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    look()
+
+
+class KnuckleOverlay(bpy.types.PropertyGroup):
+    """What is drawn over models. Kept on the scene, ``Scene.knuckle_overlay``."""
+
+    axes: _kind("Axes", "An arrow along each joint's axis, the way a growing value turns or slides its body")
+    stops: _kind("Stops", "A dial or a bar from stop to stop, with the present value; red where it is beyond")
+    twins: _kind("Twins", "Lines between the twins of the left and of the right half")
+    centres: _kind("Centres of Mass", "The centre of mass of each body")
+    inertia: _kind("Inertia", "The box of even density that turns as the body does")
+    size: FloatProperty(
+        name="Size", description="How large dials and arrows are", default=1.0, min=0.1, max=10.0, update=_switched
+    )
+    in_front: BoolProperty(
+        name="In Front", description="Draw through bodies, not behind them", default=True, update=_switched
+    )
+    ground: BoolProperty(name="Ground", description="Draw the ground that a simulation has", default=True)
+    handles: BoolProperty(
+        name="Stop Handles", description="Drag the stops of the active joint in the view", default=True
+    )
+
+
+def overlay_of(scene: bpy.types.Scene) -> KnuckleOverlay:
+    """A scene's switches."""
+    return cast(KnuckleOverlay, scene.knuckle_overlay)  # type: ignore[attr-defined]
+
+
+def kinds_of(scene: bpy.types.Scene) -> list[str]:
+    """Which kinds of marks are on."""
+    return [kind for kind in state.KINDS if getattr(overlay_of(scene), kind)]
+
+
+def show_marks(scene: bpy.types.Scene, kinds: Iterable[str]) -> None:
+    """Switch some kinds of marks on; those that are on stay."""
+    for kind in kinds:
+        setattr(overlay_of(scene), kind, True)
+
+
+# ---------------------------------------------------------------- drawing
+
+
+def draw_marks(scene: bpy.types.Scene, width: float, height: float, bolder: float = 1.0) -> None:
+    """Draw a scene's marks with the matrices that are set, into a picture of so many pixels, lines so much bolder."""
+    wish = overlay_of(scene)
+    if _drawn["batches"] is None or _drawn["scene"] != scene.name_full:
+        _drawn["batches"] = batches_of(state.draw_models(scene, kinds_of(scene), wish.size))
+        _drawn["scene"] = scene.name_full
+    draw_batches(_drawn["batches"], (width, height), wish.in_front, bolder)
+
+
+def draw_batches(batches: Batches, size: tuple[float, float], in_front: bool = True, bolder: float = 1.0) -> None:
+    """Draw what ``batches_of`` made, into a picture of ``size`` pixels."""
+    gpu.state.blend_set("ALPHA")
+    gpu.state.depth_test_set("NONE" if in_front else "LESS_EQUAL")
+    scale = bpy.context.preferences.system.ui_scale or 1.0  # 0 without a window
+    for shader, batch, line in batches:
+        shader.bind()
+        if line > 0.0:
+            shader.uniform_float("viewportSize", size)
+            shader.uniform_float("lineWidth", line * scale * bolder)
+        gpu.state.face_culling_set("BACK" if line == _SOLID else "NONE")
+        batch.draw(shader)
+    gpu.state.face_culling_set("NONE")
+    gpu.state.depth_test_set("NONE")
+    gpu.state.blend_set("NONE")
+
+
+def batches_of(drawing: Drawing) -> Batches:
+    """A drawing, handed to the graphics card: one batch for all lines of a width, or faces of a kind."""
+    faces, lines = (gpu.shader.from_builtin(name) for name in ("FLAT_COLOR", "POLYLINE_FLAT_COLOR"))
+    rows = (
+        (faces, "TRIS", drawing.faces, _FACE),
+        (lines, "LINES", drawing.fine, _FINE),
+        (lines, "LINES", drawing.bold, _BOLD),
+        (faces, "TRIS", drawing.solids, _SOLID),
+    )
+    return [(shader, batch, line) for shader, kind, strokes, line in rows if (batch := _batch(shader, kind, strokes))]
+
+
+def _batch(shader: Any, kind: Any, strokes: Strokes) -> Any:
+    points, colours = strokes.arrays()
+    batch_for_shader: Any = gpu_extras.batch.batch_for_shader  # its stub knows no arrays
+    return batch_for_shader(shader, kind, {"pos": points, "color": colours}) if len(points) else None
+
+
+def _draw_view() -> None:
+    """The 3D view's draw handler. Blender leaves it out of renders, also of those of the view."""
+    context = bpy.context
+    space, region = context.space_data, context.region
+    if not isinstance(space, bpy.types.SpaceView3D) or not space.overlay.show_overlays or region is None:
+        return
+    if kinds_of(context.scene):
+        draw_marks(context.scene, region.width, region.height)
+
+
+# ---------------------------------------------------------------- when it is drawn anew
+
+
+@persistent
+def _moved(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
+    """Something moved. A joint's record that was edited is told as a change of its geometry, which no pose is."""
+    _drawn["batches"] = None
+    for update in depsgraph.updates if depsgraph is not None else ():
+        if update.is_updated_geometry and isinstance(update.id, bpy.types.Object) and update.id.type == "EMPTY":
+            records.reread(update.id.original)
+
+
+def _edited(empty: bpy.types.Object) -> None:
+    records.reread(empty)
+    _drawn["batches"] = None
+
+
+def _rewritten(_part: bpy.types.Object) -> None:
+    forget()
+
+
+@persistent
+def _replaced(*_args: Any) -> None:
+    """After undo, redo or another file."""
+    look()
+
+
+def forget() -> None:
+    """Draw all anew, with the records as they are now."""
+    records.forget()
+    _drawn["batches"] = None
+
+
+def look() -> None:
+    """Hang the drawing in if a scene wants it, else take it out."""
+    forget()
+    wanted = any(kinds_of(scene) for scene in bpy.data.scenes)
+    if wanted and _state["handle"] is None:
+        _state["handle"] = bpy.types.SpaceView3D.draw_handler_add(_draw_view, (), "WINDOW", "POST_VIEW")
+        hang(_WHILE_ON, _EDITS)
+    elif not wanted and _state["handle"] is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(_state.pop("handle"), "WINDOW")
+        _state["handle"] = None
+        take_down(_WHILE_ON, _EDITS)
+    redraw()
+
+
+def is_on() -> bool:
+    """Whether anything is hung in to draw."""
+    return _state["handle"] is not None
+
+
+def redraw() -> None:
+    """Have all 3D views drawn anew."""
+    for window in bpy.context.window_manager.windows if bpy.context.window_manager is not None else ():
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                area.tag_redraw()
+
+
+_WHILE_ON: Handlers = (("depsgraph_update_post", _moved), ("frame_change_post", _moved))
+_EDITS: Listeners = (
+    (listeners.on_value_change, _edited),
+    (listeners.on_body_change, _rewritten),
+    (listeners.on_twin_change, _rewritten),
+)
+_ALWAYS: Handlers = tuple(
+    (name, _replaced) for name in ("load_post", "load_factory_startup_post", "undo_post", "redo_post")
+)
+
+
+# ---------------------------------------------------------------- its place in the sidebar
+
+
+class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
+    bl_label = "Overlays"
+    bl_description = "What is drawn over mechanisms in the view"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "HEADER"
+    bl_options = {"INSTANCED"}
+    bl_ui_units_x = 11
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        wish = overlay_of(context.scene)
+        layout.label(text="Mechanism Overlays")
+        column = layout.column(align=True)
+        for kind in state.KINDS:
+            column.prop(wish, kind)
+        options = layout.column(align=True)
+        options.active = bool(kinds_of(context.scene))
+        options.prop(wish, "in_front")
+        options.prop(wish, "size")
+        layout.prop(wish, "ground")
+        layout.prop(wish, "handles")
+        layout.operator("knuckle.overlay_picture", icon="RENDER_STILL")
+
+
+def button(layout: bpy.types.UILayout) -> None:
+    """The way to the switches, for the sidebar."""
+    layout.popover("VIEW3D_PT_knuckle_overlay", text="Overlays", icon="OVERLAY")
+
+
+def register() -> None:
+    """Hang the switches on scenes. What an open file wants is drawn as soon as that is looked at."""
+    bpy.types.Scene.knuckle_overlay = PointerProperty(type=KnuckleOverlay)  # type: ignore[attr-defined]
+    hang(_ALWAYS)
+
+
+def unregister() -> None:
+    """Take them away."""
+    take_down(_ALWAYS)
+    if _state["handle"] is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(_state["handle"], "WINDOW")
+        _state["handle"] = None
+        take_down(_WHILE_ON, _EDITS)
+    forget()
+    del bpy.types.Scene.knuckle_overlay  # type: ignore[attr-defined]
+
+
+CLASSES = (KnuckleOverlay, VIEW3D_PT_knuckle_overlay)

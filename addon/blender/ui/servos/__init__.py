@@ -1,0 +1,1 @@
+"""Servos posed, keyed and named."""

@@ -1,0 +1,151 @@
+"""What motions call the servos of a model: a list that the user edits and that is saved with the model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import StringProperty
+
+from ...animation.actions import active_action
+from ...animation.apply_motion import key_left_over, left_over
+from ...data.access import settings
+from ...data.channels import servo_names
+from ...data.report_store import add_to_report
+from ...translations import told
+from ..base.operators import NeedsModel, Result, counted, model_in, tell
+from ..base.panels import ModelPanel, paragraph
+from ..import_export.import_motion import OF_IMPORTS
+
+
+class KNUCKLE_UL_servo_names(bpy.types.UIList):
+    """A motion's name on the left, the model's servo on the right, and whether it is left out."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        row = layout.row(align=True)
+        row.prop(item, "name", text="", emboss=False, placeholder=told("Name in the file"))
+        known = servo_names(data.rig) if data.rig is not None else {}
+        servo = row.row(align=True)
+        servo.active = not item.leave_out
+        servo.alert = bool(item.servo) and item.joint not in known
+        servo.prop(item, "servo", text="", icon="FORWARD", emboss=False, placeholder=told("Which servo?"))
+        row.prop(item, "leave_out", text="", icon="HIDE_ON" if item.leave_out else "HIDE_OFF", emboss=False)
+
+
+def _known(rig: bpy.types.Object) -> set[str]:
+    return {name for names in servo_names(rig).values() for name in names} if rig is not None else set()
+
+
+class KNUCKLE_OT_add_servo_name(NeedsModel):
+    """Say which servo a motion means by a name"""
+
+    bl_idname = "knuckle.add_servo_name"
+    bl_label = "Add Servo Name"
+    bl_options = {"REGISTER", "UNDO"}
+
+    name: StringProperty(name="Name", description="The name in motion files")
+    servo: StringProperty(name="Servo", description="The model's servo")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        model = settings(rig)
+        if self.servo and self.servo not in _known(rig):
+            raise ValueError(f"{rig.name!r} has no servo {self.servo!r}")
+        row = model.servo_names.get(self.name) if self.name else None
+        row = row or model.servo_names.add()
+        row.name, row.servo = self.name, self.servo
+        model.servo_name_index = list(model.servo_names).index(row)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_remove_servo_name(NeedsModel):
+    """Take the chosen name out of the list"""
+
+    bl_idname = "knuckle.remove_servo_name"
+    bl_label = "Remove Servo Name"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if len(settings(rig).servo_names) else "The list is empty"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        model = settings(rig)
+        model.servo_names.remove(min(model.servo_name_index, len(model.servo_names) - 1))
+        model.servo_name_index = max(0, min(model.servo_name_index, len(model.servo_names) - 1))
+        return {"FINISHED"}
+
+
+class _NeedsFile(NeedsModel):
+    """Base of operators on an Action that came from a file. Not registered itself."""
+
+    bl_idname = "knuckle.needs_file"
+    bl_label = "Needs a File's Action"
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        action = active_action(rig)
+        if action is None or not len(action.knuckle.origins):  # type: ignore[attr-defined]
+            return "The Action that plays was not imported from a motion file"
+        return ""
+
+
+class KNUCKLE_OT_list_left_over(_NeedsFile):
+    """Put the servos of the Action's file that move nothing here into the list, to say which they are"""
+
+    bl_idname = "knuckle.list_left_over"
+    bl_label = "List Unmatched Servos"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        rows = settings(rig).servo_names
+        names = [name for name in dict.fromkeys(left_over(active_action(rig))) if rows.get(name) is None]
+        for name in names:
+            rows.add().name = name
+        tell(self, f"{counted(len(names), 'servo')} of the file {'moves' if len(names) == 1 else 'move'} nothing here")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_key_left_over(_NeedsFile):
+    """Key the servos of the Action's file that moved nothing so far and that the list names now"""
+
+    bl_idname = "knuckle.key_left_over"
+    bl_label = "Key Them Now"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        keyed, report = key_left_over(rig, active_action(rig))
+        add_to_report(rig, report, OF_IMPORTS)
+        tell(self, f"{counted(len(keyed), 'servo')} keyed" + (f": {', '.join(keyed[:5])}" if keyed else ""))
+        return {"FINISHED"}
+
+
+class VIEW3D_PT_knuckle_servo_names(ModelPanel, bpy.types.Panel):
+    bl_parent_id = "VIEW3D_PT_knuckle_motion"
+    bl_label = "Servo Names"
+    help_page = "motion"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        model = settings(model_in(context))
+        paragraph(context, layout, "Names in motion files, and the servos they mean")
+        row = layout.row()
+        row.template_list("KNUCKLE_UL_servo_names", "", model, "servo_names", model, "servo_name_index", rows=3)
+        column = row.column(align=True)
+        column.operator("knuckle.add_servo_name", text="", icon="ADD")
+        column.operator("knuckle.remove_servo_name", text="", icon="REMOVE")
+        row = layout.row(align=True)
+        row.operator("knuckle.list_left_over", text="List Unmatched")
+        row.operator("knuckle.key_left_over")
+
+
+CLASSES = (
+    KNUCKLE_UL_servo_names,
+    KNUCKLE_OT_add_servo_name,
+    KNUCKLE_OT_remove_servo_name,
+    KNUCKLE_OT_list_left_over,
+    KNUCKLE_OT_key_left_over,
+    VIEW3D_PT_knuckle_servo_names,
+)

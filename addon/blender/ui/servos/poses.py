@@ -1,0 +1,151 @@
+"""Poses that are kept by name: stored, recalled, also mirrored or in part, renamed and deleted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
+
+from ...animation.pose_library import poses_of, recall_pose, store_pose
+from ...translations import told
+from ..base.operators import NeedsModel, Result, counted, model_in, say
+from ..base.panels import ModelPanel
+from ..base.selection import meant_bones
+from .operators import only_selected
+
+
+class KNUCKLE_UL_poses(bpy.types.UIList):
+    """The poses of the model, which can be renamed here: each recalled, recalled mirrored, or deleted."""
+
+    def draw_item(
+        self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
+    ) -> None:
+        row = layout.row(align=True)
+        row.prop(item, "name", text="", emboss=False, icon="POSE_HLT", translate=False)
+        for mirrored, picture in ((False, "CHECKMARK"), (True, "MOD_MIRROR")):
+            button = row.operator("knuckle.recall_pose", text="", icon=picture, emboss=False)
+            button.pose, button.mirrored = item.name, mirrored
+        row.operator("knuckle.delete_pose", text="", icon="X", emboss=False).pose = item.name
+
+    def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        rig = model_in(context)
+        own = set(poses_of(rig)) if rig is not None else set()
+        wanted = self.filter_name.lower()
+        every = getattr(data, propname)
+        return [self.bitflag_filter_item if each in own and wanted in each.name.lower() else 0 for each in every], []
+
+
+class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
+    bl_label = "Poses"
+    help_page = "pose#keep-a-pose"
+    bl_parent_id = "VIEW3D_PT_knuckle_servos"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = self.layout
+        rig = model_in(context)
+        if poses_of(rig):
+            layout.template_list("KNUCKLE_UL_poses", "", bpy.data, "actions", rig.data, "knuckle_pose_row", rows=3)
+        layout.operator("knuckle.store_pose", icon="ADD")
+
+
+class KNUCKLE_OT_store_pose(NeedsModel):
+    bl_idname = "knuckle.store_pose"
+    bl_label = "Store Pose"
+    bl_description = "Keep the present pose of the servos by a name. Blender's pose library shows it, too"
+    bl_options = {"REGISTER", "UNDO"}
+
+    name: StringProperty(name="Name", description="A pose that has the name becomes this one", default="Pose")
+    only_selected: only_selected()
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        return context.window_manager.invoke_props_dialog(self)
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        context.view_layer.update()
+        known = {action.name for action in poses_of(rig)}
+        action = store_pose(rig, self.name, meant_bones(context, rig, self.only_selected))
+        name = action.name
+        say(self, {"INFO"}, f"Pose {name!r} replaced" if name in known else f"Pose {name!r} stored")
+        return {"FINISHED"}
+
+
+class _OfPose(NeedsModel):
+    bl_idname = "knuckle.of_pose"
+    bl_label = "Of a Pose"
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if poses_of(rig) else "The mechanism has no poses: Store Pose keeps one"
+
+    def action(self, rig: bpy.types.Object) -> bpy.types.Action:
+        """The pose that is meant."""
+        options: Any = self
+        found = next((action for action in poses_of(rig) if action.name == options.pose), None)
+        if found is None:
+            raise ValueError(f"{rig.name!r} has no pose called {options.pose!r}")
+        return found
+
+
+class KNUCKLE_OT_recall_pose(_OfPose):
+    bl_idname = "knuckle.recall_pose"
+    bl_label = "Recall Pose"
+    bl_description = "Pose the servos as a pose has them, all the way or in part"
+    bl_options = {"REGISTER", "UNDO"}
+
+    pose: StringProperty(name="Pose", description="Name of the pose")
+    weight: FloatProperty(
+        name="Weight", description="How far to go from the present pose", default=1.0, soft_min=0.0, soft_max=1.0,
+        subtype="FACTOR", options={"SKIP_SAVE"},
+    )  # fmt: skip
+    mirrored: BoolProperty(
+        name="Mirrored", description="Each side does what the pose has the other do", options={"SKIP_SAVE"}
+    )
+    only_selected: only_selected()
+
+    @classmethod
+    def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        how = ", as in a mirror" if properties.mirrored else ""
+        return told(f"Pose the servos as {properties.pose!r} has them{how}")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        bones = meant_bones(context, rig, self.only_selected)
+        count = recall_pose(rig, self.action(rig), context.scene, self.weight, self.mirrored, bones)
+        say(self, {"INFO"}, f"{counted(count, 'joint')} posed as in {self.pose!r}")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_delete_pose(_OfPose):
+    bl_idname = "knuckle.delete_pose"
+    bl_label = "Delete Pose"
+    bl_description = "Delete a pose that was kept by name"
+    bl_options = {"REGISTER", "UNDO"}
+
+    pose: StringProperty(name="Pose", description="Name of the pose")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        bpy.data.actions.remove(self.action(rig))
+        say(self, {"INFO"}, f"Pose {self.pose!r} deleted")
+        return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_UL_poses,
+    KNUCKLE_OT_store_pose,
+    KNUCKLE_OT_recall_pose,
+    KNUCKLE_OT_delete_pose,
+    VIEW3D_PT_knuckle_poses,
+)
+
+
+def register() -> None:
+    """What the list needs. The classes are registered before."""
+    bpy.types.Armature.knuckle_pose_row = IntProperty(  # type: ignore[attr-defined]
+        name="Pose", description="The pose whose row is lit", options={"SKIP_SAVE"}
+    )
+
+
+def unregister() -> None:
+    """Undo ``register``."""
+    del bpy.types.Armature.knuckle_pose_row  # type: ignore[attr-defined]

@@ -1,0 +1,1 @@
+"""Simulation panel, drives, Live Input and the physics view."""

@@ -1,0 +1,428 @@
+"""Overlay of the 3D View during Live Input: keys, what they move, and how far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import blf
+import bpy
+import gpu
+from bpy.app.handlers import persistent
+from bpy.props import IntProperty
+from gpu_extras.batch import batch_for_shader
+
+from ....core.gait.live_input import AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
+from ....core.report import FormatError
+from ...animation.input_presets import input_names, presets_of
+from ...data.access import record_of, settings
+from ...data.channels import Channel, servo_channels
+from ...data.properties.model import control_property
+from ...data.queries import parts
+from ...events.signals import Handlers, hang, take_down
+from ...physics.simulation.live_input import EndReason, LiveSession, Written, session_of
+from ...physics.world.membership import why_elsewhere, why_stopped
+from ...translations import told
+from ..base.modal_tasks import UnderWay, is_watched
+from ..base.operators import ERRORS, NeedsModel, Result, model_in, refuse, say
+from ..base.panels import ModelPanel, fact, split
+from ..base.selection import active_joint
+from .live_properties import AXIS_LABELS, live_settings
+from .view import ViewFollower, root_body
+
+_SIZE, _PAD, _GAP = 13.0, 12.0, 8.0  # pixels at a scale of 1
+_BACK, _TRACK = (0.05, 0.05, 0.05, 0.75), (1.0, 1.0, 1.0, 0.18)
+_TEXT, _FAINT, _FILL, _RED = (0.95, 0.95, 0.95), (0.7, 0.7, 0.7), (0.33, 0.66, 1.0, 1.0), (1.0, 0.35, 0.3)
+_BAR = 90.0
+
+
+class Row(NamedTuple):
+    """A pair of keys: its name, what it moves, and where it is from -1 to 1."""
+
+    keys: str
+    moves: str
+    value: float
+
+
+class LiveOverlay:
+    """The overlay, from its making until ``hide``.
+
+    Attributes:
+        title: First line.
+        alert: Whether it is red.
+        rows: One per pair of keys.
+        hint: Last line.
+    """
+
+    def __init__(self) -> None:
+        self.title, self.hint, self.alert = "", "", False
+        self.rows: Sequence[Row] = ()
+        self._handle: Any = bpy.types.SpaceView3D.draw_handler_add(self._draw, (), "WINDOW", "POST_PIXEL")
+
+    def hide(self) -> None:
+        """Draw nothing any more; does nothing the second time."""
+        if self._handle is not None:
+            bpy.types.SpaceView3D.draw_handler_remove(self._handle, "WINDOW")
+            self._handle = None
+
+    def _draw(self) -> None:
+        scale = bpy.context.preferences.system.ui_scale or 1.0
+        size, pad, gap, bar = (value * scale for value in (_SIZE, _PAD, _GAP, _BAR))
+        blf.size(0, size)
+        keys = max((blf.dimensions(0, row.keys)[0] for row in self.rows), default=0.0)
+        moves = max((blf.dimensions(0, row.moves)[0] for row in self.rows), default=0.0)
+        texts = max(blf.dimensions(0, text)[0] for text in (self.title, self.hint))
+        width = max(keys + moves + bar + 2.0 * pad, texts)
+        line = size + gap
+        height = line * (len(self.rows) + 2)
+        left, bottom = 20.0 * scale, 50.0 * scale  # above the panel of the last operator
+        _fill(left, bottom, width + 2.0 * pad, height + 2.0 * pad - gap, _BACK)
+        x, y = left + pad, bottom + pad
+        _write(self.hint, x, y, _FAINT)
+        for row in reversed(self.rows):
+            y += line
+            _write(row.keys, x, y, _TEXT)
+            _write(row.moves, x + keys + pad, y, _FAINT)
+            start, middle = x + keys + moves + 2.0 * pad, x + keys + moves + 2.0 * pad + bar / 2.0
+            _fill(start, y, bar, size * 0.7, _TRACK)
+            share = max(-1.0, min(row.value, 1.0)) * bar / 2.0
+            _fill(min(middle, middle + share), y, abs(share), size * 0.7, _FILL)
+            _fill(middle - 0.5 * scale, y, scale, size * 0.7, (1.0, 1.0, 1.0, 0.6))
+        _write(self.title, x, y + line, _RED if self.alert else _TEXT)
+
+
+def _fill(x: float, y: float, width: float, height: float, color: Sequence[float]) -> None:
+    shader = gpu.shader.from_builtin("UNIFORM_COLOR")
+    corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+    batch = batch_for_shader(shader, "TRIS", {"pos": corners}, indices=[(0, 1, 2), (0, 2, 3)])
+    shader.uniform_float("color", color)
+    gpu.state.blend_set("ALPHA")  # text switches it off
+    batch.draw(shader)
+    gpu.state.blend_set("NONE")
+
+
+def _write(text: str, x: float, y: float, color: tuple[float, float, float]) -> None:
+    blf.color(0, color[0], color[1], color[2], 1.0)
+    blf.position(0, x, y, 0.0)
+    blf.draw(0, text)
+
+
+_TICK = 0.05
+#: What begins like one of these is no key of the keyboard, or moves the view: it is passed on.
+_PASSED = (
+    "MOUSE", "LEFTMOUSE", "MIDDLEMOUSE", "RIGHTMOUSE", "BUTTON", "WHEEL", "TRACKPAD", "PEN", "ERASER", "TIMER",
+    "INBETWEEN", "WINDOW", "NDOF", "NUMPAD", "NONE", "ACTIONZONE", "HOME",
+)  # fmt: skip
+
+
+class KNUCKLE_OT_live_input(NeedsModel):
+    bl_idname = "knuckle.live_input"
+    bl_label = "Live Input"
+    bl_description = "Play, and move the inputs of the gait, or servos, with arrow keys, WASD, Q and E"
+    bl_options = {"REGISTER", "UNDO"}
+
+    _session: LiveSession
+    _under_way: UnderWay
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if session_of(rig) is not None:
+            return "Live Input is on: Esc ends it"
+        if not input_names(rig) and not mapped_servos(rig):
+            return "The mechanism has no gait with inputs: map servos to keys first"
+        drive = settings(rig).drive
+        if drive == "LIMP":
+            return "Ragdoll: the servos are off. Set the drive to Keyframes or Servos"
+        if drive == "KEYS" and settings(rig).body_keys is not None:
+            return "The bodies have keyframes of their own: Remove Body Keyframes first"
+        return "" if drive == "KEYS" else why_elsewhere(context.scene, rig) or why_stopped(context.scene)
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        return refuse(self, "Live Input needs a window: call it from a 3D View")
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        if not is_watched(context) or context.area is None or context.area.type != "VIEW_3D":
+            return self.execute(context)
+        rig = model_in(context)
+        wish = live_settings(rig)
+        try:
+            session = LiveSession(context.scene, rig, live_input_of(rig), wish.record, wish.record_joints)
+        except ERRORS as error:
+            return refuse(self, error)
+        if context.screen.is_animation_playing:
+            bpy.ops.screen.animation_cancel(restore_frame=False)
+        overlay, screen = LiveOverlay(), context.screen
+        _shown[session.uid] = _Shown(session, overlay, screen, _follower(rig) if wish.follow else None)
+        hang(_WHILE_ON)
+
+        def close() -> None:
+            overlay.hide()
+            _shown.pop(session.uid, None)
+            if not _shown:
+                take_down(_WHILE_ON)
+            session.end()
+
+        self._session, self._under_way = session, UnderWay(context, _TICK, close)
+        self._under_way.tell(_hint(session))
+        if wish.record or settings(rig).drive == "SERVO" or context.scene.frame_current >= context.scene.frame_end:
+            session.restart()
+        bpy.ops.screen.animation_play(sync=False)
+        _shown[session.uid].look(True)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        session = self._session
+        if session.is_over or not session.is_there:
+            return self._finish(context)
+        if event.type == "WINDOW_DEACTIVATE":
+            session.live.release_all()
+        if event.type.startswith(_PASSED):
+            if event.type == "TIMER" and session.uid in _shown:
+                _shown[session.uid].look(context.screen.is_animation_playing)
+            return {"PASS_THROUGH"}
+        if event.value == "RELEASE":
+            session.live.release(event.type)
+        elif event.value == "PRESS" and not (event.ctrl or event.alt or event.oskey or event.is_repeat):
+            if event.type == "ESC":
+                return self._finish(context)
+            if event.type == "SPACE":
+                bpy.ops.screen.animation_play(sync=False)
+            elif event.type == "R":
+                session.restart()
+            else:
+                session.live.press(event.type)
+        return {"RUNNING_MODAL"}
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        """Blender closes the window, or opens another file."""
+        self._under_way.leave()
+
+    def _finish(self, context: bpy.types.Context) -> Result:
+        if context.screen is not None and context.screen.is_animation_playing:
+            bpy.ops.screen.animation_cancel(restore_frame=False)
+        self._under_way.leave()
+        written = self._session.write()
+        if self._session.end_reason is EndReason.DELETED:
+            say(self, {"WARNING"}, "The mechanism was deleted, which ended Live Input")
+        if self._session.end_reason is EndReason.UNDONE:
+            say(self, {"WARNING"}, "Undo ended Live Input")
+        if written is None:
+            if self._session.end_reason is EndReason.NONE and not self._session.records:
+                say(self, {"INFO"}, "Live Input ended. Nothing was recorded: switch on Record before it")
+            return {"CANCELLED"}
+        say(self, {"INFO"}, ". ".join(_sentences(written)))
+        return {"FINISHED"}
+
+
+def _hint(session: LiveSession) -> str:
+    """Return what the keys do besides, and what to choose where the gait moves a mechanism in place."""
+    words = [told("Space pauses, R restarts, Esc ends")]
+    if session.live.inputs and settings(session.rig).drive == "KEYS":
+        words.append(told("Keyframes play in place: with drive Servos it walks"))
+    return ". ".join(words)
+
+
+def _sentences(written: Written) -> list[str]:
+    """Return what became of a recording, in the user's language."""
+    out = [told(f"Recorded frames {written.first} to {written.last}")]
+    if written.is_unbaked:
+        out.append(told("Bake Gait writes the motion"))
+    if written.is_target_changed:
+        out.append(told("The target is the gait now"))
+    if written.is_played:
+        out.append(told(f"Action {written.action!r} plays the servo values"))
+    elif written.action:
+        out.append(told(f"Servo values are in Action {written.action!r}"))
+    return out
+
+
+class _Shown:
+    """Display of a session in a window."""
+
+    def __init__(
+        self, session: LiveSession, overlay: LiveOverlay, screen: bpy.types.Screen, follower: ViewFollower | None
+    ) -> None:
+        self._session, self._overlay, self._screen, self._follower = session, overlay, screen, follower
+        self._names = _targets(session.live, session.rig)
+
+    def look(self, playing: bool) -> None:
+        """Draw the present values, and what goes on."""
+        session, axes = self._session, self._session.live.axes
+        frame = session.scene.frame_current
+        self._overlay.alert = session.records and playing
+        state = (told("Recording") if session.records else told("Playing")) if playing else told("Paused")
+        title = f"{told('Live Input')}: {state}"
+        self._overlay.title = f"{title}, {told('frame')} {frame}"
+        self._overlay.hint = _hint(session)
+        self._overlay.rows = [Row(told(AXIS_LABELS[axis]), names, axes[axis]) for axis, names in self._names.items()]
+        for area in self._screen.areas:
+            if area.type == "VIEW_3D":
+                area.tag_redraw()
+
+    def follow(self) -> None:
+        """Move the views along with the mechanism."""
+        if self._follower is not None:
+            self._follower.update(self._screen)
+
+
+#: What is shown of sessions, by their mechanisms' ``session_uid``.
+_shown: dict[int, _Shown] = {}
+
+
+@persistent
+def _after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
+    for shown in tuple(_shown.values()):
+        try:
+            shown.follow()
+            shown.look(True)
+        except ReferenceError:  # it was deleted, which its operator tells
+            continue
+
+
+_WHILE_ON: Handlers = (("frame_change_post", _after_frame),)
+
+
+def _follower(rig: bpy.types.Object) -> ViewFollower | None:
+    """Return what follows the root body of a mechanism."""
+    root = root_body(rig)
+    return None if root is None else ViewFollower(root, max(root.dimensions[:]) or 1.0)
+
+
+def _targets(live: LiveInput, rig: bpy.types.Object) -> dict[str, str]:
+    """Return what each axis moves, in words, by the axes that move something."""
+    controls, channels = settings(rig).controls, servo_channels(rig)
+    out: dict[str, list[str]] = {}
+    for binding in live.inputs:
+        name = controls.bl_rna.properties[control_property(binding.input)].name
+        out.setdefault(binding.axis, []).append(name)
+    for servo in live.servos:
+        out.setdefault(servo.axis, []).append(channels[servo.servo][0].name)
+    return {axis: ", ".join(out[axis]) for axis in AXES if axis in out}
+
+
+def live_input_of(rig: bpy.types.Object) -> LiveInput:
+    """Keys as a mechanism has them mapped. A pair of keys that moves a servo moves no input."""
+    servos = [_servo_binding(rig, row, channel) for row, channel in mapped_servos(rig)]
+    used = {binding.axis for binding in servos}
+    presets = presets_of(rig)
+    inputs: list[InputBinding] = [
+        binding for binding in bind_inputs(input_names(rig), presets) if binding.axis not in used
+    ]
+    return LiveInput(inputs, servos, presets.get("STAND", {}), live_settings(rig).smoothing)
+
+
+def mapped_servos(rig: bpy.types.Object) -> list[tuple[Any, Channel]]:
+    """The servos of a mechanism that keys move: their rows in the settings, and their channels."""
+    channels = servo_channels(rig)
+    rows = [row for row in live_settings(rig).servos if row.joint in channels]
+    return [(row, channels[row.joint][0]) for row in rows]
+
+
+def _servo_binding(rig: bpy.types.Object, row: Any, channel: Channel) -> ServoBinding:
+    empty = next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_id == row.joint)
+    dof = record_of(empty).joint.dofs[0]
+    start = getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index]
+    stops = {end: getattr(dof, end) for end in ("lower", "upper") if getattr(dof, f"use_{end}")}
+    return ServoBinding(row.joint, row.axis, row.speed, start, **stops)
+
+
+class KNUCKLE_OT_map_live_servo(NeedsModel):
+    bl_idname = "knuckle.map_live_servo"
+    bl_label = "Map Servo to Keys"
+    bl_description = "Let a pair of keys move the active servo during Live Input"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        empty = active_joint(context, rig)
+        own = servo_channels(rig).get(record_of(empty).source_id, []) if empty is not None else []
+        return "" if len(own) == 1 else "Select a joint with one servo"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        rows, joint = live_settings(rig).servos, record_of(active_joint(context, rig)).source_id
+        if any(row.joint == joint for row in rows):
+            raise ValueError("The servo is mapped already")
+        live = live_input_of(rig)
+        used = {each.axis for each in live.inputs} | {each.axis for each in live.servos}
+        row = rows.add()
+        row.joint, row.axis = joint, next((axis for axis in AXES if axis not in used), "E_Q")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_unmap_live_servo(NeedsModel):
+    bl_idname = "knuckle.unmap_live_servo"
+    bl_label = "Unmap Servo"
+    bl_description = "Let no key move the servo during Live Input"
+    bl_options = {"REGISTER", "UNDO"}
+
+    index: IntProperty(name="Index", description="Position in the list of mapped servos", min=0)
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if live_settings(rig).servos else "No servo is mapped to keys"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        rows = live_settings(rig).servos
+        if self.index >= len(rows):
+            raise ValueError(f"There are only {len(rows)} mapped servos")
+        rows.remove(self.index)
+        return {"FINISHED"}
+
+
+def draw_live_input(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """The button of Live Input, where there is something to move, and how it goes."""
+    if not input_names(rig) and not mapped_servos(rig):
+        return
+    wish: Any = live_settings(rig)
+    row = layout.row(align=True)
+    row.operator("knuckle.live_input", icon="EVENT_W")
+    row.prop(wish, "record", text="", icon="REC")
+    row.prop(wish, "follow", text="", icon="VIEW_PAN")
+
+
+class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
+    bl_label = "Live Input Keys"
+    help_page = "walk#steer-it-with-keys"
+    bl_parent_id = "VIEW3D_PT_knuckle_drive"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout: Any = split(self.layout)
+        rig = model_in(context)
+        wish: Any = live_settings(rig)
+        layout.prop(wish, "smoothing")
+        layout.prop(wish, "record_joints")
+        with suppress(FormatError):  # the panel above tells
+            for axis, names in _targets(LiveInput(live_input_of(rig).inputs), rig).items():
+                fact(layout, AXIS_LABELS[axis], names)
+        for number, (mapped, channel) in enumerate(mapped_servos(rig)):
+            line = layout.row(align=True)
+            line.use_property_split = False
+            line.prop(mapped, "axis", text="")
+            line.prop(mapped, "speed", text=channel.name, translate=False)
+            line.operator("knuckle.unmap_live_servo", text="", icon="X").index = number
+        layout.operator("knuckle.map_live_servo", icon="ADD")
+
+
+#: Of the operators; the panel has its place among those of the simulation.
+CLASSES = (KNUCKLE_OT_live_input, KNUCKLE_OT_map_live_servo, KNUCKLE_OT_unmap_live_servo)
+
+_keymap: list[tuple[Any, Any]] = []
+
+
+def register() -> None:
+    """Add the shortcut of the 3D View."""
+    keyconfig = bpy.context.window_manager.keyconfigs.addon
+    if keyconfig is not None:
+        keymap = keyconfig.keymaps.new(name="3D View", space_type="VIEW_3D")
+        item = keymap.keymap_items.new("knuckle.live_input", "SPACE", "PRESS", shift=True, alt=True)
+        _keymap.append((keymap, item))
+
+
+def unregister() -> None:
+    """Remove it."""
+    while _keymap:
+        keymap, item = _keymap.pop()
+        keymap.keymap_items.remove(item)

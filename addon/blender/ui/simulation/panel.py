@@ -1,0 +1,278 @@
+"""Simulation in the sidebar: drive, inputs, playback, baking, how accurate a simulation was, and its settings."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+import gpu
+import gpu_extras.batch
+
+from ....core.accuracy import Line, verdict
+from ...animation.gait import tracked, wants_gait
+from ...data.access import settings
+from ...data.properties.model import control_property
+from ...physics.bodies.ground import heir_of_ground
+from ...physics.recording.accuracy import truth_lines, worst_joints
+from ...physics.simulation.cached_frames import note as run_note
+from ...physics.world.membership import is_simulated, why_elsewhere, why_stopped
+from ...physics.world.rigidbody_world import frame_rate, is_gravity_other
+from ...translations import told
+from ..base.operators import model_in
+from ..base.panels import ORDER, ModelPanel, fact, labelled, paragraph, split
+from ..overlay.draw import overlay_of
+from .input_presets import draw_presets
+from .live_input import VIEW3D_PT_knuckle_live, draw_live_input
+from .physics_view import draw_physics_view
+
+#: Icons of figures that are good, that need attention, and that no threshold is for.
+_MARKS: dict[bool | None, Any] = {True: "COLORSET_03_VEC", False: "ERROR", None: "BLANK1"}
+_LEAST_RATE = 50.0  # frames per second below which servos visibly lag
+
+
+class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
+    bl_label = "Simulation"
+    bl_order = ORDER["simulation"]
+    help_page = "walk"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        model = settings(rig)
+        column = layout.column(align=True)
+        column.label(text="Drive")
+        row = column.row(align=True)
+        row.scale_y = 1.4
+        row.prop(model, "drive", expand=True)
+        row.prop_decorator(model, "drive")
+        if model.listens_to or model.format == "juice":
+            _draw_inputs(context, layout, rig)
+        draw_live_input(layout, rig)
+        elsewhere = why_elsewhere(context.scene, rig)
+        if elsewhere:
+            paragraph(context, layout, elsewhere, "ERROR")
+        else:
+            _draw_playback(context, layout, rig)
+        if model.drive == "SERVO":  # below the buttons, which stay where they are when the drive changes
+            column = split(layout.column())
+            column.prop(model, "target")
+            fact(column, "Tracks", told(tracked(rig)))
+        if model.drive != "KEYS":
+            draw_physics_view(context, split(layout.column()))
+        if not is_simulated(rig):
+            layout.operator("knuckle.build_physics", icon="PHYSICS")
+        column = layout.column(align=True)
+        column.operator("knuckle.bake_physics", icon="REC").all_bodies = model.key_bodies
+        column.prop(model, "key_bodies")
+        if model.body_keys is not None:
+            column.operator("knuckle.remove_body_keys", icon="X")
+
+
+def _draw_inputs(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """The inputs that the gait reads, and its speed."""
+    model = settings(rig)
+    layout.label(text="Inputs")
+    idle = _why_idle(rig)
+    if idle:
+        paragraph(context, layout, idle, "INFO")
+    used = split(layout.column(), decorate=True)
+    used.active = not idle
+    draw_presets(context, used, rig)
+    column = used.column(align=True)
+    names = [control_property(name) for name in model.listens_to.split(",") if name]
+    for name in names:
+        if hasattr(model.controls, name):
+            column.prop(model.controls, name, slider=True)
+    column.prop(model, "speed_factor")
+
+
+def _why_idle(rig: bpy.types.Object) -> str:
+    """Why the inputs do nothing at present; empty where they do."""
+    drive = settings(rig).drive
+    if drive == "SERVO" and not wants_gait(rig):
+        return f"The servos track {tracked(rig)}. Set Target to Gait to use the inputs"
+    return "Ragdoll: the servos are off" if drive == "LIMP" else ""
+
+
+def _draw_playback(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """Play, and the way to the first frame: a simulation begins there."""
+    playing = context.screen is not None and context.screen.is_animation_playing
+    row = layout.row(align=True)
+    row.operator("screen.frame_jump", text="First Frame", icon="REW").end = False
+    row.operator("screen.animation_play", text="Pause" if playing else "Play", icon="PAUSE" if playing else "PLAY")
+    if settings(rig).drive == "KEYS":
+        return
+    note = why_stopped(context.scene) or run_note(context.scene)
+    if note:
+        paragraph(context, layout, note, "ERROR")
+    rate = frame_rate(context.scene)
+    if rate < _LEAST_RATE:
+        paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")
+
+
+class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
+    bl_label = "Simulation Accuracy"
+    help_page = "physics#ask-how-true-a-run-was"
+    bl_parent_id = "VIEW3D_PT_knuckle_drive"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        rig = model_in(context)
+        lines = truth_lines(rig)
+        if not lines:
+            paragraph(context, layout, "Bake Simulation measures how accurate it is")
+            return
+        layout.label(text=told(settings(rig).truth.run), translate=False)
+        good = all(line.good is not False for line in lines)
+        layout.label(text=told(verdict(lines)), icon=_MARKS[good], translate=False)
+        figures = layout.column(align=True)
+        _figure(figures, Line("", "Worst", "Mean"))
+        for line in lines:
+            _figure(figures, line)
+            if line.remark and not line.mean:
+                paragraph(context, figures, line.remark, "BLANK1")
+            if line.limit:
+                paragraph(context, figures, line.limit, "BLANK1")
+        _worst_joints(layout, rig)
+
+
+def _figure(layout: bpy.types.UILayout, line: Line, names: bool = True) -> bpy.types.UILayout:
+    """A row of what was found, with its mark; returns the place of its name."""
+    row = layout.split(factor=0.62 if line.mean else 0.58)
+    name = row.row(align=True)
+    mark: Any = _MARKS[line.good]
+    name.label(text=told(line.what) if names else "", icon=mark, translate=False)
+    amounts = row.row(align=True)
+    for amount in (line.worst, line.mean) if line.mean else (line.worst,):
+        amounts.label(text=told(amount), translate=False)
+    return name
+
+
+def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
+    """The joints that came apart most, each a button that selects it."""
+    worst = worst_joints(rig)
+    if not worst:
+        return
+    column = layout.column(align=True)
+    column.label(text="Largest joint separation, of the link's length")
+    for empty, line in worst:
+        name = _figure(column, line, names=empty is None)
+        if empty is not None:
+            name.operator("knuckle.select_part", text=line.what, translate=False).part = empty.name
+    layout.operator("knuckle.select_worst", icon="RESTRICT_SELECT_OFF")
+
+
+class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
+    bl_label = "Settings"
+    help_page = "physics#the-world"
+    bl_parent_id = "VIEW3D_PT_knuckle_drive"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = split(self.layout)
+        rig = model_in(context)
+        model = settings(rig)
+        layout.prop(model, "law")
+        layout.prop(model, "gravity")
+        if is_simulated(rig, context.scene) and is_gravity_other(context.scene, rig):
+            paragraph(context, layout, "The simulation uses the scene's gravity, below", "INFO")
+        column = layout.column()
+        column.prop(model, "has_ground")
+        column.prop(model, "friction")
+        column.prop(model, "self_collide")
+        column.prop(model, "erp")
+        column.prop(model, "cfm")
+        if model.time_step:
+            column.prop(model, "time_step")
+        column.prop(model, "match_inertia")
+        _draw_solver(context, layout, model)
+        if is_simulated(rig):
+            self.layout.separator()
+            self.layout.operator("knuckle.clear_physics", icon="X")
+
+
+def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
+    """The scene's rigid-body world: all its mechanisms and the user's bodies share it."""
+    world = context.scene.rigidbody_world
+    if world is None:
+        return
+    column = layout.column(heading="Scene")
+    column.prop(context.scene, "use_gravity", text="Gravity")
+    pull = labelled(column, "").column(align=True)
+    pull.active = context.scene.use_gravity
+    pull.prop(context.scene, "gravity", text="")
+    column.prop(world, "substeps_per_frame", text="Substeps")
+    column.prop(world, "solver_iterations", text="Iterations")
+    fact(
+        column, "Simulation Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s"
+    )
+    column.operator("knuckle.fit_world", icon="PHYSICS")
+    if model.before.why:
+        paragraph(context, layout, model.before.why, "INFO")
+
+
+CLASSES = (VIEW3D_PT_knuckle_drive, VIEW3D_PT_knuckle_truth, VIEW3D_PT_knuckle_live, VIEW3D_PT_knuckle_world)
+
+
+_COLOR = (0.5, 0.53, 0.56)
+#: Opacity of the ground by its distance from the middle, in distances of the view.
+_RINGS = ((0.0, 0.55), (0.7, 0.5), (2.5, 0.0))
+_CORNERS = 48
+
+_state: dict[str, Any] = {"handle": None, "batch": None}
+
+
+def _draw() -> None:
+    """The 3D view's draw handler. Blender leaves it out of renders."""
+    context = bpy.context
+    space: Any = context.space_data
+    view = context.region_data
+    if view is None or not space.overlay.show_overlays or not overlay_of(context.scene).ground:
+        return
+    if context.scene.rigidbody_world is None or heir_of_ground(context.scene, ()) is None:
+        return
+    shader = gpu.shader.from_builtin("SMOOTH_COLOR")
+    if _state["batch"] is None:
+        _state["batch"] = _disc(shader)
+    root = space.lock_object
+    middle = view.view_location if root is None else root.matrix_world.translation
+    gpu.state.blend_set("ALPHA")
+    gpu.state.depth_test_set("LESS_EQUAL")
+    matrices: Any = gpu.matrix
+    with matrices.push_pop():
+        gpu.matrix.translate((middle.x, middle.y, 0.0))
+        gpu.matrix.scale_uniform(view.view_distance)
+        _state["batch"].draw(shader)
+    gpu.state.depth_test_set("NONE")
+    gpu.state.blend_set("NONE")
+
+
+def _disc(shader: Any) -> Any:
+    """A disc that fades towards its rim, in the plane of X and Y."""
+    points, colors, faces = [], [], []
+    for radius, opacity in _RINGS:
+        for corner in range(_CORNERS):
+            angle = math.tau * corner / _CORNERS
+            points.append((radius * math.cos(angle), radius * math.sin(angle), 0.0))
+            colors.append((*_COLOR, opacity))
+    for first in range(0, len(points) - _CORNERS, _CORNERS):
+        for corner in range(_CORNERS):
+            one, two = first + corner, first + (corner + 1) % _CORNERS
+            faces += [(one, two, two + _CORNERS), (one, two + _CORNERS, one + _CORNERS)]
+    batch_for_shader: Any = gpu_extras.batch.batch_for_shader
+    return batch_for_shader(shader, "TRIS", {"pos": points, "color": colors}, indices=faces)
+
+
+def register() -> None:
+    """Hang the drawing in."""
+    if not bpy.app.background and _state["handle"] is None:
+        _state["handle"] = bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_VIEW")
+
+
+def unregister() -> None:
+    """Take it out."""
+    if _state["handle"] is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(_state["handle"], "WINDOW")
+    _state.update(handle=None, batch=None)

@@ -1,0 +1,194 @@
+"""Display of 3D views while physics moves bodies: no bones and no empties where they would stay behind, no relationship
+lines, and the root body in the middle where that is wanted. Only the interface changes views; back in Keyframes they
+are as before.
+
+The view hides bones, and not their bone collection: Timeline and Dope Sheet leave out hidden bones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty
+
+from ...data.access import settings
+from ...data.queries import parts
+from ...events.signals import Handlers, Listeners, hang, on_drive_change, take_down
+from ...physics.world.membership import simulated_in
+from ..base.operators import NeedsModel, Result, model_in
+from .view import frame_around, root_body
+
+
+def _bones_changed(wish: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    screen: Any = wish.id_data
+    update_views(screen)
+
+
+class KnuckleKeptView(bpy.types.PropertyGroup):
+    """Display of a 3D view as the user had it."""
+
+    area: IntProperty(description="Index of its area in the screen")
+    lines: BoolProperty(description="Whether it showed relationship lines")
+    bones: BoolProperty(description="Whether it showed bones")
+    empties: BoolProperty(description="Whether it showed empties")
+    lock: PointerProperty(type=bpy.types.Object, description="The object that it was locked to")
+
+
+class KnucklePhysicsView(bpy.types.PropertyGroup):
+    """Display of the 3D views of a screen while physics moves bodies: ``Screen.knuckle_view``."""
+
+    bones: EnumProperty(
+        name="Bones",
+        description="Display of the bones while physics moves the bodies",
+        items=[
+            ("HIDE", "Hidden", "Bones are hidden while physics moves the bodies"),
+            ("SHOW", "Target Pose", "Bones show the pose that the servos track"),
+        ],
+        update=_bones_changed,
+    )
+    follows_drive: BoolProperty(description="Whether the drive was changed in the interface")
+    kept: CollectionProperty(type=KnuckleKeptView)
+
+
+def view_settings(screen: bpy.types.Screen) -> Any:
+    """The settings of a screen."""
+    return screen.knuckle_view  # type: ignore[attr-defined]
+
+
+def _moved(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The mechanisms of a scene that physics moves."""
+    return [rig for rig in simulated_in(scene) if settings(rig).drive != "KEYS"]
+
+
+def _views(screen: bpy.types.Screen) -> Iterator[tuple[int, Any]]:
+    """Yield the 3D views of a screen with the indices of their areas."""
+    for index, area in enumerate(screen.areas):
+        if area.type == "VIEW_3D":
+            yield index, area.spaces.active
+
+
+def update_views(screen: bpy.types.Screen) -> None:
+    """Have the views of a screen that is shown agree with the drives of its scene."""
+    scene = next((each.scene for each in _windows() if each.screen == screen), None)
+    if scene is None:
+        return
+    if not _moved(scene):
+        _restore(screen)
+        return
+    wish = view_settings(screen)
+    if not wish.kept:
+        _keep(screen)
+    for index, space in _views(screen):
+        space.overlay.show_relationship_lines = False
+        space.overlay.show_bones = wish.bones == "SHOW" and _kept(screen, index).bones
+        space.show_object_viewport_empty = False  # those of joints stay where the bones are
+
+
+def _keep(screen: bpy.types.Screen) -> None:
+    for index, space in _views(screen):
+        kept = view_settings(screen).kept.add()
+        kept.area, kept.lock = index, space.lock_object
+        kept.lines, kept.bones = space.overlay.show_relationship_lines, space.overlay.show_bones
+        kept.empties = space.show_object_viewport_empty
+
+
+def _kept(screen: bpy.types.Screen, index: int) -> KnuckleKeptView:
+    """Return what a view of a screen showed; one that was split off showed what the first did."""
+    kept = view_settings(screen).kept
+    return next((each for each in kept if each.area == index), kept[0])
+
+
+def _restore(screen: bpy.types.Screen) -> None:
+    """Give the views of a screen back what they showed."""
+    kept = view_settings(screen).kept
+    for index, space in _views(screen) if kept else ():
+        before = _kept(screen, index)
+        space.overlay.show_relationship_lines, space.overlay.show_bones = before.lines, before.bones
+        space.show_object_viewport_empty = before.empties
+        if space.lock_object != before.lock:
+            space.lock_object = before.lock
+    kept.clear()
+
+
+def _windows() -> list[bpy.types.Window]:
+    manager = bpy.context.window_manager
+    return [] if manager is None else [*manager.windows]
+
+
+def is_from_panel(context: bpy.types.Context) -> bool:
+    """Return whether a property was changed in a panel or header, and not by a script."""
+    area, region = context.area, context.region
+    return area is not None and region is not None and (area.type == "PROPERTIES" or region.type != "WINDOW")
+
+
+def follow_drive(context: bpy.types.Context) -> None:
+    """Have the views of the context's screen follow the drive, which was changed in the interface."""
+    if context.screen is not None and context.window is not None:
+        view_settings(context.screen).follows_drive = True
+        update_views(context.screen)
+
+
+def _drive_changed(_armature: bpy.types.Armature) -> None:
+    context = bpy.context
+    if is_from_panel(context):
+        follow_drive(context)
+        return
+    for window in _windows():  # a script or the end of a bake: views that were changed here are given back
+        if view_settings(window.screen).kept and not _moved(window.scene):
+            update_views(window.screen)
+
+
+@persistent
+def _undone(*_args: Any) -> None:
+    for window in _windows():
+        if view_settings(window.screen).follows_drive:
+            update_views(window.screen)
+
+
+class KNUCKLE_OT_follow_in_view(NeedsModel):
+    bl_idname = "knuckle.follow_in_view"
+    bl_label = "Follow in View"
+    bl_description = "Lock the 3D views to the root body of the mechanism, or unlock them"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        root = None if is_followed(context, rig) else root_body(rig)
+        for _, space in _views(context.screen) if context.screen is not None else ():
+            space.lock_object = root
+        if root is not None:
+            frame_around(context, root, parts(rig, "BODY"))
+        return {"FINISHED"}
+
+
+def is_followed(context: bpy.types.Context, rig: bpy.types.Object) -> bool:
+    """Return whether the views of the context's screen are locked to the root body of a mechanism."""
+    root = root_body(rig)
+    views = [] if context.screen is None or root is None else [*_views(context.screen)]
+    return bool(views) and all(space.lock_object == root for _, space in views)
+
+
+def draw_physics_view(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
+    """Draw the settings of the views while physics moves the mechanism."""
+    rig = model_in(context)
+    if context.screen is not None:
+        layout.prop(view_settings(context.screen), "bones")
+        layout.operator("knuckle.follow_in_view", icon="VIEW_PAN", depress=is_followed(context, rig))
+
+
+CLASSES = (KnuckleKeptView, KnucklePhysicsView, KNUCKLE_OT_follow_in_view)
+_ALWAYS: Handlers = (("undo_post", _undone), ("redo_post", _undone))
+_TOLD: Listeners = ((on_drive_change, _drive_changed),)
+
+
+def register() -> None:
+    """Add the settings to screens, and have their views follow the drive."""
+    bpy.types.Screen.knuckle_view = PointerProperty(type=KnucklePhysicsView)  # type: ignore[attr-defined]
+    hang(_ALWAYS, _TOLD)
+
+
+def unregister() -> None:
+    """Remove them."""
+    take_down(_ALWAYS, _TOLD)
+    del bpy.types.Screen.knuckle_view  # type: ignore[attr-defined]

@@ -1,0 +1,1 @@
+"""Twins panel and its operators."""

@@ -1,0 +1,287 @@
+"""Left and right: twins made, linked, found and compared, and one half made like the other."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty
+
+from ....core.editing.symmetry import Difference, Pair
+from ....core.model import Plane
+from ...animation.mirror import mirror_keys
+from ...data.access import record_of, settings
+from ...data.queries import servo_bones
+from ...editing.symmetry.appearance import all_differences
+from ...editing.symmetry.create import create_twins
+from ...editing.symmetry.links import by_id, link_twins, mates_among, unlink_twins
+from ...editing.symmetry.twins import (
+    candidates,
+    choose_plane,
+    ensure_plane,
+    mirror_to_twins,
+    plane_along,
+    plane_of_linked,
+)
+from ..base.operators import ERRORS, NeedsModel, Result, counted, model_in, say, tell
+from ..base.selection import active_joint, select_only
+
+_PLANE_ITEMS = [
+    ("AUTO", "Automatic", "The mechanism's own mirror plane"),
+    ("X", "X", "The plane X = 0 of the mechanism"),
+    ("Y", "Y", "The plane Y = 0 of the mechanism"),
+    ("Z", "Z", "The plane Z = 0 of the mechanism"),
+]
+
+
+def _chosen_plane(choice: str) -> Plane | None:
+    """The plane that an operator was told, None for the mechanism's own."""
+    return None if choice == "AUTO" else plane_along("XYZ".index(choice))
+
+
+class _AsksForPlane(NeedsModel):
+    """Asks for the plane where the mechanism has none."""
+
+    bl_idname = "knuckle.asks_for_plane"
+    bl_label = "Asks for a Mirror Plane"
+    plane: Any
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> Result:
+        rig = model_in(context)
+        if rig is None or self.plane != "AUTO" or ensure_plane(rig) is not None:
+            return self.execute(context)
+        self.plane = "X"
+        answer: Result = context.window_manager.invoke_props_dialog(self)
+        return answer
+
+
+def chosen_parts(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The bodies and joints of a model that are selected, and the joints of the bones that are: that of the active bone
+    first."""
+    chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
+    found = [obj for obj in chosen if record_of(obj).role in {"BODY", "JOINT"}]
+    if rig.mode == "POSE":
+        active = active_joint(context, rig)
+        joints = by_id(rig, "JOINT")
+        bones = {name: key for key, name in servo_bones(rig).items()}
+        picked = dict.fromkeys(pose.name for pose in context.selected_pose_bones or ())
+        found += [joints[bones[name]] for name in picked if bones.get(name) in joints]
+        found += [active] if active is not None and active not in found and not picked else []
+        found.sort(key=lambda obj: obj != active)
+    return list(dict.fromkeys(found))
+
+
+class _NeedsParts(NeedsModel):
+    bl_idname = "knuckle.needs_parts"
+    bl_label = "Needs Parts"
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if chosen_parts(context, rig) else "Select bodies or joints of the mechanism"
+
+
+class KNUCKLE_OT_mirror_to_twin(_AsksForPlane, _NeedsParts):
+    bl_idname = "knuckle.mirror_to_twin"
+    bl_label = "Mirror to Twin"
+    bl_description = (
+        "Make the twins of the selected parts their mirror images: place, mass, shapes and meshes of bodies; place, "
+        "axes, stops, springs and motors of joints"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    plane: EnumProperty(
+        name="Plane",
+        description="The plane that the halves are mirrored across",
+        items=_PLANE_ITEMS,
+        default="AUTO",
+        options={"SKIP_SAVE"},  # another mechanism has another
+    )
+    materials: BoolProperty(name="Materials", description="Give the twins the materials as well", default=True)
+    keys: BoolProperty(name="Keys", description="Give the twins' servos the mirrored keys as well", default=False)
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        reason = super().why_not(context, rig)
+        if reason or mates_among(chosen_parts(context, rig)):
+            return reason
+        return "None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        plane = _chosen_plane(self.plane)
+        leading, report = mirror_to_twins(chosen_parts(context, rig), plane, self.materials)
+        choose_plane(rig, plane)
+        if self.keys:
+            bones = servo_bones(rig)
+            ids = [record_of(obj).source_id for obj in leading if record_of(obj).role == "JOINT"]
+            try:
+                report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}, plane=plane))
+            except ERRORS as error:  # the twins are mirrored by then
+                report.warn("keys-not-mirrored", f"Keys are left as they are: {error}")
+        tell(self, f"{counted(len(leading), 'twin')} mirrored", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_create_twin(_AsksForPlane, _NeedsParts):
+    bl_idname = "knuckle.create_twin"
+    bl_label = "Create Twin"
+    bl_description = (
+        "Make the mirror images of the selected bodies and joints, with the joints that carry them and names of the "
+        "other side: a whole limb at once"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    plane: EnumProperty(
+        name="Plane",
+        description="The plane that the halves are mirrored across",
+        items=_PLANE_ITEMS,
+        default="AUTO",
+        options={"SKIP_SAVE"},  # another mechanism has another
+    )
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        plane = _chosen_plane(self.plane)
+        made, report = create_twins(chosen_parts(context, rig), plane)
+        choose_plane(rig, plane)
+        if rig.mode == "OBJECT":
+            select_only(context, made)  # what is done next is done to the twins, and not to what they were made from
+        bodies = sum(record_of(obj).role == "BODY" for obj in made)
+        made_of = f"{counted(bodies, 'body', 'bodies')} and {counted(len(made) - bodies, 'joint')}"
+        tell(self, f"Twins made: {made_of}", report)
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_link_twins(NeedsModel):
+    bl_idname = "knuckle.link_twins"
+    bl_label = "Link Twins"
+    bl_description = "Make the two selected bodies, or joints, each other's twins"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if len(chosen_parts(context, rig)) == 2 else "Select two bodies, or two joints"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        first, second = chosen_parts(context, rig)
+        link_twins(first, second)
+        plane_of_linked(rig)
+        say(self, {"INFO"}, f"{first.name!r} and {second.name!r} are twins")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_unlink_twins(_NeedsParts):
+    bl_idname = "knuckle.unlink_twins"
+    bl_label = "Unlink Twins"
+    bl_description = "Have the selected parts be nobody's twins"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        reason = super().why_not(context, rig)
+        linked = any(record_of(obj).twin for obj in chosen_parts(context, rig))
+        return reason or ("" if linked else "None of the selected parts has a twin")
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        linked = [obj for obj in chosen_parts(context, rig) if record_of(obj).twin]
+        unlink_twins(linked)
+        say(self, {"INFO"}, f"{counted(len(linked), 'part')} unlinked")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_find_twins(_AsksForPlane, NeedsModel):
+    bl_idname = "knuckle.find_twins"
+    bl_label = "Find Twins"
+    bl_description = "Look for parts that could be twins, by their names and where they are. Nothing is linked yet"
+    bl_options = {"REGISTER", "UNDO"}
+
+    plane: EnumProperty(
+        name="Plane",
+        description="The plane that the halves are mirrored across",
+        items=_PLANE_ITEMS,
+        default="AUTO",
+        options={"SKIP_SAVE"},  # another mechanism has another
+    )
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        found = candidates(rig, _chosen_plane(self.plane))
+        kept = settings(rig).found_twins
+        kept.clear()
+        parts = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
+        for pair in found:
+            row = kept.add()
+            row.first, row.second = parts[pair.kind][pair.first].name, parts[pair.kind][pair.second].name
+            row.what, row.use = _found_by(pair), True
+        if not found:
+            say(self, {"INFO"}, "No two parts without twins look like twins")
+            return {"FINISHED"}
+        say(self, {"INFO"}, f"{counted(len(found), 'pair')} found: Link Found makes those that are ticked twins")
+        return {"FINISHED"}
+
+
+def _found_by(pair: Pair) -> str:
+    return pair.by if pair.by != "name" else f"name, {pair.gap:.3g} off"
+
+
+class KNUCKLE_OT_link_found_twins(NeedsModel):
+    bl_idname = "knuckle.link_found_twins"
+    bl_label = "Link Found"
+    bl_description = "Make the ticked pairs twins"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if any(pair.use for pair in settings(rig).found_twins) else "Find Twins first, and tick pairs"
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        done = 0
+        for pair in settings(rig).found_twins:
+            objects = bpy.data.objects
+            if pair.use and pair.first in objects and pair.second in objects:
+                link_twins(objects[pair.first], objects[pair.second])
+                done += 1
+        settings(rig).found_twins.clear()
+        plane_of_linked(rig)
+        say(self, {"INFO"}, f"{counted(done, 'pair')} linked")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_check_symmetry(NeedsModel):
+    bl_idname = "knuckle.check_symmetry"
+    bl_label = "Check Symmetry"
+    bl_description = (
+        "List what differs between the halves of the mechanism: twins that are no mirror images, edited meshes, limbs "
+        "that one side lacks"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        found, model = all_differences(rig), settings(rig)
+        parts = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
+        model.differences.clear()
+        model.symmetry_checked = True
+        for each in found:
+            row = model.differences.add()
+            row.first = parts[each.kind][each.first].name
+            row.second = parts[each.kind][each.second].name if each.second else ""
+            row.what = _in_words(each)
+        told = f"{counted(len(found), 'difference')} between the halves" if found else "The halves are mirror images"
+        say(self, {"INFO"}, told)
+        return {"FINISHED"}
+
+
+def _in_words(each: Difference) -> str:
+    if not each.amount:
+        return each.what
+    amount = f"{math.degrees(each.amount):.3g}°" if each.unit == "rad" else f"{each.amount:.3g}"
+    return f"{each.what} by {amount}"
+
+
+CLASSES = (
+    KNUCKLE_OT_mirror_to_twin,
+    KNUCKLE_OT_create_twin,
+    KNUCKLE_OT_link_twins,
+    KNUCKLE_OT_unlink_twins,
+    KNUCKLE_OT_find_twins,
+    KNUCKLE_OT_link_found_twins,
+    KNUCKLE_OT_check_symmetry,
+)

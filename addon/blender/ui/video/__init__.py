@@ -1,0 +1,1 @@
+"""Video panel and its operators."""

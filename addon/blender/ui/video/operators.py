@@ -1,0 +1,194 @@
+"""The video: its settings on the scene, the button that renders it, and the one that shows a frame of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import bpy
+from bpy.props import PointerProperty
+
+from ...data.access import record_of
+from ...data.queries import parts
+from ...progress import Step
+from ...render import film_steps, frames_left, preview_steps
+from ...rendering.encoding import wants_poster
+from ...rendering.playback import PLAYING
+from ...translations import told
+from ..base.modal_tasks import LongWork, Steps, under_way
+from ..base.operators import counted, say, tell
+from .properties import FilmWishes, ending_from, file_property, format_property, options_from
+
+#: The picture that a preview leaves in the file.
+PREVIEW = "Video Preview"
+#: The operators that work while somebody waits.
+RENDERING = ("knuckle.render_film", "knuckle.preview_film")
+
+
+class KnuckleFilm(FilmWishes, bpy.types.PropertyGroup):
+    """Settings of the video. Kept on the scene, ``Scene.knuckle_film``."""
+
+    format: format_property("HD")
+
+
+class _Filming(FilmWishes, LongWork):
+    """Base of what renders."""
+
+    filepath: file_property(options={"SKIP_SAVE"})
+    format: format_property("OWN")
+
+    @classmethod
+    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if under_way(*RENDERING) is not None:
+            return "A video is being rendered"
+        return "" if parts(rig, "BODY") else "The mechanism has no bodies to render"
+
+    def told_of(self, step: Step) -> str:
+        return f"{self.bl_label}, playing the motion" if step.phase == PLAYING else super().told_of(step)
+
+
+class KNUCKLE_OT_render_film(_Filming):
+    bl_idname = "knuckle.render_film"
+    bl_label = "Render Video"
+    bl_description = "Render the mechanism over the scene's frame range, on a stage and with a camera of its own"
+    bl_options = {"REGISTER"}
+
+    @classmethod
+    def description(cls, _context: bpy.types.Context, properties: Any) -> str:
+        """Return the tooltip: what is missing, where the button is grey for that."""
+        return told(why_no_place(properties.filepath) or cls.bl_description)
+
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
+        self.filepath = film_path(rig, self.filepath, ending_from(self))
+        beside = Path(self.filepath)
+        options = replace(
+            options_from(self),
+            sheet=str(beside.with_name(f"{beside.stem}_sheet.png")) if self.sheet else "",
+            poster=str(beside.with_name(f"{beside.stem}_poster.png")) if self.poster else "",
+        )
+        return film_steps(context, parts(rig, "BODY"), self.filepath, options)
+
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        if wants_poster(self.filepath):
+            tell(self, f"Picture rendered: {self.filepath}", result)
+        else:
+            tell(self, f"Video rendered: {self.filepath}", result)
+
+    def told_when_stopped(self) -> str:
+        left = frames_left(self.filepath)
+        if not left:
+            return super().told_when_stopped()
+        return f"{self.bl_label}: stopped, {counted(left, 'frame')} kept. Render again to go on"
+
+
+class KNUCKLE_OT_preview_film(_Filming):
+    bl_idname = "knuckle.preview_film"
+    bl_label = "Preview"
+    bl_description = "Render the current frame as it will be in the video"
+    bl_options = {"REGISTER", "UNDO"}  # the picture is an image of the file
+
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
+        folder = tempfile.mkdtemp(prefix="knuckle-film-")
+        picture = os.path.join(folder, "preview.png")
+        try:
+            report = yield from preview_steps(context, parts(rig, "BODY"), picture, options_from(self))
+            keep_preview(picture)
+        finally:
+            if os.path.exists(picture):
+                os.remove(picture)
+            os.rmdir(folder)
+        return report
+
+    def finish(self, context: bpy.types.Context, result: Any) -> None:
+        if not bpy.app.background and context.window is not None:
+            show_preview(context)
+        say(self, {"INFO"}, f"Preview: the image {PREVIEW!r}")
+
+
+def keep_preview(picture: str) -> bpy.types.Image:
+    """Have the picture in the file, in place of the preview before."""
+    fresh = bpy.data.images.load(picture)
+    fresh.pack()
+    before: Any = bpy.data.images.get(PREVIEW)
+    if before is not None:
+        before.user_remap(fresh)
+        bpy.data.images.remove(before)
+    fresh.name = PREVIEW
+    return fresh
+
+
+def show_preview(context: bpy.types.Context) -> None:
+    """Show the preview in an Image Editor that shows no picture of the user's, else where Blender shows renders: by
+    default a window of the picture's size."""
+    image = bpy.data.images[PREVIEW]
+    editors = image_editors(context)
+    if not any(is_free(each) for each in editors):
+        with picture_size(context.scene, image.size[:]):
+            bpy.ops.render.view_show("INVOKE_DEFAULT")
+        editors = [each for each in image_editors(context) if is_free(each)]
+    for space in (each for each in editors if is_free(each)):
+        space.image = image
+    for area in (area for window in context.window_manager.windows for area in window.screen.areas):
+        area.tag_redraw()
+
+
+def image_editors(context: bpy.types.Context) -> list[Any]:
+    """The Image Editors of all windows."""
+    areas = (area for window in context.window_manager.windows for area in window.screen.areas)
+    return [area.spaces.active for area in areas if area.type == "IMAGE_EDITOR" and area.ui_type == "IMAGE_EDITOR"]
+
+
+def is_free(editor: Any) -> bool:
+    """Return whether an Image Editor shows nothing, a render or the preview."""
+    return editor.image is None or editor.image.type == "RENDER_RESULT" or editor.image.name == PREVIEW
+
+
+@contextmanager
+def picture_size(scene: bpy.types.Scene, size: Sequence[int]) -> Iterator[None]:
+    """Have Blender's window for renders open at ``size``; the scene's own resolution is put back."""
+    render = scene.render
+    kept = render.resolution_x, render.resolution_y, render.resolution_percentage
+    render.resolution_x, render.resolution_y, render.resolution_percentage = size[0], size[1], 100
+    try:
+        yield
+    finally:
+        render.resolution_x, render.resolution_y, render.resolution_percentage = kept
+
+
+def film_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
+    """Return where the video goes: as wished, else beside the .blend. ValueError where neither says."""
+    name = bpy.path.clean_name(record_of(rig).source_name or rig.name)
+    reason = why_no_place(wanted)
+    if reason:
+        raise ValueError(reason)
+    path = bpy.path.abspath(wanted or f"//{name}")
+    if Path(path).is_dir():
+        path = str(Path(path) / name)
+    return path if Path(path).suffix else path + ending
+
+
+def why_no_place(wanted: str) -> str:
+    """Tell why a video cannot go where it is wished; empty where it can."""
+    if bpy.data.filepath or (wanted and not wanted.startswith("//")):
+        return ""
+    if not wanted:
+        return "Choose a file for the video, or save the .blend first: the video then goes beside it"
+    return "The video's file is beside the .blend, which was never saved: save it, or choose another file"
+
+
+def register() -> None:
+    """Hang the settings on scenes."""
+    bpy.types.Scene.knuckle_film = PointerProperty(type=KnuckleFilm)  # type: ignore[attr-defined]
+
+
+def unregister() -> None:
+    """Take them away."""
+    del bpy.types.Scene.knuckle_film  # type: ignore[attr-defined]
+
+
+CLASSES = (KnuckleFilm, KNUCKLE_OT_render_film, KNUCKLE_OT_preview_film)

@@ -1,0 +1,146 @@
+"""Settings of a video, as the scene keeps them and as the operators take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, IntVectorProperty, StringProperty
+
+from ...render import FORMATS, FilmOptions
+
+_ENGINE_ITEMS = [
+    ("WORKBENCH", "Workbench", "Plain and quick: some seconds for a short video"),
+    ("EEVEE", "EEVEE", "Soft light and shadows; needs a graphics card to be quick"),
+    ("CYCLES", "Cycles", "Path traced, the finest and the slowest"),
+]
+_STAGE_ITEMS = [
+    ("STUDIO", "Studio", "A bright checkered floor that fades into the backdrop"),
+    ("OUTDOOR", "Outdoor", "Open ground in the sun, under a blue sky"),
+    ("BLUEPRINT", "Blueprint", "Pale lines on blue"),
+    ("SCIENTIFIC", "Scientific", "White ground with a grid and its scale"),
+]
+_CAMERA_ITEMS = [
+    ("FOLLOW", "Follow", "At three quarters, going along smoothly with what walks or drives"),
+    ("FIXED", "Fixed", "At three quarters, standing still: the whole way is in the picture"),
+    ("THREE_QUARTER", "Three-Quarter", "At three quarters, going along only with what goes far"),
+    ("SIDE", "Side", "From the side, going along only with what goes far"),
+    ("FRONT", "Front", "From the front, going along only with what goes far"),
+    ("TURNTABLE", "Turntable", "Once round the mechanism"),
+]
+_FORMAT_ITEMS = [
+    ("SMALL", "Small", "960 x 540: quick to make and to send"),
+    ("HD", "HD", "1280 x 720: sharp enough for most"),
+    ("FULL_HD", "Full HD", "1920 x 1080: for large screens"),
+    ("SQUARE", "Square", "1080 x 1080: for feeds"),
+    ("VERTICAL", "Vertical", "1080 x 1920, for telephones"),
+    ("LOOP", "Loop", "A .gif of 480 x 480 that repeats for ever"),
+    ("OWN", "Custom Size", "Any size in pixels"),
+]
+_LENGTH_ITEMS = [
+    ("SCENE", "Scene Range", "From the scene's first frame to its last"),
+    ("4", "4 Seconds", "From the scene's first frame on"),
+    ("8", "8 Seconds", "From the scene's first frame on"),
+    ("15", "15 Seconds", "From the scene's first frame on"),
+    ("OWN", "Custom Length", "Seconds from the scene's first frame on"),
+]
+_BURN_ITEMS = [
+    ("NAME", "Name", "The mechanism's name"),
+    ("TIME", "Time", "The time since the scene's start"),
+    ("SERVOS", "Servos", "A table of the servos' values"),
+    ("AXES", "Axes", "An arrow along each joint's axis"),
+    ("STOPS", "Stops", "A dial or a bar from stop to stop with the current value"),
+]
+#: In the order in which the panel shows them.
+NAMES = (
+    "filepath", "stage", "camera", "engine", "samples", "format", "size", "length", "seconds", "title", "burn",
+    "side_by_side", "sheet", "poster", "keep_frames",
+)  # fmt: skip
+
+
+def file_property(**more: Any) -> Any:
+    """Return where the video goes."""
+    return StringProperty(
+        name="File",
+        description="A .mp4, .webm, .webp or .gif for a video, a .png for one picture. "
+        "Empty: a video named after the mechanism, beside the .blend",
+        subtype="FILE_PATH",
+        **more,
+    )
+
+
+def format_property(default: str) -> Any:
+    """The choice of a size and a rate."""
+    return EnumProperty(name="Format", description="Size and rate of the video", items=_FORMAT_ITEMS, default=default)
+
+
+class FilmWishes:
+    """The properties, for a group and for operators. ``size`` counts where the format is the user's own."""
+
+    filepath: file_property()
+    stage: EnumProperty(name="Stage", description="Ground, sky and light", items=_STAGE_ITEMS)
+    camera: EnumProperty(name="Camera", description="Viewpoint and movement of the camera", items=_CAMERA_ITEMS)
+    engine: EnumProperty(name="Engine", description="Render engine of the video", items=_ENGINE_ITEMS)
+    samples: IntProperty(
+        name="Samples", description="Of each pixel; 0 chooses what suits the engine", default=0, min=0, max=4096
+    )
+    size: IntVectorProperty(
+        name="Size",
+        description="Width and height in pixels",
+        size=2,
+        default=FilmOptions().size,
+        min=16,
+        max=8192,
+    )
+    length: EnumProperty(name="Length", description="Length of the video", items=_LENGTH_ITEMS)
+    seconds: FloatProperty(
+        name="Seconds", description="Length of the video (s)", default=10.0, min=0.01, soft_max=600.0, max=36000.0
+    )
+    title: StringProperty(name="Title", description="Title at the upper left of the video")
+    burn: EnumProperty(
+        name="Overlays", description="Data written and drawn over the video", items=_BURN_ITEMS, options={"ENUM_FLAG"}
+    )
+    side_by_side: BoolProperty(
+        name="Keyframes Beside Physics",
+        description="Show the mechanism on its keyframes at the left and under physics at the right",
+    )
+    sheet: BoolProperty(name="Contact Sheet", description="Make an overview of the frames too, a .png beside the video")
+    poster: BoolProperty(name="Poster", description="Render a fine picture of the middle too, a .png beside the video")
+    keep_frames: BoolProperty(name="Keep Frames", description="Leave the frames in a folder beside the video")
+
+
+def options_from(wishes: Any) -> FilmOptions:
+    """The options that are meant; ``sheet`` and ``poster`` are left to the caller, who knows the file."""
+    row = FORMATS.get(wishes.format)
+    seconds = {"SCENE": None, "OWN": wishes.seconds}.get(wishes.length, 0.0)
+    return FilmOptions(
+        engine=wishes.engine,
+        stage=wishes.stage,
+        camera=wishes.camera,
+        size=tuple(wishes.size) if row is None else row.size,
+        fps=FilmOptions.fps if row is None else row.fps,
+        samples=wishes.samples or None,
+        seconds=float(wishes.length) if seconds == 0.0 else seconds,
+        title=wishes.title,
+        burn=sorted(wishes.burn),
+        side_by_side=wishes.side_by_side,
+        keep_frames=wishes.keep_frames,
+        resume=True,
+    )
+
+
+def ending_from(wishes: Any) -> str:
+    """The ending of a video whose file has none."""
+    row = FORMATS.get(wishes.format)
+    return ".mp4" if row is None else row.ending
+
+
+def copy_wishes(wishes: Any, operator: Any) -> None:
+    """Hand the scene's wishes to the operator of a button."""
+    for name in ("format", *NAMES):
+        setattr(operator, name, getattr(wishes, name))
+
+
+def film_wishes(scene: bpy.types.Scene) -> Any:
+    """The video settings of a scene."""
+    return scene.knuckle_film  # type: ignore[attr-defined]

@@ -1,0 +1,73 @@
+"""The explicit order in which the rooms register with Blender, and unregister in reverse."""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any
+
+import bpy
+
+from . import cli
+from .blender import translations
+from .blender.animation import renamed_bones
+from .blender.data import change_counter as ticks
+from .blender.data import copied_mechanisms as settling
+from .blender.data.properties import model as properties
+from .blender.editing import migration
+from .blender.editing.symmetry import live_mirror
+from .blender.events import cache_reset as forgetting
+from .blender.events import open_file as opening
+from .blender.physics.simulation import handler_table as hooks
+
+_state: dict[str, Any] = {"on": False}
+
+
+def is_registered() -> bool:
+    """Return whether ``register`` ran."""
+    return _state["on"]
+
+
+def register() -> None:
+    """Register properties, handlers and the interface; does nothing the second time.
+
+    As a Python module, Blender 4.2 crashes at exit while something of ours is registered."""
+    if _state["on"]:
+        return
+    atexit.register(unregister)
+    from .blender import ui
+
+    properties.register()
+    ticks.register()
+    settling.register()  # before those that look at names: they take one that Blender numbered for the user's
+    migration.register()  # before anybody looks at models
+    renamed_bones.register()  # before others: what they keep of bones is by their names
+    forgetting.register()
+    hooks.register()
+    live_mirror.register()
+    ui.register()
+    translations.register()
+    _state["command"] = bpy.utils.register_cli_command("knuckle", cli.main)
+    _state["on"] = True
+    opening.register()  # last: whoever looks at files is there
+
+
+def unregister() -> None:
+    """Undo ``register``."""
+    if not _state["on"]:
+        return
+    atexit.unregister(unregister)
+    from .blender import ui
+
+    opening.unregister()
+    bpy.utils.unregister_cli_command(_state.pop("command"))
+    translations.unregister()
+    ui.unregister()
+    live_mirror.unregister()
+    hooks.unregister()
+    forgetting.unregister()
+    renamed_bones.unregister()
+    migration.unregister()
+    settling.unregister()
+    ticks.unregister()
+    properties.unregister()
+    _state["on"] = False
