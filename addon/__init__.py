@@ -12,9 +12,9 @@ def register() -> None:
     reason = why_not()
     if reason:
         raise ImportError(reason)
-    from . import registration
+    from . import cli, registration  # they need Blender
 
-    registration.register()
+    registration.register(cli.main)
 
 
 def unregister() -> None:

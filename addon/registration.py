@@ -1,13 +1,13 @@
-"""The explicit order in which the rooms register with Blender, and unregister in reverse."""
+"""Registration of all packages with Blender in one explicit order, and the reverse of it."""
 
 from __future__ import annotations
 
 import atexit
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import bpy
 
-from . import cli
 from .blender import translations
 from .blender.animation import renamed_bones
 from .blender.data import change_counter as ticks
@@ -27,14 +27,14 @@ def is_registered() -> bool:
     return _state["on"]
 
 
-def register() -> None:
-    """Register properties, handlers and the interface; does nothing the second time.
+def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
+    """Register properties, handlers, the interface and the ``blender --command``; does nothing the second time.
 
     As a Python module, Blender 4.2 crashes at exit while something of ours is registered."""
     if _state["on"]:
         return
     atexit.register(unregister)
-    from .blender import ui
+    from .blender import ui  # 0.2 s that unregistered use does not need
 
     properties.register()
     ticks.register()
@@ -46,7 +46,8 @@ def register() -> None:
     live_mirror.register()
     ui.register()
     translations.register()
-    _state["command"] = bpy.utils.register_cli_command("knuckle", cli.main)
+    if command is not None:
+        _state["command"] = bpy.utils.register_cli_command("knuckle", command)
     _state["on"] = True
     opening.register()  # last: whoever looks at files is there
 
@@ -59,7 +60,8 @@ def unregister() -> None:
     from .blender import ui
 
     opening.unregister()
-    bpy.utils.unregister_cli_command(_state.pop("command"))
+    if "command" in _state:
+        bpy.utils.unregister_cli_command(_state.pop("command"))
     translations.unregister()
     ui.unregister()
     live_mirror.unregister()

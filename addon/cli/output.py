@@ -146,8 +146,9 @@ def blender_jobs() -> ModuleType:
         raise FormatError(
             "this needs Blender", remedy="Install it as a Python module (pip install bpy), or use `blender --command`."
         ) from None
-    from .. import register
+    # these need Blender and take a second
     from ..blender import tasks
+    from ..registration import register
 
     register()
     tasks.Ticker.quiet = not _Voice.progress

@@ -179,7 +179,7 @@ def dragged():
     bpy.context.view_layer.objects.active = joint
     pause(0.5)
     yield
-    degrees, _ = import_module(f"{NAME}.blender.edit.marks").degrees_of(joint)
+    degrees, _ = import_module(f"{NAME}.blender.overlay.state").degrees_of(joint)
     dof = joint.knuckle.joint.dofs[0]
 
     def place(value):

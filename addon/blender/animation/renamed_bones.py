@@ -15,6 +15,7 @@ from bpy.app.handlers import persistent
 
 from ..compat import all_curves, curve_groups
 from ..data.access import action_record, armature_of, armature_settings, bone_record, settings
+from ..data.bone_paths import bone_in, renamed_path
 from ..data.channels import servo_names
 from ..data.queries import is_foreign
 from ..events.signals import Handlers, hang, on_bones_renamed, quiet, take_down
@@ -28,7 +29,6 @@ _seen: dict[int, list[str]] = {}
 #: Which bone had a name, also one that it has no more. An undo takes back a bone's name and not always what followed it
 #: (Blender keeps a step before it tells of the change).
 _past: dict[int, dict[str, Task]] = {}
-_PREFIX = 'pose.bones["'
 
 
 @persistent
@@ -168,29 +168,6 @@ def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, names_its_bon
     return names_its_bones and not any(
         action in played_by(other) for other in bpy.data.objects if other != rig and other.type == "ARMATURE"
     )
-
-
-def bone_in(path: str) -> str:
-    """The name of the bone that a data path begins with; empty for another path."""
-    end = _end_of_name(path)
-    return bpy.utils.unescape_identifier(path[len(_PREFIX) : end]) if end else ""
-
-
-def renamed_path(path: str, names: Mapping[str, str]) -> str:
-    """A data path with the new name of its bone, if that is among the old ones."""
-    end = _end_of_name(path)
-    new = names.get(bone_in(path)) if end else None
-    return path if new is None else f"{_PREFIX}{bpy.utils.escape_identifier(new)}{path[end:]}"
-
-
-def _end_of_name(path: str) -> int:
-    """Return where the quotes around a bone's name end; 0 where a path is no bone's."""
-    if not path.startswith(_PREFIX):
-        return 0
-    at = len(_PREFIX)
-    while at < len(path) and path[at] != '"':
-        at += 2 if path[at] == "\\" else 1
-    return at if at < len(path) else 0
 
 
 # ---------------------------------------------------------------- what else names bones

@@ -27,12 +27,9 @@ def records_of(empty: bpy.types.Object) -> Iterator[KnuckleDof]:
 
 
 def spread(dof: KnuckleDof, field: str, value: float) -> None:
-    """Set a field of a degree of freedom and, if it is ticked, of all of the model that are: angles of turns, lengths
-    of slides, all else of both."""
+    """Set a field of all ticked degrees of freedom of the mechanism of one of them: angles of rotations, lengths of
+    translations, all else of both."""
     empty = cast(bpy.types.Object, dof.id_data)
-    if not dof.ticked:
-        setattr(dof, field, value)
-        return
     put_all(
         (
             (obj, each)

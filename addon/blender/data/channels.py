@@ -7,7 +7,7 @@ freedom went is kept in its record when the rig is built (``build.degrees`` deci
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -17,6 +17,7 @@ from ...core.motion.root_motion import root_names
 from ...core.naming import servo_names as names_of
 from .access import armature_of, bone_record, record_of
 from .conversion import start_of
+from .properties.action import KnuckleServoName
 from .queries import RigParts, file_name, parts
 
 #: What the keys of roots among channels begin with, before the body's id: no name in a file has such a character.
@@ -162,3 +163,11 @@ def block_turn(rig: bpy.types.Object, bone: str) -> Array:
     if bone_record(data).root:
         return np.array(data.matrix_local.to_3x3(), dtype=np.float64)
     return np.array(bone_record(data).turn, dtype=np.float64).reshape(3, 3)
+
+
+def keep_chosen_servo(chosen: KnuckleServoName) -> None:
+    """Store the joint and coordinate of the servo that a name means: the joint may be renamed later."""
+    rig = cast(Any, chosen.id_data).knuckle.rig
+    names = servo_names(rig) if rig is not None else {}
+    at = next(((joint, own.index(chosen.servo)) for joint, own in names.items() if chosen.servo in own), ("", 0))
+    chosen.joint, chosen.number = at

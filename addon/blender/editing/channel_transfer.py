@@ -13,9 +13,9 @@ from ...core.loops.designs import counted_from
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism
 from ..animation.actions import active_action
 from ..animation.keying import NEAREST
-from ..animation.renamed_bones import bone_in
 from ..compat import action_curves, new_curve
 from ..data.access import record_of
+from ..data.bone_paths import bone_in
 from ..data.channels import Channel, block_turn, bone_path, servo_channels
 from ..data.conversion import start_of, stops
 from ..data.queries import joint_bones, parts

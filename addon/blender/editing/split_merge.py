@@ -13,9 +13,10 @@ from ...core.model import Body
 from ...core.report import Report
 from ..animation.actions import motions_of
 from ..animation.pose_library import poses_of
-from ..animation.renamed_bones import bone_in, played_by
+from ..animation.renamed_bones import played_by
 from ..compat import all_curves, curve_groups, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
+from ..data.bone_paths import bone_in
 from ..data.channels import Channel, servo_channels
 from ..data.conversion import flat
 from ..data.copied_mechanisms import is_settled

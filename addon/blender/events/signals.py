@@ -17,6 +17,12 @@ on_ground_change: list[Callable[[bpy.types.Armature], None]] = []
 on_body_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a joint's empty after any value of its record was edited, also one that nothing is derived from.
 on_value_change: list[Callable[[bpy.types.Object], None]] = []
+#: Called with a degree of freedom that is ticked in the table of joints, a field of it and the value to set.
+on_ticked_value: list[Callable[[Any, str, Any], None]] = []
+#: Called with the name of a servo in motion files after the user chose which servo it means.
+on_servo_chosen: list[Callable[[Any], None]] = []
+#: Called with a mechanism's armature object; returns the names of its servos by joint id.
+servo_name_sources: list[Callable[[bpy.types.Object], Mapping[str, Sequence[str]]]] = []
 on_twin_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a model's armature after that was made anew: parts came, went, or hang together in another way.
 on_refit: list[Callable[[bpy.types.Object], None]] = []

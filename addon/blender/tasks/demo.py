@@ -18,7 +18,8 @@ from ..data.queries import parts
 from ..physics.recording.bake import bake, recorded_motion
 from ..physics.simulation.setup import build_physics
 from ..physics.world.rigidbody_world import frame_rate
-from ..render import FilmOptions, film
+from ..rendering.options import FilmOptions
+from ..rendering.video import film
 from ..scene.read.mechanism import extract
 from .runs import describe_run
 from .scenes import Inputs, Ticker, fresh_scene, key_motion, load_into, save_blend, set_inputs

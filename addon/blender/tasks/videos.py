@@ -14,9 +14,13 @@ from ..animation.gait import bake_gait, live_gait, plays_own_gait
 from ..data.access import settings
 from ..data.queries import parts, rigs_in
 from ..physics.world.rigidbody_world import frame_rate
-from ..render import FilmOptions, encode, film, frames_left, open_stage, prepare, reel_of, render_frames
+from ..rendering.farm_jobs import open_stage, prepare
+from ..rendering.frames import frames_left, render_frames
+from ..rendering.options import FilmOptions
 from ..rendering.playback import schedule
 from ..rendering.temporary_studio import hushed
+from ..rendering.video import encode, film
+from ..rendering.video_state import reel_of
 from .scenes import Inputs, Ticker, fresh_scene, key_motion, load_into, set_inputs
 
 

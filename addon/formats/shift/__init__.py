@@ -6,9 +6,10 @@ from ...core.model import Mechanism
 from ...core.report import FormatError, Report
 from ..document.cache import document_of
 from ..text.detection import Opened
-from .document import Document, is_shift, read
+from .document import Document, is_shift
 from .patcher import patched
 from .schema import ENDS, PAIRS
+from .to_model import read
 from .writer import new_document
 
 __all__ = ["detect", "dump", "load", "read_opened"]

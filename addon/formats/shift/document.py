@@ -8,8 +8,7 @@ from typing import Any
 
 from ...core.model import Mechanism
 from ...core.naming import Unique
-from ...core.report import FormatError, Report
-from ..text.json_reader import Node, parse
+from ..text.json_reader import Node
 from .reader import Placed, Reader
 from .schema import (
     ASSEMBLY,
@@ -169,21 +168,6 @@ def _holders(node: Node) -> Iterator[Node]:
     assemblies = node.get("assemblies")
     for child in assemblies.children if assemblies is not None else ():
         yield from _holders(child)
-
-
-def read(text: str, path: str = "", report: Report | None = None, root: Node | None = None) -> Document:
-    """Read a document (``root`` where its text is parsed already). FormatError names line and path of what cannot be
-    read; what was repaired, kept or left out is in the mechanism's report."""
-    from .to_model import build
-
-    report = Report() if report is None else report
-    root = parse(text, path, report) if root is None else root
-    if not is_shift(root):
-        raise FormatError("this JSON is no Shift model", path=path, line=1, remedy='It needs "assemblies".')
-    reader = Reader(text, path, report)
-    elements = gather(root, reader)
-    reader.tell_unknown()
-    return build(text, root, elements, reader)
 
 
 def between_id(joint: str, part: int) -> str:

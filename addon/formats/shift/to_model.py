@@ -16,14 +16,23 @@ from ...core.kinematics import spanning_tree
 from ...core.loops.closure import chord_errors
 from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source, World
 from ...core.record_utils import HERE, MIDDLE, NOTHING
+from ...core.report import FormatError, Report
 from ...core.transforms import affine_inverse, inverse
 from ..meshes.locate import is_network
-from ..text.json_reader import Node
+from ..text.json_reader import Node, parse
 from . import conventions as values
 from . import extension_keys as keep
-from .document import PLACEMENT, Document, Elements, between_id, mark_of, own_paths
+from .document import PLACEMENT, Document, Elements, between_id, gather, is_shift, mark_of, own_paths
 from .reader import Placed, Reader, Resolver, tell_loose
-from .schema import ELEMENTARY, FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR, TYPES
+from .schema import (
+    ELEMENTARY,
+    FIXED,
+    MARK,
+    MOMENTS,
+    ORIGIN,
+    SEPARATOR,
+    TYPES,
+)
 
 #: A loop open by more than this (length units or radians) is worth a warning.
 OPEN = 1e-3
@@ -512,3 +521,16 @@ def files_of(written: Any) -> list[list[str]]:
 def mesh_of(files: list[str]) -> str:
     """The one of a group of files that has the mesh: the first that is not a material."""
     return next((name for name in files if os.path.splitext(name)[1].lower() not in MATERIALS), files[0])
+
+
+def read(text: str, path: str = "", report: Report | None = None, root: Node | None = None) -> Document:
+    """Read a document (``root`` where its text is parsed already). FormatError names line and path of what cannot be
+    read; what was repaired, kept or left out is in the mechanism's report."""
+    report = Report() if report is None else report
+    root = parse(text, path, report) if root is None else root
+    if not is_shift(root):
+        raise FormatError("this JSON is no Shift model", path=path, line=1, remedy='It needs "assemblies".')
+    reader = Reader(text, path, report)
+    elements = gather(root, reader)
+    reader.tell_unknown()
+    return build(text, root, elements, reader)

@@ -13,22 +13,11 @@ from ...core.model import Mechanism, Source
 from ...core.report import FormatError, Report
 from ..text.xml_reader import line_of, parse
 from . import to_model as mechanism
-from .reader import Placed, Reader
+from .reader import Placed, Reader, Skeleton
 from .schema import BODY, DOF, INACTIVE_JOINT, JOINT, LOOP_JOINT, MARKER, SHAPES, SKELETON, WORLD
 from .to_model_shapes import place_shape
 
 JOINT_TAGS = ("joint", LOOP_JOINT, INACTIVE_JOINT)
-
-
-@dataclass(slots=True)
-class Skeleton:
-    """A skeleton of a document with the bodies and joints that are read. ``implied`` are joints that say no more than
-    that a body is free, which it is without them."""
-
-    placed: Placed
-    bodies: list[Placed]
-    joints: list[Placed]
-    implied: list[Placed] = field(default_factory=list)
 
 
 @dataclass

@@ -239,3 +239,14 @@ def _shown(item: Field) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= 40 else text[:40] + "..."
+
+
+@dataclass(slots=True)
+class Skeleton:
+    """A skeleton of a document with the bodies and joints that are read. ``implied`` are joints that say no more than
+    that a body is free, which it is without them."""
+
+    placed: Placed
+    bodies: list[Placed]
+    joints: list[Placed]
+    implied: list[Placed] = field(default_factory=list)

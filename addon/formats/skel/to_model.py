@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from ...core.record_utils import MIDDLE, UNIT, Shared
 from ...core.transforms import inverse
 from . import to_model_chains as chains
 from .conventions import Unique, pose_of
-from .reader import Placed, Reader
+from .reader import Placed, Reader, Skeleton
 from .schema import (
     ACTUATORS,
     AXES,
@@ -35,9 +34,6 @@ from .schema import (
 from .to_model_chains import Ends, wired
 from .to_model_masses import DERIVED, moment_of_shapes
 from .to_model_shapes import shape_of, weighed_shape_of
-
-if TYPE_CHECKING:
-    from .document import Skeleton
 
 MOMENT_NAMES = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...core.model import Array, Body, Dof, Joint
 from ...core.transforms import inverse
-from .reader import Placed, Reader
+from .reader import Placed, Reader, Skeleton
 from .schema import INACTIVE_JOINT, KEPT, LOOP_JOINT
-
-if TYPE_CHECKING:
-    from .document import Skeleton
 
 LINK_OF = f"{KEPT}/@link_of"
 
@@ -96,9 +92,6 @@ def _whole(chain: list[Joint], placed: Placed) -> Joint | None:
         dofs=dofs,
     )
 
-
-if TYPE_CHECKING:
-    from .document import Skeleton
 
 WORLD_NAME = "world"
 

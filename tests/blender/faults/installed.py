@@ -145,7 +145,7 @@ def main(folder: Path, old: Path, new: Path) -> None:
 
 def symmetric() -> Any:
     """Whether edits of halves are followed."""
-    return sys.modules[f"{NAME}.blender.edit.symmetric"]._state["on"]
+    return sys.modules[f"{NAME}.blender.editing.symmetry.live_mirror"]._state["on"]
 
 
 def step(name: str) -> None:

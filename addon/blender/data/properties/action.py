@@ -19,6 +19,8 @@ from bpy.props import (
     StringProperty,
 )
 
+from ...events.signals import on_servo_chosen, servo_name_sources
+
 #: What numbers in a file of motion can be in.
 ANGLE_UNITS = [
     ("RAD", "Radians", "Angles in the file are in radians"),
@@ -63,21 +65,14 @@ class KnuckleAttribute(bpy.types.PropertyGroup):
 
 def _servo_names(self: Any, _context: bpy.types.Context, text: str) -> list[str]:
     """The names of the model's servos, for the field to choose from."""
-    from ..channels import servo_names  # it needs the records that are declared here
-
     rig = self.id_data.knuckle.rig
-    names = [name for names in servo_names(rig).values() for name in names] if rig is not None else []
-    return [name for name in names if text.lower() in name.lower()]
+    by_joint = [names for source in servo_name_sources for names in source(rig).values()] if rig is not None else []
+    return [name for names in by_joint for name in names if text.lower() in name.lower()]
 
 
 def _servo_chosen(self: Any, _context: bpy.types.Context) -> None:
-    """Remember which joint's coordinate the servo is, which may be renamed."""
-    from ..channels import servo_names
-
-    rig = self.id_data.knuckle.rig
-    names = servo_names(rig) if rig is not None else {}
-    at = next(((joint, own.index(self.servo)) for joint, own in names.items() if self.servo in own), ("", 0))
-    self.joint, self.number = at
+    for act in on_servo_chosen:
+        act(self)
 
 
 class KnuckleServoName(bpy.types.PropertyGroup):

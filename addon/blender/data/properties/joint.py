@@ -16,7 +16,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...events.signals import joint_changed, value_changed
+from ...events.signals import joint_changed, on_ticked_value, value_changed
 
 
 class KnuckleRestraint(bpy.types.PropertyGroup):
@@ -102,9 +102,11 @@ def _for_ticked(field: str, name: str, description: str, **more: Any) -> FloatPr
         return getattr(self, field)
 
     def put(self: Any, value: float) -> None:
-        from ..batch_edits import spread  # it needs the records that are declared here
-
-        spread(self, field, value)
+        if not self.ticked:
+            setattr(self, field, value)
+            return
+        for spread in on_ticked_value:
+            spread(self, field, value)
 
     kind = BoolProperty if field.startswith("use_") else FloatProperty
     return kind(name=name, description=f"{description}. Of all ticked joints, if this one is", get=get, set=put, **more)

@@ -14,11 +14,11 @@ from mathutils import Matrix
 from ....core.editing.twins import flip_between, image_of
 from ....core.model import Array, Plane
 from ...data.access import armature_settings, record_of, settings
+from ...data.body_mass import is_typed, keep_mass, put_masses
 from ...data.datablocks import is_there
 from ...data.queries import parts, rigs_in
 from ...events import signals as listeners
 from ...events.signals import Handlers, Listeners, hang, quiet, take_down
-from ...physics.bodies.inertia_proxy import is_typed, keep_mass, put_masses
 from ..design_transform import rigid
 from .images import Surroundings, put_values_image
 from .links import mates, mates_among, note

@@ -11,10 +11,10 @@ import numpy as np
 from ....core.model import DOF_SIZE, Array
 from ....core.transforms import affine_inverse
 from ...data.access import record_of
+from ...data.body_mass import whole_mass
 from ...data.queries import parts
 from ..bodies.collision_shapes import collision_children
 from ..bodies.inertia import turning_tensor
-from ..bodies.inertia_proxy import whole_mass
 from ..constraints.dof_axes import axes_at
 from ..world.anchor import is_held
 from ..world.scale import size_of

@@ -13,13 +13,13 @@ from ....core.model import Array, Joint
 from ....core.report import Report
 from ....core.run_metrics import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, judge
 from ...data.access import record_of, settings
+from ...data.body_mass import whole_mass
 from ...data.conversion import read_dofs
 from ...data.properties.model import DRIVE_ITEMS
 from ...data.queries import file_name, parts
 from ...rig.joint_frames import sides_of
 from ..bodies.collision_shapes import collision_children
 from ..bodies.inertia import turning_tensor
-from ..bodies.inertia_proxy import whole_mass
 from ..bodies.penetration import overlaps_of
 from ..bodies.support_function import Measured, lowest_points
 from ..world.anchor import is_held, stands

@@ -16,6 +16,7 @@ from ...animation import gait as gaits
 from ...animation.live_values import live_values
 from ...animation.rotation_stops import ends_of, shown
 from ...data.access import record_of, settings
+from ...data.body_mass import keep_mass, put_masses
 from ...data.channels import servo_channels
 from ...data.conversion import start_of
 from ...data.properties.model import DRIVES
@@ -34,13 +35,12 @@ from ..actuators.reflected_inertia import Carried
 from ..actuators.screw_coupling import Screw, screws_of
 from ..actuators.spring_forces import Pushes, pushes_of
 from ..bodies.collision_shapes import collision_children
-from ..bodies.inertia_proxy import keep_mass, put_masses
+from ..bodies.kinematic import follow_bones, lift, moving_bodies
 from ..bodies.support_function import Measured, lowest_point
 from ..world.rigidbody_world import first_frame, step_rate, stretch
 from ..world.scale import in_world, own_lengths, size_of
 from .bone_targets import LiveBones
 from .initial_state import Beginning
-from .session import follow_bones, lift, moving_bodies
 
 #: What a motor of a hinge and of a slide is told.
 _TURNING = "motor_ang_target_velocity", "motor_ang_max_impulse"

@@ -16,6 +16,7 @@ from ...data.change_counter import SceneModels, models_at_frames
 from ...data.queries import rigs_in
 from ...data.report_store import add_to_report
 from ..actuators.joint_state import gather
+from ..bodies import kinematic
 from ..recording.body_keys import body_keyed, follow_body_keys
 from ..world.idle import is_driven, note_switched_on, rest_world, resume, wake_world
 from ..world.membership import simulated_in
@@ -191,7 +192,7 @@ def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
 def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     """At the first frame: have a model stand there as it is."""
     _gather(scene, rig)
-    runs.lift(rig, 0.0)
+    kinematic.lift(rig, 0.0)
 
 
 def _gather(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:

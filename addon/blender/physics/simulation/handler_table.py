@@ -10,9 +10,11 @@ from bpy.app.handlers import persistent
 
 from ...animation import rotation_stops
 from ...animation.loops import live_solver
+from ...data import collection_lists
+from ...data.batch_edits import spread
 from ...data.change_counter import SceneModels, models_at_frames
+from ...data.channels import keep_chosen_servo, servo_names
 from ...events import signals as listeners
-from ...events import undo as stale_lists
 from ...events.signals import Handlers, Listeners, hang, take_down
 from ..world import undo_guard as undoing
 from ..world.idle import wake_world
@@ -79,8 +81,8 @@ _HANDLERS: Handlers = (
     ("redo_pre", undoing.before_step),
     ("undo_post", undoing.after_step),
     ("redo_post", undoing.after_step),
-    ("undo_post", stale_lists.refresh),  # before anybody looks
-    ("redo_post", stale_lists.refresh),
+    ("undo_post", collection_lists.refresh),  # before anybody looks
+    ("redo_post", collection_lists.refresh),
     ("undo_post", rotation_stops.forget),
     ("redo_post", rotation_stops.forget),
     ("undo_post", after_undo),
@@ -92,6 +94,9 @@ _LISTENERS: Listeners = (
     (listeners.on_world_change, world_changed),
     (listeners.on_ground_change, ground_changed),
     (listeners.on_body_change, body_changed),
+    (listeners.on_ticked_value, spread),
+    (listeners.on_servo_chosen, keep_chosen_servo),
+    (listeners.servo_name_sources, servo_names),
 )
 
 

@@ -7,11 +7,11 @@ import bpy
 from ....core.report import Report
 from ...animation.loops import live_solver
 from ...data.access import armature_settings, settings
+from ...data.body_mass import put_masses
 from ...data.queries import parts, rig_of
 from ...rig.bone_limits import limit_bone_of
 from ..bodies.collision_filter import keep_apart
 from ..bodies.ground import follow_switch
-from ..bodies.inertia_proxy import put_masses
 from ..constraints.constraints import put_constraint
 from ..recording.body_keys import follow_body_keys
 from ..world.membership import home_of, is_simulated, scene_for, simulated_in

@@ -7,17 +7,11 @@ takes them away, has to drop it. By the rig's ``session_uid``, which a new name 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import bpy
 
-from ...data.access import settings
-from ...data.queries import parts
-from ..bodies.inertia_proxy import flywheels
-from ..world.anchor import stands
-
-if TYPE_CHECKING:
-    from .controller import ServoRun
+from ..bodies.kinematic import follow_bones, moving_bodies
+from .controller import ServoRun
 
 _runs: dict[int, ServoRun] = {}
 #: The frame at which Blender's simulation has a model, as long as frames go on by one.
@@ -68,29 +62,8 @@ def is_led(rig: bpy.types.Object, frame: int) -> bool:
     return _at.get(rig.session_uid) == frame
 
 
-def moving_bodies(rig: bpy.types.Object) -> list[bpy.types.RigidBodyObject]:
-    """The rigid bodies of a model that either bones or physics moves."""
-    bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
-    return bodies + [wheel.rigid_body for wheel in flywheels(rig) if wheel.rigid_body is not None]
-
-
-def follow_bones(bodies: Iterable[bpy.types.RigidBodyObject], follow: bool) -> None:
-    """Have bodies follow their bones, or physics."""
-    for body in bodies:
-        if body.kinematic != follow:
-            body.kinematic = follow
-
-
 def hold(rig: bpy.types.Object) -> None:
     """Have a model's bodies follow their bones until a run begins: where physics has not come to, Blender shows what is
     under physics at the origin, or wherever it was last."""
     drop(rig)
     follow_bones(moving_bodies(rig), True)
-
-
-def lift(rig: bpy.types.Object, height: float) -> None:
-    """Raise a model by ``height`` above where the user has it, by its delta location; 0 puts it back."""
-    record = settings(rig)
-    if record.lift != height:
-        rig.delta_location[2] += height - record.lift
-        record.lift = height

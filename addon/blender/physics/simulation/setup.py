@@ -10,6 +10,7 @@ import numpy as np
 
 from ....core.report import Report
 from ...data.access import record_of, settings
+from ...data.body_mass import LEAST_MASS, keep_mass
 from ...data.caching import glimpsing, joint_of
 from ...data.datablocks import is_there, linked_objects
 from ...data.properties.joint import KnuckleJoint
@@ -20,17 +21,7 @@ from ..actuators.motors import forget_motors, listed, unlisted
 from ..bodies.collision_filter import apart_of, keep_apart
 from ..bodies.collision_shapes import collision_children, put_collision
 from ..bodies.ground import ensure_ground, grounds_in, hand_down, heir_of_ground
-from ..bodies.inertia_proxy import (
-    LEAST_MASS,
-    Placed,
-    drop_unused,
-    flywheels,
-    keep_mass,
-    own_flywheel,
-    put_flywheels,
-    tell_of_light,
-    welds,
-)
+from ..bodies.inertia_proxy import Placed, drop_unused, flywheels, own_flywheel, put_flywheels, tell_of_light, welds
 from ..constraints.constraints import put_constraint
 from ..constraints.restraints import pairs, tell_of_restraints
 from ..world import undo_guard as undoing

@@ -11,11 +11,11 @@ from ....core.formatting import plain
 from ....core.model import Mechanism
 from ....core.report import Report
 from ...data.access import record_of
+from ...data.body_mass import LEAST_MASS
 from ...data.caching import joint_of
 from ...data.conversion import read_dofs, start_of
 from ...data.properties.joint import KnuckleJoint
 from ..actuators.initial_velocity import has_speed
-from ..bodies.inertia_proxy import LEAST_MASS
 from ..constraints.constraints import turns_too_far
 from ..constraints.dof_axes import has_axles, is_plain
 from ..constraints.generic6dof import has_stops, is_countable, is_exact, springs_away_from_rest, springs_left_out

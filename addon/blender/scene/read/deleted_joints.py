@@ -14,9 +14,9 @@ import bpy
 from ....core.editing.seen_poses import Placement, hold_seen
 from ....core.kinematics import CLOSES_LOOP, Tree, spanning_tree
 from ....core.model import Array, Mechanism
-from ...animation.renamed_bones import bone_in
 from ...compat import action_curves
 from ...data.access import record_of
+from ...data.bone_paths import bone_in
 from ...data.queries import joint_bones, parts, root_bones
 from .design_poses import Designs
 

@@ -15,9 +15,9 @@ from ....core.model import Array, Body, Shape
 from ....core.report import Report
 from ....formats.skel.to_model_masses import DERIVED, moment_of_shapes
 from ...data.access import record_of
+from ...data.body_mass import is_typed, shown_mass
 from ...data.properties.model import KnuckleObject
 from ...data.queries import file_name
-from ...physics.bodies.inertia_proxy import is_typed, shown_mass
 from ..bodies import unit_tensors
 from .float_restore import plain, same
 

@@ -16,9 +16,10 @@ from bpy.props import PointerProperty
 from ...data.access import record_of
 from ...data.queries import parts
 from ...progress import Step
-from ...render import film_steps, frames_left, preview_steps
 from ...rendering.encoding import wants_poster
+from ...rendering.frames import frames_left
 from ...rendering.playback import PLAYING
+from ...rendering.video import film_steps, preview_steps
 from ...translations import told
 from ..base.modal_tasks import LongWork, Steps, under_way
 from ..base.operators import counted, say, tell

@@ -8,7 +8,11 @@ from typing import Any
 import bpy
 
 from ....core.report import FormatError
-from ...render import FilmOptions, frames_left, frames_of, may_move, wants_poster
+from ...rendering.encoding import wants_poster
+from ...rendering.frames import frames_left
+from ...rendering.options import FilmOptions
+from ...rendering.playback import may_move
+from ...rendering.video import frames_of
 from ...translations import told
 from ..base.modal_tasks import under_way
 from ..base.operators import counted, model_in

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, IntVectorProperty, StringProperty
 
-from ...render import FORMATS, FilmOptions
+from ...rendering.options import FORMATS, FilmOptions
 
 _ENGINE_ITEMS = [
     ("WORKBENCH", "Workbench", "Plain and quick: some seconds for a short video"),

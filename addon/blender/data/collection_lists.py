@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ..data.access import armature_settings
+from .access import armature_settings
 
 
 @persistent
