@@ -76,7 +76,7 @@ body_changed = wakes(on_body_change)
 #: Names of lists in ``bpy.app.handlers`` with what is to be called.
 Handlers = Sequence[tuple[str, Callable[..., None]]]
 #: Lists of ``listeners`` with what is to be told.
-Listeners = Sequence[tuple[list[Any], Callable[..., None]]]
+Listeners = Sequence[tuple[Any, Callable[..., Any]]]
 
 
 def hang(handlers: Handlers, listeners: Listeners = ()) -> None:

@@ -262,4 +262,4 @@ class KnuckleJoint(bpy.types.PropertyGroup):
     pushes: CollectionProperty(type=KnuckleMotor, description="The motors that push for its springs")
 
 
-CLASSES = (KnuckleRestraint, KnuckleShape, KnuckleDof, KnuckleMotor, KnuckleJoint)
+CLASSES = (KnuckleMotor, KnuckleRestraint, KnuckleShape, KnuckleDof, KnuckleJoint)
