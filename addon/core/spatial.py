@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .kinematics import Tree
-from .loops.chains import spin_rates
 from .model import DOF_SIZE, Array, Dof, Joint
-from .transforms import inverse, rotation_matrix
+from .transforms import inverse, rotation_matrix, spin_rates
 
 
 def motion_of_one(joint: Joint, value: Array) -> Array:

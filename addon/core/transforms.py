@@ -162,3 +162,15 @@ def unflattened(poses: Array) -> Array:
         axes = (turn * [1.0, 1.0, np.linalg.det(turn) * np.linalg.det(other)]) @ other
         pose[:3, :3] = np.where(lengths, pose[:3, :3], axes)
     return out
+
+
+def spin_rates(vectors: Array) -> Array:
+    """Angular velocities, in the outer axes, for unit rates of rotation vectors (..., 3): (..., 3, 3)."""
+    angle = np.sqrt((vectors * vectors).sum(axis=-1))[..., None, None]
+    some = np.where(angle < 1e-4, 1.0, angle)
+    first = np.where(angle < 1e-4, 0.5, (1.0 - np.cos(some)) / some**2)
+    second = np.where(angle < 1e-4, 1.0 / 6.0, (some - np.sin(some)) / some**3)
+    cross = np.zeros((*vectors.shape, 3))
+    following, last = [1, 2, 0], [2, 0, 1]  # the cross product matrix has v_k at (k - 1, k + 1)
+    cross[..., last, following], cross[..., following, last] = vectors, -vectors
+    return np.eye(3) + first * cross + second * (cross @ cross)

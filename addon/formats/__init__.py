@@ -16,7 +16,7 @@ from ..core.model import Mechanism, Motion, Source
 from ..core.motion.root_motion import without_root_motion
 from ..core.report import FormatError, Report
 from . import juice, motion_csv, webots, xmdi
-from .document.cache import AnyDocument, mechanism_of
+from .document.cache import mechanism_of
 from .document.conversion_losses import tell_beyond
 from .meshes.bounds import boxed, complete_masses, lacks_masses
 from .meshes.copy import IS_WRITTEN, copy_meshes, unmarked
@@ -24,6 +24,7 @@ from .registry import FORMATS, MOTION_FORMATS, Format, MotionFormat, format_id, 
 from .sanity import refuse_overflows, refuse_wild_inertia, tell_negative_masses
 from .text.detection import Opened, open_xml
 from .text.file_io import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
+from .text.parsed import AnyDocument
 
 __all__ = [
     "FORMATS",

@@ -10,8 +10,8 @@ from pathlib import PurePath
 from ..core.model import Mechanism, Motion
 from ..core.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
-from .document.cache import AnyDocument
 from .text.detection import FOREIGN_ROOTS, Opened, json_kind, not_ours
+from .text.parsed import AnyDocument
 from .text.xml_reader import line_of
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
 import bpy
@@ -398,3 +398,14 @@ def was_numbered(name: str, before: str) -> bool:
 def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:
     """The names of the bones that the user renamed, by the id of the joint that they turn."""
     return RigParts(rig).renamed_bones
+
+
+def let_go(rig: bpy.types.Object, ids: Iterable[str]) -> None:
+    """Remember that parts were taken away on purpose: they do not come back."""
+    kept = settings(rig).let_go.split("\n")
+    settings(rig).let_go = "\n".join(dict.fromkeys(filter(None, (*kept, *ids))))
+
+
+def part_ids(rig: bpy.types.Object) -> set[str]:
+    """The ids of a model's bodies and joints."""
+    return {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}

@@ -24,3 +24,10 @@ def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[
         line.severity, line.code, line.message, line.where = entry.severity, entry.code, entry.message, entry.where
         line.line = entry.line or 0
         at[entry.code, entry.where] = len(lines) - 1 if number is None else number
+
+
+#: What imports tell of; the next tells it anew.
+OF_IMPORTS = (
+    "motion-unmatched", "servo-unmatched", "servo-matched", "servo-repeated", "servo-empty", "servos-keyed",
+    "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short", "root-matched", "root-unmatched",
+)  # fmt: skip

@@ -26,7 +26,7 @@ from ..reconcile.build import BuildOptions, build
 from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_axes import constraint_turn
 from .design_transform import to_design
-from .limbs import ids_in, numbered
+from .part_copies import numbered
 from .present_pose import JointEdit
 from .rig_update import begin_edit, refit
 
@@ -190,7 +190,7 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
         child.matrix_world = matrix
     record = record_of(obj)
     record.role, record.model, record.active = "BODY", rig, True
-    record.source_name, record.source_id = obj.name, numbered(obj.name, ids_in(rig))
+    record.source_name, record.source_id = obj.name, numbered(obj.name(rig))
     record.built, record.built_name = flat(obj.matrix_basis), obj.name
     write_shape(record.shapes.add(), solid.shape)
 
@@ -247,7 +247,7 @@ def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs
     child_collection(rig, "Joints").objects.link(empty)
     record = record_of(empty)
     record.role, record.model = "JOINT", rig
-    record.source_name, record.source_id = name, numbered(name, ids_in(rig))
+    record.source_name, record.source_id = name, numbered(name(rig))
     record.joint.type, record.joint.active = type_, True
     write_dofs(record.joint, dofs)
     turn = constraint_turn(record.joint)

@@ -22,14 +22,13 @@ from ..animation.loops.live_solver import loops_mechanism
 from ..data.access import record_of
 from ..data.conversion import flat, read_dofs, start_of, unflat, write_dofs
 from ..data.properties.joint import KnuckleJoint
-from ..data.queries import parts
+from ..data.queries import let_go, parts
 from ..events.signals import quiet
 from ..rig.joint_axes import constraint_turn
 from .design_transform import joint_in_design, put_design, rigid
 from .foreign_objects import hanging_on, in_place
 from .motion_change import KeyedMotion, key_where_held, loop_mates
 from .present_pose import JointEdit
-from .repair.missing_parts import let_go
 from .rig_update import begin_edit, give_ids, refit, without_physics
 
 #: Motions that differ by no more are the same.

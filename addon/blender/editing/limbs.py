@@ -14,48 +14,14 @@ from ...core.model import Array
 from ...core.report import Report
 from ..data.access import record_of
 from ..data.copied_mechanisms import copy_beside
-from ..data.properties.joint import KnuckleJoint
-from ..data.queries import file_name, parts
+from ..data.queries import file_name, part_ids, parts
 from ..events.signals import quiet
 from ..scene.read.mechanism import extract
+from .part_copies import copy_part, numbered
 from .present_pose import JointEdit, present_tree
 from .rig_update import begin_edit, give_ids, refit, without_physics
 from .symmetry.links import mates_among
 from .symmetry.twins import plane_of
-
-
-def ids_in(rig: bpy.types.Object) -> set[str]:
-    """The ids of a model's bodies and joints."""
-    return {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}
-
-
-def numbered(name: str, taken: Collection[str]) -> str:
-    """A name that is not taken yet: the name itself, or with the first free number from 2 behind it."""
-    number, out = 1, name
-    while out in taken:
-        number += 1
-        out = f"{name} {number}"
-    return out
-
-
-def copy_part(obj: bpy.types.Object, name: str, own_id: str) -> bpy.types.Object:
-    """A copy of a body's object or a joint's, where that stands, in the same collections. It is nobody's twin."""
-    made = copy_beside(obj)
-    made.name = name
-    record = record_of(made)
-    record.copy_of = record.copy_of or record.source_id
-    record.source_name, record.source_id, record.built_name, record.twin = name, own_id, made.name, ""
-    if record.role == "JOINT":
-        _without_physics(record.joint)
-    return made
-
-
-def _without_physics(joint: KnuckleJoint) -> None:
-    """What physics made for the original is not the copy's."""
-    for name in ("motor", "preload"):
-        setattr(joint, name, None)
-    for own in (joint.motors, joint.losses, joint.pushes, joint.far_stops):
-        own.clear()
 
 
 def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
@@ -152,7 +118,7 @@ def duplicate_limb(
     present = begin_edit(rig)
     with without_physics(rig, report), quiet():
         names = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
-        ids = ids_in(rig)
+        ids = part_ids(rig)
         for obj in (*limb.bodies, *limb.joints):
             name, own = numbered(_stem(file_name(obj)), names), numbered(_stem(record_of(obj).source_id), ids)
             own = name if name not in ids else own

@@ -22,7 +22,7 @@ from ..data.conversion import flat
 from ..data.copied_mechanisms import is_settled
 from ..data.mirror_plane import kept_plane
 from ..data.properties.model import KnuckleModel
-from ..data.queries import file_name, own_bones, parts, strays
+from ..data.queries import file_name, let_go, own_bones, part_ids, parts, strays
 from ..events.signals import quiet
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import home_of
@@ -41,10 +41,10 @@ from .foreign_objects import (
     strangers_on,
 )
 from .joints import joint_frame, opening_of, put_frame
-from .limbs import ids_in, numbered
 from .motion_change import KeyedMotion, key_where_held, loop_mates
+from .part_copies import numbered
 from .present_pose import JointEdit, Present
-from .repair.missing_parts import FOLDERS, let_go, own_part_ids
+from .repair.missing_parts import FOLDERS
 from .rig_update import begin_edit, give_ids, keep_fitted, refit, without_physics
 from .symmetry.links import mates, twin_of, unlink_twin
 from .symmetry.twins import part_those_beside
@@ -205,7 +205,7 @@ def split_model(
     report, present = Report(), begin_edit(rig)
     motion = KeyedMotion(rig, present, loop_mates(rig, cut))
     with without_physics(rig, report), quiet():
-        every = own_part_ids(rig)
+        every = part_ids(rig)
         names = [file_name(empty) for empty in across]
         edits: dict[str, JointEdit] = {}
         if to_world:
@@ -224,7 +224,7 @@ def split_model(
             remove_bones(made, others)
             hand_over([*chosen, *inside, *belongings(chosen, rig)], rig, made)
             for each in (rig, made):
-                let_go(each, every - own_part_ids(each))
+                let_go(each, every - part_ids(each))
             for each in (rig, made):
                 _forget_lost(each)
                 report.extend(refit(each, present.of_copy(each), edits if each == made else {}))
@@ -421,7 +421,7 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
 def _free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -> tuple[dict[str, str], int]:
     """Give parts that will be a model's ids and names that are free there. Returns the new ids by the old ones, and how
     many names were numbered."""
-    taken = ids_in(rig) | document_ids(rig)
+    taken = part_ids(rig) | document_ids(rig)
     names = {role: {file_name(obj) for obj in parts(rig, role)} for role in ("BODY", "JOINT")}
     ids: dict[str, str] = {}
     renamed = 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..kinematics import Link, Tree
 from ..model import DOF_SIZE, Array, Dof, Joint
-from ..transforms import frame_with_z, inverse, rotation_matrix, rotation_vector
+from ..transforms import frame_with_z, inverse, rotation_matrix, rotation_vector, spin_rates
 
 _ONE = np.eye(4)
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
@@ -272,14 +272,3 @@ def _vector_rates(vectors: Array, turns: Array) -> Array:
         far = (1.0 - 0.5 * some / np.tan(0.5 * some)) / some**2
         out = out + np.where(angle < 1e-2, (1.0 + squares / 60.0) / 12.0, far) * crossed(vectors, once)
     return out
-
-
-def spin_rates(vectors: Array) -> Array:
-    """Angular velocities, in the outer axes, for unit rates of rotation vectors (..., 3): (..., 3, 3)."""
-    angle = np.sqrt((vectors * vectors).sum(axis=-1))[..., None, None]
-    some = np.where(angle < 1e-4, 1.0, angle)
-    first = np.where(angle < 1e-4, 0.5, (1.0 - np.cos(some)) / some**2)
-    second = np.where(angle < 1e-4, 1.0 / 6.0, (some - np.sin(some)) / some**3)
-    cross = np.zeros((*vectors.shape, 3))
-    cross[..., _AFTER, _NEXT], cross[..., _NEXT, _AFTER] = vectors, -vectors
-    return np.eye(3) + first * cross + second * (cross @ cross)

@@ -7,23 +7,16 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from ...core.model import Mechanism, Source
 from ...core.record_utils import copied
 from ..text.file_io import no_garbage_hunts
+from ..text.parsed import AnyDocument
 from .parse_cache import Lately
 
 #: Bytes of documents that are kept; what they say takes ten to twenty times as much.
 MOST = 10_000_000
-
-
-class AnyDocument(Protocol):
-    """What every format's reader gives: the text, and the mechanism in it, and what ``prepared`` has made of it."""
-
-    text: str
-    mechanism: Mechanism
-    prepared: dict[str, Any]
 
 
 D = TypeVar("D", bound=AnyDocument)
@@ -51,14 +44,6 @@ def document_of(source: Source, read: Callable[[str, str], D]) -> D:
     looked at. FormatError where it cannot be read any more."""
     kept = recall(source)
     return read(source.text, source.path) if kept is None else cast(D, kept)
-
-
-def prepared(document: AnyDocument, what: str, make: Callable[[], T]) -> T:
-    """Return what is worked out of a document before edits are written into it, and is the same for all of them: made
-    once. It is only to be looked at."""
-    if what not in document.prepared:
-        document.prepared[what] = make()
-    return cast(T, document.prepared[what])
 
 
 _documents: dict[int, tuple[weakref.ref[Source], str, Any]] = {}

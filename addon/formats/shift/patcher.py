@@ -7,9 +7,9 @@ from typing import Any
 
 from ...core.model import Mechanism
 from ...core.report import Report
-from ..document.cache import prepared
 from ..text.json_editor import Edits, same
 from ..text.json_reader import Node
+from ..text.parsed import prepared
 from . import writer as write
 from .document import PLACEMENT, Document, Key
 from .from_model import Lowered, Lowering, Part

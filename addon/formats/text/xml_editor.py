@@ -9,7 +9,7 @@ from typing import Protocol
 from lxml import etree
 
 from ...core.report import FormatError
-from ..document.cache import AnyDocument, prepared
+from .parsed import AnyDocument, prepared
 from .xml_reader import Span, Spans
 from .xml_repairs import Repairs
 

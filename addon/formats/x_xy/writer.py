@@ -12,7 +12,7 @@ from lxml import etree
 from ...core.model import Array, Mechanism
 from ...core.report import Report
 from ...core.transforms import identical
-from ..document.cache import prepared
+from ..text.parsed import prepared
 from ..text.xml_editor import Edits, edits_of
 from ..text.xml_reader import escape_attribute
 from . import comments as notes

@@ -19,7 +19,15 @@ from ....core.kinematics import spanning_tree
 from ....core.model import Body, Mechanism
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ...data.properties.joint import KnuckleJoint
-from ...data.queries import carrying_bones, every_part, file_name, is_foreign, is_orphan_part, parts, parts_by_role
+from ...data.queries import (
+    carrying_bones,
+    every_part,
+    file_name,
+    is_foreign,
+    is_orphan_part,
+    parts,
+    parts_by_role,
+)
 from ...physics.world.membership import home_of, scene_for
 from ...physics.world.rigidbody_world import is_of_other_file
 from ...scene.collections import is_called
@@ -364,14 +372,3 @@ def top_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collectio
     names = FOLDERS.values()
     tops = (each for each in around if any(is_called(child, name) for child in each.children for name in names))
     return next(tops, next(iter(around), None))
-
-
-def let_go(rig: bpy.types.Object, ids: Iterable[str]) -> None:
-    """Remember that parts were taken away on purpose: they do not come back."""
-    kept = settings(rig).let_go.split("\n")
-    settings(rig).let_go = "\n".join(dict.fromkeys(filter(None, (*kept, *ids))))
-
-
-def own_part_ids(rig: bpy.types.Object) -> set[str]:
-    """The ids of a model's bodies and joints."""
-    return {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}

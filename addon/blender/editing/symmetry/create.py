@@ -15,12 +15,12 @@ from ...animation.fcurves import curves_at, places_of
 from ...animation.mirror import mirror_keys
 from ...data.access import record_of
 from ...data.channels import servo_channels
-from ...data.queries import file_name, joint_bones, parts
+from ...data.queries import file_name, joint_bones, part_ids, parts
 from ...events.signals import quiet
 from ...rig.joint_frames import read_joint
 from ...rig.pose_channels import pose_of
 from ..design_transform import rigid_pose
-from ..limbs import copy_part, ids_in
+from ..part_copies import copy_part
 from ..present_pose import JointEdit
 from ..restraints import put_restraint_images
 from ..rig_update import give_ids, refit, without_physics
@@ -108,7 +108,7 @@ class _Taken:
     """The ids of a model's parts and the names of each kind of them."""
 
     def __init__(self, rig: bpy.types.Object) -> None:
-        self.ids = ids_in(rig)
+        self.ids = part_ids(rig)
         self.names = {role: {file_name(obj) for obj in parts(rig, role)} for role in ("BODY", "JOINT")}
 
     def copy(self, obj: bpy.types.Object) -> bpy.types.Object:

@@ -15,11 +15,12 @@ from ....core.model import Array, Joint
 from ....core.transforms import affine_inverse, inverse, unflattened
 from ...data.access import record_of, settings
 from ...data.conversion import read_dofs
+from ...data.joint_predicates import is_lossy
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import parts
 from ...rig.joint_frames import sides_of
 from ..constraints.constraints import put_motor
-from ..constraints.generic6dof import is_lossy, is_pushed
+from ..constraints.generic6dof import is_pushed
 from ..constraints.restraints import JointLaw, joint_laws
 from ..world.anchor import ends_of, is_held
 from ..world.rigidbody_world import constraints_of

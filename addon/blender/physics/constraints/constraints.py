@@ -17,28 +17,17 @@ import bpy
 from ...data.access import record_of, settings
 from ...data.caching import joint_of
 from ...data.conversion import stops
+from ...data.joint_predicates import has_stops, is_springy
 from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleModel
 from ..world.anchor import Ends, ends_of
 from ..world.new_settings import Fresh
 from ..world.scale import size_of
-from .generic6dof import (
-    FAR,
-    HALF_TURN,
-    freedom,
-    has_stops,
-    is_countable,
-    is_springy,
-    limited,
-    put_limit,
-    put_several_stops,
-    springs,
-)
+from ..world.solver_settings import SOFT_ABOVE
+from .generic6dof import FAR, HALF_TURN, freedom, is_countable, limited, put_limit, put_several_stops, springs
 
 #: Constraint types whose limits and targets hold for the child when the child is ``object1``.
 CHILD_FIRST = {"HINGE", "MOTOR", "POINT", "FIXED"}
-#: Above this CFM a joint of ODE gives visibly under load and is built from springs.
-SOFT_ABOVE = 5e-5
 #: Below this CFM the two other rotations of a hinge are locked: springs that stiff only shake.
 LOCK_TILT_BELOW = 0.008
 #: Stops of a hinge that are farther apart than this, a little less than a turn, cannot be told from each other.

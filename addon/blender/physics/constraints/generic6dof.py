@@ -20,6 +20,7 @@ from ....core.model import DOF_SIZE, Array, Dof, DofKind
 from ....core.transforms import rotation_matrix
 from ...data.access import record_of
 from ...data.conversion import read_dofs, start_of, stops
+from ...data.joint_predicates import is_springy
 from ...data.properties.joint import KnuckleJoint
 from ...rig.joint_axes import constraint_turn
 from ..world.scale import size_of
@@ -141,11 +142,6 @@ def put_limit(constraint: Any, name: str, limit: tuple[float, float] | None) -> 
 # ---------------------------------------------------------------- stops
 
 
-def has_stops(joint: KnuckleJoint) -> bool:
-    """Return whether any of a joint's degrees of freedom has a stop."""
-    return any(dof.use_lower or dof.use_upper for dof in [*joint.dofs, *joint.parts])
-
-
 def is_countable(joint: KnuckleJoint) -> bool:
     """Return whether Blender can count a joint's coordinates as the model does: slides, then up to three turns or a
     ball, each on an axis of its own."""
@@ -207,16 +203,6 @@ def put_several_stops(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJ
 
 
 # ---------------------------------------------------------------- springs
-
-
-def is_springy(joint: KnuckleJoint) -> bool:
-    """Return whether a joint has a spring or a damper."""
-    return any(dof.stiffness > 0.0 or dof.damping > 0.0 for dof in [*joint.dofs, *joint.parts])
-
-
-def is_lossy(joint: KnuckleJoint) -> bool:
-    """Return whether a joint has friction, or a damper without a spring."""
-    return any(dof.friction > 0.0 or (dof.damping > 0.0 and not dof.stiffness) for dof in joint.dofs)
 
 
 def springs(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 import bpy
 
 from ...data.access import record_of, settings
+from ...data.joint_predicates import is_springy
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import helper_collection
-from ..constraints.generic6dof import is_springy
 
 _SUFFIX = " World"
 _SIZE = 0.1

@@ -20,11 +20,10 @@ import numpy as np
 
 from ...data.access import record_of, settings
 from ...data.caching import joint_of
+from ...data.joint_predicates import has_stops
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.properties.model import KnuckleServoState
 from ...data.queries import parts
-from ..constraints.constraints import SOFT_ABOVE
-from ..constraints.generic6dof import has_stops
 from .anchor import is_held
 from .scale import size_of
 
@@ -196,3 +195,7 @@ def _frequency(joint: KnuckleJoint, dof: KnuckleDof, lengths: dict[bpy.types.Obj
             mass, long = max(record_of(end).mass, 1e-3), max(lengths[end], floor)
             inertias.append(mass if dof.kind == "translation" else mass * long**2 / 3.0)
     return math.sqrt(dof.stiffness / min(inertias)) if inertias else 0.0
+
+
+#: Above this CFM a joint of ODE gives visibly under load and is built from springs.
+SOFT_ABOVE = 5e-5

@@ -15,8 +15,8 @@ from ...editing.symmetry.links import by_id
 from ...translations import told
 from ..base.operators import NeedsModel, Result, counted, model_in, say
 from ..base.panels import ModelPanel, paragraph
+from ..base.report_rows import draw_counts, draw_message, filtered, is_cut
 from ..base.selection import select_part
-from ..mechanism.panels import draw_counts, draw_message, filtered, is_cut
 
 
 def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:

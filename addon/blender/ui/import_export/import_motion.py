@@ -17,7 +17,7 @@ from ...animation.frame_time import set_rate
 from ...animation.pose_library import pose_unkeyed
 from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
 from ...data.queries import rigs_in
-from ...data.report_store import add_to_report
+from ...data.report_store import OF_IMPORTS, add_to_report
 from ...translations import told
 from ..base.operators import (
     ImportHelper,
@@ -35,11 +35,6 @@ from ..base.operators import (
 )
 from ..servos.keying_set import select_keyed_bones
 
-#: What imports tell of; the next tells it anew.
-OF_IMPORTS = (
-    "motion-unmatched", "servo-unmatched", "servo-matched", "servo-repeated", "servo-empty", "servos-keyed",
-    "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short", "root-matched", "root-unmatched",
-)  # fmt: skip
 EXTENSIONS = distinct(row.extensions for row in formats.MOTION_FORMATS.values())
 
 

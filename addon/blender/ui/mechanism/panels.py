@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import bpy
@@ -18,7 +17,8 @@ from ...physics.simulation.cleanup import leftovers
 from ...scene.collections import SEPARATOR
 from ...translations import told
 from ..base.operators import counted, model_in, why_linked_copy, why_newer, why_no_model
-from ..base.panels import ORDER, ModelPanel, Panel, fact, paragraph, split, wrapped
+from ..base.panels import ORDER, ModelPanel, Panel, fact, paragraph, split
+from ..base.report_rows import SEVERITY_ICONS, draw_counts, draw_message, filtered, is_cut
 from ..editing.rebuild import draw_missing
 from ..overlay.draw import button as overlay_button
 
@@ -115,72 +115,12 @@ def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, moved
         box.operator("knuckle.refit", icon="FILE_REFRESH")
 
 
-SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
-#: The severities, the worst first.
-_SEVERITIES = tuple(SEVERITY_ICONS)
-#: So many lines of a message are shown in a list; what is longer is shown in full below it.
-_MOST_LINES = 5
-
-
 class KnuckleSeverities(bpy.types.PropertyGroup):
     """The severities that the lists of the report show. Lives on the window manager."""
 
     error: BoolProperty(name="Errors", description="Show errors", default=True)
     warning: BoolProperty(name="Warnings", description="Show warnings", default=True)
     info: BoolProperty(name="Info", description="Show information", default=True)
-
-
-def _shown(context: bpy.types.Context) -> Any:
-    return context.window_manager.knuckle_severities  # type: ignore[attr-defined]
-
-
-def severity_of(row: Any) -> str:
-    """The severity of a row of a report or a check, as one of those that can be shown."""
-    return row.severity if row.severity in SEVERITY_ICONS else "info"
-
-
-def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) -> None:
-    """The number of rows of each severity, on switches that show them."""
-    severities = [severity_of(row) for row in rows]
-    line = layout.row(align=True)
-    for severity in _SEVERITIES:
-        count = severities.count(severity)
-        cell = line.row(align=True)
-        cell.enabled = count > 0
-        cell.prop(
-            _shown(context), severity, text=str(count), icon=SEVERITY_ICONS[severity], toggle=True, translate=False
-        )
-
-
-def is_cut(context: bpy.types.Context, row: Any) -> bool:
-    """Return whether a message is longer than a list shows."""
-    return len(wrapped(context, told(row.message), room=74)) > _MOST_LINES
-
-
-def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
-    """A row of a list: the whole message, in as many lines as it takes."""
-    lines = wrapped(context, told(row.message) + place, room=74)
-    column = layout.column(align=True)
-    column.scale_y = 0.8
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]
-    for number, text in enumerate(lines):
-        column.label(text=text, icon="BLANK1" if number else SEVERITY_ICONS[severity_of(row)], translate=False)
-
-
-def filtered(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list[int], list[int]]:
-    """Return which rows a list shows, and their order: those of a severity that is shown and with the text that is
-    searched, the worst first."""
-    wanted, shown = panel.filter_name.lower(), _shown(context)
-    flags = [
-        panel.bitflag_filter_item if getattr(shown, severity_of(row)) and wanted in told(row.message).lower() else 0
-        for row in rows
-    ]
-    order = sorted(range(len(rows)), key=lambda index: _SEVERITIES.index(severity_of(rows[index])))
-    positions = [0] * len(rows)
-    for position, index in enumerate(order):
-        positions[index] = position
-    return flags, positions
 
 
 class KNUCKLE_UL_report(bpy.types.UIList):

@@ -11,11 +11,10 @@ from ...animation.actions import active_action
 from ...animation.apply_motion import key_left_over, left_over
 from ...data.access import settings
 from ...data.channels import servo_names
-from ...data.report_store import add_to_report
+from ...data.report_store import OF_IMPORTS, add_to_report
 from ...translations import told
 from ..base.operators import NeedsModel, Result, counted, model_in, tell
 from ..base.panels import ModelPanel, paragraph
-from ..import_export.import_motion import OF_IMPORTS
 
 
 class KNUCKLE_UL_servo_names(bpy.types.UIList):
