@@ -12,7 +12,7 @@ import meanings
 from in_markdown import code, rows
 
 from addon import formats
-from addon.formats.juice import gait_schema as gait_table
+from addon.formats.juice import gait as gait_table
 from addon.formats.juice import schema as juice
 from addon.formats.shift import schema as shift
 from addon.formats.skel import schema as skel

@@ -30,7 +30,7 @@ from addon.blender.data.queries import parts, rig_in
 from addon.blender.physics.recording.bake import bake
 from addon.blender.reconcile.build import build
 from addon.blender.render import FilmOptions, film
-from addon.blender.ui.overlay.screenshot import pixels_of_view, save_picture
+from addon.blender.ui.overlay import pixels_of_view, save_picture
 from docs.moving import moving, save_moving
 
 OUT = HERE / "pictures"

@@ -16,7 +16,7 @@ from lxml import etree
 
 from addon import formats
 from addon.cli import main
-from addon.cli.motion_jobs import motion_endings
+from addon.cli.animate import motion_endings
 from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, curves_of, joint, model, spinner
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -17,7 +17,7 @@ import pytest
 
 from addon import formats
 from addon.cli import batch, main
-from addon.cli.sources import expand, outputs
+from addon.cli.batch import expand, outputs
 from addon.core.report import Entry, FormatError, Report
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,10 +14,11 @@ import pytest
 from lxml import etree
 
 from addon import plot
+from addon import plot as canvas
+from addon import plot as motions
 from addon.core.model import Motion, Trajectory
 from addon.core.motion.servo_matching import Servo
 from addon.core.report import FormatError
-from addon.plot import canvas, motions
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMES = np.linspace(0.0, 5.0, 200)

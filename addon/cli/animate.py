@@ -1,14 +1,190 @@
-"""``animate``: gaits and motions as files, scenes and plots."""
+"""The work of ``animate``: a model's gait, or a motion fitted to a model, to a motion file, a .blend or a plot."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 
-from ..core.motion.fitting import Fitting
+from .. import formats, plot
+from ..core.gait.engine import gait_of
+from ..core.gait.sampling import gait_motion, tell_controls
+from ..core.model import Mechanism, Motion
+from ..core.motion.fitting import Fitting, fitted
+from ..core.motion.servo_matching import match_servos, servos_of
+from ..core.report import FormatError, Report
+from ..formats.text.file_io import write_whole
+from ..formats.xmdi import FRAME_SECONDS
 from .arguments import Verbs, add_verb, input_option, json_option, mesh_option, milliseconds, pair, seconds
-from .motion_jobs import AnimateJob, animate, motion_endings
 from .output import STDOUT, Done, blender_jobs, put_out, say_done
+
+#: More keys than any computer of today would like to write.
+_MOST_KEYS = 1e8
+
+
+@dataclass(frozen=True)
+class AnimateJob:
+    """What ``animate`` was asked for. Without ``motion`` the model's own gait is meant, with the ``inputs`` held for
+    so many ``seconds``; its ``fitting`` says but the step. ``put`` takes the motion as CSV in
+    place of the file ``out``."""
+
+    model: Path
+    motion: Path | None = None
+    only: str | None = None
+    inputs: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 10.0
+    fitting: Fitting = field(default_factory=Fitting)
+    out: Path | None = None
+    picture: Path | None = None
+    servos: Sequence[str] = ()
+    mesh_folders: Sequence[str] = ()
+    put: Callable[[bytes], None] | None = None
+
+
+def animate(job: AnimateJob, blender: Callable[[], ModuleType]) -> Report:
+    """Do it; ``blender`` gives the jobs that need Blender, and is asked for them only for a .blend.
+
+    FormatError where a file is bad or an output cannot be; then nothing is written."""
+    to_blend = job.out is not None and job.out.suffix.lower() == ".blend"
+    _check_endings(job, to_blend)
+    jobs = blender() if to_blend else None
+    mechanism = formats.load(job.model)
+    report = Report(list(mechanism.report.entries))
+    motions = _motions(mechanism, job, report)
+    drawn = _picture(motions, mechanism, job) if job.picture is not None else b""
+    if jobs is not None:
+        report.entries += _into_blend(mechanism, motions, job, jobs).entries
+    elif job.out is not None and job.put is not None:
+        job.put(formats.dumps_motions(motions, "csv", report).encode("utf-8"))
+    elif job.out is not None:
+        report.extend(formats.save_motion(motions, job.out))
+    if job.picture is not None:
+        write_whole(job.picture, drawn)
+    return report
+
+
+def _into_blend(mechanism: Mechanism, motions: list[Motion], job: AnimateJob, jobs: ModuleType) -> Report:
+    """A .blend that plays the motions, as their files have them if they need not be changed: their numbers and units go
+    out of it again then."""
+    if job.motion is None:
+        return jobs.animate_to_blend(mechanism, job.out, [], job.seconds, job.inputs, job.mesh_folders)
+    fitting = job.fitting
+    if fitting.step is None and fitting.stops == "keep":
+        units = jobs.Units("DEG" if fitting.degrees else "RAD", "MM" if fitting.millimetres else "M")
+        read = chosen(formats.load_motions(job.motion), job.only, job.motion)
+        told = units, fitting.mapping
+        return jobs.animate_to_blend(mechanism, job.out, read, job.seconds, job.inputs, job.mesh_folders, *told)
+    changed = [replace(motion, source=None, as_read=()) for motion in motions]
+    return jobs.animate_to_blend(mechanism, job.out, changed, job.seconds, job.inputs, job.mesh_folders)
+
+
+def chosen(motions: Sequence[Motion], only: str | None, path: Path) -> list[Motion]:
+    """All motions of a file, or the one that is asked for by its name."""
+    found = [motion for motion in motions if only is None or motion.name == only]
+    if not found:
+        raise FormatError(
+            f"there is no motion {only!r}", path=str(path),
+            remedy=f"It holds {', '.join(repr(motion.name) for motion in motions)}.",
+        )  # fmt: skip
+    return found
+
+
+def motion_endings() -> list[str]:
+    """Return what motion files are called."""
+    return list(dict.fromkeys(ending for row in formats.MOTION_FORMATS.values() for ending in row.extensions))
+
+
+def _check_endings(job: AnimateJob, to_blend: bool) -> None:
+    known = motion_endings()
+    if job.out is not None and not to_blend and job.put is None and job.out.suffix.lower() not in known:
+        raise FormatError(
+            f"{job.out.suffix or 'no ending'} is not what animate writes", path=str(job.out),
+            remedy=f"Name the output {', '.join(known)} for the servo motion or .blend for the scene.",
+        )  # fmt: skip
+    if job.picture is not None and job.picture.suffix.lower() not in plot.ENDINGS:
+        raise FormatError(
+            f"{job.picture.suffix or 'no ending'} is not what a plot is written as", path=str(job.picture),
+            remedy=f"Name it {', '.join(plot.ENDINGS)}.",
+        )  # fmt: skip
+
+
+def _motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> list[Motion]:
+    if job.motion is None:
+        tell_controls(gait_of(mechanism), job.inputs, report)
+        motion = gait_motion(mechanism, job.inputs, job.seconds, job.fitting.step or FRAME_SECONDS)
+        report.info("gait", f"The gait moves {len(motion.trajectories)} servos for {motion.duration:g} s")
+        return [motion]
+    read, found = formats.read_motions(job.motion)
+    report.extend(found)
+    out = []
+    motions = chosen(read, job.only, job.motion)
+    _check_mapping(motions, mechanism, job)
+    _check_length(motions, job)
+    for motion in motions:
+        told = Report()
+        out.append(fitted(motion, mechanism, job.fitting, told))
+        of = f"{motion.name}: " if len(motions) > 1 else ""
+        report.entries += [replace(entry, message=of + entry.message) for entry in told.entries]
+    return out
+
+
+def _check_mapping(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> None:
+    """A slip of the pen in a mapping would move the wrong servo, or none, and nobody would see it in a script."""
+    there, known = {each.name for motion in motions for each in motion.trajectories}, servos_of(mechanism)
+    given = [servo for servo in job.fitting.mapping.values() if servo]
+    twice = next((servo for servo in given if given.count(servo) > 1), None)
+    if twice is not None:
+        raise FormatError(
+            f"--map gives servo {twice!r} to several of the file's", path=str(job.motion), remedy="Give it to one."
+        )
+    for name, servo in job.fitting.mapping.items():
+        if name not in there:
+            raise FormatError(
+                f"--map speaks of servo {name!r}, which is not in the file", path=str(job.motion),
+                remedy=f"It has {_listed(there)}.",
+            )  # fmt: skip
+        if servo and servo not in known:
+            raise FormatError(
+                f"--map gives {name!r} to servo {servo!r}, which the model does not have", path=str(job.model),
+                remedy=f"It has {_listed(known)}.",
+            )  # fmt: skip
+
+
+def _check_length(motions: Sequence[Motion], job: AnimateJob) -> None:
+    step = job.fitting.step
+    keys = sum(motion.duration / step * len(motion.trajectories) for motion in motions) if step else 0.0
+    if keys > _MOST_KEYS:
+        raise FormatError(
+            f"a key every {1000 * step:g} ms would make {keys:.3g} of them", path=str(job.motion),
+            remedy="Choose a longer --step, or leave it out to have the file's own keys.",
+        )  # fmt: skip
+
+
+def _listed(names: Iterable[str], most: int = 12) -> str:
+    told = sorted(names)
+    return ", ".join(map(repr, told[:most])) + (f" and {len(told) - most} more" if len(told) > most else "")
+
+
+def _picture(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> bytes:
+    if len(motions) > 1:
+        raise FormatError(
+            f"a plot shows one motion, and here are {len(motions)}", path=str(job.motion),
+            remedy=f"Choose one with --only: {', '.join(repr(motion.name) for motion in motions)}.",
+        )  # fmt: skip
+    motion = motions[0]
+    if job.servos:
+        match = match_servos(job.servos, [each.name for each in motion.trajectories])
+        if match.unmatched:
+            asked, why = next(iter(match.unmatched.items()))
+            raise FormatError(
+                f"servo {asked!r} cannot be plotted: {why}", path=str(job.motion or job.model),
+                remedy=f"The motion has {', '.join(repr(each.name) for each in motion.trajectories)}.",
+            )  # fmt: skip
+        by_name = {each.name: each for each in motion.trajectories}
+        motion = replace(motion, trajectories=[by_name[match.pairs[name]] for name in dict.fromkeys(job.servos)])
+    return plot.motion_picture(motion, servos_of(mechanism), job.picture.suffix.lower())
 
 
 def add_animate(verbs: Verbs) -> None:

@@ -11,11 +11,10 @@ from pathlib import Path
 from .. import formats
 from ..core.report import FormatError, Report
 from ..core.up_axis import turned, upright_turn
+from .animate import chosen
 from .arguments import Verbs, add_verb, batch_options, json_option, mesh_option, stretch
-from .batch import Row, Task, attempt, run_tasks, tell_rows
-from .motion_jobs import chosen
+from .batch import Input, Row, Task, attempt, expand, outputs, picked, run_tasks, tell_rows
 from .output import STDOUT, Done, put_out, say_done
-from .sources import Input, expand, outputs, picked
 
 
 def known() -> list[str]:

@@ -17,9 +17,8 @@ from ..core.summary import describe, is_motion_only, summary
 from ..core.validation import Finding, validate
 from ..formats.meshes.locate import tell_missing
 from .arguments import Verbs, add_verb, count, json_option, mesh_option
-from .batch import Row, Task, run_tasks
+from .batch import Row, Task, expand, run_tasks
 from .output import counted, failure, say_json, say_result, say_wrong, table
-from .sources import expand
 
 _SEVERITIES = ("error", "warning", "info")
 

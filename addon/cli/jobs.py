@@ -21,10 +21,10 @@ from ..core.gait.engine import CONTROLS, parse_input
 from ..core.report import FormatError, Report
 from ..formats.text.file_io import all_or_nothing, make_folder, write_whole
 from .arguments import Verbs, above_zero, add_verb, count, json_option, run_options, seconds
+from .batch import expand, outputs
 from .convert import known
 from .output import Done, blender_jobs, say_done
 from .render import film_arguments, film_words, render_job
-from .sources import expand, outputs
 
 #: Values that one parameter of a task may have, by the specification.
 MOST_VALUES = 1024

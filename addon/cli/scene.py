@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..core.report import FormatError, Report
 from .arguments import Verbs, add_verb, json_option, mesh_option, run_options, seconds
+from .batch import expand, model_endings
 from .output import Done, blender_jobs, say, say_done, say_report
-from .sources import expand, model_endings
 
 
 def add_import(verbs: Verbs) -> None:

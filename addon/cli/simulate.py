@@ -16,11 +16,10 @@ from .. import plot
 from ..core.report import FormatError
 from ..core.run_metrics import LABELS
 from ..formats.text.file_io import write_whole
+from .animate import motion_endings
 from .arguments import Verbs, add_verb, batch_options, factor, json_option, run_options, seconds
-from .batch import Row, Task, one_row, run_tasks, tell_rows
-from .motion_jobs import motion_endings
+from .batch import Row, Task, expand, model_endings, one_row, outputs, run_tasks, tell_rows
 from .output import STDOUT, Done, blender_jobs, put_out, say, say_done
-from .sources import expand, model_endings, outputs
 
 
 def add_simulate(verbs: Verbs) -> None:

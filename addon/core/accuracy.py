@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .formatting import plain
+from .report import plain
 from .run_metrics import GROUND, JointTruth, Truth
 
 #: Up to which value each figure is good; beyond it needs attention. Angles in radians, lengths and joint separation as

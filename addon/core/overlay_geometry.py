@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .formatting import plain
 from .model import Array
+from .report import plain
 from .transforms import inverse, rotation_matrix
 
 Points = NDArray[np.float32]

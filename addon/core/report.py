@@ -1,4 +1,4 @@
-"""Report of a file or an edit: read, kept, approximated, repaired, dropped. Nothing is dropped in silence."""
+"""Formatting of numbers and lists of names for messages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
+
+#: From here on digits tell nobody anything.
+_LONG = 1e9
+
+
+def plain(value: float, digits: int = 0) -> str:
+    """A number with so many digits behind the point, without a power of ten. What is too large for that, as a strange
+    file may have it, has two digits and that power: 2.5e300."""
+    return f"{value:.{digits}f}" if abs(value) < _LONG else f"{value:.2g}".replace("e+", "e")
+
+
+def some(names: list[str]) -> str:
+    """The first of some names, and how many more there are."""
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
 
 Severity = Literal["error", "warning", "info"]
 #: What became of something in another format: kept aside, changed as told, or gone.

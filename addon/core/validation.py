@@ -11,11 +11,11 @@ import numpy as np
 
 from .editing.sides import name_list, sides_of
 from .editing.symmetry import all_asymmetries
-from .formatting import plain
 from .kinematics import spanning_tree
 from .loops.closure import chord_errors
 from .mass_properties import least_moment
 from .model import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
+from .report import plain
 
 Kind = Literal["body", "joint", "model", "object"]
 #: Beyond this ratio of masses between jointed bodies, solvers have a hard time.

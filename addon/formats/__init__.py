@@ -20,8 +20,19 @@ from .document.cache import mechanism_of
 from .document.conversion_losses import tell_beyond
 from .meshes.bounds import boxed, complete_masses, lacks_masses
 from .meshes.copy import IS_WRITTEN, copy_meshes, unmarked
-from .registry import FORMATS, MOTION_FORMATS, Format, MotionFormat, format_id, motion_format_id, refusal, row_of
-from .sanity import refuse_overflows, refuse_wild_inertia, tell_negative_masses
+from .registry import (
+    FORMATS,
+    MOTION_FORMATS,
+    Format,
+    MotionFormat,
+    format_id,
+    motion_format_id,
+    refusal,
+    refuse_overflows,
+    refuse_wild_inertia,
+    row_of,
+    tell_negative_masses,
+)
 from .text.detection import Opened, open_xml
 from .text.file_io import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
 from .text.parsed import AnyDocument

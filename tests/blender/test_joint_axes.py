@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from addon.blender.rig.joint_axes import axes_in_joint, constraint_turn, main_axis
+from addon.blender.rig.joint_frames import axes_in_joint, constraint_turn, main_axis
 from addon.core.model import Array, Dof, Joint
 
 X, Y, Z = np.eye(3)

@@ -15,7 +15,7 @@ from addon import formats
 from addon.blender.animation.loops import live_solver
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.physics.bodies import collision_filter as apart
+from addon.blender.physics.bodies import collision as apart
 from addon.blender.physics.simulation import removal as stripping
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract

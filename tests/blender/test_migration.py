@@ -237,7 +237,7 @@ def test_rigid_loops_of_a_model_of_before_are_locked_and_others_stay_as_they_are
 
     from addon.blender.data.queries import rig_in
     from addon.blender.reconcile.build import BuildOptions, build
-    from addon.blender.rig.dependent_bones import set_follows
+    from addon.blender.rig.pose_channels import set_follows
     from tests.blender import loops
 
     def locked(name: str) -> set[str]:

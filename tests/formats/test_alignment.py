@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.formats.text import alignment
+from addon.formats.text import numbers
 
 few = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3)), max_size=7, unique_by=lambda key: key[0]).map(sorted)
 
@@ -21,7 +21,7 @@ def arrays(keys: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 @given(few, few)
 def test_places_ascend_and_kept_keys_are_found(old: list, new: list) -> None:
-    places = alignment.keys(*arrays(old), *arrays(new))
+    places = numbers.keys(*arrays(old), *arrays(new))
     taken = places[places >= 0]
     assert (np.diff(taken) > 0).all()
     assert len(places) == len(new)
@@ -45,13 +45,13 @@ def test_places_ascend_and_kept_keys_are_found(old: list, new: list) -> None:
     ],
 )
 def test_servos_are_known_by_their_names(old: str, new: str, places: list[int | None]) -> None:
-    assert alignment.servos(old, new) == places
+    assert numbers.servos(old, new) == places
 
 
 def test_a_motion_sampled_at_another_rate_takes_no_time() -> None:
     rng = np.random.default_rng(0)
     old, new = np.arange(60_000) * 0.032, np.arange(45_001) * 0.0417
     start = time.process_time()
-    places = alignment.keys(old, rng.standard_normal(len(old)), new, rng.standard_normal(len(new)))
+    places = numbers.keys(old, rng.standard_normal(len(old)), new, rng.standard_normal(len(new)))
     assert time.process_time() - start < 5
     assert (np.diff(places[places >= 0]) > 0).all()

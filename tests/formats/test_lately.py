@@ -16,8 +16,8 @@ from addon import formats
 from addon.core.model import Body, Mechanism
 from addon.core.record_utils import Shared, same_record
 from addon.formats.document import cache as documents
-from addon.formats.document import parse_cache as lately
-from addon.formats.document.parse_cache import Lately
+from addon.formats.document import cache as lately
+from addon.formats.document.cache import Lately
 
 
 @pytest.fixture(autouse=True)

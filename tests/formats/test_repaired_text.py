@@ -9,7 +9,7 @@ import random
 import pytest
 
 from addon import formats
-from addon.formats.text.xml_repairs import Repairs
+from addon.formats.text.xml_reader import Repairs
 from tests.formats.test_hostile import juice
 
 NAMES = ["a < b", "R&D", "<", "&", "a & <b>", "&lt;&amp;", "&nbsp;", "&&amp;&", "<<>>", "x &lt; & y", "&#65;&"]

@@ -1,20 +1,22 @@
-"""The model's own gait in Blender: its controls as properties, and the gait baked to keys."""
+"""The values of inputs and servos that Live Input moves at present. While there are any, they override what is set or
+keyed."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
 
 from ...core.gait.behaviors import Behaviours, Engine
 from ...core.gait.engine import Gait, gait_of
+from ...core.gait.presets import Inputs, input_presets
 from ...core.model import Array, Body, Joint, Mechanism
 from ...core.report import Report
 from ...formats import loads_again
-from ...formats.document.cache import MOST
-from ...formats.document.parse_cache import Lately
+from ...formats.document.cache import MOST, Lately
 from ..compat import action_curves, played_action
 from ..data.access import action_record, armature_of, bone_record, record_of, settings
 from ..data.conversion import read_dofs, unflat
@@ -22,7 +24,35 @@ from ..data.documents import document_bytes
 from ..data.properties.model import control_property
 from ..data.queries import parts
 from .keying import LINEAR, key_bone_paths, key_servos
-from .live_values import live_values
+
+
+@dataclass(frozen=True)
+class LiveValues:
+    """Inputs by their names, and servos by the ids of their joints: at the frame before and at the present one."""
+
+    inputs: Mapping[str, float] = field(default_factory=dict)
+    servos: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+NONE = LiveValues()
+#: By the rig's ``session_uid``, which a new name does not change.
+_values: dict[int, LiveValues] = {}
+
+
+def live_values(rig: bpy.types.Object) -> LiveValues:
+    """Targets of Live Input on a mechanism."""
+    return _values.get(rig.session_uid, NONE) if _values else NONE
+
+
+def put(uid: int, values: LiveValues) -> None:
+    """Override the inputs and servos of the mechanism with a ``session_uid``."""
+    _values[uid] = values
+
+
+def drop(uid: int) -> None:
+    """Override nothing on it any more."""
+    _values.pop(uid, None)
+
 
 #: The behaviours of documents, in a list, which is empty where there are none. They are only looked at.
 _behaviours: Lately[list[Behaviours]] = Lately(MOST)
@@ -212,3 +242,66 @@ def plays_own_gait(rig: bpy.types.Object) -> bool:
     if action is None:
         return document_behaviours(rig) is not None
     return action_record(action).kind == "GAIT" and action_record(action).checksum == checksum(rig, action)
+
+
+#: The presets of documents: finding them takes trying the gait.
+_presets: Lately[dict[str, Inputs]] = Lately(MOST)
+
+
+def presets_of(rig: bpy.types.Object) -> dict[str, Inputs]:
+    """Return the presets of the gait in a mechanism's document and the inputs of each, worked out once per text.
+
+    Raises:
+        FormatError: The document cannot be read, as while somebody edits its text.
+    """
+    if not settings(rig).listens_to:
+        return {}
+    data, path = document_bytes(rig), settings(rig).path
+    if data is None:
+        return {}
+    found = _presets.get(data, path)
+    if found is None:
+        found = input_presets(loads_again(data, path))
+        _presets.keep(data, path, found)
+    return found
+
+
+def input_names(rig: bpy.types.Object) -> list[str]:
+    """The inputs that the gait of a mechanism reads, in its order."""
+    return [name for name in settings(rig).listens_to.split(",") if name]
+
+
+def set_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, inputs: Mapping[str, float]) -> bool:
+    """Set all inputs that a mechanism's gait reads, those without a name to 0, and bake the gait's own Action anew.
+
+    Returns:
+        Whether it was: see ``bake_own_gait``.
+    """
+    for name in input_names(rig):
+        setattr(settings(rig).controls, control_property(name), inputs.get(name, 0.0))
+    return bake_own_gait(scene, rig)
+
+
+def bake_own_gait(scene: bpy.types.Scene, rig: bpy.types.Object, until: int | None = None) -> bool:
+    """Bake the gait anew, with its inputs as they are set or keyed, where its own unedited Action plays.
+
+    Args:
+        scene: The scene, which has the frame rate.
+        rig: The mechanism.
+        until: A frame to which the Action is to reach, besides those that it had.
+
+    Returns:
+        Whether it was baked.
+    """
+    data = rig.animation_data
+    before = data.action if data is not None else None
+    if before is None or data.use_tweak_mode or action_record(before).kind != "GAIT" or not plays_own_gait(rig):
+        return False
+    first, last = (round(frame) for frame in before.frame_range[:])
+    name = before.name
+    if bake_gait(scene, rig, first, max(last, until or last)) is None:
+        return False
+    if before.users == int(before.use_fake_user):  # Blender may have put the keyframes of inputs into the same Action
+        bpy.data.actions.remove(before)
+        rig.animation_data.action.name = name
+    return True

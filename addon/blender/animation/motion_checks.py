@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import bpy
 import numpy as np
+from bpy.app.handlers import persistent
 
-from ...core.formatting import some
-from ...core.model import Trajectory
-from ...core.report import FormatError, Report
+from ...core.model import Array, Motion, Trajectory
+from ...core.motion.checks import ServoCheck, by_need, check
+from ...core.motion.keyframes import BEZIER
+from ...core.report import FormatError, Report, some
+from ...core.stops import Limits, put_within
 from ...core.stops import beyond as beyond_stops
-from ...core.stops import put_within
-from ..data.access import record_of
-from ..data.channels import Channel
-from ..data.queries import RigParts
+from ...core.stops import stops_of as stops_of_dofs
+from ..data.access import armature_of, record_of
+from ..data.channels import Channel, block_turn, servo_channels
+from ..data.conversion import read_dofs
+from ..data.queries import RigParts, names_of_all
+from ..events import signals as listeners
+from ..rig.ball_channels import coordinates_of, parted
+from .actions import active_action, may_be_of
+from .fcurves import Place, channel_place, places_of, plays_cycles, posing_curves, read_keys
 from .frame_time import Clock
 from .source_motion import keyed_rate
-from .stop_checks import stops_of
 
 
 def see_to_joints(found: RigParts, report: Report) -> None:
@@ -92,3 +101,293 @@ def refuse_no_number(track: Trajectory) -> None:
             f"servo {track.name!r} is at no number, first at {track.times[np.argmax(wrong)]:g} s",
             remedy="Look at its drivers and constraints.",
         )
+
+
+def stops_of(joints: Iterable[bpy.types.Object]) -> dict[tuple[str, int], Limits]:
+    """Lower and upper stop of every coordinate of joints' empties, (joint, number); of joints with one id the first
+    that moves counts."""
+    out: dict[tuple[str, int], Limits] = {}
+    for empty in joints:
+        record = record_of(empty)
+        if (record.source_id, 0) not in out:
+            own = [(_short(lower), _short(upper)) for lower, upper in stops_of_dofs(read_dofs(record.joint))]
+            out |= {(record.source_id, number): limits for number, limits in enumerate(own)}
+    return out
+
+
+def _short(stop: float | None) -> float | None:
+    """The stop that was meant by what Blender keeps in 32 bits: 2.2, and not 2.200000047683716."""
+    return None if stop is None else float(str(np.float32(stop)))
+
+
+#: How fine curves are sampled where they are not straight (frames).
+_FINE = 0.25
+#: Balls that turn further (rad) from key to key are looked at in between.
+_SHORT = 0.05
+_MOST_BETWEEN = 64
+
+Track = tuple[Array, Array, np.ndarray]  # frames, values, held: (n,)
+
+
+@dataclass(frozen=True)
+class Overview:
+    """An Action that keys a model's servos: its name, the range of their keys in frames of the scene, how long that is
+    (s), how many servos, and whether some of them repeat by a Cycles modifier."""
+
+    name: str
+    first: float
+    last: float
+    duration: float
+    servos: int
+    cycles: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one servo of an Action does, its bone, and whether its numbers are angles."""
+
+    found: ServoCheck
+    bone: str
+    turns: bool
+
+
+def motion_of(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> Motion:
+    """Return what an Action has a model's servos do, in seconds from the scene's first frame. What is muted takes no
+    part.
+
+    Straight and held keys are taken as they are. Bezier parts are sampled four times a frame at least, with their
+    lowest and highest values; curves that ease in other ways or have modifiers are evaluated as finely. Cycles and what
+    lies beyond the outer keys are left out. A number of a ball that nothing keys is what the pose has."""
+    curves = posing_curves(rig, action)
+    clock = Clock.of(scene)
+    tracks = []
+    for own in servo_channels(rig).values():
+        for channel, (places, values, held) in _tracks(rig, own, curves):
+            tracks.append(Trajectory(channel.name, clock.key_times(places), values, held=held))
+    return Motion(action.name, tracks)
+
+
+def limits_of(rig: bpy.types.Object) -> dict[str, Limits]:
+    """Lower and upper stop by servo name, None where there is none."""
+    found = RigParts(rig)
+    stops, every = stops_of(found.joints), servo_channels(rig, found).values()
+    return {channel.name: stops[channel.joint, channel.number] for own in every for channel in own}
+
+
+def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> list[Row]:
+    """Return what every servo does in an Action, the worst first: see ``model.check.check``. Times are seconds from the
+    scene's first frame."""
+    channel_of = {channel.name: channel for own in servo_channels(rig).values() for channel in own}
+    rows = []
+    for found in by_need(check(motion_of(rig, action, scene), limits_of(rig))):
+        channel = channel_of[found.name]
+        rows.append(Row(found, channel.bone, channel.is_angle))
+    return rows
+
+
+def overviews(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Overview]:
+    """The Actions that key a model's servos, in the order of the file."""
+    channels = [channel for own in servo_channels(rig).values() for channel in own]
+    places, clock = places_of(rig), Clock.of(scene)
+    own = (action for action in bpy.data.actions if may_be_of(rig, action))
+    found = (_overview(action.name, posing_curves(rig, action, places), channels, clock) for action in own)
+    return [each for each in found if each is not None]
+
+
+def _overview(
+    name: str, curves: Mapping[Place, bpy.types.FCurve], channels: Sequence[Channel], clock: Clock
+) -> Overview | None:
+    if not curves:
+        return None
+    servos = sum(not curves.keys().isdisjoint(channel.curves()) for channel in channels)
+    ends = [[curve.keyframe_points[end].co[0] for curve in curves.values()] for end in (0, -1)]
+    times = clock.key_times([min(ends[0]), max(ends[1])])
+    first, last = clock.frames(times).tolist()
+    cycles = any(plays_cycles(curve) for curve in curves.values())
+    return Overview(name, first, last, float(times[1] - times[0]), servos, cycles)
+
+
+# ---------------------------------------------------------------- reading curves
+
+
+def _tracks(
+    rig: bpy.types.Object, own: list[Channel], curves: Mapping[Place, bpy.types.FCurve]
+) -> Iterator[tuple[Channel, Track]]:
+    """The keyed channels of a joint and their courses in frames."""
+    blocks: dict[str, list[Channel]] = {}
+    for channel in own:
+        if not channel.is_single:
+            blocks.setdefault(channel.bone, []).append(channel)
+        elif (curve := curves.get(channel_place(channel))) is not None:
+            yield channel, _track(curve)
+    for bone, block in blocks.items():
+        places = [place for place in block[0].curves() if place in curves]
+        if places:
+            yield from _block(rig, bone, block, {place: _track(curves[place]) for place in places})
+
+
+def _track(curve: bpy.types.FCurve) -> Track:
+    keys = read_keys(curve)
+    modified = any(each.type != "CYCLES" and not each.mute for each in curve.modifiers)
+    if not modified and keys.kinds.max() <= BEZIER:
+        return keys.straightened(_FINE)
+    frames = np.unique(np.concatenate([keys.at_keys, np.arange(keys.first, keys.last, _FINE)]))
+    return frames, np.array([curve.evaluate(frame) for frame in frames]), np.zeros(len(frames), dtype=bool)
+
+
+def _block(
+    rig: bpy.types.Object, bone: str, block: list[Channel], tracks: dict[Place, Track]
+) -> Iterator[tuple[Channel, Track]]:
+    """The coordinates of a ball or free block, from its bone's quaternion and location."""
+    pose = rig.pose.bones[bone]
+    frames = np.unique(np.concatenate([track[0] for track in tracks.values()]))
+    turn, against = block_turn(rig, bone), block[0].against
+    vectors = coordinates_of(None, _numbers(pose, block, tracks, frames)[:, :4], turn, against, free=False)
+    frames = _finer(frames, vectors)
+    numbers = _numbers(pose, block, tracks, frames)
+    values = coordinates_of(numbers[:, 4:], numbers[:, :4], turn, against, block[0].kind == "free")
+    before = [np.searchsorted(track[0], frames, side="right") - 1 for track in tracks.values()]
+    held = np.all([t[2][np.clip(b, 0, None)] for t, b in zip(tracks.values(), before, strict=True)], axis=0)
+    for channel in block:
+        yield channel, (frames, values[:, channel.index], held)
+
+
+def _numbers(pose: bpy.types.PoseBone, block: list[Channel], tracks: dict[Place, Track], frames: Array) -> Array:
+    """A bone's quaternion, and location where the block has one, at frames: (n, 4) or (n, 7)."""
+    out = np.empty((len(frames), len(block[0].curves())))
+    for column, place in enumerate(block[0].curves()):
+        if place in tracks:
+            out[:, column] = Trajectory("", tracks[place][0], tracks[place][1], held=tracks[place][2]).at(frames)
+        else:
+            out[:, column] = _posed(pose, place)
+    return out
+
+
+def _posed(pose: bpy.types.PoseBone, place: Place) -> float:
+    return getattr(pose, place[0].rpartition(".")[2])[place[1]]
+
+
+def _unkeyed(rig: bpy.types.Object, action: bpy.types.Action) -> dict[Place, str]:
+    """The numbers that rows take from the pose, and their bones: those of balls and free blocks that the Action keys
+    only in part."""
+    curves = posing_curves(rig, action)
+    blocks = {c.bone: c.curves() for own in servo_channels(rig).values() for c in own if not c.is_single}
+    return {
+        place: bone
+        for bone, places in blocks.items()
+        if not curves.keys().isdisjoint(places)
+        for place in places
+        if place not in curves
+    }
+
+
+def _finer(frames: Array, vectors: Array) -> Array:
+    """Frames with more of them where a rotation vector goes far."""
+    gone = np.linalg.norm(np.diff(vectors, axis=0), axis=1)
+    counts = np.clip(np.ceil(gone / _SHORT), 1, _MOST_BETWEEN).astype(int)
+    return np.interp(parted(counts)[0], np.arange(len(frames)), frames)
+
+
+# ---------------------------------------------------------------- kept until something changes
+
+
+@dataclass
+class _Kept:
+    """Results for a model, the state of things that they are for, and what the rows took from the pose."""
+
+    state: tuple[Any, ...] = ()
+    motions: list[Overview] = field(default_factory=list)
+    rows: list[Row] | None = None
+    posed: dict[Place, tuple[str, float]] = field(default_factory=dict)
+
+    def has_rows(self, rig: bpy.types.Object) -> bool:
+        """Return whether the rows are there and the pose that they were made from too."""
+        bones = rig.pose.bones
+        return self.rows is not None and all(
+            _posed(bones[bone], place) == value for place, (bone, value) in self.posed.items()
+        )
+
+
+_kept: dict[int, _Kept] = {}
+_changes = {"number": 0}
+
+
+def seen_motions(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Overview]:
+    """``overviews``, kept while nothing changes."""
+    return _up_to_date(rig, scene).motions
+
+
+def seen_rows(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Row]:
+    """``check_action`` of the model's Action, kept while nothing changes; nothing where it has none."""
+    kept = _up_to_date(rig, scene)
+    action = active_action(rig)
+    if action is None:
+        return []
+    if not kept.has_rows(rig):
+        kept.rows = check_action(rig, action, scene)
+        bones = rig.pose.bones
+        kept.posed = {place: (bone, _posed(bones[bone], place)) for place, bone in _unkeyed(rig, action).items()}
+    return kept.rows or []
+
+
+def _up_to_date(rig: bpy.types.Object, scene: bpy.types.Scene) -> _Kept:
+    action = active_action(rig)
+    state = (
+        _changes["number"],
+        tuple(action.session_uid for action in bpy.data.actions),
+        action.session_uid if action is not None else 0,
+        Clock.of(scene),
+        # servos have the names of joints and bones, which are asked now: Blender tells of a new name late
+        names_of_all(rig),
+        tuple(armature_of(rig).bones.keys()),
+    )
+    kept = _kept.get(rig.session_uid)
+    if kept is None or kept.state != state:
+        kept = _kept[rig.session_uid] = _Kept(state, overviews(rig, scene))
+    return kept
+
+
+def changes() -> int:
+    """A number that grows whenever an Action or a joint's stops may have changed."""
+    return _changes["number"]
+
+
+@persistent
+def forget(*_: Any) -> None:
+    """Let everything be worked out again when it is asked for."""
+    _changes["number"] += 1
+    _kept.clear()
+
+
+@persistent
+def _updated(_scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
+    if graph.id_type_updated("ACTION"):
+        forget()
+
+
+_HANDLERS = (
+    ("depsgraph_update_post", _updated),
+    ("undo_post", forget),
+    ("redo_post", forget),
+    ("load_post", forget),
+    ("load_factory_startup_post", forget),
+)
+
+
+def register() -> None:
+    """Listen to what changes Actions and stops; nothing is heard twice."""
+    unregister()
+    for name, act in _HANDLERS:
+        getattr(bpy.app.handlers, name).append(act)
+    listeners.on_joint_change.append(forget)
+
+
+def unregister() -> None:
+    """Listen no more."""
+    for name, act in _HANDLERS:
+        calls = getattr(bpy.app.handlers, name)
+        if act in calls:
+            calls.remove(act)
+    if forget in listeners.on_joint_change:
+        listeners.on_joint_change.remove(forget)
+    forget()

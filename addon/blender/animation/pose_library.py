@@ -22,8 +22,8 @@ from ..scene.read.mechanism import extract
 from .actions import is_pose
 from .fcurves import joints_of
 from .keying import CONSTANT, Tracks, curve_tracks, put_keys
+from .motion_checks import motion_of, stops_of
 from .pose_reader import PoseReader
-from .stop_checks import motion_of, stops_of
 
 Channels = dict[str, list[Channel]]
 #: Where the one key of a pose is.

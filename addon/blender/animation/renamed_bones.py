@@ -15,8 +15,7 @@ from bpy.app.handlers import persistent
 
 from ..compat import all_curves, curve_groups
 from ..data.access import action_record, armature_of, armature_settings, bone_record, settings
-from ..data.bone_paths import bone_in, renamed_path
-from ..data.channels import servo_names
+from ..data.channels import bone_in, renamed_path, servo_names
 from ..data.queries import is_foreign
 from ..events.signals import Handlers, hang, on_bones_renamed, quiet, take_down
 from .loops import live_solver

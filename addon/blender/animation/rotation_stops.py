@@ -26,7 +26,7 @@ from mathutils import Quaternion
 from numpy.typing import NDArray
 
 from ...core.model import Array
-from ...core.rotation_limits import clamp, folded, is_limited_exactly
+from ...core.stops import clamp, folded, is_limited_exactly
 from ..data.access import record_of
 from ..data.change_counter import SceneModels, models_at_frames
 from ..data.properties.joint import KnuckleDof

@@ -10,19 +10,28 @@ import bpy
 import numpy as np
 
 from ... import formats
-from ...core.formatting import some
 from ...core.model import Array, Motion, MotionUnit, Trajectory
 from ...core.motion.keyframes import kept_keys
 from ...core.motion.root_motion import without_root_motion
-from ...core.report import Report
+from ...core.report import Report, some
 from ..compat import action_curves, is_muted
 from ..data.access import action_record, record_of, settings
 from ..data.channels import Channel, names_as_built, root_channels, servo_channels
 from ..data.queries import RigParts, require_rig, was_numbered
 from .actions import active_action, strip_places
-from .curve_keys import Alone, CurveKeys, is_plain
-from .curve_samples import STANDS, evaluated, is_bent, rest_of, sampled_blocks, tell_of_error
-from .fcurves import Place, plays_cycles
+from .fcurves import (
+    STANDS,
+    Alone,
+    CurveKeys,
+    Place,
+    evaluated,
+    is_bent,
+    is_plain,
+    plays_cycles,
+    rest_of,
+    sampled_blocks,
+    tell_of_error,
+)
 from .frame_time import Clock, Units
 from .gait import settings_curves
 from .keying import NEAREST, blocks_of

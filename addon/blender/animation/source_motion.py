@@ -19,13 +19,12 @@ from ...core.model import Array, Motion, MotionUnit, Trajectory
 from ...core.motion.keyframes import kept_keys
 from ...core.report import FormatError, Report
 from ...formats import loads_motions
-from ...formats.document.parse_cache import Lately
+from ...formats.document.cache import Lately
 from ...formats.text.file_io import encode
 from ..data.access import action_record
 from ..data.channels import Channel
 from ..data.properties.action import KnuckleOrigin
-from .curve_keys import CurveKeys
-from .fcurves import block_curves, coordinates
+from .fcurves import CurveKeys, block_curves, coordinates
 from .frame_time import Clock, Units
 from .keying import CONSTANT, LINEAR, How, Tracks, block_keys, group_starts, key_pairs
 

@@ -1,11 +1,8 @@
-"""Which channel of which bone is which coordinate of which joint, and what motions call it.
-
-This is the one place that knows: bones are built with it, limited, keyed, read and driven by it. Where each degree of
-freedom went is kept in its record when the rig is built (``build.degrees`` decides).
-"""
+"""Bone names in data paths of F-curves and drivers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,6 +16,32 @@ from .access import armature_of, bone_record, record_of
 from .conversion import start_of
 from .properties.action import KnuckleServoName
 from .queries import RigParts, file_name, parts
+
+_PREFIX = 'pose.bones["'
+
+
+def bone_in(path: str) -> str:
+    """The name of the bone that a data path begins with; empty for another path."""
+    end = _end_of_name(path)
+    return bpy.utils.unescape_identifier(path[len(_PREFIX) : end]) if end else ""
+
+
+def renamed_path(path: str, names: Mapping[str, str]) -> str:
+    """A data path with the new name of its bone, if that is among the old ones."""
+    end = _end_of_name(path)
+    new = names.get(bone_in(path)) if end else None
+    return path if new is None else f"{_PREFIX}{bpy.utils.escape_identifier(new)}{path[end:]}"
+
+
+def _end_of_name(path: str) -> int:
+    """Return where the quotes around a bone's name end; 0 where a path is no bone's."""
+    if not path.startswith(_PREFIX):
+        return 0
+    at = len(_PREFIX)
+    while at < len(path) and path[at] != '"':
+        at += 2 if path[at] == "\\" else 1
+    return at if at < len(path) else 0
+
 
 #: What the keys of roots among channels begin with, before the body's id: no name in a file has such a character.
 ROOT = "\x1froot:"

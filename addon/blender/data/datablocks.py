@@ -8,7 +8,10 @@ from typing import Any
 
 import bpy
 import numpy as np
+from bpy.app.handlers import persistent
 from numpy.typing import NDArray
+
+from .access import armature_settings
 
 #: What Blender puts behind a name that is taken.
 NUMBER = re.compile(r"\.\d{3,}$")
@@ -55,3 +58,13 @@ def _numbers(kind: str) -> NDArray[np.int32]:
     found = np.empty(len(blocks), dtype=np.int32)
     blocks.foreach_get("session_uid", found)
     return found
+
+
+@persistent
+def refresh(*_arguments: Any) -> None:
+    """Have Blender make these lists anew, for the collections of all models."""
+    for data in bpy.data.armatures:
+        top = armature_settings(data).collection
+        for collection in (top, *top.children_recursive) if top is not None else ():
+            if collection.library is None:
+                collection.hide_render = collection.hide_render  # its update drops the list, and those around it

@@ -24,7 +24,7 @@ from ..data.datablocks import latest, remove_since
 from ..data.queries import child_collection, parts, require_rig, rig_of
 from ..reconcile.build import BuildOptions, build
 from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
-from ..rig.joint_axes import constraint_turn
+from ..rig.joint_frames import constraint_turn
 from .design_transform import to_design
 from .part_copies import numbered
 from .present_pose import JointEdit

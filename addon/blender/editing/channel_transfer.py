@@ -15,8 +15,7 @@ from ..animation.actions import active_action
 from ..animation.keying import NEAREST
 from ..compat import action_curves, new_curve
 from ..data.access import record_of
-from ..data.bone_paths import bone_in
-from ..data.channels import Channel, block_turn, bone_path, servo_channels
+from ..data.channels import Channel, block_turn, bone_in, bone_path, servo_channels
 from ..data.conversion import start_of, stops
 from ..data.queries import joint_bones, parts
 from ..events.signals import quiet

@@ -23,20 +23,17 @@ from ..animation.loops.drivers import lock_rigid_loops
 from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ..data.bulk_write import make
 from ..data.conversion import kinds_of
-from ..data.documents import read_document
-from ..data.mirror_plane import keep_plane, kept_plane
+from ..data.documents import add_to_report, keep_plane, kept_plane, read_document
 from ..data.properties.model import VERSION
 from ..data.queries import child_collection, is_foreign, is_newer, parts, rigs_of
-from ..data.report_store import add_to_report
 from ..events.signals import Handlers, hang, quiet, take_down
 from ..physics.simulation.setup import know_friction
 from ..rig.bone_limits import limit_every_bone
 from ..scene.armature import Hook
 from ..scene.attachments import make_frames
 from ..scene.collections import Folders
-from ..scene.initial_pose import tell_of_rigid
 from ..scene.materials import keep_color
-from ..scene.placement import plan
+from ..scene.placement import plan, tell_of_rigid
 from ..scene.read.applied_transforms import keep_rests
 from ..scene.read.mechanism import extract
 from .rig_update import present_bones, record_joints

@@ -16,7 +16,7 @@ from ..animation.actions import active_action
 from ..animation.keying import NEAREST
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
 from ..animation.loops.live_solver import joints_of, live_loops
-from ..animation.stop_checks import stops_of
+from ..animation.motion_checks import stops_of
 from ..compat import action_curves
 from ..data.channels import Channel, block_turn, servo_channels
 from ..data.queries import parts

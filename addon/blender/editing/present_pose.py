@@ -24,8 +24,7 @@ from ..data.conversion import read_dofs
 from ..data.queries import parts, root_bones
 from ..rig.pose_channels import pose_of
 from ..scene.placement import Kept, Plan, plan
-from ..scene.read.deleted_joints import keyed_bones, moves_of, placing_of, roots_of, tree_of
-from ..scene.read.design_poses import Designs
+from ..scene.read.design_poses import Designs, keyed_bones, moves_of, placing_of, roots_of, tree_of
 
 #: Bones that are posed by less stand as they were made.
 _UNPOSED = 1e-6

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import bpy
 
-from ...core.editing.twin_restraints import mirrored_restraints
+from ...core.editing.twins import mirrored_restraints
 from ...core.model import Mechanism, Plane
 from ...core.report import Report
 from ..data.access import record_of, settings

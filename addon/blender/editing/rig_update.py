@@ -26,9 +26,9 @@ from ..events.signals import on_refit, quiet
 from ..physics.simulation.setup import build_physics, clear_physics, put_typed_frictions, typed_frictions
 from ..physics.world.membership import home_of
 from ..rig.bone_limits import limit_bone_of, unlimit_bone
-from ..rig.dependent_bones import lock_follower, set_follows
 from ..rig.dials import EMPTY_SHARE, has_dial, joint_radius
-from ..rig.joint_axes import constraint_turn
+from ..rig.joint_frames import constraint_turn
+from ..rig.pose_channels import lock_follower, set_follows
 from ..scene.armature import (
     Hook,
     begin,
@@ -40,11 +40,9 @@ from ..scene.armature import (
     release_screws,
     split_coordinates,
 )
-from ..scene.initial_pose import followers
-from ..scene.placement import Plan, plan
+from ..scene.placement import Plan, followers, plan
 from ..scene.read.applied_transforms import applied_upright
-from ..scene.read.deleted_joints import tree_of
-from ..scene.read.design_poses import Designs, is_rounding
+from ..scene.read.design_poses import Designs, is_rounding, tree_of
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown
 from .channel_transfer import count_anew, go_on, make_fresh

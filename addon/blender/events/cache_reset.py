@@ -6,7 +6,7 @@ from typing import Any
 
 from bpy.app.handlers import persistent
 
-from ...formats.document import parse_cache as lately
+from ...formats.document import cache as lately
 from .signals import Handlers, hang, take_down
 
 

@@ -28,12 +28,11 @@ from ..data.access import record_of, settings
 from ..data.bulk_write import make_together
 from ..data.caching import glimpsing
 from ..data.datablocks import latest, remove_since
-from ..data.documents import keep_document
-from ..data.mirror_plane import keep_plane
+from ..data.documents import keep_document, keep_plane
 from ..data.properties import model as properties
 from ..data.queries import foresee_parts, why_linked
 from ..events import signals as listeners
-from ..physics.bodies.collision_filter import APART
+from ..physics.bodies.collision import APART
 from ..physics.bodies.inertia import report_inertia
 from ..physics.simulation import handler_table as hooks
 from ..physics.simulation.setup import build_physics
@@ -41,9 +40,8 @@ from ..physics.simulation.unsupported import report_weightless
 from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
 from ..scene.armature import Hook, make_rig, pose_bones, task_of
 from ..scene.attachments import keep_restraints, make_frames
-from ..scene.bodies import make_bodies
+from ..scene.bodies import make_bodies, make_collision
 from ..scene.collections import Folders
-from ..scene.collision import make_collision
 from ..scene.joints import make_joints
 from ..scene.mesh_files import MeshFiles
 from ..scene.meshes import MeshShelf

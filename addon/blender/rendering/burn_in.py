@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ...core.formatting import plain
 from ...core.model import Array
 from ...core.overlay_geometry import Degrees, Drawing, Strokes, draw_axes, draw_balls, draw_stops
+from ...core.report import plain
 from ...core.transforms import affine_inverse
 from .images import pillow
 from .playback import Readings

@@ -18,7 +18,7 @@ from ..scene.safe_save import is_whole_blend
 from .encoding import deliver
 from .options import FilmOptions
 from .playback import at_once, play, schedule
-from .stage_scene import set_stage
+from .stage import set_stage
 from .video import even, reel_for, set_aside
 from .video_state import Reel, is_stage, stages_of
 

@@ -19,9 +19,9 @@ from ..compat import all_curves
 from ..data.access import record_of, settings
 from ..data.datablocks import is_there
 from ..data.properties.model import registered
-from ..overlay.state import stand_of
+from ..overlay import stand_of
+from ..physics.simulation.removal import motors_in, shed_motors
 from ..physics.simulation.setup import clear_physics
-from ..physics.simulation.shedding import motors_in, shed_motors
 from ..physics.world.membership import is_simulated
 from ..progress import Step
 from .options import FilmOptions

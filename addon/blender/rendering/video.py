@@ -25,7 +25,7 @@ from .frames import FrameFolder, shoot, shoot_poster
 from .images import LOOPS, must_suit_loop, picture_size, save_loop, save_sheet
 from .options import VIDEOS, FilmOptions
 from .playback import Schedule, models_of, play, schedule, takes_wanted
-from .stage_scene import burns, set_stage
+from .stage import burns, set_stage
 from .temporary_studio import Studio
 from .video_state import Reel, print_of, stages_of
 

@@ -14,7 +14,7 @@ from ...core.editing.sides import side_signs
 from ...core.model import Array, Dof
 from ..data.access import armature_of, bone_record, record_of
 from ..data.conversion import stops
-from ..data.mirror_plane import kept_plane
+from ..data.documents import kept_plane
 from ..data.properties.joint import KnuckleDof
 from ..data.queries import bones_of
 

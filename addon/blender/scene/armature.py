@@ -19,8 +19,8 @@ from ..data.properties.model import KnuckleBone
 from ..data.queries import own_bones, parts
 from ..rig.ball_channels import block_pose
 from ..rig.bone_limits import Limiter, stop_of
-from ..rig.dependent_bones import lock_follower
 from ..rig.dials import EMPTY_SHARE, bone_collection, color_bones, show_dials
+from ..rig.pose_channels import lock_follower
 from .dof_layout import Place
 from .placement import BonePlan, Plan
 from .temporary_scene import at_work, shown, workshop

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from ...core.model import Array, DofKind, Joint
-from ..rig.joint_axes import SQUARE, Degree
+from ..rig.joint_frames import SQUARE, Degree
 
 Property = Literal["location", "rotation_euler", "rotation_quaternion"]
 

@@ -17,7 +17,7 @@ from ..data.conversion import flat, told_dofs, word_of
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.properties.model import KnuckleObject
 from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
-from ..rig.joint_axes import constraint_turn
+from ..rig.joint_frames import constraint_turn
 from .armature import Hook, split_coordinates
 from .collections import Folders
 from .dof_layout import Place

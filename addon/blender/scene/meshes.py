@@ -12,7 +12,6 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.model import Array, Body, Shape
-from .boxes import box
 from .materials import Color, plain_material
 
 _SEGMENTS = 32
@@ -318,3 +317,12 @@ def _scale(shape: Shape) -> list[float]:
 
 def _hex(color: tuple[float, ...]) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in color[:3])
+
+
+_CORNERS = [(i, j, k) for i in (-0.5, 0.5) for j in (-0.5, 0.5) for k in (-0.5, 0.5)]
+_FACES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+
+
+def box(x: float, y: float, z: float) -> tuple[Array, list[tuple[int, ...]]]:
+    """Corners (8, 3) and faces of a box about the origin with these edges."""
+    return np.array(_CORNERS) * (x, y, z), list(_FACES)

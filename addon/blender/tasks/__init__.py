@@ -3,7 +3,7 @@
 Knuckle has to be registered."""
 
 from ..animation import Units
-from ..diagnostics.self_check import check_all
+from ..diagnostics import check_all
 from .demo import demo
 from .runs import RunJob, simulate_to_file
 from .scenes import Ticker, animate_to_blend, import_to_blend

@@ -11,8 +11,7 @@ import bpy
 import numpy as np
 
 from ... import formats
-from ...core.formatting import plain
-from ...core.report import Report
+from ...core.report import Report, plain
 from ...core.run_metrics import Figures, figures_of, judge
 from ...formats.xmdi import FRAME_SECONDS
 from ..animation.gait import live_gait
@@ -20,7 +19,7 @@ from ..data.access import record_of, settings
 from ..data.queries import parts
 from ..physics.recording.accuracy import keep_truth, run_of, tell_truth
 from ..physics.recording.bake import Recording, record, recorded_motion, write_keys
-from ..physics.recording.body_keys import write_body_keys
+from ..physics.simulation.recording import write_body_keys
 from ..physics.simulation.setup import build_physics, clear_physics
 from ..physics.world.rigidbody_world import frame_rate
 from .scenes import Inputs, Ticker, fresh_scene, key_motion, load_into, save_blend, set_inputs

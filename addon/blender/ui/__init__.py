@@ -7,9 +7,9 @@ from typing import Any
 import bpy
 from bpy.props import IntProperty
 
-from . import preferences
+from . import overlay, preferences
 from .base import manual_pages, modal_tasks, selection
-from .editing import checks, create, models, parts, rebuild
+from .editing import checks, create, models, parts
 from .import_export import export_model, export_motion, import_model, import_motion
 from .joints import joint_list, stop_gizmos, stops
 from .joints import operators as joint_operators
@@ -18,12 +18,10 @@ from .mechanism import add_menu, context_menus, menus, panels
 from .motion import bake
 from .motion import operators as motion_operators
 from .motion import panel as motion_panel
-from .overlay import draw as overlay
-from .overlay import screenshot
-from .servos import keying_set, poses, sliders
 from .servos import names as servo_names
 from .servos import operators as servo_operators
-from .simulation import input_presets, live_input, live_properties, physics_view
+from .servos import poses, sliders
+from .simulation import live_input, live_properties, physics_view
 from .simulation import operators as simulation_operators
 from .simulation import panel as simulation_panel
 from .twins import operators as twin_operators
@@ -42,7 +40,6 @@ _MODULES: tuple[Any, ...] = (
     simulation_operators,
     bake,
     video_operators,
-    input_presets,
     live_properties,
     live_input,
     servo_operators,
@@ -59,20 +56,17 @@ _MODULES: tuple[Any, ...] = (
     create,
     parts,
     checks,
-    rebuild,
     twin_operators,
     twin_panel,
     stops,
     joint_operators,
     overlay,
-    screenshot,
     stop_gizmos,
     sliders,
     models,
     add_menu,
     context_menus,
     menus,
-    keying_set,
     manual_pages,
 )
 _CLASSES = [cls for module in _MODULES for cls in getattr(module, "CLASSES", ())]

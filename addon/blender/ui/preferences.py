@@ -11,7 +11,7 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntPropert
 from ...formats.xmdi import OUTER
 from ...installation import STATES, Row, plain_text, summary
 from ..data.preferences import ADDON, is_absolute
-from ..diagnostics.self_check import check_all
+from ..diagnostics import check_all
 from ..translations import told
 from .base.operators import Result, say
 from .base.panels import paragraph

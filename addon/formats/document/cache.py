@@ -1,19 +1,67 @@
-"""Documents of models that are read again and again: with every edit of a model in Blender, which begins with what its
-document says, and with every export, which is that document with the edits in it.
-
-What is kept of one is never handed out, only copies of its mechanism are, so that no edit gets into it."""
+"""What documents were read to lately. They are known by what they are, so that what is found is never out of date."""
 
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from hashlib import blake2b
+from typing import Any, Generic, TypeVar, cast
+from weakref import WeakSet
 
 from ...core.model import Mechanism, Source
 from ...core.record_utils import copied
 from ..text.file_io import no_garbage_hunts
 from ..text.parsed import AnyDocument
-from .parse_cache import Lately
+
+K = TypeVar("K")
+_Key = tuple[bytes, str]
+_all: WeakSet[Lately[Any]] = WeakSet()
+
+
+class Lately(Generic[K]):
+    """What was made of documents, by their bytes and paths; ``most`` is how many bytes of documents are kept. What was
+    asked for longest ago goes first; what is larger alone is not kept."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._kept: OrderedDict[_Key, tuple[int, K]] = OrderedDict()
+        _all.add(self)
+
+    def get(self, data: bytes, path: str) -> K | None:
+        """Return what was made of a document; None where it was not read lately."""
+        key = _key(data, path)
+        if key not in self._kept:
+            return None
+        self._kept.move_to_end(key)
+        return self._kept[key][1]
+
+    def keep(self, data: bytes, path: str, made: K) -> None:
+        """Keep what was made of a document, as long as there is room."""
+        if not self.has_room(data):
+            return
+        self._kept[_key(data, path)] = len(data), made
+        while sum(size for size, _made in self._kept.values()) > self.most:
+            self._kept.popitem(last=False)
+
+    def has_room(self, data: bytes) -> bool:
+        """Return whether a document would be kept."""
+        return len(data) <= self.most
+
+    def clear(self) -> None:
+        """Keep nothing."""
+        self._kept.clear()
+
+
+def forget() -> None:
+    """Keep nothing of what was read lately, of whatever kind."""
+    for each in _all:
+        each.clear()
+
+
+def _key(data: bytes, path: str) -> _Key:
+    return blake2b(data, digest_size=16).digest(), path
+
 
 #: Bytes of documents that are kept; what they say takes ten to twenty times as much.
 MOST = 10_000_000

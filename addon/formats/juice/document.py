@@ -11,7 +11,7 @@ from ...core.gait.behaviors import Behaviours
 from ...core.model import Mechanism, Source
 from ...core.report import FormatError, Report
 from ..text.xml_reader import parse
-from . import gait_reader as gait_read
+from . import gait as gait_read
 from . import to_model as mechanism
 from .reader import Placed, Reader, Resolver, identified, model_of, objects_of
 from .schema import BODY, CONTAINERS, MODEL

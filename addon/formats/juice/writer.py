@@ -1,10 +1,11 @@
-"""A mechanism written into the document it was read from: what was edited changes there, and nothing else."""
+"""Rows of a Juice file to its text, indented with tabs as the program does."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from lxml import etree
@@ -13,14 +14,152 @@ from ...core.gait.behaviors import Behaviours, Clockwork, Network
 from ...core.model import Array, Body, Joint, Mechanism
 from ...core.report import FormatError, Report
 from ..text.xml_editor import Edits, edits_of
+from ..text.xml_reader import escape
 from .document import Document
-from .from_model import Numbers, body_row, joint_frame, joint_row, lowered, settings_row
-from .gait_reader import PlacedRecord, parts_of, table_of
-from .gait_writer import Writer, turned
-from .markup import Node, fields, object_node, spelt, text_of
+from .from_model import Number, Numbers, body_row, joint_frame, joint_row, lowered, record_row, settings_row
+from .gait import (
+    CLOCKWORK,
+    CLOCKWORK_MOTOR,
+    EDGE,
+    MOTORS_BEHIND,
+    NETWORK,
+    NODE_LISTS,
+    NODES,
+    PlacedRecord,
+    parts_of,
+    table_of,
+)
 from .reader import Placed, model_of
-from .schema import BODY, CONTAINERS, JOINTS, MODEL, NUMBER, Row, Table
+from .schema import BODY, CONTAINERS, INTEGER, JOINTS, MODEL, NUMBER, Field, Row, Table
 from .servo_strength import softness
+
+#: An element as its tag and its text or its children.
+Node = tuple[str, "str | list[Node]"]
+
+_JPM_COMPONENT = frozenset({"ID", "Name", "Position", "Rotation", "Twin"})
+_JPM_BARE = frozenset({"Length", "Diameter"})
+
+
+def spelt(item: Field, value: object) -> str:
+    """A value as the file's text."""
+    return escape(item.kind.spell(value))
+
+
+def fields(table: Table, row: Row, paths: Iterable[str] | None = None) -> list[Node]:
+    """The elements of a row (of some of its fields), grouped; fields that the row lacks are left out, and numbers
+    that nobody knows."""
+    chosen = None if paths is None else set(paths)
+    items = [item for item in table if item.path in row and (chosen is None or item.path in chosen)]
+    items = [item for item in items if item.kind not in (NUMBER, INTEGER) or row[item.path] is not None]
+    nodes: list[Node] = []
+    for group, members in groupby(items, key=lambda item: item.path.rpartition("/")[0]):
+        leaves: list[Node] = [(item.path.rpartition("/")[2], spelt(item, row[item.path])) for item in members]
+        if group:
+            nodes.append((group, leaves))
+        else:
+            nodes += leaves
+    return nodes
+
+
+def object_node(table: Table, row: Row, dialect: str = "jm") -> Node:
+    """A body or joint as an element of a dialect."""
+    nodes = fields(table, row)
+    if dialect != "jpm":
+        return table.tag, nodes
+    component: Node = ("Component", [_older(node) for node in nodes if node[0] in _JPM_COMPONENT])
+    rest = [_older(node) for node in nodes if node[0] not in _JPM_COMPONENT]
+    if "Body1" not in table:
+        return table.tag, [component, *rest]
+    joint: Node = ("Joint", [component, *(node for node in rest if node[0] not in _JPM_BARE)])
+    return table.tag, [joint, *(node for node in rest if node[0] in _JPM_BARE)]
+
+
+def text_of(node: Node, indent: str = "", newline: str = "\n") -> str:
+    """An element as text, without white space before and after."""
+    tag, content = node
+    if isinstance(content, str):
+        return f"<{tag}>{content.replace(chr(10), newline)}</{tag}>"
+    inside = "".join(f"{newline}{indent}\t{text_of(child, indent + chr(9), newline)}" for child in content)
+    return f"<{tag}>{inside}{newline}{indent}</{tag}>"
+
+
+def _older(node: Node) -> Node:
+    tag, content = node
+    if tag == "Rotation" and not isinstance(content, str):
+        return tag, [("H" if name == "Y" else name, value) for name, value in content]
+    return ("Dimensions" if tag == "BoxDimensions" else tag), content
+
+
+_COLUMN = {"source": 60, "motor": 420}  # canvas pixels for nodes that have no place of their own
+_SPACING = 50
+
+
+class Writer:
+    """Writes behaviours. ``body_number`` and ``joint_number`` give the IDs of what is there; ``near`` the rows of
+    nodes by id, for what a record does not hold (their places on the canvas)."""
+
+    def __init__(self, body_number: Number, joint_number: Number, near: Mapping[str, Row] | None = None) -> None:
+        self.body_number, self.joint_number = body_number, joint_number
+        self.near = near or {}
+
+    def row(self, record: Any, node_number: Number) -> Row:
+        """A record's row, with everything but its own ID."""
+        numbers = {
+            "joint": self.joint_number,
+            "body": self.body_number,
+            "feedback_body": self.body_number,
+            "source": node_number,
+            "destination": node_number,
+        }
+        return record_row(record, table_of(record), numbers)
+
+    def node(self, item: Clockwork | Network, taken: Collection[str] = ()) -> Node:
+        """A behaviour as an element; ``taken`` are IDs that its nodes may not be given."""
+        return self._clockwork(item) if isinstance(item, Clockwork) else self._network(item, taken)
+
+    def _clockwork(self, item: Clockwork) -> Node:
+        nothing: Number = Numbers(())
+        motors: list[Node] = [
+            (CLOCKWORK_MOTOR.tag, fields(CLOCKWORK_MOTOR, self.row(motor, nothing))) for motor in item.motors
+        ]
+        nodes = fields(CLOCKWORK, {"AbsoluteValue": 0, **self.row(item, nothing)})
+        behind = [tag for tag, _ in nodes].index(MOTORS_BEHIND) + 1
+        return CLOCKWORK.tag, [*nodes[:behind], ("ClockworkMotors", motors), *nodes[behind:]]
+
+    def _network(self, item: Network, taken: Collection[str]) -> Node:
+        number = Numbers([node.id for node in item.nodes], taken)
+        lists: list[Node] = []
+        for name, kinds in NODE_LISTS.items():
+            members = [node for node in item.nodes if node.kind in kinds]
+            nodes: list[Node] = []
+            for i, node in enumerate(members):
+                place = {"X": _COLUMN.get(node.kind, 240), "Y": 40 + _SPACING * i}
+                extra = {"AmpModSource": 0} if node.kind == "source" else {}
+                row = {**place, **extra, **self.near.get(node.id, {}), **self.row(node, number), "ID": number(node.id)}
+                nodes.append((NODES[node.kind].tag, fields(NODES[node.kind], row)))
+            lists.append((name, nodes))
+        edges: list[Node] = [(EDGE.tag, fields(EDGE, self.row(edge, number))) for edge in item.edges]
+        return NETWORK.tag, [*fields(NETWORK, self.row(item, number)), *lists, ("Edges", edges)]
+
+
+def turned(behaviours: Behaviours, joints: Collection[str]) -> Behaviours:
+    """Return behaviours for a file that counts some joints (ids) the other way round."""
+    if not joints:
+        return behaviours
+    return replace(behaviours, items=[_turned(item, joints) for item in behaviours.items])
+
+
+def _turned(item: Clockwork | Network, joints: Collection[str]) -> Clockwork | Network:
+    if isinstance(item, Clockwork):
+        motors = [
+            replace(motor, offset=-motor.offset, amplitude=-motor.amplitude) if motor.joint in joints else motor
+            for motor in item.motors
+        ]
+        return replace(item, motors=motors)
+    reversed_nodes = {node.id for node in item.nodes if node.kind == "motor" and node.joint in joints}
+    edges = [replace(edge, factor=-edge.factor) if edge.destination in reversed_nodes else edge for edge in item.edges]
+    return replace(item, edges=edges)
+
 
 _CONTAINER = {table.tag: name for name, table in CONTAINERS.items()}
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...core.model import Array, Body, Mechanism, Shape
 from ...core.report import Report
 from ..document.conversion_losses import Losses
-from ..skel.to_model_masses import DERIVED, complete
+from ..skel.to_model_shapes import DERIVED, complete
 from ..text.file_io import check_size, read_bytes
 from ..text.numbers import read_many
 from .collada import read_collada

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.model import Array, Motion, Trajectory
 from ...core.report import FormatError, Report
-from ..text import alignment
+from ..text import numbers
 from ..text.csv_table import LINE_END, UNITS, Cell, Line, Unit, quoted
 from ..text.numbers import Change, changed, shortest
 from ..webots.writer import tell_of_attributes
@@ -45,7 +45,7 @@ class _Patch:
         self.before = trajectories_of(document)
         self.width = len(document.header.cells)
         names = [column.name for column in document.columns]
-        places = alignment.servos(names, [trajectory.name for trajectory in motion.trajectories])
+        places = numbers.servos(names, [trajectory.name for trajectory in motion.trajectories])
         #: for every servo its column in the document, None where it has none yet
         self.columns = [
             place if place is not None and self._fits(place, trajectory) else None
@@ -106,7 +106,7 @@ class _Patch:
                 new.setdefault(time, 0.0)
         times = [np.array(sorted(each), np.float64) for each in (old, new)]
         signs = [np.array([each[time] for time in sorted(each)], np.float64) for each in (old, new)]
-        places = alignment.keys(times[0], signs[0], times[1], signs[1])
+        places = numbers.keys(times[0], signs[0], times[1], signs[1])
         pairs = ((times[0][place], time) for place, time in zip(places, times[1], strict=True) if place >= 0)
         found = {float(was): float(now) for was, now in pairs if was != now}
         return found if self._in_order(found) else {}

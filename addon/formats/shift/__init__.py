@@ -6,11 +6,10 @@ from ...core.model import Mechanism
 from ...core.report import FormatError, Report
 from ..document.cache import document_of
 from ..text.detection import Opened
-from .document import Document, is_shift
-from .patcher import patched
+from .reader import Document, is_shift
 from .schema import ENDS, PAIRS
 from .to_model import read
-from .writer import new_document
+from .writer import new_document, patched
 
 __all__ = ["detect", "dump", "load", "read_opened"]
 

@@ -22,8 +22,8 @@ from ..document.conversion_losses import Losses
 from . import conventions as values
 from . import extension_keys as keep
 from .conventions import SAME_POSE, same_pose
-from .document import PLACEMENT, Key, between_id
 from .from_model_joints import Names, Tree, axis_turn, joint_row, safe, usual_type
+from .reader import PLACEMENT, Key, between_id
 from .schema import ENDS, FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR, Row
 from .to_model import files_of, mesh_of
 

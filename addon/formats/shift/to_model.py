@@ -22,8 +22,20 @@ from ..meshes.locate import is_network
 from ..text.json_reader import Node, parse
 from . import conventions as values
 from . import extension_keys as keep
-from .document import PLACEMENT, Document, Elements, between_id, gather, is_shift, mark_of, own_paths
-from .reader import Placed, Reader, Resolver, tell_loose
+from .reader import (
+    PLACEMENT,
+    Document,
+    Elements,
+    Placed,
+    Reader,
+    Resolver,
+    between_id,
+    gather,
+    is_shift,
+    mark_of,
+    own_paths,
+    tell_loose,
+)
 from .schema import (
     ELEMENTARY,
     FIXED,

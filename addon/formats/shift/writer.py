@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..text.json_editor import same, spelt
+from ..text.json_editor import Edits, same, spelt
+from ..text.json_reader import Node
+from ..text.parsed import prepared
 from .from_model import Held, Lowered, Lowering, Part
+from .reader import PLACEMENT, Document, End, Key, Placed
 from .schema import ASSEMBLY, BODY, ENDS, FIXED, FRAME, JOINT, LIGHT, MARK, PAIRS, RESTRAINT, SEPARATOR, Row, Table
 
 #: What is always written of an element, whether it says anything or not.
@@ -147,3 +151,260 @@ def element(table: Table, row: Row, dialect: str) -> dict[str, Any]:
             holder = holder.setdefault(group, {})
         holder[last] = value
     return made
+
+
+def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+    """The text of the document that a mechanism was read from, with the mechanism's edits."""
+    return _Patch(document, mechanism, report).text()
+
+
+def _lowered(document: Document, placed: set[str]) -> tuple[Lowering, Lowered]:
+    """The rows of a document's mechanism, and what made them."""
+    lowering = Lowering(document.mechanism, document.dialect, placed=placed)
+    return lowering, lowering.lowered()
+
+
+class _Patch:
+    """Collects the differences between a document and a mechanism, then makes them all."""
+
+    def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
+        self.document, self.report, self.dialect = document, report, document.dialect
+        placed = {body for body, piece in document.joints if piece == PLACEMENT}
+        before, self.before = prepared(document, "rows", lambda: _lowered(document, placed))
+        now = Lowering(mechanism, self.dialect, placed=placed)
+        self.now = now.lowered(before)
+        self.lowering = now
+        self.edits = Edits(document.text, ascii_only=not speaks_unicode(mechanism.source.encoding))
+        self.pending: dict[tuple[int, str], tuple[Node, list[Any]]] = {}
+        self.counts = {"changed": 0, "added": 0, "deleted": 0}
+        self.new_assemblies = [path for path in self.now.assemblies if path not in document.elements.assemblies]
+
+    def text(self) -> str:
+        """The document's text with every edit made; the very text where there is none."""
+        self._row(self.document.elements.settings, self.before.settings, self.now.settings)
+        self._assemblies()
+        self._parts(self.document.bodies, self.before.bodies, self.now.bodies, "bodies")
+        self._frames()
+        self._parts(self.document.joints, self.before.joints, self.now.joints, "joints")
+        self._numbered("lights")
+        self._numbered("restraints")
+        self._put()
+        if self.edits.empty:
+            self.report.info("document-kept", "nothing was edited; the document is written as it was read")
+            return self.document.text
+        self.lowering.losses.tell(self.report)
+        said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
+        self.report.info("document-patched", f"elements of the document: {said}; all else is written as it was read")
+        return self.edits.result()
+
+    def _assemblies(self) -> None:
+        for path, placed in self.document.elements.assemblies.items():
+            if path in self.now.assemblies:
+                self._row(placed, self.before.assemblies[path], self.now.assemblies[path])
+            elif self.now.tree.outer(path) in self.now.assemblies or not placed.assembly:
+                self._delete(placed.node)
+        for path in self.new_assemblies:
+            if self.now.tree.outer(path) not in self.new_assemblies:
+                made = assembly(path, self.now, self.dialect)
+                self._add(self._holder(self.now.tree.outer(path)), "assemblies", made)
+
+    def _parts(self, placed: dict[Key, Placed], before: dict[Key, Part], now: dict[Key, Part], key: str) -> None:
+        for own, part in now.items():
+            at, was = placed.get(own), before.get(own)
+            if at is not None and was is not None and was.assembly == part.assembly:
+                self._row(at, was.row, part.row, self._changed_ends(at, was, part))
+            elif at is None and was is not None and self._is_same(was, part):
+                continue  # it never stood in the document, and need not now
+            else:
+                if at is not None:
+                    self._delete(at.node)
+                self._append(part, key)
+        for own, at in placed.items():
+            if own not in now:
+                self._delete(at.node)
+
+    def _is_same(self, was: Part, part: Part) -> bool:
+        return same(_plain(was.row), _plain(part.row)) and self._named(was, self.before) == self._named(part, self.now)
+
+    def _append(self, part: Part, key: str) -> None:
+        if part.assembly in self.new_assemblies:
+            return  # written with its assembly
+        if key == "bodies":
+            made = body(part, self.now, self.dialect)
+        elif key == "joints":
+            made = joint(part, self.now, self.dialect)
+        else:
+            made = restraint(part, self.now)
+        self._add(self._holder(part.assembly), key, made)
+
+    def _holder(self, assembly: str) -> Node:
+        return self.document.elements.assemblies[assembly].node if assembly else self.document.root
+
+    def _frames(self) -> None:
+        for owner in {**self.before.frames, **self.now.frames}:
+            was, now = self.before.frames.get(owner, {}), self.now.frames.get(owner, {})
+            holder = self._frame_holder(owner)
+            if holder is None:
+                continue
+            for name, row in now.items():
+                placed = self.document.frames.get((owner, name))
+                if placed is not None:
+                    self._row(placed, was.get(name, row), row)
+                elif name not in was:
+                    self._add(holder, "frames", element(FRAME, row, self.dialect))
+            for name in was:
+                placed = self.document.frames.get((owner, name))
+                if placed is not None and name not in now:
+                    self._delete(placed.node)
+
+    def _frame_holder(self, owner: str | None) -> Node | None:
+        """The node whose list of frames is the owner's; None where the owner is new, and written with its frames."""
+        if owner is None:
+            ground = self.document.root.get(FIXED)
+            return self.document.root if ground is None or self.document.root.get("frames") is not None else ground
+        own, _, part = owner.partition("\0")
+        placed = self.document.bodies.get((own, int(part or 0)))
+        part_now = self.now.bodies.get((own, int(part or 0)))
+        moved = part_now is None or placed is None or placed.assembly != part_now.assembly
+        return None if moved or placed is None else placed.node
+
+    def _numbered(self, key: str) -> None:
+        """Lights or restraints, which have no ids: by name and order."""
+        placed = list(getattr(self.document.elements, key))
+        before, now = list(getattr(self.before, key)), list(getattr(self.now, key))
+        pairs = _paired(before, now)
+        node_of = {id(part): at for part, at in zip(before, placed, strict=True)}
+        for old, new in pairs:
+            at = node_of[id(old)]
+            self._row(at, old.row, new.row, self._changed_ends(at, old, new))
+        stay = {id(part) for pair in pairs for part in pair}
+        for old in before:
+            if id(old) not in stay:
+                self._delete(node_of[id(old)].node)
+        for new in now:
+            if id(new) in stay:
+                continue
+            if key == "lights":
+                ground = self.document.root.get(FIXED)
+                holder = self.document.root if ground is None or self.document.root.get("lights") else ground
+                self._add(holder, "lights", light(new, self.now))
+            else:
+                self._append(new, "restraints")
+
+    def _named(self, part: Part, lowered: Lowered) -> list[tuple[str, str]]:
+        return [(lowered.reference(owner, part.assembly), frame) for owner, frame in part.ends]
+
+    def _changed_ends(self, placed: Placed, was: Part, part: Part) -> bool:
+        """Write the ends that differ; whether any does."""
+        old, new = self._named(was, self.before), self._named(part, self.now)
+        if old == new:
+            return False
+        if len(placed.ends) != len(new):
+            if not placed.ends:
+                writer = restraint if placed.table.what == "restraint" else light
+                made = writer(part, self.now)
+                for key in ("body_frame_pair", "parent"):
+                    if key in made:
+                        self.edits.add(placed.node, made[key], key)
+            return True
+        for end, one, other in zip(placed.ends, old, new, strict=True):
+            if one != other:
+                self._end(end, one, other)
+        return True
+
+    def _end(self, end: End, old: tuple[str, str], new: tuple[str, str]) -> None:
+        listed = end.body_node is not None and isinstance(end.body_node.value, list)
+        body: Any = new[0].split(SEPARATOR) if listed else new[0]
+        if end.body_node is None or end.frame_node is None:
+            self.edits.put(end.whole, [new[0], new[1]])
+            return
+        if old[0] != new[0]:
+            self.edits.put(end.body_node, body)
+        if old[1] != new[1]:
+            self.edits.put(end.frame_node, new[1])
+
+    def _row(self, placed: Placed, before: Row, now: Row, changed: bool = False) -> None:
+        """Write the values of one element that differ."""
+        missing: Row = {}
+        for name, value in now.items() if before is not now else ():
+            was = before.get(name)
+            if was is value or was == value or same(_plain(was), _plain(value)):
+                continue
+            changed = True
+            node = placed.at(name)
+            if value is None or (name == MARK and not value):
+                if node is not None:
+                    self.edits.delete(node)
+            elif node is not None:
+                self.edits.update(node, _plain(was), _plain(value))
+            else:
+                missing[name] = value
+        if missing:
+            self._insert(placed, now, missing)
+        self.counts["changed"] += changed
+
+    def _insert(self, placed: Placed, row: Row, missing: Row) -> None:
+        """Put values into an element that lacks them; a group that it lacks is written whole."""
+        groups: dict[str, Row] = {}
+        for name, value in missing.items():
+            item = placed.table[name]
+            path = next(
+                (path for path in item.places if len(path) > 1 and placed.node.get(*path[:-1]) is not None),
+                item.path_in(self.dialect),
+            )
+            holder = placed.node.get(*path[:-1])
+            if holder is not None and isinstance(holder.value, dict):
+                self.edits.add(holder, _plain(value), path[-1])
+            else:
+                groups.setdefault(path[0], {})[path[-1]] = _plain(value)
+        for group, found in groups.items():
+            whole = {
+                item.path_in(self.dialect)[-1]: _plain(row[item.name])
+                for item in placed.table
+                if item.name in row and item.path_in(self.dialect)[0] == group and item.name not in placed.places
+            }
+            self.edits.add(placed.node, {**whole, **found}, group)
+
+    def _delete(self, node: Node) -> None:
+        self.counts["deleted"] += 1
+        self.edits.delete(node)
+
+    def _add(self, holder: Node, key: str, value: Any) -> None:
+        self.counts["added"] += 1
+        self.pending.setdefault((id(holder), key), (holder, []))[1].append(_plain(value))
+
+    def _put(self) -> None:
+        """Put new elements at the end of their lists, which are made where there are none."""
+        for (_, wanted), (holder, items) in self.pending.items():
+            single = wanted == "restraints" and holder.get(wanted) is None and holder.get("restraint") is not None
+            key = "restraint" if single else wanted
+            there = holder.get(key)
+            if there is None:
+                self.edits.add(holder, items, key)
+            elif isinstance(there.value, list):
+                for item in items:
+                    self.edits.add(there, item)
+            else:
+                self.edits.put(there, [*([there.plain()] if there.value is not None else []), *items])
+
+
+def _paired(before: list[Part], now: list[Part]) -> list[tuple[Part, Part]]:
+    """Return which element of the document is which of now: by name, those of one name by order. Where there are as
+    many as before, one of another name is the one that was in its place."""
+    left: dict[str, deque[Part]] = {}
+    for old in before:
+        left.setdefault(old.key[0], deque()).append(old)
+    pairs = [(left[new.key[0]].popleft(), new) for new in now if left.get(new.key[0])]
+    if len(pairs) < len(before) == len(now):
+        alone = {old.key[1]: old for same in left.values() for old in same}
+        known = {id(new) for _old, new in pairs}
+        renamed = (new for new in now if id(new) not in known and new.key[1] in alone)
+        pairs += [(alone[new.key[1]], new) for new in renamed]
+    return pairs
+
+
+def _plain(value: Any) -> Any:
+    """A value with lists where it has tuples."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -8,7 +8,7 @@ from ..document.cache import document_of
 from ..text.detection import Opened
 from .document import Document, is_skel, read
 from .markup import new_document
-from .to_model_masses import complete
+from .to_model_shapes import complete
 from .writer import Unpatchable, patched
 
 __all__ = ["complete", "detect", "dump", "load", "read_opened"]

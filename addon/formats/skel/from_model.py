@@ -14,7 +14,6 @@ from ...core.record_utils import same_record
 from ...core.report import Report
 from ...core.spatial import OnePose
 from ..document.conversion_losses import ORGANIZATION, SIMULATION, Losses
-from .conventions import Unique, plain, same_pose
 from .from_model_rows import (
     MadeBody,
     Match,
@@ -30,7 +29,7 @@ from .from_model_rows import (
     reversed_dofs,
     shape_rows,
 )
-from .schema import INACTIVE_JOINT, KEPT, LOOP_JOINT, Row
+from .schema import INACTIVE_JOINT, KEPT, LOOP_JOINT, Row, Unique, plain, same_pose
 from .to_model import SIZES, loose_key
 from .to_model_chains import WORLD_NAME, link_key, piece_key
 

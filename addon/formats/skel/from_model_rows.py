@@ -16,11 +16,9 @@ from ...core.mass_properties import body_inertia
 from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape
 from ...core.transforms import rotation_matrix
 from ..document.conversion_losses import ORGANIZATION, Losses
-from .conventions import Unique, plain
-from .schema import ACTUATORS, COLLISION, KEPT, KEPT_NUMBERS, MOMENT, SOFT, VISUAL, Row
+from .schema import ACTUATORS, COLLISION, KEPT, KEPT_NUMBERS, MOMENT, SOFT, VISUAL, Row, Unique, plain
 from .to_model import PLANES
-from .to_model_masses import DERIVED
-from .to_model_shapes import IN_FILE
+from .to_model_shapes import DERIVED, IN_FILE
 
 #: The attributes of one coordinate and their defaults, as the records have them.
 COORDINATE: dict[str, float | None] = {

@@ -12,7 +12,6 @@ from ...core.model import Array, Mechanism
 from ...core.report import Report
 from ...core.transforms import affine_inverse
 from ..text.xml_reader import escape, escape_attribute
-from .conventions import plain, six_of
 from .from_model import Plan, PlannedBody, PlannedJoint
 from .from_model_rows import COORDINATE
 from .schema import (
@@ -33,6 +32,8 @@ from .schema import (
     Field,
     Row,
     Table,
+    plain,
+    six_of,
     spell_number,
 )
 from .to_model import coordinate_name

@@ -13,7 +13,6 @@ from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Mechanism, W
 from ...core.record_utils import MIDDLE, UNIT, Shared
 from ...core.transforms import inverse
 from . import to_model_chains as chains
-from .conventions import Unique, pose_of
 from .reader import Placed, Reader, Skeleton
 from .schema import (
     ACTUATORS,
@@ -30,10 +29,11 @@ from .schema import (
     SHAPES,
     WORLD,
     Row,
+    Unique,
+    pose_of,
 )
 from .to_model_chains import Ends, wired
-from .to_model_masses import DERIVED, moment_of_shapes
-from .to_model_shapes import shape_of, weighed_shape_of
+from .to_model_shapes import DERIVED, moment_of_shapes, shape_of, weighed_shape_of
 
 MOMENT_NAMES = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
 

@@ -16,7 +16,6 @@ from ...core.transforms import inverse
 from ..text.parsed import prepared
 from ..text.xml_editor import Edits, edits_of
 from ..text.xml_reader import escape, escape_attribute
-from .conventions import pose_of
 from .document import Document
 from .from_model import Plan
 from .from_model_rows import COORDINATE, PlannedBody, PlannedJoint, Standing, Standings, same_value
@@ -36,7 +35,7 @@ from .markup import (
     written,
 )
 from .reader import Placed, Skeleton
-from .schema import AXES, DOF, MARKER, MOMENT, SHAPES, SIX, Row, spell_number, spell_numbers
+from .schema import AXES, DOF, MARKER, MOMENT, SHAPES, SIX, Row, pose_of, spell_number, spell_numbers
 from .to_model import coordinate_name
 from .to_model_shapes import inner_pose
 

@@ -1,11 +1,4 @@
-"""JSON read leniently.
-
-It passes over comments (``//`` and ``/* */``) and commas behind the last element, and knows where everything stands
-in the text, so that ``jsonedits`` can change that text and nothing else of it.
-
-Nearly all files are strict JSON. Those Python's own reader takes, many times faster; of them it is looked up only when
-somebody asks where something stands, level by level. All others are read word by word.
-"""
+"""Strict JSON, decoded by Python's own reader. What is out of the ordinary is left to ``jsontext``."""
 
 from __future__ import annotations
 
@@ -16,7 +9,73 @@ from typing import Any
 
 from ...core.report import FormatError, Report
 from . import file_io as files
-from . import json_strict as jsonstrict
+
+#: Escapes of nuls and halves of letters, which no other program's text can hold: of those is told, word by word. (Two
+#: halves that make one letter are read so as well, and come to the same.)
+_UNKNOWN = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+#: Whole numbers of so many letters are read as any other number: 64 bits do not hold them.
+LONG = 19
+_CONTAINERS = frozenset({dict, list})
+
+
+def decoded(text: str, start: int, deepest: int) -> tuple[Any, int] | None:
+    """The value that begins at a place of the text, and where it ends; None where it is not JSON to the letter, repeats
+    a key, has a number beyond all numbers or halves of letters, or is nested deeper than so many levels."""
+    if _UNKNOWN.search(text):
+        return None
+    try:
+        plain, end = _STRICT(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return None if _is_deeper(plain, deepest) else (plain, end)
+
+
+def end_of(text: str, start: int) -> int:
+    """Return where a value ends that ``decoded`` has taken before. Little is kept of what is passed over."""
+    return _PASSED(text, start)[1]
+
+
+def _is_deeper(plain: Any, deepest: int) -> bool:
+    level = [plain] if type(plain) in _CONTAINERS else []
+    for _ in range(deepest):
+        if not level:
+            return False
+        level = [
+            child
+            for each in level
+            for child in (each.values() if type(each) is dict else each)
+            if type(child) in _CONTAINERS
+        ]
+    return bool(level)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is repeated")
+    return found
+
+
+def _whole(word: str) -> int | float:
+    return int(word) if len(word) < LONG else _finite(word)
+
+
+def _finite(word: str) -> float:
+    value = float(word)
+    if not math.isfinite(value):
+        raise ValueError(word)
+    return value
+
+
+def _constant(word: str) -> None:
+    raise ValueError(word)
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_whole, parse_float=_finite, parse_constant=_constant
+).raw_decode
+_PASSED = json.JSONDecoder(object_pairs_hook=len, parse_int=float).raw_decode
+
 
 #: Levels beyond which a file is no mechanism but a mistake or an attack.
 DEEPEST = 100
@@ -142,7 +201,7 @@ class Node:
             if is_object:
                 at = _ANY_KEY.match(text, at).end()  # type: ignore[union-attr]
             child.start = at
-            child.end = child.after = jsonstrict.end_of(text, at)
+            child.end = child.after = end_of(text, at)
             comma = _COMMA.match(text, child.end)
             assert comma is not None
             if comma[1]:
@@ -163,7 +222,7 @@ def parse(text: str, path: str, report: Report) -> Node:
 def _strict(text: str) -> Node | None:
     """The top value of strict JSON, None for any other."""
     start = _BLANK.match(text).end()  # type: ignore[union-attr]
-    found = jsonstrict.decoded(text, start, DEEPEST)
+    found = decoded(text, start, DEEPEST)
     if found is None or _BLANK.match(text, found[1]).end() < len(text):  # type: ignore[union-attr]
         return None
     root = Node.of(None, "", text, found[0])
@@ -338,7 +397,7 @@ class _Parser:
             if not math.isfinite(value):
                 raise self._error(f"{_shortened(word)} is too large a number", node)
             self.at = match.end()
-            return int(word) if len(word) < jsonstrict.LONG and word.lstrip("-").isdigit() else value
+            return int(word) if len(word) < LONG and word.lstrip("-").isdigit() else value
         found = _WORD.match(self.text, self.at)
         if found is None:
             here = self.text[self.at : self.at + 1]

@@ -10,8 +10,7 @@ from lxml import etree
 
 from ...core.report import FormatError
 from .parsed import AnyDocument, prepared
-from .xml_reader import Span, Spans
-from .xml_repairs import Repairs
+from .xml_reader import Repairs, Span, Spans
 
 _ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core.model import Array, Motion, Trajectory
 from ...core.report import FormatError, Report
-from ..text import alignment
+from ..text import numbers
 from ..text.numbers import changed, shortest
 from ..xmdi.reader import INTERPOLATION
 from .reader import HEADER, LATEST, LONGEST_LINE, UNDEFINED, VERSION, Document, Row
@@ -29,7 +29,7 @@ class _Patch:
         self.document, self.motion = document, motion
         self.tracks = tracks_of(motion, report)
         names = [name.text for name in document.names]
-        self.columns = alignment.servos(names, [track.name for track in self.tracks])
+        self.columns = numbers.servos(names, [track.name for track in self.tracks])
         self.same_columns = self.columns == list(range(len(names)))
 
     def text(self) -> str:
@@ -62,7 +62,7 @@ class _Patch:
 
     # -------------------------------------------------------------- which rows
 
-    def _stays(self, times: np.ndarray, places: alignment.Places, same: np.ndarray) -> np.ndarray:
+    def _stays(self, times: np.ndarray, places: numbers.Places, same: np.ndarray) -> np.ndarray:
         """Return which rows stay to the letter, (rows,). One without a line's end may have to get one."""
         rows = self.document.rows
         stays = (places >= 0) & (times == rows.milliseconds[places]) & same.all(axis=1) & self.same_columns
@@ -82,15 +82,15 @@ class _Patch:
         times = np.union1d(keys, idle)
         return np.union1d(times, inside_held(self.tracks, times))
 
-    def _rows(self, times: np.ndarray, table: Array) -> alignment.Places:
+    def _rows(self, times: np.ndarray, table: Array) -> numbers.Places:
         """For every time the document's row that it takes, -1 for a new one."""
         old_times = self.document.rows.milliseconds.astype(np.float64)
         shared = [(place, column) for place, column in enumerate(self.columns) if column is not None]
         new, old = ([each[side] for each in shared] for side in (0, 1))
         signs = [_signatures(each) for each in (self.document.table[:, old], table[:, new])]
-        return alignment.keys(old_times, signs[0], times.astype(np.float64), signs[1])
+        return numbers.keys(old_times, signs[0], times.astype(np.float64), signs[1])
 
-    def _same(self, times: np.ndarray, table: Array, places: alignment.Places) -> np.ndarray:
+    def _same(self, times: np.ndarray, table: Array, places: numbers.Places) -> np.ndarray:
         """Return which fields still mean what is wanted, (rows, servos). Where a servo has no keys yet or any more, a
         ``*`` says as much as a value."""
         found = np.zeros(table.shape, bool)
@@ -134,7 +134,7 @@ class _Patch:
         return ",".join((when, f"Pose{number + 1}", *map(spelt, values))) + self.document.newline
 
 
-def _runs(stays: np.ndarray, places: alignment.Places) -> list[tuple[int, int]]:
+def _runs(stays: np.ndarray, places: numbers.Places) -> list[tuple[int, int]]:
     """Rows that stay and follow each other in the document, from the first to behind the last; and every other row by
     itself."""
     if not len(places):

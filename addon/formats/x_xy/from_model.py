@@ -18,7 +18,7 @@ from ...core.record_utils import same_record
 from ...core.report import Report
 from ...core.transforms import identical, inverse
 from . import comments as notes
-from . import conventions as geometry
+from . import values as geometry
 from .comments import Note
 from .from_model_parts import Made, Memory, geoms_of, scenery_of, steps_of, tell_left, tell_lost, tell_of_others
 from .rows import LinkRow, ModelRow, OmcRow

@@ -17,13 +17,12 @@ from ...core.mass_properties import body_inertia, shape_volume
 from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape, identity
 from ...core.report import Report
 from ...core.transforms import frame_with_z, inverse
-from . import conventions as geometry
+from . import values as geometry
 from .comments import Note, difference, plain
-from .conventions import SAME, same
 from .rows import GeomRow, LinkRow
 from .schema import COLORS, DOF_ATTRIBUTES, GEOM_OF_SHAPE, GEOMS, JOINTS, Color, JointKind, Vector, joint_kind
 from .to_model import WORLD_BODY, rest_of, shape_of
-from .values import Remarks, spell_all
+from .values import SAME, Remarks, same, spell_all
 
 TRANSPARENT = "0 0 0 0"
 #: Masses that agree this well, relative to what is to be reached, are the same.

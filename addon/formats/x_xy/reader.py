@@ -17,7 +17,7 @@ from ...core.report import FormatError, Report
 from ..text.numbers import BLANKS
 from ..text.xml_reader import Spans, line_of, parse, where_is
 from . import comments as notes
-from . import conventions as geometry
+from . import values as geometry
 from .rows import GeomRow, Key, LinkRow, ModelRow, OmcRow
 from .schema import ATTRIBUTES, COLORS, DEFAULT_DT, DEFAULT_GRAVITY, DOF_ATTRIBUTES, GEOMS, PARENTS, ROOT, joint_kind
 from .to_model import build

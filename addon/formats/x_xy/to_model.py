@@ -19,7 +19,7 @@ from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, S
 from ...core.record_utils import HERE, frozen
 from ...core.transforms import inverse, rotation_matrix, rotation_vector
 from . import comments as notes
-from . import conventions as geometry
+from . import values as geometry
 from .rows import GeomRow, Key, LinkRow, ModelRow
 from .schema import COLORS, DOF_ATTRIBUTES, GEOMS, Block, JointKind, Vector, joint_kind
 from .values import Remarks, color_of, read_name, unique_names

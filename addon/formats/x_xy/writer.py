@@ -16,7 +16,7 @@ from ..text.parsed import prepared
 from ..text.xml_editor import Edits, edits_of
 from ..text.xml_reader import escape_attribute
 from . import comments as notes
-from . import conventions as geometry
+from . import values as geometry
 from .from_model import Ask, RowsBefore, rows_of
 from .from_model_parts import rebased
 from .reader import Document

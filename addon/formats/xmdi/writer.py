@@ -13,7 +13,7 @@ from lxml import etree
 from ...core.model import Array, Motion, Source, Trajectory
 from ...core.report import FormatError, Report
 from ..document.cache import recall, remember
-from ..text import alignment
+from ..text import numbers
 from ..text import xml_reader as xml
 from ..text.numbers import respelt, shortest, spelled
 from ..text.xml_editor import Edits
@@ -60,7 +60,7 @@ class _Patch:
     def _motion(self, old: MotionText, new: MotionPlan) -> None:
         self._attributes(old.element, {"name": old.name} | old.attributes, {"name": new.name} | new.attributes)
         names = [servo.name for servo in old.servos]
-        places = alignment.servos(names, [servo.name for servo in new.servos])
+        places = numbers.servos(names, [servo.name for servo in new.servos])
         for place, servo in zip(places, new.servos, strict=True):
             if place is not None:
                 self._servo(old.servos[place], servo)
@@ -82,13 +82,13 @@ class _Patch:
         times, values = old.times, old.key_values
         if _equal(times, new.times) and _equal(values, new.values):
             return
-        places = alignment.keys(times, values, new.times, new.values)
+        places = numbers.keys(times, values, new.times, new.values)
         if old.kept is None or (len(places) == len(times) == len(old.kept) and _equal(times, new.times)):
             self._words_in_place(old, new, places)
         else:
             self._words_in_order(old, new, places)
 
-    def _words_in_place(self, old: ServoText, new: ServoPlan, places: alignment.Places) -> None:
+    def _words_in_place(self, old: ServoText, new: ServoPlan, places: numbers.Places) -> None:
         """Change, insert and remove words where they stand."""
         stayed = places >= 0
         for element, was, now, spell in (
@@ -110,7 +110,7 @@ class _Patch:
                 words, at = every, np.arange(len(every))
             self.waiting.append(lambda edits, element=element, at=at, words=words: _rewrite(edits, element, at, words))
 
-    def _words_in_order(self, old: ServoText, new: ServoPlan, places: alignment.Places) -> None:
+    def _words_in_order(self, old: ServoText, new: ServoPlan, places: numbers.Places) -> None:
         """Write the keys of a servo that was not in order in theirs, with the words of those that stayed."""
         for element, was, now, fresh in (
             (old.positions, old.values, new.values, new.position_words()),

@@ -12,7 +12,7 @@ from addon import formats
 from addon.blender.data.access import record_of
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
-from addon.formats.document import parse_cache as lately
+from addon.formats.document import cache as lately
 from tests.bench.measuring import again, fresh, rounds, seconds, timed
 from tests.bench.mechanisms import written
 from tests.bench.table import Row

@@ -10,13 +10,13 @@ from typing import Any
 import bpy
 import numpy as np
 
-from addon.blender.animation import stop_checks
+from addon.blender.animation import motion_checks
 from addon.blender.animation.actions import active_action
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import parts
 from addon.blender.editing.symmetry.links import link_twins
 from addon.core.model import Motion, Trajectory
-from addon.plot.motions import motion_picture
+from addon.plot import motion_picture
 from tests.bench.measuring import fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.motion_files import FRAME
@@ -55,8 +55,8 @@ def _of(keys: int, folder: Path) -> Iterator[Row]:
         "offset, wrapped": lambda: bpy.ops.knuckle.offset_motion(unit="FRAMES", frames=100.0, wrap=True),
         "mirrored": bpy.ops.knuckle.mirror_motion,
         "looped twice": lambda: bpy.ops.knuckle.loop_motion(way="KEYS", rounds=2),
-        "checked against stops": lambda: (stop_checks.forget(), stop_checks.seen_rows(rig, scene)),
-        "plotted": lambda: motion_picture(stop_checks.motion_of(rig, active_action(rig), scene), {}),
+        "checked against stops": lambda: (motion_checks.forget(), motion_checks.seen_rows(rig, scene)),
+        "plotted": lambda: motion_picture(motion_checks.motion_of(rig, active_action(rig), scene), {}),
         "exported as CSV, edited": lambda: bpy.ops.export_anim.servo_motion(filepath=str(target)),
         "exported as CSV, thinned": lambda: bpy.ops.export_anim.servo_motion(filepath=str(target), tolerance=0.01),
         "a frame shown": lambda: scene.frame_set(scene.frame_current + 7),

@@ -12,9 +12,8 @@ from typing import Any
 import bpy
 import gpu
 
-from addon.blender import compat
-from addon.blender.overlay import state
-from addon.blender.ui.overlay import draw
+from addon.blender import compat, overlay
+from addon.blender.ui import overlay as draw
 from tests.bench.measuring import again, fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
@@ -40,15 +39,15 @@ def marked(pose: bpy.types.PoseBone, size: int, unit: str, whose: str, bar: floa
         bpy.context.view_layer.update()
 
     off = again(posed)
-    for kind in state.KINDS:
+    for kind in overlay.KINDS:
         setattr(wish, kind, True)
     on = again(posed)
-    gathered = again(lambda: state.draw_models(scene, state.KINDS))
-    drawing = state.draw_models(scene, state.KINDS)
+    gathered = again(lambda: overlay.draw_models(scene, overlay.KINDS))
+    drawing = overlay.draw_models(scene, overlay.KINDS)
     batched = again(lambda: draw.batches_of(drawing))
-    rebuilt = again(lambda: draw.batches_of(state.draw_models(scene, state.KINDS)))
+    rebuilt = again(lambda: draw.batches_of(overlay.draw_models(scene, overlay.KINDS)))
     handed, drawn = on_canvas(draw.batches_of(drawing))
-    for kind in state.KINDS:
+    for kind in overlay.KINDS:
         setattr(wish, kind, False)
 
     yield Row(f"{whose}overlays, gathered anew", size, unit, gathered, batched, "making their batches")

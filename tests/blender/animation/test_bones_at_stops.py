@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from addon.core.model import Array, Dof
-from addon.core.rotation_limits import clamp, is_limited_exactly
+from addon.core.stops import clamp, is_limited_exactly
 from tests.blender.emptied import empty_file
 
 X, Y, Z = np.eye(3)

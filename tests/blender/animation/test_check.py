@@ -41,7 +41,7 @@ def scene(rig: Any) -> Any:
 
 
 def rows(rig: Any, scene: Any) -> dict[str, Any]:
-    from addon.blender.animation.stop_checks import check_action
+    from addon.blender.animation.motion_checks import check_action
 
     return {row.found.name: row for row in check_action(rig, rig.animation_data.action, scene)}
 
@@ -109,7 +109,7 @@ def test_a_ball_is_checked_by_its_rotation_vector(rig: Any, scene: Any) -> None:
 def test_long_motions_of_balls_are_checked_in_a_moment(rig: Any, scene: Any) -> None:
     """100,000 keys, from each of which it turns so far that it is looked at in between, past many whole turns."""
     from addon.blender.animation.keying import key_servos
-    from addon.blender.animation.stop_checks import check_action
+    from addon.blender.animation.motion_checks import check_action
 
     frames = np.arange(3.0, 100_003.0)
     values = np.sin(frames / 500.0)[:, None] * [40.0, -20.0, 10.0]
@@ -124,7 +124,7 @@ def test_long_motions_of_balls_are_checked_in_a_moment(rig: Any, scene: Any) -> 
 def test_overviews_are_of_the_actions_that_key_its_servos(rig: Any, scene: Any) -> None:
     import bpy
 
-    from addon.blender.animation.stop_checks import overviews
+    from addon.blender.animation.motion_checks import overviews
 
     assert overviews(rig, scene) == []
     knee(rig, [(4, 0.0), (30, 0.2)], "LINEAR")
@@ -140,7 +140,7 @@ def test_overviews_are_of_the_actions_that_key_its_servos(rig: Any, scene: Any) 
 def test_times_are_those_at_which_blender_shows_it(rig: Any, scene: Any, remap: tuple[int, int]) -> None:
     """Also where time is remapped, and as exports have them."""
     from addon.blender.animation import apply, take
-    from addon.blender.animation.stop_checks import motion_of, overviews
+    from addon.blender.animation.motion_checks import motion_of, overviews
     from addon.blender.ui.joints.joint_list import frame_at
     from addon.core.model import Motion, Trajectory
 
@@ -166,7 +166,7 @@ def collection(rig: Any) -> Any:
 
 @pytest.mark.parametrize("how", ["curve", "group"])
 def test_muted_curves_do_not_count(rig: Any, scene: Any, how: str) -> None:
-    from addon.blender.animation.stop_checks import overviews
+    from addon.blender.animation.motion_checks import overviews
 
     silent = knee(rig, [(3, 0.0), (900, 1.0)], "LINEAR")
     key(rig, 12, [(3, 0.0), (30, 0.2)], "LINEAR")
@@ -189,22 +189,22 @@ def test_muted_curves_do_not_count(rig: Any, scene: Any, how: str) -> None:
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The Actions that are read, one after the other."""
-    from addon.blender.animation import stop_checks
+    from addon.blender.animation import motion_checks
 
-    real, read = stop_checks.check_action, []
+    real, read = motion_checks.check_action, []
 
     def counted(rig: Any, action: Any, scene: Any) -> Any:
         read.append(action.name)
         return real(rig, action, scene)
 
-    monkeypatch.setattr(stop_checks, "check_action", counted)
+    monkeypatch.setattr(motion_checks, "check_action", counted)
     return read
 
 
 def test_nothing_is_worked_out_twice(rig: Any, scene: Any, counting: list[str]) -> None:
     import bpy
 
-    from addon.blender.animation.stop_checks import seen_rows
+    from addon.blender.animation.motion_checks import seen_rows
 
     knee(rig, [(3, 0.0), (30, 0.2)], "LINEAR")
     bpy.context.view_layer.update()
@@ -267,7 +267,7 @@ CHANGES = [rename_bone, rename_joint, remap_time, edit_key, insert_key, move_sto
 def test_a_change_is_seen(rig: Any, scene: Any, change: Any) -> None:
     import bpy
 
-    from addon.blender.animation.stop_checks import check_action, seen_rows
+    from addon.blender.animation.motion_checks import check_action, seen_rows
 
     knee(rig, [(3, 0.0), (30, 0.2)], "LINEAR")
     bpy.context.view_layer.update()
@@ -282,7 +282,7 @@ def test_a_change_is_seen(rig: Any, scene: Any, change: Any) -> None:
 def test_a_servo_of_a_renamed_joint_can_be_shown(rig: Any, scene: Any) -> None:
     import bpy
 
-    from addon.blender.animation.stop_checks import seen_rows
+    from addon.blender.animation.motion_checks import seen_rows
 
     knee(rig, [(3, 0.0), (30, 0.2)], "LINEAR")
     bpy.context.view_layer.objects.active = rig
@@ -297,7 +297,7 @@ def test_numbers_of_a_ball_that_nothing_keys_are_those_of_the_pose(rig: Any, sce
     """And rows that have them are kept while the pose has them."""
     import bpy
 
-    from addon.blender.animation.stop_checks import check_action, seen_rows
+    from addon.blender.animation.motion_checks import check_action, seen_rows
 
     ball = bone_of(rig, 13)
     for frame, x in ((3, 0.0), (13, 0.6)):
@@ -321,7 +321,7 @@ def test_drawing_costs_nothing_while_nothing_changes(blank: Any) -> None:
     import bpy
 
     from addon.blender.animation.keying import key_servos
-    from addon.blender.animation.stop_checks import seen_motions, seen_rows
+    from addon.blender.animation.motion_checks import seen_motions, seen_rows
 
     parts = [body(1, (0, 0, 2))]
     for k in range(30):

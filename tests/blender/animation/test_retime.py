@@ -95,8 +95,8 @@ def test_servos_with_fewer_keys_repeat_with_the_others(rig: Any) -> None:
 def test_endless_rounds_by_the_modifier_and_removed_again(rig: Any, handles: str) -> None:
     import bpy
 
+    from addon.blender.animation.motion_checks import overviews
     from addon.blender.animation.retiming import loop_endlessly, stop_looping
-    from addon.blender.animation.stop_checks import overviews
 
     curve = keyed(rig, 11, KEYS, "BEZIER", handles)
     before, keys = course(curve, WITHIN), looks(curve)

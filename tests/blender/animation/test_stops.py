@@ -19,7 +19,7 @@ def told(rig: Any, motion: Motion) -> list[bool]:
     import bpy
 
     from addon.blender.animation import TakeOptions, apply, take
-    from addon.blender.animation.stop_checks import check_action
+    from addon.blender.animation.motion_checks import check_action
 
     scene, collection = bpy.context.scene, rig.data.knuckle.collection
     action, _ = apply(motion, collection, scene)
@@ -54,7 +54,7 @@ def test_a_files_number_is_on_the_stop_that_it_gives(blank: Any, tmp_path: Path,
 
 @pytest.mark.parametrize("over", [0.0, 0.1])
 def test_a_ball_has_the_stops_of_its_parts(blank: Any, over: float) -> None:
-    from addon.blender.animation.stop_checks import stops_of
+    from addon.blender.animation.motion_checks import stops_of
 
     parts = [Dof("rotation", lower=-0.1 * k, upper=0.2 * k) for k in (1, 2, 3)]
     source = Mechanism("robot", joints=[Joint("1", "Hip", "ball", "a", "b", dofs=[Dof("ball", parts=parts)])])

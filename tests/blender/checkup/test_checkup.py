@@ -115,7 +115,7 @@ def test_a_sample_that_is_missing_or_spoilt_is_told(
 ) -> None:
     import bpy
 
-    from addon.blender.diagnostics import self_check as smoke
+    from addon.blender import diagnostics as smoke
 
     monkeypatch.setattr(smoke, "sample", lambda name: tmp_path / Path(name).name)
     (tmp_path / "desk_lamp.skel").write_text("<skel")
@@ -138,7 +138,7 @@ def test_a_step_that_does_something_else_is_found(
     blank: Any, monkeypatch: pytest.MonkeyPatch, name: str, instead: Any, told: str
 ) -> None:
     """The check itself can fail: a step is put out of action, and everything is cleaned up all the same."""
-    from addon.blender.diagnostics import self_check as smoke
+    from addon.blender import diagnostics as smoke
     from addon.installation import sample
 
     monkeypatch.setattr(smoke, name, instead)
@@ -155,7 +155,7 @@ SAMPLE = Path(__file__).resolve().parents[3] / "sample_models/rover/rover.jm"
 def test_a_physics_that_does_nothing_is_found(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy as np
 
-    from addon.blender.diagnostics import self_check as smoke
+    from addon.blender import diagnostics as smoke
 
     def still(*words: Any) -> Any:
         made = smoke_record(*words)
@@ -171,8 +171,8 @@ def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pyt
     """As distributions build some: everything else is checked nevertheless."""
     import bpy
 
-    from addon.blender.diagnostics import self_check as machine
-    from addon.blender.diagnostics import self_check as smoke
+    from addon.blender import diagnostics as machine
+    from addon.blender import diagnostics as smoke
 
     poor = SimpleNamespace(bullet=False, codec_ffmpeg=False, io_wavefront_obj=True, io_stl=True)
     app = SimpleNamespace(build_options=poor, background=True, tempdir=bpy.app.tempdir)
@@ -191,7 +191,7 @@ def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pyt
 def test_a_folder_that_cannot_be_written_is_told(
     blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    from addon.blender.diagnostics import self_check as machine
+    from addon.blender import diagnostics as machine
 
     folder = tmp_path / "temporary"
     if state == "read-only":
@@ -206,7 +206,7 @@ def test_a_folder_that_cannot_be_written_is_told(
 
 
 def test_graphics_that_fail_are_a_warning(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from addon.blender.diagnostics import self_check as machine
+    from addon.blender import diagnostics as machine
 
     def broken() -> None:
         raise ValueError("Nothing can be drawn here: no display")

@@ -66,7 +66,7 @@ def test_on_the_active_face_of_a_body(blank: Any, editing: bool) -> None:
         bpy.context.view_layer.objects.active = box
         bpy.ops.object.mode_set(mode="EDIT")
         box.update_from_editmode()
-    from addon.blender.editing.joint_placement import place_for
+    from addon.blender.editing.joints import place_for
 
     found = np.array(place_for(bpy.context, "FACE", box, disc))
     if editing:

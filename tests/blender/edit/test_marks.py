@@ -13,12 +13,12 @@ import pytest
 from mathutils import Matrix
 
 from addon import formats
+from addon.blender import overlay
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.editing.joints import set_type
-from addon.blender.overlay import records
-from addon.blender.overlay.state import Stand, degrees_of, draw_models
+from addon.blender.overlay import Stand, degrees_of, draw_models
 from addon.blender.reconcile.build import BuildOptions, build
 
 OWN = Path(__file__).resolve().parents[3] / "sample_models"
@@ -26,7 +26,7 @@ MODELS = ("hexapod.jm", "humanoid.skel", "pumpjack.json", "sensor_leg.xml")
 
 
 def made(name: str) -> Any:
-    records.forget()
+    overlay.forget()
     path = next(OWN.rglob(name))
     rig = rig_in(build(formats.load(path), options=BuildOptions(gait=False, physics=False)))
     bpy.context.view_layer.update()
@@ -34,7 +34,7 @@ def made(name: str) -> Any:
 
 
 def stand(rig: Any) -> Stand:
-    return Stand(rig, settings(rig).collection.all_objects, records.roster_of(rig))
+    return Stand(rig, settings(rig).collection.all_objects, overlay.roster_of(rig))
 
 
 def pose(rig: Any) -> None:
@@ -129,13 +129,13 @@ def test_what_is_drawn_follows_edits(blank: Any) -> None:
     row = int(np.argmin(np.linalg.norm(stand(rig).degrees()[0].origin - knee.matrix_world.translation, axis=1)))
     dof.upper = 0.25
     assert stand(rig).degrees()[0].upper[row] != pytest.approx(0.25), "records are kept until somebody tells"
-    records.reread(knee)
+    overlay.reread(knee)
     assert stand(rig).degrees()[0].upper[row] == pytest.approx(0.25)
     dof.use_upper = False
-    records.reread(knee)
+    overlay.reread(knee)
     assert np.isnan(stand(rig).degrees()[0].upper[row])
     set_type(knee, "prismatic")
-    records.reread(knee)
+    overlay.reread(knee)
     assert (~stand(rig).degrees()[0].turns).sum() == 1
     before = count(rig, "centres")
     bpy.data.objects.remove(parts(rig, "BODY")[-1])

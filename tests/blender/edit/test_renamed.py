@@ -15,7 +15,7 @@ from addon.blender.animation.actions import motions_of
 from addon.blender.animation.apply_motion import own_mapping
 from addon.blender.animation.pose_library import key_servos, poses_of, recall_pose, store_pose
 from addon.blender.compat import all_curves
-from addon.blender.data import bone_paths
+from addon.blender.data import channels
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, servo_bones
@@ -64,9 +64,9 @@ def knee_channels(rig: Any) -> Any:
 
 def named() -> dict[str, set[str]]:
     """Which bones each Action names, and the drivers."""
-    out = {action.name: {bone_paths.bone_in(c.data_path) for c in all_curves(action)} for action in bpy.data.actions}
+    out = {action.name: {channels.bone_in(c.data_path) for c in all_curves(action)} for action in bpy.data.actions}
     drivers = [curve.driver.variables for curve in the_rig().animation_data.drivers]
-    out["drivers"] = {bone_paths.bone_in(each[0].targets[0].data_path) for each in drivers if len(each)}
+    out["drivers"] = {channels.bone_in(each[0].targets[0].data_path) for each in drivers if len(each)}
     return out
 
 
@@ -131,14 +131,14 @@ def test_undo_and_redo_take_along_what_names_the_bone(rig: Any, kept_first: bool
 
 def test_two_bones_that_exchange_their_names(rig: Any) -> None:
     """In one step, as a script does: each motion goes with its bone and not with the name."""
-    curve = next(c for c in all_curves(bpy.data.actions["Rests"]) if bone_paths.bone_in(c.data_path) == BONE)
-    other = next(c for c in all_curves(bpy.data.actions["Rests"]) if bone_paths.bone_in(c.data_path) == TWIN)
+    curve = next(c for c in all_curves(bpy.data.actions["Rests"]) if channels.bone_in(c.data_path) == BONE)
+    other = next(c for c in all_curves(bpy.data.actions["Rests"]) if channels.bone_in(c.data_path) == TWIN)
     bones = rig.data.bones
     bones[BONE].name = "between"
     bones[TWIN].name = BONE
     bones["between"].name = TWIN
     settle()
-    assert (bone_paths.bone_in(curve.data_path), bone_paths.bone_in(other.data_path)) == (TWIN, BONE)
+    assert (channels.bone_in(curve.data_path), channels.bone_in(other.data_path)) == (TWIN, BONE)
 
 
 def test_motions_of_others_are_left_alone(rig: Any) -> None:

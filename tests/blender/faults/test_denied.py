@@ -144,7 +144,7 @@ def test_it_is_told_and_the_old_file_is_whole(blank: Any, place: Path, what: str
 
 def test_the_self_check_tells_what_it_may_not_write(blank: Any, place: Path) -> None:
     """In few words, with what to do, and with nothing left behind."""
-    from addon.blender.diagnostics.self_check import machine_rows
+    from addon.blender.diagnostics import machine_rows
 
     machine_rows()  # and all modules are loaded
     (place / "temporary").chmod(0o555)

@@ -104,7 +104,7 @@ def test_a_picture_of_the_view(blank: Any, tmp_path: Path) -> None:
     """Of which Blender says that it was saved."""
     import numpy as np
 
-    from addon.blender.ui.overlay.screenshot import save_picture
+    from addon.blender.ui.overlay import save_picture
     from addon.core.report import FormatError
 
     path = tmp_path / "x.png"

@@ -125,7 +125,7 @@ def test_a_second_bake_has_its_own_keys_and_the_first_keeps_its(blank: Any) -> N
 def test_taken_away_nothing_is_left_but_actions(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.recording.body_keys import remove_body_keys
+    from addon.blender.physics.simulation.recording import remove_body_keys
 
     rig = put(CRAWLER)
     rig.data.knuckle.drive = "LIMP"

@@ -38,7 +38,7 @@ def test_a_pendulum_swings_with_the_moment_of_the_file(blank: Any) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_any_tensor_of_a_solid_is_split_to_within_a_hundredth(seed: int) -> None:
     """Tensors of point masses at random, about their middle."""
-    from addon.blender.physics.bodies.inertia_proxy import split_of
+    from addon.blender.physics.bodies.inertia import split_of
 
     random = np.random.default_rng(seed)
     points = random.normal(size=(8, 3)) * random.uniform(0.3, 1.0, 3)

@@ -13,7 +13,7 @@ import pytest
 from addon.blender.compat import action_curves
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in, servo_bones
-from addon.blender.physics.simulation.cache_key import fingerprint
+from addon.blender.physics.simulation.cached_frames import fingerprint
 from addon.blender.reconcile.build import build
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape, World
 

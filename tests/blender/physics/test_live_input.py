@@ -290,7 +290,7 @@ def test_every_end_takes_all_away(blank: Any, end: Callable[[], None], drive: st
     import bpy
 
     import addon
-    from addon.blender.animation import live_values
+    from addon.blender.animation import gait
     from addon.blender.physics.simulation import live_input
 
     rig = imported(drive=drive)
@@ -302,7 +302,7 @@ def test_every_end_takes_all_away(blank: Any, end: Callable[[], None], drive: st
     try:
         end()
         assert live.is_over and not live_input.sessions()
-        assert not live_values._values
+        assert not gait._values
         live.end()  # once more is nothing
     finally:
         addon.register()

@@ -179,8 +179,8 @@ def test_an_applied_scale_is_told_and_a_bake_says_so(blank: Any, capsys: pytest.
 @pytest.mark.parametrize("ratio", [1.0, 3.0])
 def test_a_servo_between_two_free_links_moves_both(blank: Any, ratio: float) -> None:
     """By the formula for two bodies that turn against each other about their common end: neither of them stands."""
+    from addon.blender.physics.actuators.effective_mass import Carried
     from addon.blender.physics.actuators.joint_state import gather
-    from addon.blender.physics.actuators.reflected_inertia import Carried
 
     mechanism = chain(links=2, ratio=ratio)
     del mechanism.joints[0]

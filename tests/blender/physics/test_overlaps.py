@@ -16,7 +16,7 @@ pytest.importorskip("bpy", reason="Blender is not here")
 
 
 def solid(kind: str, *half: float) -> Any:
-    from addon.blender.physics.bodies.support_function import Solid
+    from addon.blender.physics.bodies.penetration import Solid
 
     corners = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]) * half
     return Solid(kind, corners, np.array(half))
@@ -80,7 +80,7 @@ def minkowski(ones: np.ndarray, others: np.ndarray) -> float:
 
 
 def test_hulls_are_as_deep_as_the_hull_of_their_differences_says() -> None:
-    from addon.blender.physics.bodies.support_function import Solid
+    from addon.blender.physics.bodies.penetration import Solid
 
     random = np.random.default_rng(3)
     found, expected = [], []

@@ -241,7 +241,7 @@ def test_physics_is_played_frame_by_frame_from_the_scenes_start(
             studio.scene.frame_set(frame)
             heights.append(actors[0].location.z)
 
-    monkeypatch.setattr("addon.blender.rendering.stage_scene.key_poses", key_poses)
+    monkeypatch.setattr("addon.blender.rendering.stage.key_poses", key_poses)
     model = falling(empty.scene)
     film(empty, model, str(tmp_path / "drop.mp4"), FilmOptions(size=(64, 36), samples=1, frame_start=11))
     times = (np.arange(11, 31, 2) - 1) / 60.0

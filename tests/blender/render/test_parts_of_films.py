@@ -154,7 +154,7 @@ def prepared(context: Any, blend: Path) -> Any:
     from addon.blender.render import FilmOptions
     from addon.blender.rendering.farm_jobs import save_stage
     from addon.blender.rendering.playback import at_once, play, schedule
-    from addon.blender.rendering.stage_scene import set_stage
+    from addon.blender.rendering.stage import set_stage
     from addon.blender.rendering.video import reel_for
     from addon.core.report import Report
 

@@ -65,7 +65,7 @@ def picture() -> Any:
     """What the view shows, (height, width, 3), from above."""
     import bpy
 
-    from addon.blender.ui.overlay.screenshot import pixels_of_view
+    from addon.blender.ui.overlay import pixels_of_view
 
     try:
         return pixels_of_view(bpy.context, SIZE)[::-1, :, :3]
@@ -84,33 +84,33 @@ def like(pixels: Any, colour: tuple[float, ...]) -> Any:
 
 
 def test_nothing_is_hung_in_while_all_is_off(scene: Any) -> None:
-    from addon.blender.ui.overlay import draw
+    from addon.blender.ui import overlay
 
-    assert not draw.is_on()
+    assert not overlay.is_on()
     assert hung() == []
     scene.knuckle_overlay.axes = True
-    assert draw.is_on()
+    assert overlay.is_on()
     assert len(hung()) == 3
     scene.knuckle_overlay.stops = True
     scene.knuckle_overlay.axes = False
-    assert draw.is_on()
+    assert overlay.is_on()
     assert len(hung()) == 3
     scene.knuckle_overlay.stops = False
-    assert not draw.is_on()
+    assert not overlay.is_on()
     assert hung() == []
 
 
 def test_switches_are_kept_in_the_file(scene: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.ui.overlay import draw
+    from addon.blender.ui import overlay
 
     scene.knuckle_overlay.twins, scene.knuckle_overlay.size = True, 2.0
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "on.blend"))
     empty_file()
-    assert not draw.is_on()
+    assert not overlay.is_on()
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "on.blend"))
-    assert draw.is_on()
+    assert overlay.is_on()
     assert (bpy.context.scene.knuckle_overlay.twins, bpy.context.scene.knuckle_overlay.size) == (True, 2.0)
 
 
@@ -118,7 +118,7 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
     """The trunk is seen 1 wide and 0.5 high about (0, 2), the hinge's dial about (-0.6, 2)."""
     import bpy
 
-    from addon.blender.overlay.state import degrees_of
+    from addon.blender.overlay import degrees_of
     from addon.core.overlay_geometry import BEYOND, CENTRE, INERTIA, RANGE, VALUE
 
     wish = scene.knuckle_overlay
@@ -206,7 +206,7 @@ def test_a_picture_needs_an_overlay_and_a_model(scene: Any) -> None:
 def test_undo_draws_what_is_there_then(scene: Any) -> None:
     import bpy
 
-    from addon.blender.overlay.state import degrees_of
+    from addon.blender.overlay import degrees_of
 
     bpy.ops.ed.undo_push(message="before")
     scene.knuckle_overlay.stops = True
@@ -263,7 +263,7 @@ def test_a_dragged_stop_stops_at_the_other(scene: Any) -> None:
 def test_models_in_pieces_are_drawn_as_far_as_they_go(scene: Any, name: str) -> None:
     import bpy
 
-    from addon.blender.overlay.state import KINDS, draw_models
+    from addon.blender.overlay import KINDS, draw_models
 
     whole = len(draw_models(scene, KINDS).fine.arrays()[0])
     if name in ("Bodies", "Joints"):

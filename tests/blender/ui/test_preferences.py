@@ -166,12 +166,12 @@ def test_imports_begin_with_what_the_preferences_say(enabled: Any, tmp_path: Pat
 def test_the_first_mechanism_of_a_scene_switches_the_wished_overlays_on(enabled: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.overlay import state
-    from addon.blender.ui.overlay.draw import kinds_of
+    from addon.blender import overlay
+    from addon.blender.ui.overlay import kinds_of
     from tests.blender.ui.small import put
 
     choices = enabled.bl_rna.properties["overlays"].enum_items.keys()
-    assert choices == list(state.KINDS)
+    assert choices == list(overlay.KINDS)
     enabled.overlays = {"axes", "centres"}
     path = put(tmp_path / "flapper.jm")
     scene = bpy.context.scene

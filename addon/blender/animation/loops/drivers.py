@@ -12,7 +12,7 @@ from ....core.loops.dependents import Linkage, linkages
 from ....core.model import Array
 from ...data.access import record_of
 from ...data.queries import parts
-from ...rig.dependent_bones import set_follows
+from ...rig.pose_channels import set_follows
 from .live_solver import forget, loops_mechanism
 
 _AS_FILED: Mapping[str, Array] = {}

@@ -15,11 +15,10 @@ from ....core.model import Array, Mechanism, Shape
 from ....core.report import Report
 from ....core.validation import Finding, Kind, validate
 from ...data.access import record_of, settings
-from ...data.mirror_plane import kept_plane
+from ...data.documents import kept_plane
 from ...data.queries import file_name, parts, strays
-from ...physics.bodies.penetration import depths
-from ...physics.bodies.support_function import Solid
-from ...physics.recording.body_keys import is_ours
+from ...physics.bodies.penetration import Solid, depths
+from ...physics.simulation.recording import is_ours
 from ...scene.read.attachments import FRAME_KEPT
 from ...scene.read.design_poses import Designs
 from ...scene.read.mechanism import extract

@@ -28,9 +28,8 @@ from ...physics.world.membership import scene_for
 from ...reconcile.build import PLANE, PROXY, keep_facts
 from ...scene.armature import Hook
 from ...scene.attachments import make_frames
-from ...scene.bodies import make_bodies
+from ...scene.bodies import make_bodies, make_collision
 from ...scene.collections import Folders, is_called
-from ...scene.collision import make_collision
 from ...scene.joints import make_joints
 from ...scene.mesh_files import MeshFiles
 from ...scene.meshes import MeshShelf

@@ -16,8 +16,8 @@ from ....core.transforms import rotation_matrix, rotation_vector
 from ...data.access import record_of, settings
 from ...data.properties.joint import KnuckleMotor
 from ..constraints.constraints import NEVER_REACHED
-from ..constraints.dof_axes import Axle, apart, axes_at, axles, pushed
-from ..world.anchor import ends_of
+from ..constraints.generic6dof import Axle, apart, axes_at, axles, pushed
+from ..world.anchor import joint_ends
 from ..world.scale import size_of
 from .angle_unwrapping import begun_at
 from .control_laws import Course
@@ -208,7 +208,7 @@ def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kep
     for motor in motors:
         if is_lost(scene, motor.empty):
             motor.empty = motor_beside(plant.rig, item.empty, suffix)
-    ends = ends_of(joint, settings(plant.rig).anchor)
+    ends = joint_ends(joint, settings(plant.rig).anchor)
     for axle, motor in zip(wanted, motors, strict=True):
         motor.number = axle.number
         join_world(scene, motor.empty)

@@ -15,8 +15,8 @@ from ...animation.rotation_stops import ends_of, shown
 from ...data.access import record_of, settings
 from ...data.channels import Channel, servo_channels
 from ...rig.bone_limits import stop_of
-from ..constraints.dof_axes import has_axles
-from ..simulation.bone_targets import LiveBones
+from ..constraints.generic6dof import has_axles
+from .bone_targets import LiveBones
 from .control_laws import Servos, commands, steady
 from .dof_motors import AxleMotors, ensure_axle_motors
 from .joint_state import Plant, has_both_ends

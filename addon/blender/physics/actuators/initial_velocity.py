@@ -17,23 +17,22 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ....core.formatting import plain
 from ....core.kinematics import joint_motion
 from ....core.model import DOF_SIZE, Array
-from ....core.report import Report
+from ....core.report import Report, plain
 from ....core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
 from ...data.access import record_of, settings
 from ...data.caching import joint_of
 from ...data.conversion import stops
+from ...data.documents import add_to_report
 from ...data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleMotor
 from ...data.queries import parts
-from ...data.report_store import add_to_report
 from ..constraints.constraints import NEVER_REACHED
 from .angle_unwrapping import posed, several_posed, with_turns
+from .effective_mass import Carried
 from .joint_state import Plant, Undriven, all_joints
 from .motors import have_numbers, switch_motors
 from .point_forces import armature_axes, ensure_thruster, thruster_place
-from .reflected_inertia import Carried
 
 _SUFFIX = " Throw"
 #: Seconds by which the speeds of bodies are looked at.

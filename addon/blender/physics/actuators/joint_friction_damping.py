@@ -17,12 +17,11 @@ import numpy as np
 from ....core.force_laws import Held
 from ....core.model import Array
 from ...data.access import record_of
-from ..constraints.dof_axes import is_plain
-from ..constraints.generic6dof import lines_of
+from ..constraints.generic6dof import is_plain, lines_of
 from ..constraints.restraints import JointLaw
 from .dof_motors import AxleMotors, ensure_axle_motors
+from .effective_mass import Carried
 from .joint_state import Plant, Undriven, has_both_ends
-from .reflected_inertia import Carried
 
 _SUFFIX = " Losses"
 #: A motor brakes the speed of half a frame ago: well, where a damper takes less than this share of it per frame.

@@ -22,7 +22,7 @@ from ...rig.joint_frames import sides_of
 from ..constraints.constraints import put_motor
 from ..constraints.generic6dof import is_pushed
 from ..constraints.restraints import JointLaw, joint_laws
-from ..world.anchor import ends_of, is_held
+from ..world.anchor import is_held, joint_ends
 from ..world.rigidbody_world import constraints_of
 from .control_laws import Servos
 from .dof_coordinates import closed_form
@@ -284,13 +284,13 @@ def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
             joint.preload = motor_beside(plant.rig, empty, _PRELOAD_SUFFIX)
         constraint = joint.preload.rigid_body_constraint
         join_world(scene, joint.preload)
-        if constraint is None or (constraint.object2, constraint.object1) != ends_of(joint, anchor):
+        if constraint is None or (constraint.object2, constraint.object1) != joint_ends(joint, anchor):
             put_motor(joint.preload, joint, anchor)  # not in the middle of a run: it takes the push away
 
 
 def has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
     """Return whether physics has what a joint is between: the anchor may have been deleted."""
-    return all(end is not None and end.rigid_body is not None for end in ends_of(joint, settings(plant.rig).anchor))
+    return all(end is not None and end.rigid_body is not None for end in joint_ends(joint, settings(plant.rig).anchor))
 
 
 def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:

@@ -15,7 +15,7 @@ import bpy
 from ...data.access import record_of, settings
 from ...data.properties.joint import KnuckleJoint, KnuckleMotor
 from ...data.queries import helper_collection, parts
-from ..bodies.inertia_proxy import welds
+from ..bodies.inertia import welds
 
 
 def new_motor(rig: bpy.types.Object, name: str, like: bpy.types.Object | None = None) -> bpy.types.Object:

@@ -21,16 +21,15 @@ from ....core.report import Report
 from ....core.transforms import inverse
 from ...data.access import settings
 from ...data.conversion import unflat
+from ...data.documents import add_to_report
 from ...data.properties.joint import KnuckleMotor, KnuckleRestraint
-from ...data.report_store import add_to_report
 from ..constraints.constraints import NEVER_REACHED
-from ..constraints.dof_axes import pushed
+from ..constraints.generic6dof import pushed
 from ..constraints.restraints import axis_of, law_of, pairs
 from ..world.scale import size_of
-from .effective_mass import Eased
+from .effective_mass import Carried, Eased
 from .joint_state import Plant, join_world
 from .motors import have_numbers, is_lost, new_motor
-from .reflected_inertia import Carried
 
 _SUFFIX = " Push"
 #: By how many radians in a frame a spring may swing what it moves. Measured on the ends of chains of one to three

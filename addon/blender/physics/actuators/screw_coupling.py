@@ -19,8 +19,8 @@ from ...data.access import record_of
 from ..world.scale import size_of
 from .dof_coordinates import closed_form
 from .dof_motors import AxleMotors, ensure_axle_motors
+from .effective_mass import Carried
 from .joint_state import Plant, Undriven, has_both_ends
-from .reflected_inertia import Carried
 
 _SUFFIX = " Screw"
 #: How much of a distance, and of a speed, between turn and slide is taken back per frame: stable though the masses that

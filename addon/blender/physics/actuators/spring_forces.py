@@ -19,12 +19,11 @@ from ....core.force_laws import Force, Held
 from ....core.model import DOF_SIZE, Array, Dof
 from ....core.transforms import rotation_matrix
 from ...data.access import record_of
-from ..constraints.dof_axes import has_axles
-from ..constraints.generic6dof import is_countable, is_exact, lines_of, springs_of
+from ..constraints.generic6dof import has_axles, is_countable, is_exact, lines_of, springs_of
 from ..constraints.restraints import JointLaw
 from .dof_motors import AxleMotors, ensure_axle_motors
+from .effective_mass import Carried
 from .joint_state import Plant, Undriven, has_both_ends
-from .reflected_inertia import Carried
 
 _SUFFIX = " Push"
 #: Springs for which a frame is more of their radian, as dampers that take more of a speed in it, are Blender's own.

@@ -1,25 +1,273 @@
-"""What Blender makes of a body's inertia, and how far that is from the file's.
+"""Flywheels: giving a body the file's moments and products of inertia, which Blender has no room for.
 
-Blender has no inertia tensor to be set: Bullet takes one from the collision shape and the mass, about the object's
-origin and along its axes. Its formulas (``calculateLocalInertia`` of its shapes) are exact for boxes, spheres and
-cylinders; capsules, cones, hulls and compounds count as the box that holds them. All were measured.
+Blender takes inertia from the collision shape. A body whose shape gives another one than the file has is split in two
+for physics: what collides and has the joints keeps a share of the mass, and the rest is in a hidden box welded to it,
+middle to middle, that touches nothing. The box is as long, wide and high, and turned, as makes the two together turn
+as the file has it. Measured against the free rotation of a tensor with products: off by 1.4 rad after 2 s without, by
+0.008 rad with it.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
+from ....core.editing.sides import name_list
 from ....core.mass_properties import least_moments
 from ....core.model import Array, Mechanism
 from ....core.report import Report
-from ...data.access import record_of
-from ...data.queries import parts
-from .collision_shapes import collision_children
+from ...data.access import record_of, settings
+from ...data.queries import helper_collection, parts
+from ...data.rigid_bodies import LEAST_MASS, put_masses
+from ...scene.meshes import box
+from .collision import collision_children
+
+#: How many bodies a warning names.
+_NAMED = 3
+#: Tensors that differ by less than this share are left as Blender has them; flywheels are to do better.
+_ENOUGH, _EXACT = 0.01, 1e-4
+#: The shares of the mass that a flywheel may have, the least that does is taken: welds of unlike masses are weaker.
+_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+#: The thinnest that a flywheel is, of its longest edge.
+_THINNEST = 1e-3
+_SUFFIX = " Flywheel"
+
+
+@dataclass(frozen=True)
+class Split:
+    """How a body is split: the flywheel's share of the mass, the edges (3,) of its box, how it is turned (3, 3), and by
+    which share of the file's tensor the two together still differ."""
+
+    share: float
+    edges: Array
+    turn: Array
+    residual: float
+
+
+def split_of(tensor: Array, moments: Array) -> Split | None:
+    """Return how a body of mass 1 with a ``tensor`` (3, 3) about its middle is best split, whose shape gives it
+    ``moments`` (3,); None where the shape alone does as well."""
+    size = float(np.abs(np.linalg.eigvalsh(tensor)).max())
+    alone = float(_off(tensor[None], moments[None])[0])
+    if alone <= _ENOUGH:
+        return None
+    best: Split | None = None
+    for share in _SHARES:
+        rest = (tensor - (1.0 - share) * np.diag(moments)) / share
+        principal, turn = np.linalg.eigh(rest)
+        if np.linalg.det(turn) < 0.0:
+            turn = turn * [-1.0, 1.0, 1.0]
+        squares = 6.0 * (principal.sum() - 2.0 * principal)
+        edges = np.sqrt(np.maximum(squares, 0.0))
+        if not edges.max() > 0.0:
+            continue
+        edges = np.maximum(edges, _THINNEST * edges.max())
+        whole = (1.0 - share) * np.diag(moments) + share * turn @ np.diag(_box_moments(edges)) @ turn.T
+        found = Split(share, edges, turn, float(np.abs(whole - tensor).max()) / size)
+        if best is None or found.residual < best.residual - 1e-9:
+            best = found
+        if best.residual <= _EXACT:
+            break
+    return best if best is not None and best.residual < 0.5 * alone else None
+
+
+def _off(tensors: Array, moments: Array) -> Array:
+    """By which share of their largest moment tensors (n, 3, 3) differ from those of shapes with moments (n, 3)."""
+    size = np.abs(np.linalg.eigvalsh(tensors)).max(axis=1)
+    share: Array = np.abs(moments[:, :, None] * np.eye(3) - tensors).max(axis=(1, 2)) / size
+    return share
+
+
+def _box_moments(edges: Array) -> Array:
+    square = edges**2
+    return (square.sum() - square) / 12.0
+
+
+def put_flywheels(
+    bodies: Sequence[bpy.types.Object],
+    pieces: Mapping[bpy.types.Object, Sequence[bpy.types.Object]],
+    there: Placed,
+    kinematic: bool,
+) -> None:
+    """Give a model's bodies that are set up their flywheels where they need some, and both their masses. ``pieces``:
+    those of compounds. Not to be called in the middle of a run."""
+    matching = bool(bodies) and settings(record_of(bodies[0]).model).match_inertia
+    splits = _splits([obj for obj in bodies if _has_own_tensor(obj)], pieces) if matching else {}
+    for obj in bodies:
+        split, record = splits.get(obj), record_of(obj)
+        if split is not None and record.mass * min(split.share, 1.0 - split.share) >= LEAST_MASS:
+            _put_flywheel(obj, split, there, kinematic)
+        elif record.flywheel_share:
+            record.flywheel_share = 0.0
+            put_masses(obj)
+
+
+def _has_own_tensor(obj: bpy.types.Object) -> bool:
+    record = record_of(obj)
+    return record.has_tensor and record.mass > LEAST_MASS and obj.rigid_body.type == "ACTIVE"
+
+
+def _splits(
+    bodies: Sequence[bpy.types.Object], pieces: Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
+) -> dict[bpy.types.Object, Split | None]:
+    """Return how bodies are split whose shapes give them other moments than they are to have."""
+    if not bodies:
+        return {}
+    tensors = np.array([record_of(obj).tensor[:] for obj in bodies], dtype=np.float64).reshape(-1, 3, 3)
+    moments = every_moments(bodies, pieces) / np.array([obj.rigid_body.mass for obj in bodies])[:, None]
+    off = _off(tensors, moments) > _ENOUGH
+    return {bodies[number]: split_of(tensors[number], moments[number]) for number in np.flatnonzero(off)}
+
+
+def _put_flywheel(obj: bpy.types.Object, split: Split, there: Placed, kinematic: bool) -> None:
+    record = record_of(obj)
+    wheel = _ensure(obj, there)
+    wheel.data.clear_geometry()  # type: ignore[union-attr]
+    corners, faces = box(*(float(edge) for edge in split.edges))
+    wheel.data.from_pydata(corners.tolist(), [], faces)  # type: ignore[union-attr]
+    turned = np.eye(4)
+    turned[:3, :3] = split.turn
+    wheel.matrix_basis = obj.matrix_basis.normalized() @ Matrix(turned.tolist())
+    record.flywheel_share = split.share
+    body, weld = wheel.rigid_body, _ensure_weld(obj, there).rigid_body_constraint
+    body.type, body.kinematic, body.collision_shape = "ACTIVE", kinematic, "BOX"
+    body.use_margin, body.collision_margin = True, 0.0
+    body.collision_collections = [False] * 20
+    body.linear_damping = body.angular_damping = 0.0
+    body.use_deactivation = False
+    weld.type, weld.object1, weld.object2, weld.disable_collisions = "FIXED", obj, wheel, True
+    put_masses(obj)
+
+
+def tell_of_light(bodies: Sequence[bpy.types.Object], report: Report) -> None:
+    """One warning for all bodies that are lighter than Blender's physics has any, and one for those without mass, which
+    are those of negative masses too."""
+    light = [obj for obj in bodies if record_of(obj).mass < 0.999 * LEAST_MASS and obj.rigid_body.type == "ACTIVE"]
+    none = [obj for obj in light if record_of(obj).mass <= 0.0]
+    if none:
+        report.warn(
+            "mass-none",
+            f"Physics has no bodies without a mass above 0: {_named(none)} would be some, and count as {LEAST_MASS:g}. "
+            "Give them masses and use Add Rigid Bodies again",
+            where=none[0].name,
+        )
+    light = [obj for obj in light if record_of(obj).mass > 0.0]
+    if light:
+        report.warn(
+            "mass-too-small",
+            f"Blender's physics has no mass below {LEAST_MASS:g}: {_named(light)} would be lighter, and count as that. "
+            "Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one "
+            "large factor: it then moves as it should",
+            where=light[0].name,
+        )
+
+
+def _named(bodies: Sequence[bpy.types.Object]) -> str:
+    return name_list((record_of(obj).source_name or obj.name for obj in bodies), _NAMED)
+
+
+class Placed(NamedTuple):
+    """A world, what was ``held`` in its collections, and which objects were ``linked`` to any: for all bodies at once,
+    since asking for each is to look through all of them each time."""
+
+    world: bpy.types.RigidBodyWorld
+    held: Collection[bpy.types.Object]
+    linked: Collection[bpy.types.Object]
+
+
+def _ensure(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
+    record = record_of(obj)
+    wheel = own_flywheel(obj)
+    if wheel is None or wheel not in there.linked:
+        name = obj.name + _SUFFIX
+        wheel = record.flywheel = bpy.data.objects.new(name, bpy.data.meshes.new(name))
+        record_of(wheel).role, record_of(wheel).model, record_of(wheel).flywheel_of = "SHAPE", record.model, obj
+        record_of(wheel).is_flywheel = True
+        wheel.rotation_mode = "QUATERNION"
+        wheel.parent, wheel.parent_type, wheel.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
+        wheel.matrix_parent_inverse = obj.matrix_parent_inverse
+        wheel.display_type = "WIRE"
+        wheel.hide_render = wheel.hide_select = True
+        helper_collection(record.model).objects.link(wheel)
+        wheel.hide_viewport = True
+    if wheel not in there.held:
+        there.world.collection.objects.link(wheel)
+    return wheel
+
+
+def _ensure_weld(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
+    record = record_of(obj)
+    weld = own_weld(obj)
+    if weld is None or weld not in there.linked:
+        weld = record.weld = bpy.data.objects.new(obj.name + _SUFFIX + " Weld", None)
+        record_of(weld).model, record_of(weld).flywheel_of = record.model, obj
+        weld.empty_display_type, weld.empty_display_size = "PLAIN_AXES", 1e-3
+        weld.rotation_mode = "QUATERNION"
+        weld.parent, weld.parent_type, weld.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
+        weld.matrix_parent_inverse, weld.matrix_basis = obj.matrix_parent_inverse, obj.matrix_basis.normalized()
+        # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
+        helper_collection(record.model).objects.link(weld)
+    if weld not in there.held:
+        there.world.constraints.objects.link(weld)
+    return weld
+
+
+def own_flywheel(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The flywheel of a body, None where it has none. A copy of a body points at its original's."""
+    wheel = record_of(obj).flywheel
+    return wheel if wheel is not None and record_of(wheel).flywheel_of == obj else None
+
+
+def own_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """Return what holds a body's own flywheel, None where it has none."""
+    weld, record = record_of(obj).weld, record_of(obj)
+    if weld is None or record_of(weld).model != record.model:
+        return None
+    return weld if record_of(weld).flywheel_of in {None, obj} else None
+
+
+def flywheels(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The flywheels of a model's bodies."""
+    found = (own_flywheel(obj) for obj in parts(rig, "BODY"))
+    return [wheel for wheel in found if wheel is not None]
+
+
+def welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The empties with the constraints that hold the flywheels of a model."""
+    found = (own_weld(obj) for obj in parts(rig, "BODY"))
+    return [weld for weld in found if weld is not None]
+
+
+def is_lost_flywheel(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
+    """Return whether an object is the flywheel of a body that was deleted: it is not among those that are
+    ``linked``."""
+    record = record_of(obj)
+    if not record.is_flywheel or record.model is None:
+        return False
+    return record.flywheel_of is None or record.flywheel_of not in linked
+
+
+def drop_unused(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
+    """Flywheels that their bodies do not need any more and their welds, forgotten by them: to be taken out of the world
+    and removed."""
+    records = [(obj, record_of(obj)) for obj in parts(rig, "BODY")]
+    unused = [
+        (obj, record)
+        for obj, record in records
+        if not record.flywheel_share and (record.flywheel is not None or record.weld is not None)
+    ]
+    wheels = [wheel for obj, _ in unused if (wheel := own_flywheel(obj)) is not None]
+    held = [weld for obj, _ in unused if (weld := own_weld(obj)) is not None]
+    for _, record in unused:
+        record.flywheel = record.weld = None
+    return wheels, held
+
 
 #: Differences that are worth a word, and a warning.
 _TOLD, _WARNED = 0.01, 1.0

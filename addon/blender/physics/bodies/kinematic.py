@@ -9,7 +9,7 @@ import bpy
 from ...data.access import settings
 from ...data.queries import parts
 from ..world.anchor import stands
-from .inertia_proxy import flywheels
+from .inertia import flywheels
 
 
 def moving_bodies(rig: bpy.types.Object) -> list[bpy.types.RigidBodyObject]:

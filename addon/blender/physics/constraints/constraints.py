@@ -20,9 +20,8 @@ from ...data.conversion import stops
 from ...data.joint_predicates import has_stops, is_springy
 from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleModel
-from ..world.anchor import Ends, ends_of
-from ..world.new_settings import Fresh
-from ..world.scale import size_of
+from ..world.anchor import Ends, joint_ends
+from ..world.scale import Fresh, size_of
 from ..world.solver_settings import SOFT_ABOVE
 from .generic6dof import FAR, HALF_TURN, freedom, is_countable, limited, put_limit, put_several_stops, springs
 
@@ -94,7 +93,7 @@ def put_sides(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint, an
 
 
 def _sides(kind: str, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> Ends:
-    parent, child = ends_of(joint, anchor)
+    parent, child = joint_ends(joint, anchor)
     lone_turn = len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "ball"}
     child_first = kind in CHILD_FIRST or (kind == "GENERIC_SPRING" and lone_turn)
     return (child, parent) if child_first else (parent, child)

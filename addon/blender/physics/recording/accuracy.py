@@ -13,17 +13,16 @@ from ....core.model import Array, Joint
 from ....core.report import Report
 from ....core.run_metrics import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, judge
 from ...data.access import record_of, settings
-from ...data.body_mass import whole_mass
 from ...data.conversion import read_dofs
 from ...data.properties.model import DRIVE_ITEMS
 from ...data.queries import file_name, parts
+from ...data.rigid_bodies import whole_mass
 from ...rig.joint_frames import sides_of
-from ..bodies.collision_shapes import collision_children
+from ..bodies.collision import collision_children
 from ..bodies.inertia import turning_tensor
-from ..bodies.penetration import overlaps_of
-from ..bodies.support_function import Measured, lowest_points
+from ..bodies.penetration import Measured, lowest_points, overlaps_of
+from ..simulation.recording import Recording
 from ..world.anchor import is_held, stands
-from .recorder import Recording
 
 #: Less than this share of a model's size is no link.
 _NO_LINK = 1e-6

@@ -13,26 +13,25 @@ import numpy as np
 from ....core.model import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajectory
 from ....core.report import Report
 from ....core.transforms import affine_inverse
-from ...animation.curve_samples import STANDS
+from ...animation.fcurves import STANDS
 from ...animation.gait import seconds_since_start, settings_curves
 from ...animation.keying import LINEAR, key_bone_paths, key_servos
 from ...data.access import action_record, armature_of, bone_record, record_of, settings
 from ...data.channels import block_turn, motion_channels, root_channels, servo_channels, servo_names
-from ...data.report_store import add_to_report
+from ...data.documents import add_to_report
 from ...rig.ball_channels import coordinates_of, nearest_vectors
 from ...rig.joint_frames import design_pose
 from ..actuators.angle_unwrapping import posed, several_posed, with_turns
+from ..actuators.bone_targets import has_other_animation
 from ..actuators.joint_state import Plant, gather
 from ..simulation import cached_frames as runs
-from ..simulation.bone_targets import has_other_animation
 from ..simulation.frame_handlers import run_at
+from ..simulation.recording import Recording, RunError, follow_body_keys, in_own_lengths, quaternions, write_body_keys
 from ..simulation.setup import build_physics
 from ..world.membership import is_simulated, why_elsewhere, why_stopped
 from ..world.rigidbody_world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, step_rate, stretched
 from ..world.scale import tell_of_distortion
 from .accuracy import keep_truth, truth_of
-from .body_keys import follow_body_keys, write_body_keys
-from .recorder import Recording, RunError, in_own_lengths, quaternions
 
 Progress = Callable[[int, int], None]
 T = TypeVar("T")

@@ -13,33 +13,33 @@ from ....core.gait.engine import Gait, feedback_angles
 from ....core.model import Array
 from ....core.report import FormatError
 from ...animation import gait as gaits
-from ...animation.live_values import live_values
+from ...animation.gait import live_values
 from ...animation.rotation_stops import ends_of, shown
 from ...data.access import record_of, settings
-from ...data.body_mass import keep_mass, put_masses
 from ...data.channels import servo_channels
 from ...data.conversion import start_of
 from ...data.properties.model import DRIVES
+from ...data.rigid_bodies import keep_mass, put_masses
 from ...rig.bone_limits import stop_of
 from ..actuators.angle_unwrapping import as_begun, posed, with_turns
+from ..actuators.bone_targets import LiveBones
 from ..actuators.control_laws import Course, commands, steady
 from ..actuators.dof_motors import AxleMotors
 from ..actuators.dof_servos import SeveralServos, has_locked, several_servos
+from ..actuators.effective_mass import Carried
 from ..actuators.initial_velocity import Throws, throws_of
 from ..actuators.joint_friction_damping import Losses, losses_of
 from ..actuators.joint_state import Plant, ensure_motors, ensure_preloads, gather
 from ..actuators.motors import force_lists, keep_only, still_all
 from ..actuators.multi_turn_stops import counted_stops
 from ..actuators.point_forces import Pair, pairs_of
-from ..actuators.reflected_inertia import Carried
 from ..actuators.screw_coupling import Screw, screws_of
 from ..actuators.spring_forces import Pushes, pushes_of
-from ..bodies.collision_shapes import collision_children
+from ..bodies.collision import collision_children
 from ..bodies.kinematic import follow_bones, lift, moving_bodies
-from ..bodies.support_function import Measured, lowest_point
+from ..bodies.penetration import Measured, lowest_point
 from ..world.rigidbody_world import first_frame, step_rate, stretch
 from ..world.scale import in_world, own_lengths, size_of
-from .bone_targets import LiveBones
 from .initial_state import Beginning
 
 #: What a motor of a hinge and of a slide is told.

@@ -13,18 +13,17 @@ from ....core.report import Report
 from ...animation.loops import live_solver
 from ...data.access import settings
 from ...data.change_counter import SceneModels, models_at_frames
+from ...data.documents import add_to_report
 from ...data.queries import rigs_in
-from ...data.report_store import add_to_report
 from ..actuators.joint_state import gather
 from ..bodies import kinematic
-from ..recording.body_keys import body_keyed, follow_body_keys
-from ..world.idle import is_driven, note_switched_on, rest_world, resume, wake_world
-from ..world.membership import simulated_in
+from ..world.membership import is_driven, note_switched_on, rest_world, resume, simulated_in, wake_world
 from ..world.rigidbody_world import first_frame, follow_scene, reset_cache
 from . import cached_frames as progress
 from . import session as runs
 from .controller import ServoRun
 from .initial_state import Beginning, Standstill, evaluate_at, evaluate_first
+from .recording import body_keyed, follow_body_keys
 from .removal import dismiss_unlisted, forget_simulations, is_resting, note_simulated, part_with_lost
 from .setup import build_physics, is_whole
 

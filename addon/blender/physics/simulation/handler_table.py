@@ -1,4 +1,4 @@
-"""What physics, live loops and the stops of bones have Blender call."""
+"""What follows an edit of a record under physics: of a joint, a body, the model's world, or the drive."""
 
 from __future__ import annotations
 
@@ -8,20 +8,95 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
+from ....core.report import Report
 from ...animation import rotation_stops
 from ...animation.loops import live_solver
-from ...data import collection_lists
+from ...data import datablocks
+from ...data.access import armature_settings, settings
 from ...data.batch_edits import spread
 from ...data.change_counter import SceneModels, models_at_frames
 from ...data.channels import keep_chosen_servo, servo_names
+from ...data.queries import parts, rig_of
+from ...data.rigid_bodies import put_masses
 from ...events import signals as listeners
 from ...events.signals import Handlers, Listeners, hang, take_down
+from ...rig.bone_limits import limit_bone_of
+from ..bodies.collision import keep_apart
+from ..constraints.constraints import put_constraint
 from ..world import undo_guard as undoing
-from ..world.idle import wake_world
+from ..world.membership import home_of, is_simulated, scene_for, simulated_in, wake_world
+from ..world.rigidbody_world import has_made_world, reset_cache, tell_of_gravity, world_gravity
 from . import cached_frames as progress
 from . import live_input
-from .frame_handlers import after_frame, after_load, after_undo, after_update, before_frame, forget
-from .property_updates import body_changed, drive_changed, ground_changed, joint_changed, world_changed
+from .frame_handlers import after_frame, after_load, after_undo, after_update, before_frame, forget, switch
+from .recording import follow_body_keys
+from .removal import follow_switch
+from .setup import build_physics, is_whole, put_friction
+
+
+def drive_changed(armature: bpy.types.Armature) -> None:
+    """The user threw the switch: build physics if need be and hand the bodies over."""
+    rig = armature_settings(armature).rig
+    if rig is None:
+        return
+    follow_body_keys(rig)
+    scene, drive = scene_for(rig), armature_settings(armature).drive
+    if scene is None:
+        return
+    if drive != "KEYS" and not (is_simulated(rig, scene) and is_whole(scene, rig)):
+        build_physics(scene, rig)
+    if is_simulated(rig, scene):
+        switch(scene, rig, drive)
+
+
+def joint_changed(empty: bpy.types.Object) -> None:
+    """A joint's record was edited: derive its bone's limits and its constraint anew."""
+    limit_bone_of(empty)
+    rig = rig_of(empty)
+    if rig is None:
+        return
+    live_solver.forget(rig)
+    if empty.rigid_body_constraint is not None:
+        put_constraint(empty, settings(rig))
+        return
+    scene = home_of(rig)
+    if scene is not None and not is_whole(scene, rig):  # it floated, and has a spring now
+        build_physics(scene, rig)
+
+
+def world_changed(armature: bpy.types.Armature) -> None:
+    """The model's gravity, friction or softness was edited."""
+    rig = armature_settings(armature).rig
+    scene = None if rig is None else home_of(rig)
+    if rig is None or scene is None:
+        return
+    for empty in parts(rig, "JOINT"):
+        if empty.rigid_body_constraint is not None:
+            put_constraint(empty, armature_settings(armature))
+    if has_made_world(rig, scene):
+        scene.gravity = world_gravity(rig)
+    tell_of_gravity(scene, rig)
+    put_friction(rig)
+    keep_apart(rig, scene.rigidbody_world, Report())
+    reset_cache(scene)
+
+
+def ground_changed(armature: bpy.types.Armature) -> None:
+    """The user put the ground under a model, or took it away."""
+    rig = armature_settings(armature).rig
+    scene = None if rig is None else home_of(rig)
+    if rig is not None and scene is not None:
+        follow_switch(scene, rig)
+        progress.end(scene)
+        for each in simulated_in(scene):
+            switch(scene, each, settings(each).drive)
+
+
+def body_changed(obj: bpy.types.Object) -> None:
+    """A body's mass was edited in its record."""
+    if obj.rigid_body is not None:
+        put_masses(obj)
+
 
 #: The models of scenes whose frame is being evaluated, by the scene's ``session_uid``.
 _looked_up: dict[int, SceneModels] = {}
@@ -81,8 +156,8 @@ _HANDLERS: Handlers = (
     ("redo_pre", undoing.before_step),
     ("undo_post", undoing.after_step),
     ("redo_post", undoing.after_step),
-    ("undo_post", collection_lists.refresh),  # before anybody looks
-    ("redo_post", collection_lists.refresh),
+    ("undo_post", datablocks.refresh),  # before anybody looks
+    ("redo_post", datablocks.refresh),
     ("undo_post", rotation_stops.forget),
     ("redo_post", rotation_stops.forget),
     ("undo_post", after_undo),

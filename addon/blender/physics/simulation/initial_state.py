@@ -24,7 +24,7 @@ from ...compat import action_curves
 from ...data.access import record_of
 from ...data.change_counter import after_change
 from ...data.joint_predicates import is_springy
-from ...rig.joint_axes import constraint_turn
+from ...rig.joint_frames import constraint_turn
 from ..actuators.angle_unwrapping import begun_at, several_posed
 from ..actuators.joint_state import Plant, Undriven
 from ..constraints.constraints import put_preload, put_stops

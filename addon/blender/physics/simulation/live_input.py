@@ -19,10 +19,8 @@ from bpy.app.handlers import persistent
 from ....core.gait.live_input import LiveInput
 from ....core.model import Array
 from ...animation.actions import bone_numbers, put_bone_numbers
-from ...animation.gait import engine_phase, live_gait, wants_gait
-from ...animation.input_presets import bake_own_gait, input_names
+from ...animation.gait import LiveValues, bake_own_gait, drop, engine_phase, input_names, live_gait, put, wants_gait
 from ...animation.keying import LINEAR, key_servos, put_keys
-from ...animation.live_values import LiveValues, drop, put
 from ...animation.loops.live_solver import live_loops
 from ...compat import action_curves, new_curve, played_action, use_action
 from ...data.access import armature_of, record_of, settings

@@ -32,14 +32,16 @@ from contextlib import contextmanager
 
 import bpy
 
-from ...data.access import record_of, settings
+from ...data.access import armature_settings, record_of, settings
 from ...data.datablocks import linked_objects
-from ...data.queries import parts
+from ...data.queries import child_collection, parts
+from ...scene.meshes import box
 from ...scene.temporary_scene import Objects, at_work, workshop
-from ..actuators.motors import motor_lists, strike_off, unlisted
-from ..bodies.inertia_proxy import is_lost_flywheel
+from ..actuators.motors import listed, motor_lists, strike_off, unlisted
+from ..bodies.inertia import is_lost_flywheel
+from ..world.anchor import is_anchor
 from ..world.membership import simulated_in
-from ..world.rigidbody_world import first_frame, rebuild_simulation, rewind_simulation
+from ..world.rigidbody_world import clear_world, first_frame, rebuild_simulation, refit_world, rewind_simulation
 from . import cached_frames as progress
 from . import session as runs
 
@@ -257,3 +259,130 @@ def _at_work(objects: Objects) -> Iterator[None]:
             yield
     finally:
         first.hide_viewport = hidden
+
+
+def leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """Return what models that the user deleted left in the scene's physics: the ground, motors, the world's settings.
+
+    Their armatures, which are no longer in the scene."""
+    if scene.rigidbody_world is None:
+        return []
+    rigs = (armature_settings(data).rig for data in bpy.data.armatures)
+    return [rig for rig in rigs if rig is not None and not rig.users_scene and rig.data is not None]
+
+
+def remove_leftovers(scene: bpy.types.Scene) -> int:
+    """Remove them; returns how many objects went. Bodies that the user kept lose their physics and stay."""
+    world = scene.rigidbody_world
+    lost = leftovers(scene)
+    mine = [obj for obj in scene.objects if record_of(obj).model in lost] if lost else []
+    held = {obj for c in (world.collection, world.constraints) if c is not None for obj in c.objects} if lost else set()
+    heir = heir_of_ground(scene, lost)
+    for ground in [obj for obj in mine if record_of(obj).is_ground and heir is not None]:
+        mine.remove(ground)
+        hand_down(scene, ground, heir)
+    bodies = [obj for obj in mine if obj in held and obj.rigid_body is not None]
+    empties = [obj for obj in mine if obj in held and obj.rigid_body_constraint is not None]
+    if bodies or empties:
+        strip_physics(scene, bodies, empties)
+    linked = linked_objects()
+    gone = [obj for obj in mine if _is_helper(obj, linked)]
+    shapes = {obj.data for obj in gone if obj.data is not None}
+    bpy.data.batch_remove(gone)
+    bpy.data.batch_remove([mesh for mesh in shapes if not mesh.users])  # bodies that look alike share theirs
+    for rig in lost:
+        clear_world(scene, rig, next(simulated_in(scene), None))
+    refit_world(scene, list(simulated_in(scene)))
+    return len(gone)
+
+
+def _is_helper(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
+    """Return whether an object of a model is nothing without it: hidden, or not to be selected, and so not deleted with
+    it."""
+    record = record_of(obj)
+    return record.is_ground or is_anchor(obj) or record.role == "NONE" or is_orphan(obj, linked)
+
+
+def motors_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The empties of all motors that a model has in a scene."""
+    return [] if scene.rigidbody_world is None else [*listed(rig), *unlisted(scene, rig)]
+
+
+def shed_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: Collection[bpy.types.Object]) -> None:
+    """Remove a model's motors but those that are ``kept``."""
+    spare = [motor for motor in motors_in(scene, rig) if motor not in kept]
+    if not spare:
+        return
+    runs.drop(rig)
+    runs.lose(rig)
+    strip_physics(scene, [], spare)
+    for rows in motor_lists(rig):
+        for number in reversed(range(len(rows))):
+            if rows[number].empty in spare:
+                rows.remove(number)
+    bpy.data.batch_remove(spare)
+
+
+_GROUND = "Knuckle Ground"
+
+
+def grounds_in(world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
+    """The grounds in a world."""
+    return [obj for obj in world.collection.objects if record_of(obj).is_ground]
+
+
+def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> None:
+    """A large passive box whose top is at height 0, one for all models of the scene."""
+    if grounds_in(world):
+        return
+    wide, deep = 2e5, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
+    corners, faces = box(wide, wide, deep)
+    mesh = bpy.data.meshes.new(_GROUND)
+    mesh.from_pydata(corners.tolist(), [], faces)
+    ground = bpy.data.objects.new(_GROUND, mesh)
+    ground.location = (0.0, 0.0, -deep / 2)
+    record_of(ground).role = "SHAPE"
+    record_of(ground).is_ground = True
+    record_of(ground).model = rig
+    ground.display_type = "WIRE"
+    ground.hide_render = True
+    ground.hide_select = True
+    child_collection(rig, "Collision").objects.link(ground)
+    ground.hide_viewport = True
+    world.collection.objects.link(ground)
+    body = ground.rigid_body
+    body.type = "PASSIVE"
+    body.collision_shape = "BOX"
+    body.friction = 1.0  # Blender multiplies the two coefficients of a contact
+    body.restitution = 0.0
+    body.use_margin, body.collision_margin = True, 0.0
+
+
+def heir_of_ground(scene: bpy.types.Scene, but: Collection[bpy.types.Object]) -> bpy.types.Object | None:
+    """Another model than some that stands on the scene's ground."""
+    return next((rig for rig in simulated_in(scene) if rig not in but and settings(rig).has_ground), None)
+
+
+def hand_down(scene: bpy.types.Scene, ground: bpy.types.Object, heir: bpy.types.Object) -> None:
+    """Have a ground belong to another model."""
+    for folder in ground.users_collection:
+        if folder != scene.rigidbody_world.collection:
+            folder.objects.unlink(ground)
+    child_collection(heir, "Collision").objects.link(ground)
+    record_of(ground).model = heir
+
+
+def follow_switch(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """Put the ground under a model that is simulated in a scene, or take it away where nobody stands on it."""
+    world = scene.rigidbody_world
+    if settings(rig).has_ground:
+        ensure_ground(scene, rig, world)
+    elif heir_of_ground(scene, ()) is None:
+        remove(scene, grounds_in(world))
+
+
+def remove(scene: bpy.types.Scene, grounds: list[bpy.types.Object]) -> None:
+    """Remove grounds from a scene."""
+    if grounds:
+        strip_physics(scene, grounds, [])
+        bpy.data.batch_remove([*grounds, *(ground.data for ground in grounds)])

@@ -7,19 +7,24 @@ from collections.abc import Iterator, Mapping, Sequence
 import bpy
 
 from ....core.editing.sides import name_list
-from ....core.formatting import plain
 from ....core.model import Mechanism
-from ....core.report import Report
+from ....core.report import Report, plain
 from ...data.access import record_of
-from ...data.body_mass import LEAST_MASS
 from ...data.caching import joint_of
 from ...data.conversion import read_dofs, start_of
 from ...data.joint_predicates import has_stops
 from ...data.properties.joint import KnuckleJoint
+from ...data.rigid_bodies import LEAST_MASS
 from ..actuators.initial_velocity import has_speed
 from ..constraints.constraints import turns_too_far
-from ..constraints.dof_axes import has_axles, is_plain
-from ..constraints.generic6dof import is_countable, is_exact, springs_away_from_rest, springs_left_out
+from ..constraints.generic6dof import (
+    has_axles,
+    is_countable,
+    is_exact,
+    is_plain,
+    springs_away_from_rest,
+    springs_left_out,
+)
 from ..world.anchor import is_held
 
 #: Beyond this ratio of masses, joints came apart by more than a hundredth of a body's length, as measured.

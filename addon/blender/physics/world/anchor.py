@@ -33,7 +33,7 @@ def floats(joint: KnuckleJoint) -> bool:
     return joint.at_world and any(dof.kind == "free" for dof in joint.dofs) and not is_springy(joint)
 
 
-def ends_of(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> Ends:
+def joint_ends(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> Ends:
     """A held joint's parent and child as physics has them: the anchor is the world."""
     if not joint.at_world:  # an end that is missing then is a body that was deleted
         return joint.parent, joint.child

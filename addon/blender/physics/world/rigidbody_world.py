@@ -12,11 +12,10 @@ from mathutils import Quaternion, Vector
 
 from ....core.report import Report
 from ...data.access import record_of, settings
+from ...data.documents import add_to_report
 from ...data.properties.model import KnuckleServoState
 from ...data.queries import rigs_in
-from ...data.report_store import add_to_report
-from .idle import wake_world
-from .membership import home_of, simulated_in, why_stopped
+from .membership import home_of, simulated_in, wake_world, why_stopped
 from .solver_settings import Fit, fit_of, is_as_fitted, put_fit, together
 
 #: Frames per second at which real walkers walked: control is once per frame, so that this matters more than substeps.

@@ -1,14 +1,11 @@
-"""Blender -> model: what stands in the scene as a mechanism again, edits included.
-
-The document that travels with the model is the base: a number that is still what was built keeps the
-document's own 64-bit value; one that was edited is taken from Blender.
-"""
+"""Assignment of objects to the parts of a document: of several with one id one is that part, and the others are new."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import bpy
 import numpy as np
@@ -22,22 +19,71 @@ from ....core.transforms import inverse
 from ....formats.text.file_io import no_garbage_hunts
 from ...data.access import record_of, settings
 from ...data.conversion import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat, with_mirrored
-from ...data.documents import read_document
-from ...data.mirror_plane import kept_plane
+from ...data.documents import kept_plane, read_document
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.queries import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
-from ...rig.joint_axes import constraint_turn
-from ...rig.joint_frames import read_body
+from ...rig.joint_frames import constraint_turn, read_body
 from ..bodies import com_pose
 from ..materials import Painted, painted
 from .applied_transforms import tell_of_cleared
 from .attachments import Attachments
-from .deleted_joints import stand_as_seen
-from .design_poses import Designs
+from .design_poses import Designs, stand_as_seen
 from .float_restore import edited, edited_pose, plain, plain_angle, same, was_moved
-from .masses import com_now, derived_masses, inertia_now, same_frame, shape_masses, weigh, with_masses
-from .part_ids import Ids, merge, own_ids
-from .shapes import Children, body_shapes, is_uneven, scaled, shape_children
+from .shapes import (
+    Children,
+    body_shapes,
+    com_now,
+    derived_masses,
+    inertia_now,
+    is_uneven,
+    same_frame,
+    scaled,
+    shape_children,
+    shape_masses,
+    weigh,
+    with_masses,
+)
+
+T = TypeVar("T", Body, Joint)
+Ids = Mapping[bpy.types.Object, str]
+
+
+def own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint] = ()) -> dict[bpy.types.Object, str]:
+    """An id for each object: of several with one id, which are copies of each other, the one that still has the name
+    it was built with keeps it (else the first), and the others get their object's name."""
+    holders: dict[str, bpy.types.Object] = {}
+    for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
+        holders.setdefault(record_of(obj).source_id, obj)
+    taken = {*holders, *(part.id for part in base)}
+    own: dict[bpy.types.Object, str] = {}
+    for obj in objects:
+        own[obj] = record_of(obj).source_id
+        if holders[own[obj]] != obj:
+            own[obj] = obj.name
+            while own[obj] in taken:
+                own[obj] += " copy"
+            taken.add(own[obj])
+    return own
+
+
+def merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T | None, T | None], T]) -> list[T]:
+    """Parts in the document's order, then the new ones as they were made; none has a twin that is gone. ``read`` gets
+    an object, its id, the document's part of this id, and for a copy of one a copy of the part."""
+    object_of = {own: obj for obj, own in ids.items()}
+    known = {part.id: part for part in base}
+    new = {obj: deepcopy(known.get(_original_id(obj))) for obj, own in ids.items() if own not in known}
+    twins: set[str | None] = {part.twin for part in known.values() if part.twin not in known}  # a file may name none
+    twins |= object_of.keys()
+    out = [read(object_of[own], own, part, None) for own, part in known.items() if own in object_of]
+    out += [read(obj, ids[obj], None, original) for obj, original in new.items()]
+    for part in out:
+        part.twin = part.twin if part.twin in twins else None
+    return out
+
+
+def _original_id(obj: bpy.types.Object) -> str:
+    return record_of(obj).copy_of or record_of(obj).source_id
+
 
 __all__ = ["document_ids", "extract", "extract_design", "own_ids"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import bpy
@@ -9,11 +10,27 @@ from bpy.props import BoolProperty, IntProperty
 
 from ....core.validation import Finding
 from ...data.access import armature_settings, settings
+from ...data.queries import is_orphan_part
 from ...editing.repair.checks import check_model
 from ...editing.repair.fixes import fix
+from ...editing.repair.missing_parts import lost_models, missing, orphans
+from ...editing.repair.rebuild import adopt, rebuild
+from ...editing.rollback import as_before
 from ...editing.symmetry.links import by_id
 from ...translations import told
-from ..base.operators import NeedsModel, Result, counted, model_in, say
+from ..base.operators import (
+    ERRORS,
+    NeedsModel,
+    Result,
+    counted,
+    model_in,
+    refuse,
+    say,
+    tell,
+    why_foreign,
+    why_linked_copy,
+    why_no_model,
+)
 from ..base.panels import ModelPanel, paragraph
 from ..base.report_rows import draw_counts, draw_message, filtered, is_cut
 from ..base.selection import select_part
@@ -100,22 +117,6 @@ def _click(armature: Any, row: int) -> None:
         select_part(bpy.context, rig, bpy.data.objects[name], extend=number > 0)
 
 
-def register() -> None:
-    """Make the row of the list that selects."""
-    bpy.types.Armature.knuckle_finding = IntProperty(  # type: ignore[attr-defined]
-        name="Finding",
-        description="What is shown; click one to select its parts",
-        get=_row,
-        set=_click,
-        options={"SKIP_SAVE"},
-    )
-
-
-def unregister() -> None:
-    """Take it away again."""
-    del bpy.types.Armature.knuckle_finding  # type: ignore[attr-defined]
-
-
 class KNUCKLE_UL_findings(bpy.types.UIList):
     """What the check found."""
 
@@ -159,4 +160,99 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
                 mend.index, mend.other = model.finding_index, bool(other)
 
 
-CLASSES = (KNUCKLE_OT_check_model, KNUCKLE_OT_fix_finding, KNUCKLE_UL_findings, VIEW3D_PT_knuckle_checks)
+def _meant(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The model that the user means; where none is whole enough to be meant, the first that lost its armature. None
+    where what is active is of a model that is gone for good."""
+    rig = model_in(context)
+    if rig is None and not is_orphan_part(context.view_layer.objects.active):
+        return next(iter(lost_models(context.scene)), None)
+    return rig
+
+
+class KNUCKLE_OT_rebuild(bpy.types.Operator):
+    bl_idname = "knuckle.rebuild"
+    bl_label = "Rebuild Missing Parts"
+    bl_description = (
+        "Make anew what was deleted of the mechanism by hand: its armature and bones, joints, bodies, collections, "
+        "text and physics. What remains keeps its keys, poses and edits, and what Delete Parts took away stays away"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    everything: BoolProperty(
+        name="Deleted Parts Too",
+        description="Also take back what was deleted with all that held it, which is how a mechanism is made smaller: "
+        "bodies with their joints, frames. What Delete Parts took away stays away",
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        rig = _meant(context)
+        if rig is None and orphans(context.scene):
+            return True
+        reason = why_no_model(context) if rig is None else why_foreign(rig) or why_linked_copy(rig)
+        if reason:
+            cls.poll_message_set(told(reason))
+        return not reason
+
+    def execute(self, context: bpy.types.Context) -> Result:
+        if context.mode != "OBJECT" and context.object is not None:
+            bpy.ops.object.mode_set(mode="OBJECT")
+        try:
+            with as_before():
+                rig = _meant(context)
+                is_new = rig is None
+                if rig is None:
+                    rig = adopt(context.scene, context.view_layer.objects.active)
+                out = rebuild(rig, context.scene, self.everything)
+                if is_new:
+                    out.done.insert(0, "its armature")
+        except ERRORS as error:
+            return refuse(self, error)
+        done = "; ".join(out.done)
+        if done:
+            tell(self, f"Made anew or taken back: {done}", out.report)
+        else:
+            tell(self, "Nothing is missing", out.report)
+        return {"FINISHED"}
+
+
+def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout, known: Sequence[str] | None = None) -> None:
+    """What the model that is meant lacks, with the button; nothing where it is whole. ``known``: what it lacks, where
+    that was worked out already."""
+    rig = _meant(context)
+    lacks = () if rig is None else missing(rig) if known is None else known
+    gone = rig is None and bool(orphans(context.scene))
+    if not (lacks or gone):
+        return
+    box = layout.box()
+    for line in lacks:
+        paragraph(context, box, line, "ERROR")
+    if gone:
+        paragraph(context, box, "Its armature is gone from the file", "ERROR")
+    box.operator("knuckle.rebuild", icon="FILE_REFRESH")
+
+
+CLASSES = (
+    KNUCKLE_OT_check_model,
+    KNUCKLE_OT_fix_finding,
+    KNUCKLE_UL_findings,
+    VIEW3D_PT_knuckle_checks,
+    KNUCKLE_OT_rebuild,
+)
+
+
+def register() -> None:
+    """Make the row of the list that selects."""
+    bpy.types.Armature.knuckle_finding = IntProperty(  # type: ignore[attr-defined]
+        name="Finding",
+        description="What is shown; click one to select its parts",
+        get=_row,
+        set=_click,
+        options={"SKIP_SAVE"},
+    )
+
+
+def unregister() -> None:
+    """Take it away again."""
+    del bpy.types.Armature.knuckle_finding  # type: ignore[attr-defined]

@@ -11,9 +11,9 @@ from mathutils import Matrix
 from ...data.access import record_of, settings
 from ...data.queries import rig_of
 from ...editing.authoring import DENSITY, add_joint, make_body, new_model
-from ...editing.joint_placement import place_for
+from ...editing.joints import place_for
+from ...editing.symmetry.create import grow_bodies, grow_joint
 from ...editing.symmetry.live_mirror import by_itself
-from ...editing.symmetry.paired_edits import grow_bodies, grow_joint
 from ..base.operators import (
     ERRORS,
     AddsModel,

@@ -12,12 +12,11 @@ from ....core.editing.sides import name_list
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
-from ...editing.joint_placement import place_for
-from ...editing.joints import delete_parts, joint_frame
+from ...editing.joints import delete_parts, joint_frame, place_for
 from ...editing.repair.rig_mismatch import applied_joints, why_not_as_rest
 from ...editing.rig_update import refit
+from ...editing.symmetry.create import move_both, set_types, swap_both
 from ...editing.symmetry.live_mirror import by_itself, together
-from ...editing.symmetry.paired_edits import move_both, set_types, swap_both
 from ...rig.pose_channels import reset_residue
 from ..base.operators import NeedsModel, Result, WithTwins, counted, model_in, tell
 from ..base.panels import ORDER, ModelPanel, split

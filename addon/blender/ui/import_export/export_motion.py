@@ -21,9 +21,9 @@ from ...animation.sample_motion import Physical, follows_keys
 from ...data import preferences
 from ...data.access import action_record, record_of
 from ...data.channels import root_channels
+from ...data.documents import add_to_report
 from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
 from ...data.queries import is_foreign
-from ...data.report_store import add_to_report
 from ...physics.recording.bake import record, recorded_coordinates
 from ...physics.simulation.cached_frames import shown_of_run
 from ..base.operators import (

@@ -28,9 +28,9 @@ from ..base.operators import (
     say,
     seen_in_local_views,
 )
-from ..overlay.draw import show_marks
-from ..servos.keying_set import select_keyed_bones, use_servos
-from ..simulation.input_presets import goes_forward, start_inputs
+from ..overlay import show_marks
+from ..servos.operators import select_keyed_bones, use_servos
+from ..simulation.operators import goes_forward, start_inputs
 from ..simulation.view import frame_objects
 from .options import ImportOptions, draw_options, take_defaults
 

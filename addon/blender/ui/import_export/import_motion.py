@@ -15,9 +15,9 @@ from ...animation.actions import active_action, let_play
 from ...animation.apply_motion import natural_rate, placed_channels, stack
 from ...animation.frame_time import set_rate
 from ...animation.pose_library import pose_unkeyed
+from ...data.documents import OF_IMPORTS, add_to_report
 from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
 from ...data.queries import rigs_in
-from ...data.report_store import OF_IMPORTS, add_to_report
 from ...translations import told
 from ..base.operators import (
     ImportHelper,
@@ -33,7 +33,7 @@ from ..base.operators import (
     why_foreign,
     why_no_model,
 )
-from ..servos.keying_set import select_keyed_bones
+from ..servos.operators import select_keyed_bones
 
 EXTENSIONS = distinct(row.extensions for row in formats.MOTION_FORMATS.values())
 

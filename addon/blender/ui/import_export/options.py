@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ...data.preferences import import_defaults
 from ...reconcile.build import BuildOptions
-from ..simulation.input_presets import ITEMS as INPUT_ITEMS
+from ..simulation.operators import ITEMS as INPUT_ITEMS
 
 _DEFAULTS = BuildOptions()
 

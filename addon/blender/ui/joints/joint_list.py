@@ -9,11 +9,11 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, PointerProperty
 
-from ....core.formatting import plain
+from ....core.report import plain
 from ....core.stops import Limits
 from ...animation.frame_time import Clock
+from ...animation.motion_checks import Row, seen_rows
 from ...animation.pose_library import key_state
-from ...animation.stop_checks import Row, seen_rows
 from ...data.access import record_of
 from ...data.conversion import is_angle
 from ...data.queries import bones_of, file_name

@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 
 from ...animation.loops.live_solver import rigid_joints
-from ...animation.stop_checks import seen_rows
+from ...animation.motion_checks import seen_rows
 from ...data.access import record_of, settings
 from ...data.conversion import is_angle
 from ...data.queries import bones_of, file_name

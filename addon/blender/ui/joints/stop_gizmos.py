@@ -26,11 +26,11 @@ from ....core.overlay_geometry import (
 from ...data.access import record_of
 from ...data.properties.model import KnuckleObject
 from ...data.queries import is_foreign, rig_of
-from ...overlay.state import degrees_of
+from ...overlay import degrees_of
 from ...translations import told
 from ..base.operators import Result
 from ..base.selection import active_joint
-from ..overlay.draw import Batches, batches_of, draw_batches, kinds_of, overlay_of
+from ..overlay import Batches, batches_of, draw_batches, kinds_of, overlay_of
 
 _ENDS = ("lower", "upper")
 _MOST = 6  # degrees of freedom of a joint that get handles

@@ -11,8 +11,15 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 from ....core.overlay_geometry import value_text
 from ...animation.fcurves import action_of
 from ...data.access import record_of, settings
-from ...editing.joint_settings import ENDS, Coordinate, counts_angles, stops_from_motion, stops_from_pose, switch_stops
-from ...editing.joint_sweep import Sweep
+from ...editing.joint_settings import (
+    ENDS,
+    Coordinate,
+    Sweep,
+    counts_angles,
+    stops_from_motion,
+    stops_from_pose,
+    switch_stops,
+)
 from ...translations import told
 from ..base.modal_tasks import UnderWay, is_watched
 from ..base.operators import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell

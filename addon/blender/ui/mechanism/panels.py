@@ -13,14 +13,14 @@ from ...data.access import record_of, settings
 from ...data.queries import parts_by_role, rigs_in
 from ...editing.repair.missing_parts import missing
 from ...editing.rig_update import is_unfitted
-from ...physics.simulation.cleanup import leftovers
+from ...physics.simulation.removal import leftovers
 from ...scene.collections import SEPARATOR
 from ...translations import told
 from ..base.operators import counted, model_in, why_linked_copy, why_newer, why_no_model
 from ..base.panels import ORDER, ModelPanel, Panel, fact, paragraph, split
 from ..base.report_rows import SEVERITY_ICONS, draw_counts, draw_message, filtered, is_cut
-from ..editing.rebuild import draw_missing
-from ..overlay.draw import button as overlay_button
+from ..editing.checks import draw_missing
+from ..overlay import button as overlay_button
 
 
 class _Seen(NamedTuple):

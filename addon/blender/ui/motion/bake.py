@@ -12,7 +12,7 @@ from ...animation.gait import bake_gait, settings_curves
 from ...data.access import record_of, settings
 from ...physics.recording.accuracy import truth_lines
 from ...physics.recording.bake import bake_steps, steps_per_frame
-from ...physics.recording.body_keys import remove_body_keys
+from ...physics.simulation.recording import remove_body_keys
 from ...physics.world.membership import why_elsewhere, why_stopped
 from ...physics.world.scale import distortion
 from ...translations import told

@@ -8,12 +8,11 @@ import bpy
 import numpy as np
 from bpy.props import FloatProperty, IntProperty, StringProperty
 
-from ...animation import stop_checks
+from ...animation import motion_checks
 from ...animation.actions import active_action, let_play
 from ...animation.frame_time import Clock
-from ...animation.motion_checks import is_rate
+from ...animation.motion_checks import is_rate, overviews, seen_motions
 from ...animation.source_motion import keyed_rate
-from ...animation.stop_checks import overviews, seen_motions
 from ...data.access import armature_settings, record_of
 from ...data.channels import servo_channels
 from ...data.queries import parts
@@ -129,12 +128,12 @@ def register() -> None:
         set=click_motion,
         options={"SKIP_SAVE"},
     )
-    stop_checks.register()
+    motion_checks.register()
 
 
 def unregister() -> None:
     """Undo ``register``."""
-    stop_checks.unregister()
+    motion_checks.unregister()
     del bpy.types.Armature.knuckle_motion_row  # type: ignore[attr-defined]
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from bpy.props import FloatProperty
 
 from ....core.stops import Limits, beyond, put_within
+from ...animation.motion_checks import changes
 from ...animation.pose_library import key_if_wanted
-from ...animation.stop_checks import changes
 from ...data.change_counter import names_of
 from ...data.channels import Channel, block_turn
 from ...data.queries import parts

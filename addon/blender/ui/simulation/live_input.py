@@ -15,7 +15,7 @@ from gpu_extras.batch import batch_for_shader
 
 from ....core.gait.live_input import AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
 from ....core.report import FormatError
-from ...animation.input_presets import input_names, presets_of
+from ...animation.gait import input_names, presets_of
 from ...data.access import record_of, settings
 from ...data.channels import Channel, servo_channels
 from ...data.properties.model import control_property

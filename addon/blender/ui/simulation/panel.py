@@ -13,17 +13,17 @@ from ....core.accuracy import Line, verdict
 from ...animation.gait import tracked, wants_gait
 from ...data.access import settings
 from ...data.properties.model import control_property
-from ...physics.bodies.ground import heir_of_ground
 from ...physics.recording.accuracy import truth_lines, worst_joints
 from ...physics.simulation.cached_frames import note as run_note
+from ...physics.simulation.removal import heir_of_ground
 from ...physics.world.membership import is_simulated, why_elsewhere, why_stopped
 from ...physics.world.rigidbody_world import frame_rate, is_gravity_other
 from ...translations import told
 from ..base.operators import model_in
 from ..base.panels import ORDER, ModelPanel, fact, labelled, paragraph, split
-from ..overlay.draw import overlay_of
-from .input_presets import draw_presets
+from ..overlay import overlay_of
 from .live_input import VIEW3D_PT_knuckle_live, draw_live_input
+from .operators import draw_presets
 from .physics_view import draw_physics_view
 
 #: Icons of figures that are good, that need attention, and that no threshold is for.

@@ -1,19 +1,158 @@
-"""Pictures of motions: servos over time, with their stops."""
+"""Pictures: of motions, and of what many runs came to."""
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Mapping, Sequence
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..core.model import Array, Motion, Trajectory
-from ..core.motion.servo_matching import Servo
-from ..core.report import FormatError
-from ..core.stops import beyond
-from .canvas import COLOURS, INK, drawn, new_figure, plain_axes
+from .core.model import Array, Motion, Trajectory
+from .core.motion.servo_matching import Servo
+from .core.report import FormatError
+from .core.run_metrics import LABELS
+from .core.stops import beyond
+
+__all__ = ["ENDINGS", "motion_picture", "sweep_picture"]
+
+
+ENDINGS = (".png", ".svg", ".pdf")
+COLOURS = ("#3264a8", "#d1602d", "#2f8f5b", "#9d3f7c", "#8a6d1f", "#4a4f57")
+INK, GRID = "#30343b", "#dfe2e6"
+
+
+def drawn(title: str, draw: Callable[[], Any], ending: str) -> bytes:
+    """The figure that ``draw`` makes, as the bytes of a .png, .svg or .pdf; FormatError where matplotlib is missing."""
+    agg = _matplotlib()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of letters that its font lacks
+        figure = draw()
+        agg.FigureCanvasAgg(figure)
+        figure.suptitle(title, parse_math=False, color=INK, fontsize=12, fontweight="bold")
+        target = io.BytesIO()
+        metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
+        figure.savefig(target, format=ending.removeprefix("."), metadata=metadata, facecolor="white")
+    return target.getvalue()
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of so many inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), dpi=120, layout="constrained")
+
+
+def plain_axes(axes: Any) -> None:
+    """A light grid, and no box."""
+    axes.grid(True, color=GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=INK, length=3)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color("#a9afb7")
+
+
+def _matplotlib() -> Any:
+    """matplotlib, its fonts' list kept among the temporary files: nothing is written into the user's settings."""
+    if not os.environ.get("MPLCONFIGDIR"):
+        os.environ["MPLCONFIGDIR"] = _own_folder()
+    try:
+        import matplotlib
+        from matplotlib.backends import backend_agg
+    except ImportError as error:
+        raise FormatError(
+            f"a plot needs matplotlib, which cannot be loaded ({error})",
+            remedy="Install it into this Python (pip install matplotlib), or use `blender --command knuckle`.",
+        ) from error
+    matplotlib.rcParams["svg.hashsalt"] = "knuckle"  # the same motion makes the same file
+    matplotlib.rcParams["axes.unicode_minus"] = True
+    return backend_agg
+
+
+def _own_folder() -> str:
+    """A folder for temporary files that is nobody else's, the same the next time where that can be had."""
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    folder = os.path.join(tempfile.gettempdir(), f"knuckle-plots-{user}")
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        status = os.lstat(folder)
+        owned = not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
+        if owned and not os.path.islink(folder) and os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    return tempfile.mkdtemp(prefix="knuckle-plots-")
+
+
+#: Side by side: how far, at what cost, how truly.
+SHOWN = ("distance", "energy", "tracking_error")
+LINES = 12  # that a legend names
+
+
+def sweep_picture(settings: Sequence[str], table: Sequence[Mapping[str, float]], ending: str = ".png") -> bytes:
+    """A picture of runs as the bytes of a .png, .svg or .pdf: each figure over the first setting that varies, a line
+    for every combination of the others.
+
+    ``table``: of each run its settings and figures by name, nan where there is none. FormatError where it is empty."""
+    if not table:
+        raise FormatError("there are no runs to draw")
+    varied = [name for name in settings if len({row[name] for row in table}) > 1]
+    fixed = [
+        f"{name} {table[0][name]:g}" for name in settings if name not in varied and table[0][name] == table[0][name]
+    ]
+    title = f"{len(table)} runs" + (f" ({', '.join(fixed)})" if fixed else "")
+    return drawn(title, lambda: _figure(varied, table), ending)
+
+
+def _figure(varied: Sequence[str], table: Sequence[Mapping[str, float]]) -> Any:
+    figure = new_figure(4.2 * len(SHOWN) + 1.6, 4.0)
+    along, others = (varied[0], varied[1:]) if varied else ("", ())
+    lines: dict[tuple[float, ...], list[Mapping[str, float]]] = {}
+    for row in table:
+        lines.setdefault(tuple(row[name] for name in others), []).append(row)
+    for axes, name in zip(figure.subplots(1, len(SHOWN), squeeze=False)[0], SHOWN, strict=True):
+        drawn_lines = [_line(axes, along, name, rows, _colour(at, len(lines)))
+                       for at, rows in enumerate(lines.values())]  # fmt: skip
+        if not any(math.isfinite(row[name]) for row in table):
+            axes.text(0.5, 0.5, "cannot be told", transform=axes.transAxes, ha="center", color=INK)
+        axes.set_xlabel(along or "run", parse_math=False, color=INK)
+        axes.set_title(LABELS[name], loc="left", fontsize=10, color=INK)
+        plain_axes(axes)
+    if others:
+        words = [", ".join(f"{name} {value:g}" for name, value in zip(others, key, strict=True)) for key in lines]
+        legend = figure.legend(drawn_lines[:LINES], ["."] * min(len(words), LINES), loc="outside right center",
+                               frameon=False)  # fmt: skip
+        for text, word in zip(legend.get_texts(), words, strict=False):
+            text.set_parse_math(False)
+            text.set_text(word)
+            text.set_color(INK)
+        if len(words) > LINES:
+            legend.set_title(f"{LINES} of {len(words)} lines")
+    return figure
+
+
+def _colour(at: int, count: int) -> Any:
+    """One of the six; of more lines, a shade that goes from the first to the last."""
+    if count <= len(COLOURS):
+        return COLOURS[at]
+    from matplotlib import colormaps
+
+    return colormaps["viridis"](0.9 * at / (count - 1))
+
+
+def _line(axes: Any, along: str, name: str, rows: Sequence[Mapping[str, float]], colour: Any) -> Any:
+    places = np.array([row[along] for row in rows]) if along else np.arange(len(rows)) + 1.0
+    order = np.argsort(places, kind="stable")
+    values = np.array([row[name] for row in rows])
+    (line,) = axes.plot(places[order], values[order], color=colour, linewidth=1.6, marker="o", markersize=4, gid=name)
+    return line
+
 
 TOGETHER = 6  # servos that share one set of axes; more get small ones, each its own
 POINTS = 4000  # of a curve: more than a picture has columns

@@ -1,5 +1,3 @@
-"""What runs here, what this Blender was built with, and where it may write."""
-
 from __future__ import annotations
 
 import contextlib
@@ -14,22 +12,22 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ... import formats
-from ...core.model import Array, Motion, Trajectory
-from ...installation import Row, how_to_repair, sample, version, wheel_rows
-from ..animation import apply
-from ..animation import sample as sampled
-from ..compat import ready_gpu
-from ..data.access import settings
-from ..data.channels import servo_channels, servo_names
-from ..data.datablocks import latest, remove_since
-from ..data.queries import require_rig
-from ..physics.recording.bake import record
-from ..physics.world.rigidbody_world import frame_rate
-from ..reconcile.build import BuildOptions, build
-from ..rendering.temporary_studio import hushed
-from ..scene.read.mechanism import extract
-from ..scene.temporary_scene import at_work, workshop
+from .. import formats
+from ..core.model import Array, Motion, Trajectory
+from ..installation import Row, how_to_repair, sample, version, wheel_rows
+from .animation import apply
+from .animation import sample as sampled
+from .compat import ready_gpu
+from .data.access import settings
+from .data.channels import servo_channels, servo_names
+from .data.datablocks import latest, remove_since
+from .data.queries import require_rig
+from .physics.recording.bake import record
+from .physics.world.rigidbody_world import frame_rate
+from .reconcile.build import BuildOptions, build
+from .rendering.temporary_studio import hushed
+from .scene.read.mechanism import extract
+from .scene.temporary_scene import at_work, workshop
 
 _OFFICIAL = "Use a Blender from blender.org: distributions build some without it"
 #: What Blender may be built without: its name among the build options, what it is, and what is lost without it.

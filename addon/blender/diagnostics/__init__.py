@@ -1,1 +1,0 @@
-"""Self-check of an installation."""

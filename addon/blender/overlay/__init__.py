@@ -1,1 +1,0 @@
-"""Records of what the viewport overlay shows."""
