@@ -190,7 +190,7 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
         child.matrix_world = matrix
     record = record_of(obj)
     record.role, record.model, record.active = "BODY", rig, True
-    record.source_name, record.source_id = obj.name, numbered(obj.name(rig))
+    record.source_name, record.source_id = obj.name, numbered(obj.name, part_ids(rig))
     record.built, record.built_name = flat(obj.matrix_basis), obj.name
     write_shape(record.shapes.add(), solid.shape)
 
@@ -247,7 +247,7 @@ def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs
     child_collection(rig, "Joints").objects.link(empty)
     record = record_of(empty)
     record.role, record.model = "JOINT", rig
-    record.source_name, record.source_id = name, numbered(name(rig))
+    record.source_name, record.source_id = name, numbered(name, part_ids(rig))
     record.joint.type, record.joint.active = type_, True
     write_dofs(record.joint, dofs)
     turn = constraint_turn(record.joint)
