@@ -53,17 +53,17 @@ def options() -> str:
 FUNCTIONS = (
     ("addon.formats", "formats/__init__", ("load", "save", "load_motion", "load_motions", "save_motion")),
     ("addon.model.records", "core/model", ("Motion", "Trajectory")),
-    ("addon.blender.build", "blender/build/__init__", ("build", "BuildOptions")),
-    ("addon.blender.extract", "blender/extract/__init__", ("extract",)),
+    ("addon.blender.build", "blender/reconcile/build", ("build", "BuildOptions")),
+    ("addon.blender.extract", "blender/scene/read/mechanism", ("extract",)),
     ("addon.blender.model_parts", "blender/data/queries", ("rig_in", "parts")),
-    ("addon.blender.animation", "blender/animation/onto_rig", ("apply",)),
-    ("addon.blender.animation", "blender/animation/sampling", ("sample",)),
+    ("addon.blender.animation", "blender/animation/apply_motion", ("apply",)),
+    ("addon.blender.animation", "blender/animation/pose_reader", ("sample",)),
     ("addon.blender.physics.bake", "blender/physics/recording/bake", ("bake", "record", "recorded_motion")),
-    ("addon.blender.render", "blender/render/filming", ("film",)),
-    ("addon.blender.render", "blender/render/options", ("FilmOptions",)),
-    ("addon.blender.render", "blender/render/farm", ("prepare", "open_stage")),
-    ("addon.blender.render", "blender/render/shooting", ("render_frames",)),
-    ("addon.blender.render", "blender/render/video", ("encode",)),
+    ("addon.blender.render", "blender/rendering/video", ("film",)),
+    ("addon.blender.render", "blender/rendering/options", ("FilmOptions",)),
+    ("addon.blender.render", "blender/rendering/farm_jobs", ("prepare", "open_stage")),
+    ("addon.blender.render", "blender/rendering/frames", ("render_frames",)),
+    ("addon.blender.render", "blender/rendering/video", ("encode",)),
 )
 
 

@@ -20,10 +20,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of ``
 import addon
 from addon import formats
 from addon.blender.animation import apply, sample
+from addon.blender.build import build
+from addon.blender.extract import extract
 from addon.blender.physics.bake import bake, recorded_motion
-from addon.blender.reconcile.build import build
 from addon.blender.render import FilmOptions, film
-from addon.blender.scene.read.mechanism import extract
 from addon.model.records import Motion, Trajectory
 
 

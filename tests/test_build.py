@@ -562,7 +562,7 @@ def test_two_checkouts_give_the_same_bytes_whatever_the_machine(
         assert not [name for name in names if "test" in name.split("/")[0] or name.endswith((".blend1", ".pyc"))]
         assert {entry.external_attr >> 16 for entry in archive.infolist()} == {0o644}
         assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
-        assert {"blender_manifest.toml", "about/__init__.py", "sample_models/rover/rover.jm"} <= set(names)
+        assert {"blender_manifest.toml", "installation.py", "sample_models/rover/rover.jm"} <= set(names)
     (other / "addon/cli/output.py").write_text("changed")
     assert packed(other) != reference
 

@@ -793,7 +793,7 @@ def test_ctrl_c_that_blender_swallows_ends_the_work_at_its_next_step(blank: Any,
         "    out = plain()\n"
         "    bpy.app.handlers.frame_change_post.append(press)\n"
         "    return out\n"
-        "from addon.blender.tasks import films\n"
+        "from addon.blender.tasks import videos as films\n"
         "films.fresh_scene = fresh\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "runpy.run_module('addon', run_name='__main__')\n"

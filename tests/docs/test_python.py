@@ -18,8 +18,8 @@ WITH_PYTHON = [page for page in PAGES if any(block.language == "python" and bloc
 #: Modules whose functions have examples, and how many examples there are at least.
 DOCUMENTED = {
     "addon.formats": 5,
-    "addon.blender.build": 2,
-    "addon.blender.extract": 1,
+    "addon.blender.reconcile.build": 2,
+    "addon.blender.scene.read.mechanism": 1,
     "addon.blender.animation.apply_motion": 1,
     "addon.blender.animation.pose_reader": 1,
 }

@@ -21,7 +21,7 @@ from ...core.transforms import inverse
 from ..data.access import record_of
 from ..data.conversion import flat, write_dofs, write_shape
 from ..data.datablocks import latest, remove_since
-from ..data.queries import child_collection, parts, require_rig, rig_of
+from ..data.queries import child_collection, part_ids, parts, require_rig, rig_of
 from ..reconcile.build import BuildOptions, build
 from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_turn

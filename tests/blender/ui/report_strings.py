@@ -12,11 +12,11 @@ from tests.blender.ui.ui_strings import ADDON, texts
 
 #: The rooms whose sentences people read in Blender. What is not here stays English, for a reason:
 #: ``formats`` speak of elements and attributes of files in the files' own English words, and name line and place;
-#: ``cli``, ``animate``, ``plot``, ``jobs`` and ``render`` speak on the command line, which is English;
+#: ``cli``, ``plot``, ``tasks`` and ``rendering`` speak on the command line, which is English;
 #: ``surfaces`` is asked for what it knows by those who look first;
 #: ``gait`` and ``joint_types`` are asked for names by the command line and by scripts.
-ROOMS = ("about", "core", "blender")
-STAY_ENGLISH = ("blender/jobs", "blender/render", "core/gait/engine.py", "core/gait/sampling.py",
+ROOMS = ("installation.py", "core", "blender")
+STAY_ENGLISH = ("blender/tasks", "blender/rendering", "core/gait/engine.py", "core/gait/sampling.py",
                 "core/joint_types.py", "core/model.py", "core/motion/fitting.py", "core/motion/keyframes.py",
                 "core/surfaces.py",
                 "blender/translations")  # fmt: skip
@@ -29,14 +29,18 @@ _ANSWERS = ("why_", "_why", "tracked", "distortion", "verdict")
 
 def files() -> list[Path]:
     """The sources that are looked through."""
-    every = [path for room in ROOMS for path in sorted((ADDON / room).rglob("*.py"))]
+    every = [
+        path
+        for room in ROOMS
+        for path in ([ADDON / room] if room.endswith(".py") else sorted((ADDON / room).rglob("*.py")))
+    ]
     return [path for path in every if not str(path.relative_to(ADDON)).startswith(STAY_ENGLISH)]
 
 
 def strings(path: Path) -> Iterator[tuple[str, int]]:
     """The sentences of a file with their lines."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    if path.name in {"solver_settings.py", "missing.py"} or path.parent.name in {"about", "checkup"}:
+    if path.name in {"solver_settings.py", "missing_parts.py", "installation.py", "diagnostics.py"}:
         yield from _reasons(tree)
     if path.name in {"twins.py", "symmetry.py"} and path.parent.name == "editing":
         yield from _fields(tree)
@@ -48,7 +52,7 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
             for node in ast.walk(function):
                 if isinstance(node, ast.Call):
                     yield from _of_call(function, node)
-        mends = path.parts[-2:] in {("edit", "checks.py"), ("edit", "mends.py")}
+        mends = path.parts[-2:] in {("repair", "checks.py"), ("repair", "fixes.py")}
         if isinstance(function, ast.FunctionDef) and (mends or function.name.startswith(_ANSWERS)):
             for node in ast.walk(function):
                 if isinstance(node, ast.Return) and node.value is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ADDON = Path(__file__).resolve().parents[3] / "addon"
 #: Where people read what is written: operators and panels, and the properties that they show.
-FILES = [*sorted((ADDON / "blender/ui").glob("*.py")), *sorted((ADDON / "blender/data/properties").glob("*.py"))]
+FILES = [*sorted((ADDON / "blender/ui").rglob("*.py")), *sorted((ADDON / "blender/data/properties").glob("*.py"))]
 _CLASS_TEXTS = {"bl_label", "bl_description"}
 _PROPERTIES = {
     "BoolProperty", "CollectionProperty", "EnumProperty", "FloatProperty", "FloatVectorProperty", "IntProperty",
