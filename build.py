@@ -828,7 +828,7 @@ def check(_options: argparse.Namespace) -> int:
     checks = {
         "ruff": [python, "-m", "ruff", "check", "."],
         "mypy": [python, "-m", "mypy"],
-        "layers": [python, "-m", "pytest", "-q", "tests/test_layers.py"],
+        "layers": [python, "-m", "pytest", "-q", "tests/test_code_rules.py"],
         "links": [python, "-m", "pytest", "-q", "tests/docs/test_links.py"],
         "manual": manual_words(ROOT / "out/docs"),
     }

@@ -52,7 +52,9 @@ def test_an_installed_package_has_its_manifest_beside_it(tmp_path: Path) -> None
     (package / "__init__.py").touch()
     shutil.copy(ROOT / "addon/installation.py", package)
     (package / "blender_manifest.toml").write_text('version = "7.8.9"\n')
-    words = "from knuckle import installation as own; print(own.version(), own.sample('a/b.jm').relative_to(own.home()))"
+    words = (
+        "from knuckle import installation as own; print(own.version(), own.sample('a/b.jm').relative_to(own.home()))"
+    )
     done = subprocess.run([sys.executable, "-c", words], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["7.8.9", str(Path("sample_models/a/b.jm"))]
 

@@ -1,0 +1,218 @@
+"""Rules of the source that no common tool checks: third parties per package, lengths, questions for Blender's version.
+
+The direction of imports is checked by import-linter (contracts in ``pyproject.toml``).
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+ADDON = ROOT / "addon"
+
+BLENDERS_OWN = {"bpy", "bpy_extras", "bl_ext", "bl_math", "bl_ui", "addon_utils", "aud", "blf", "bmesh", "freestyle"}
+BLENDERS_OWN |= {"gpu", "gpu_extras", "idprop", "imbuf", "mathutils", "nodeitems_utils", "rna_keymap_ui"}
+#: The third parties that each package may import, by the start of its path; the longest start that fits counts.
+MAY_USE = {
+    "": {"numpy"},
+    "__init__.py": set(),
+    "installation.py": set(),
+    "registration.py": BLENDERS_OWN,
+    "core/": {"numpy"},
+    "formats/": {"numpy", "lxml", "trimesh", "collada"},
+    "plot.py": {"numpy", "matplotlib"},
+    "blender/": {"numpy", "lxml", "PIL"} | BLENDERS_OWN,
+    "blender/ui/": {"numpy"} | BLENDERS_OWN,
+    "blender/tasks/": {"numpy"} | BLENDERS_OWN,
+}
+
+
+def modules() -> list[str]:
+    """The paths of all modules below ``addon/``."""
+    return sorted(path.relative_to(ADDON).as_posix() for path in ADDON.rglob("*.py"))
+
+
+def wrong_imports(path: str, source: str) -> list[str]:
+    """The imports of third parties that a module may not have, and of our own modules by an absolute name: Blender
+    gives the installed package another one."""
+    allowed = MAY_USE[max((start for start in MAY_USE if path.startswith(start)), key=len)]
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            names = [str(node.module)]
+        for name in names:
+            top = name.partition(".")[0]
+            if top in {"addon", "knuckle"}:
+                found.append(f"addon/{path}:{node.lineno}: imports {name} absolutely")
+            elif top not in sys.stdlib_module_names | allowed:
+                found.append(f"addon/{path}:{node.lineno}: may not import {name}")
+    return found
+
+
+def test_import_contracts_hold() -> None:
+    """Direction of packages and absence of cycles: the contracts in ``pyproject.toml``."""
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", modules())
+def test_module_imports_only_allowed_third_parties(path: str) -> None:
+    assert wrong_imports(path, (ADDON / path).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "complaint"),
+    [
+        ("core/model.py", "import lxml.etree", "may not import lxml.etree"),
+        ("core/model.py", "import scipy", "may not import scipy"),
+        ("core/model.py", "from mathutils import Matrix", "may not import mathutils"),
+        ("core/stops.py", "def f():\n    import matplotlib", "may not import matplotlib"),
+        ("formats/juice/reader.py", "try:\n    import bpy\nexcept ImportError:\n    pass", "may not import bpy"),
+        ("formats/juice/reader.py", "from core.model import Body", "may not import core.model"),
+        ("blender/scene/mesh_files.py", "import trimesh", "may not import trimesh"),
+        ("blender/ui/mechanism/panels.py", "from lxml import etree", "may not import lxml"),
+        ("blender/ui/mechanism/panels.py", "from addon.model import records", "absolutely"),
+        ("cli/__init__.py", "import bpy", "may not import bpy"),
+        ("installation.py", "import numpy", "may not import numpy"),
+    ],
+)
+def test_a_wrong_import_is_found(path: str, source: str, complaint: str) -> None:
+    found = wrong_imports(path, source)
+    assert len(found) == 1
+    assert complaint in found[0]
+    assert found[0].startswith(f"addon/{path}:")
+
+
+#: Lines that a module may have, and those that have more, each with its reason.
+LONGEST = 600
+LONGER: dict[str, str] = {}
+#: Where an operator is called within a loop, with the reason: each call evaluates the whole scene.
+LOOPED: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("path", modules())
+def test_a_module_is_short_enough_to_be_read(path: str) -> None:
+    lines = (ADDON / path).read_text(encoding="utf-8").count("\n")
+    assert lines <= LONGEST or path in LONGER, f"{lines} lines: split it where it reads better"
+
+
+def test_packages_are_small_enough_to_be_overseen() -> None:
+    """At most 24 modules in a folder, and 10 beside the packages of Blender."""
+    counts = {folder: len([*folder.glob("*.py")]) for folder in (ADDON, *ADDON.rglob("*")) if folder.is_dir()}
+    assert {str(folder): count for folder, count in counts.items() if count > 24} == {}
+    assert counts[ADDON / "blender"] <= 10
+
+
+def looped_operators(source: str) -> list[int]:
+    """The lines of operator calls within loops."""
+    return sorted({
+        call.lineno
+        for loop in ast.walk(ast.parse(source))
+        if isinstance(loop, (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+        for call in ast.walk(loop)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("bpy.ops.")
+    })  # fmt: skip
+
+
+def test_no_operator_is_called_in_a_loop() -> None:
+    found = {path for path in modules() if looped_operators((ADDON / path).read_text(encoding="utf-8"))}
+    assert found == set(LOOPED)
+    assert looped_operators("for x in y:\n    with z:\n        bpy.ops.object.select_all(action='SELECT')") == [3]
+    assert looped_operators("[bpy.ops.wm.stl_import(filepath=f) for f in files]") == [1]
+    assert looped_operators("bpy.ops.wm.stl_import(filepath=f)\nfor x in y:\n    pass") == []
+
+
+# ---- Blender's versions: what differs between them is in blender/compat.py
+
+#: What may be asked of an object by its name: whether Blender is in the middle of something, or whether it is ours.
+PROBES = {"scenes", "armatures", "objects", "object", "selected_objects", "is_array", "image", "node_tree"}
+PROBES |= {"CLASSES", "register", "unregister", "default_value", "use_tail", "animation_data", "knuckle", "mesh_folders", "display", "eevee", "cycles"}
+VERSIONS = {"bpy.app.version", "app.version", "compat.VERSION"}
+
+
+def version_questions(path: str, source: str) -> list[str]:
+    """Where a module asks which Blender it runs in, or whether it has something, a sentence each. (To tell the version,
+    as ``version_string``, is no question.)"""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in VERSIONS:
+            found.append(f"addon/{path}:{node.lineno}: asks for Blender's version")
+        elif isinstance(node, ast.ImportFrom) and node.module == "compat":
+            asked = {"VERSION", "HAS_SLOTS"} & {alias.name for alias in node.names}
+            found += [f"addon/{path}:{node.lineno}: asks for Blender's version"] if asked else []
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"hasattr", "getattr"} and len(node.args) > 1:
+            name = node.args[1]
+            probing = ast.unparse(node.func) == "hasattr" or len(node.args) == 3
+            if probing and isinstance(name, ast.Constant) and name.value not in PROBES:
+                found.append(f"addon/{path}:{node.lineno}: asks whether there is a {name.value!r}")
+    return found
+
+
+def test_only_one_module_asks_for_the_version() -> None:
+    paths = [path for path in modules() if path.startswith("blender/") and path != "blender/compat.py"]
+    assert "blender/rendering/engines.py" in paths
+    sources = ((path, (ADDON / path).read_text(encoding="utf-8")) for path in paths)
+    assert [line for path, source in sources for line in version_questions(path, source)] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import bpy\nnew = bpy.app.version >= (5, 0)",
+        "from bpy import app\nnew = app.version >= (5, 0)",
+        "from ..compat import VERSION, give_nodes",
+        "from .. import compat\nnew = compat.VERSION >= (5, 0)",
+        "def f(editor):\n    return editor.strips if hasattr(editor, 'strips') else editor.sequences",
+        "def f(action):\n    return getattr(action, 'slots', ())",
+    ],
+)
+def test_a_question_for_the_version_is_found(source: str) -> None:
+    assert len(version_questions("blender/scene/armature.py", source)) == 1
+
+
+def test_telling_the_version_and_asking_by_variables_is_no_question() -> None:
+    source = "import bpy\nprint(bpy.app.version_string)\ndef f(it, names):\n    return [getattr(it, n) for n in names]"
+    assert version_questions("blender/rendering/video_state.py", source) == []
+
+
+#: Imports all that has to work without Blender, where Blender cannot be imported.
+WITHOUT_BLENDER = """
+import importlib, pathlib, sys
+for name in ("bpy", "mathutils", "gpu"):
+    sys.modules[name] = None
+import addon
+home = pathlib.Path(addon.__file__).parent
+for path in sorted(home.rglob("*.py")):
+    parts = path.relative_to(home).with_suffix("").parts
+    if parts[0] not in {"blender", "registration"} and parts != ("__main__",):
+        importlib.import_module(".".join(("addon", *parts)).removesuffix(".__init__"))
+print("imported")
+"""
+
+
+def import_without_blender(root: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT_BLENDER]
+    return subprocess.run(command, cwd=root, env={"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
+                          capture_output=True, text=True, check=False)  # fmt: skip
+
+
+def test_all_but_the_blender_packages_import_without_bpy() -> None:
+    done = import_without_blender(ROOT)
+    assert (done.stdout, done.stderr) == ("imported\n", "")
+
+
+def test_a_module_that_needs_bpy_is_caught(tmp_path: Path) -> None:
+    formats = tmp_path / "addon" / "formats"
+    formats.mkdir(parents=True)
+    (tmp_path / "addon" / "__init__.py").write_text("")
+    (formats / "__init__.py").write_text("")
+    assert import_without_blender(tmp_path).stdout == "imported\n"
+    (formats / "juice.py").write_text("import bpy\n")
+    assert "ModuleNotFoundError" in import_without_blender(tmp_path).stderr
