@@ -15,8 +15,7 @@ from .blender.data import copied_mechanisms as settling
 from .blender.data.properties import model as properties
 from .blender.editing import migration
 from .blender.editing.symmetry import live_mirror
-from .blender.events import cache_reset as forgetting
-from .blender.events import open_file as opening
+from .blender.events import file_events
 from .blender.physics.simulation import handler_table as hooks
 
 _state: dict[str, Any] = {"on": False}
@@ -41,7 +40,7 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     settling.register()  # before those that look at names: they take one that Blender numbered for the user's
     migration.register()  # before anybody looks at models
     renamed_bones.register()  # before others: what they keep of bones is by their names
-    forgetting.register()
+    file_events.register_cache_reset()
     hooks.register()
     live_mirror.register()
     ui.register()
@@ -49,7 +48,7 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     if command is not None:
         _state["command"] = bpy.utils.register_cli_command("knuckle", command)
     _state["on"] = True
-    opening.register()  # last: whoever looks at files is there
+    file_events.register()  # last: whoever looks at files is there
 
 
 def unregister() -> None:
@@ -59,14 +58,14 @@ def unregister() -> None:
     atexit.unregister(unregister)
     from .blender import ui
 
-    opening.unregister()
+    file_events.unregister()
     if "command" in _state:
         bpy.utils.unregister_cli_command(_state.pop("command"))
     translations.unregister()
     ui.unregister()
     live_mirror.unregister()
     hooks.unregister()
-    forgetting.unregister()
+    file_events.unregister_cache_reset()
     renamed_bones.unregister()
     migration.unregister()
     settling.unregister()

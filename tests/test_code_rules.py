@@ -133,7 +133,19 @@ def test_no_operator_is_called_in_a_loop() -> None:
 
 #: What may be asked of an object by its name: whether Blender is in the middle of something, or whether it is ours.
 PROBES = {"scenes", "armatures", "objects", "object", "selected_objects", "is_array", "image", "node_tree"}
-PROBES |= {"CLASSES", "register", "unregister", "default_value", "use_tail", "animation_data", "knuckle", "mesh_folders", "display", "eevee", "cycles"}
+PROBES |= {
+    "CLASSES",
+    "register",
+    "unregister",
+    "default_value",
+    "use_tail",
+    "animation_data",
+    "knuckle",
+    "mesh_folders",
+    "display",
+    "eevee",
+    "cycles",
+}
 VERSIONS = {"bpy.app.version", "app.version", "compat.VERSION"}
 
 

@@ -16,13 +16,12 @@ from pathlib import Path
 from ..core.report import FormatError
 from ..formats.text.file_io import must_be_writable, must_have_folder
 from ..installation import version
-from .animate import add_animate
+from .animate import add_animate, add_demo, add_import
 from .convert import add_convert
 from .inspect import add_check, add_info
 from .jobs import add_job
 from .output import STDOUT, failure, say_json, say_wrong, set_voice
 from .render import add_encode, add_render
-from .scene import add_demo, add_import
 from .self_check import add_self_check
 from .simulate import add_collect, add_simulate
 

@@ -33,9 +33,8 @@ from .registry import (
     row_of,
     tell_negative_masses,
 )
-from .text.detection import Opened, open_xml
+from .text.detection import AnyDocument, Opened, open_xml
 from .text.file_io import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
-from .text.parsed import AnyDocument
 
 __all__ = [
     "FORMATS",

@@ -14,8 +14,7 @@ from ..core.mass_properties import body_inertia
 from ..core.model import Body, Mechanism, Motion
 from ..core.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
-from .text.detection import FOREIGN_ROOTS, Opened, json_kind, not_ours
-from .text.parsed import AnyDocument
+from .text.detection import FOREIGN_ROOTS, AnyDocument, Opened, json_kind, not_ours
 from .text.xml_reader import line_of
 
 #: So many bodies are looked at together.

@@ -33,7 +33,7 @@ def entry_of_add_menu(title: str) -> dict[str, Any]:
     """What Add > Mechanism calls the importer with for a sample."""
     import bpy
 
-    from addon.blender.ui.mechanism.add_menu import KNUCKLE_MT_add
+    from addon.blender.ui.mechanism.menus import KNUCKLE_MT_add
 
     drawn: list[tuple[str, SimpleNamespace]] = []
 

@@ -23,8 +23,7 @@ from addon.core.bounds import extent
 from addon.core.editing.mirroring import mirror_of
 from addon.core.editing.sides import sides_of
 from addon.core.editing.symmetry import asymmetries, find_twins
-from addon.core.gait.engine import gait_of
-from addon.core.gait.sampling import gait_motion
+from addon.core.gait.engine import gait_motion, gait_of
 from addon.core.kinematics import coordinates, design_openings, initial_coordinates
 from addon.core.loops.closure import assemble
 from addon.core.loops.dependents import linkages

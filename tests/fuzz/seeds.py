@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from addon import formats
-from addon.core.gait.engine import gait_of
-from addon.core.gait.sampling import gait_motion
+from addon.core.gait.engine import gait_motion, gait_of
 from addon.core.model import Mechanism, Motion, Trajectory
 from addon.core.report import FormatError
 from addon.formats.text.file_io import encode

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from addon.core.effective_mass import Bodies, Held, held_ways, in_axes
 from addon.core.model import Array, Dof, Joint
+from addon.core.spatial import Bodies, Held, held_ways, in_axes
 
 HINGE = held_ways(Joint("j", "", "any", None, None, dofs=[Dof("rotation", np.array([0.0, 0.0, 1.0]))]), np.zeros(1))
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from addon.core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
-from addon.core.gait.engine import gait_of
-from addon.core.gait.sampling import gait_motion, tell_controls
+from addon.core.gait.engine import gait_motion, gait_of, tell_controls
 from addon.core.model import Body, Dof, Joint, Mechanism, Source
 from addon.core.report import FormatError, Report
 

@@ -25,9 +25,8 @@ from ..data.queries import child_collection, part_ids, parts, require_rig, rig_o
 from ..reconcile.build import BuildOptions, build
 from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_turn
-from .design_transform import to_design
+from .design_poses import JointEdit, to_design
 from .part_copies import numbered
-from .present_pose import JointEdit
 from .rig_update import begin_edit, refit
 
 #: What bodies are made of where nobody says (kg/m3): water's.

@@ -22,7 +22,7 @@ from ..events.signals import quiet
 from ..rig.ball_channels import block_pose
 from ..rig.pose_channels import write_pose
 from ..scene.armature import is_screw
-from .present_pose import JointEdit, Present
+from .design_poses import JointEdit, Present
 
 Curve = tuple[str, int]
 _AS_THEY_COUNTED: Mapping[str, Array] = {}

@@ -28,10 +28,9 @@ from ..data.properties.joint import KnuckleJoint
 from ..data.queries import let_go, parts
 from ..events.signals import quiet
 from ..rig.joint_frames import constraint_turn
-from .design_transform import joint_in_design, put_design, rigid
+from .design_poses import JointEdit, joint_in_design, put_design, rigid
 from .foreign_objects import hanging_on, in_place
 from .motion_change import KeyedMotion, key_where_held, loop_mates
-from .present_pose import JointEdit
 from .rig_update import begin_edit, give_ids, refit, without_physics
 
 #: Motions that differ by no more are the same.

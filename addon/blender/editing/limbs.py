@@ -17,8 +17,8 @@ from ..data.copied_mechanisms import copy_beside
 from ..data.queries import file_name, part_ids, parts
 from ..events.signals import quiet
 from ..scene.read.mechanism import extract
+from .design_poses import JointEdit, present_tree
 from .part_copies import copy_part, numbered
-from .present_pose import JointEdit, present_tree
 from .rig_update import begin_edit, give_ids, refit, without_physics
 from .symmetry.links import mates_among
 from .symmetry.twins import plane_of

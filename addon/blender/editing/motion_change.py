@@ -23,7 +23,7 @@ from ..data.queries import parts
 from ..rig.ball_channels import coordinates_of
 from ..rig.pose_channels import read_pose
 from ..scene.read.mechanism import extract
-from .present_pose import Present, present_tree
+from .design_poses import Present, present_tree
 
 #: Bodies that are no farther apart, as a share of the model's size, are where they were.
 _SAME = 1e-4

@@ -46,9 +46,8 @@ from ..scene.read.design_poses import Designs, is_rounding, tree_of
 from ..scene.read.mechanism import extract_design, own_ids
 from ..scene.temporary_scene import shown
 from .channel_transfer import count_anew, go_on, make_fresh
-from .design_transform import put_design
+from .design_poses import JointEdit, Present, kept_bones, put_design
 from .foreign_objects import in_place, strangers_on
-from .present_pose import JointEdit, Present, kept_bones
 
 
 def put_applied_back(rig: bpy.types.Object) -> None:

@@ -28,6 +28,7 @@ from ..physics.world.membership import home_of
 from ..scene.armature import remove_bones
 from ..scene.collections import ALL_KINDS
 from ..scene.read.mechanism import document_ids, extract
+from .design_poses import JointEdit, Present
 from .foreign_objects import (
     Spot,
     bones_along,
@@ -42,7 +43,6 @@ from .foreign_objects import (
 from .joints import joint_frame, opening_of, put_frame
 from .motion_change import KeyedMotion, key_where_held, loop_mates
 from .part_copies import numbered
-from .present_pose import JointEdit, Present
 from .repair.missing_parts import FOLDERS
 from .rig_update import begin_edit, give_ids, keep_fitted, refit, without_physics
 from .symmetry.links import mates, twin_of, unlink_twin

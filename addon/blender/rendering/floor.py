@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..compat import give_nodes
 from .camera import Array, Shot
-from .stage_styles import Color, Look
+from .options import Color, Look
 from .temporary_studio import Studio
 
 FADE_FROM, FADE_TO = 0.7, 2.8  # in camera distances from the path

@@ -17,9 +17,8 @@ from .burn_in import TABLE_SHARE, is_wide
 from .camera import LENS, SENSOR, Array, Room, Shot, plan_shot, shot_from, slopes
 from .engines import WORKBENCH, set_up_engine, set_up_picture
 from .floor import CLOUD, FADE_TO, FAR, add_floor, far_floor, sky_dome, tile_of, tiles
-from .options import BURNS, Burn, Engine, FilmOptions
+from .options import BURNS, LOOKS, Burn, Engine, FilmOptions, Look, linear
 from .playback import Take
-from .stage_styles import LOOKS, Look, linear
 from .stand_ins import coat, hire, key_places, key_poses
 from .temporary_studio import Studio
 from .video_state import Reel, keep

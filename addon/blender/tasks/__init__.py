@@ -4,10 +4,9 @@ Knuckle has to be registered."""
 
 from ..animation import Units
 from ..diagnostics import check_all
-from .demo import demo
 from .runs import RunJob, simulate_to_file
 from .scenes import Ticker, animate_to_blend, import_to_blend
-from .videos import RenderJob, encode_frames, film_length, frames_left, prepare_film, render_stage, render_to_file
+from .videos import RenderJob, demo, encode_frames, film_length, frames_left, prepare_film, render_stage, render_to_file
 
 __all__ = [
     "RenderJob",

@@ -10,7 +10,7 @@ from pathlib import Path
 import bpy
 
 from ... import formats
-from ...core.gait.sampling import tell_controls
+from ...core.gait.engine import tell_controls
 from ...core.model import Mechanism, Motion
 from ...core.report import FormatError, Report
 from ..animation import Units, apply

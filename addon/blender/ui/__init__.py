@@ -7,15 +7,14 @@ from typing import Any
 import bpy
 from bpy.props import IntProperty
 
-from . import overlay, preferences
+from . import overlay, preferences, twins
 from .base import manual_pages, modal_tasks, selection
 from .editing import checks, create, models, parts
 from .import_export import export_model, export_motion, import_model, import_motion
 from .joints import joint_list, stop_gizmos, stops
 from .joints import operators as joint_operators
 from .joints import panel as joint_panel
-from .mechanism import add_menu, context_menus, menus, panels
-from .motion import bake
+from .mechanism import menus, panels
 from .motion import operators as motion_operators
 from .motion import panel as motion_panel
 from .servos import names as servo_names
@@ -24,8 +23,6 @@ from .servos import poses, sliders
 from .simulation import live_input, live_properties, physics_view
 from .simulation import operators as simulation_operators
 from .simulation import panel as simulation_panel
-from .twins import operators as twin_operators
-from .twins import panel as twin_panel
 from .video import operators as video_operators
 from .video import panel as video_panel
 
@@ -38,7 +35,6 @@ _MODULES: tuple[Any, ...] = (
     import_motion,
     export_motion,
     simulation_operators,
-    bake,
     video_operators,
     live_properties,
     live_input,
@@ -56,25 +52,22 @@ _MODULES: tuple[Any, ...] = (
     create,
     parts,
     checks,
-    twin_operators,
-    twin_panel,
+    twins,
     stops,
     joint_operators,
     overlay,
     stop_gizmos,
     sliders,
     models,
-    add_menu,
-    context_menus,
     menus,
     manual_pages,
 )
 _CLASSES = [cls for module in _MODULES for cls in getattr(module, "CLASSES", ())]
 _MENUS = (
     ("VIEW3D_MT_editor_menus", menus.menu),
-    ("VIEW3D_MT_add", add_menu.menu),
-    ("VIEW3D_MT_object_context_menu", context_menus.menu),
-    ("VIEW3D_MT_pose_context_menu", context_menus.menu),
+    ("VIEW3D_MT_add", menus.add_menu_entries),
+    ("VIEW3D_MT_object_context_menu", menus.context_menu_entries),
+    ("VIEW3D_MT_pose_context_menu", menus.context_menu_entries),
     ("TOPBAR_MT_file_import", import_model.menu),
     ("TOPBAR_MT_file_import", import_motion.menu),
     ("TOPBAR_MT_file_export", export_model.menu),

@@ -11,8 +11,8 @@ from weakref import WeakSet
 
 from ...core.model import Mechanism, Source
 from ...core.record_utils import copied
+from ..text.detection import AnyDocument
 from ..text.file_io import no_garbage_hunts
-from ..text.parsed import AnyDocument
 
 K = TypeVar("K")
 _Key = tuple[bytes, str]

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
+from ..text.detection import prepared
 from ..text.json_editor import Edits, same, spelt
 from ..text.json_reader import Node
-from ..text.parsed import prepared
 from .from_model import Held, Lowered, Lowering, Part
 from .reader import PLACEMENT, Document, End, Key, Placed
 from .schema import ASSEMBLY, BODY, ENDS, FIXED, FRAME, JOINT, LIGHT, MARK, PAIRS, RESTRAINT, SEPARATOR, Row, Table

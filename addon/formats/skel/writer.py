@@ -13,7 +13,7 @@ from lxml import etree
 from ...core.model import Array, Mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..text.parsed import prepared
+from ..text.detection import prepared
 from ..text.xml_editor import Edits, edits_of
 from ..text.xml_reader import escape, escape_attribute
 from .document import Document

@@ -1,18 +1,39 @@
-"""A file opened but not yet understood: its text, its XML or JSON, and what it is where it is nothing that we read."""
+"""Parsed documents, and what is computed from one once and kept with it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar, cast
 
 from lxml import etree
 
+from ...core.model import Mechanism
 from ...core.report import FormatError, Report
 from . import csv_table as tables
 from . import json_reader as jsontext
 from . import xml_reader as xml
 from .file_io import decode
+
+T = TypeVar("T")
+
+
+class AnyDocument(Protocol):
+    """What every format's reader gives: the text, and the mechanism in it, and what ``prepared`` has made of it."""
+
+    text: str
+    mechanism: Mechanism
+    prepared: dict[str, Any]
+
+
+def prepared(document: AnyDocument, what: str, make: Callable[[], T]) -> T:
+    """Return what is worked out of a document before edits are written into it, and is the same for all of them: made
+    once. It is only to be looked at."""
+    if what not in document.prepared:
+        document.prepared[what] = make()
+    return cast(T, document.prepared[what])
+
 
 #: Root elements of other programs' XML, and what those files are.
 FOREIGN_ROOTS = {

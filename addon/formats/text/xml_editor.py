@@ -9,7 +9,7 @@ from typing import Protocol
 from lxml import etree
 
 from ...core.report import FormatError
-from .parsed import AnyDocument, prepared
+from .detection import AnyDocument, prepared
 from .xml_reader import Repairs, Span, Spans
 
 _ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")

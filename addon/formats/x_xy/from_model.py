@@ -21,10 +21,9 @@ from . import comments as notes
 from . import values as geometry
 from .comments import Note
 from .from_model_parts import Made, Memory, geoms_of, scenery_of, steps_of, tell_left, tell_lost, tell_of_others
-from .rows import LinkRow, ModelRow, OmcRow
 from .schema import joint_kind
 from .to_model import JOINT_FRAME, build, note_of_frame, turned_round
-from .values import Remarks, read_name, safe_name, unique_names
+from .values import LinkRow, ModelRow, OmcRow, Remarks, read_name, safe_name, unique_names
 
 _BODY_LEAVES = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
 _JOINT_LEAVES = frozenset({"parent", "child", "frame_parent", "frame_child", "dofs", "line"})

@@ -19,10 +19,9 @@ from ...core.report import Report
 from ...core.transforms import frame_with_z, inverse
 from . import values as geometry
 from .comments import Note, difference, plain
-from .rows import GeomRow, LinkRow
 from .schema import COLORS, DOF_ATTRIBUTES, GEOM_OF_SHAPE, GEOMS, JOINTS, Color, JointKind, Vector, joint_kind
 from .to_model import WORLD_BODY, rest_of, shape_of
-from .values import SAME, Remarks, same, spell_all
+from .values import SAME, GeomRow, LinkRow, Remarks, same, spell_all
 
 TRANSPARENT = "0 0 0 0"
 #: Masses that agree this well, relative to what is to be reached, are the same.

@@ -18,10 +18,9 @@ from ..text.numbers import BLANKS
 from ..text.xml_reader import Spans, line_of, parse, where_is
 from . import comments as notes
 from . import values as geometry
-from .rows import GeomRow, Key, LinkRow, ModelRow, OmcRow
 from .schema import ATTRIBUTES, COLORS, DEFAULT_DT, DEFAULT_GRAVITY, DOF_ATTRIBUTES, GEOMS, PARENTS, ROOT, joint_kind
 from .to_model import build
-from .values import Reader, Remarks, is_numeric, spell_all
+from .values import GeomRow, Key, LinkRow, ModelRow, OmcRow, Reader, Remarks, is_numeric, spell_all
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _NOTHING: tuple[etree._Element, ...] = ()

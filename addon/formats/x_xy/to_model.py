@@ -20,9 +20,8 @@ from ...core.record_utils import HERE, frozen
 from ...core.transforms import inverse, rotation_matrix, rotation_vector
 from . import comments as notes
 from . import values as geometry
-from .rows import GeomRow, Key, LinkRow, ModelRow
 from .schema import COLORS, DOF_ATTRIBUTES, GEOMS, Block, JointKind, Vector, joint_kind
-from .values import Remarks, color_of, read_name, unique_names
+from .values import GeomRow, Key, LinkRow, ModelRow, Remarks, color_of, read_name, unique_names
 
 R = TypeVar("R")
 WORLD_BODY = "worldbody"

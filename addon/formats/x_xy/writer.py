@@ -12,7 +12,7 @@ from lxml import etree
 from ...core.model import Array, Mechanism
 from ...core.report import Report
 from ...core.transforms import identical
-from ..text.parsed import prepared
+from ..text.detection import prepared
 from ..text.xml_editor import Edits, edits_of
 from ..text.xml_reader import escape_attribute
 from . import comments as notes
@@ -20,9 +20,8 @@ from . import values as geometry
 from .from_model import Ask, RowsBefore, rows_of
 from .from_model_parts import rebased
 from .reader import Document
-from .rows import GeomRow, Key, LinkRow, ModelRow, OmcRow
 from .schema import ATTRIBUTES, DEFAULT_DT, DOF_ATTRIBUTES, OLD, joint_kind
-from .values import spell, spell_all
+from .values import GeomRow, Key, LinkRow, ModelRow, OmcRow, spell, spell_all
 
 _ROTATIONS = ("euler", "quat")
 

@@ -13,11 +13,11 @@ import pytest
 from addon import formats
 from addon.blender.animation import apply, source_motion, take
 from addon.blender.data.queries import rig_of
-from addon.blender.events import cache_reset as forgetting
+from addon.blender.events import file_events as forgetting
 from addon.blender.reconcile.build import build
 from addon.blender.scene.read.mechanism import extract
 from addon.formats.document import cache as documents
-from addon.formats.text import parsed
+from addon.formats.text import detection
 from tests.bench.mechanisms import star
 
 ROWS = "time [s],Hinge 1,Hinge 2,Nobody\n0,0.1,0.2,0.3\n0.5,0.12345678901234,0.2,0.3\n"
@@ -98,5 +98,5 @@ def test_a_document_that_the_user_edits_is_read_anew(rig: bpy.types.Object) -> N
     assert formats.dumps(extract(rig))[0] == before
 
 
-def _kept_documents() -> list[parsed.AnyDocument]:
+def _kept_documents() -> list[detection.AnyDocument]:
     return [document for _size, document in documents._lately._kept.values()]

@@ -68,7 +68,7 @@ def test_the_floor_is_at_zero_unless_the_model_is_elsewhere(lowest: float, heigh
 @pytest.mark.parametrize("tile", [0.5, 20.0])
 def test_a_ruled_floor_is_whole_and_has_its_lines_on_the_grid(tile: float) -> None:
     from addon.blender.rendering.floor import BOLD, FIFTH, FINE, band, ruled, tiles_along
-    from addon.blender.rendering.stage_styles import LOOKS
+    from addon.blender.rendering.options import LOOKS
 
     look = LOOKS["SCIENTIFIC"]
     grid = tiles_along(np.array([[0.3, 0.2]]) * tile, 4.0 * tile, tile)
@@ -130,7 +130,7 @@ def letters_seen(tmp_path: Path, size: tuple[int, int]) -> list[float]:
 def test_open_ground_has_no_edges_and_goes_on_beyond_its_tiles() -> None:
     from addon.blender.rendering.camera import shot_from, view_rotation
     from addon.blender.rendering.floor import FADE_TO, band, far_ground, haze, open_ground, tiles_along
-    from addon.blender.rendering.stage_styles import LOOKS
+    from addon.blender.rendering.options import LOOKS
 
     look = LOOKS["OUTDOOR"]
     grid = tiles_along(np.array([[0.0, 0.0], [3.0, 0.0]]), 5.0, 0.25)

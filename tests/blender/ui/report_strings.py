@@ -16,7 +16,7 @@ from tests.blender.ui.ui_strings import ADDON, texts
 #: ``surfaces`` is asked for what it knows by those who look first;
 #: ``gait`` and ``joint_types`` are asked for names by the command line and by scripts.
 ROOMS = ("installation.py", "core", "blender")
-STAY_ENGLISH = ("blender/tasks", "blender/rendering", "core/gait/engine.py", "core/gait/sampling.py",
+STAY_ENGLISH = ("blender/tasks", "blender/rendering", "core/gait/engine.py", "core/gait/engine.py",
                 "core/joint_types.py", "core/model.py", "core/motion/fitting.py", "core/motion/keyframes.py",
                 "core/surfaces.py",
                 "blender/translations")  # fmt: skip

@@ -85,7 +85,7 @@ def test_what_cannot_be_made_says_why(blank: Any) -> None:
 
 
 def test_the_add_menu_offers_all_kinds_and_the_samples(blank: Any) -> None:
-    from addon.blender.ui.mechanism.add_menu import KNUCKLE_MT_add, samples
+    from addon.blender.ui.mechanism.menus import KNUCKLE_MT_add, samples
 
     entries = [name for kind, name in drawn(KNUCKLE_MT_add) if kind == "operator"]
     assert entries.count("knuckle.new_model") == 1 and entries.count("knuckle.add_mechanism") == 4
@@ -97,7 +97,7 @@ def test_context_menus_offer_what_applies(rig: Any) -> None:
     import bpy
 
     from addon.blender.data.queries import parts
-    from addon.blender.ui.mechanism.context_menus import KNUCKLE_MT_context
+    from addon.blender.ui.mechanism.menus import KNUCKLE_MT_context
 
     def select(*objects: Any) -> None:
         for obj in list(bpy.context.view_layer.objects.selected):

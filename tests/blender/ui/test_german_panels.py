@@ -121,7 +121,7 @@ def test_the_lists_and_the_report_are_german(german: None, tmp_path: Path) -> No
 
     from addon.blender.ui.editing.checks import KNUCKLE_UL_findings
     from addon.blender.ui.mechanism.panels import KNUCKLE_UL_report
-    from addon.blender.ui.twins.panel import KNUCKLE_UL_differences
+    from addon.blender.ui.twins import KNUCKLE_UL_differences
 
     duo(tmp_path)
     bpy.data.objects["Tool"].knuckle.mass = 0.0

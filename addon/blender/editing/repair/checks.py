@@ -21,8 +21,8 @@ from ...physics.bodies.penetration import Solid, depths
 from ...physics.simulation.recording import is_ours
 from ...scene.read.attachments import FRAME_KEPT
 from ...scene.read.design_poses import Designs
+from ...scene.read.edit_detection import is_own_mesh
 from ...scene.read.mechanism import extract
-from ...scene.read.mesh_edits import is_own_mesh
 from ..rig_update import give_ids, moved_joints
 from ..symmetry.appearance import mesh_differences
 from ..symmetry.links import by_id

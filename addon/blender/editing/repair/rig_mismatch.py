@@ -19,8 +19,7 @@ from ...data.queries import child_collection, every_part, joint_bones, own_bones
 from ...scene.armature import bone_rests
 from ...scene.read.design_poses import Designs, is_as_built
 from ...scene.read.mechanism import extract
-from ..design_transform import put_design
-from ..present_pose import present_plan
+from ..design_poses import present_plan, put_design
 from ..rig_update import fitted_at, is_unfitted, moved_joints, present_bones, refit
 from ..symmetry.links import by_id
 from .missing_parts import FOLDERS, lacks_end

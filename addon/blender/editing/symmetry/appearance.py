@@ -20,7 +20,7 @@ from ....core.report import Report
 from ...data.access import record_of
 from ...scene.materials import looks_alike
 from ...scene.read.mechanism import extract
-from ..design_transform import rigid
+from ..design_poses import rigid
 from ..rig_update import give_ids
 from .links import mates
 

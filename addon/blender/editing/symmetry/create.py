@@ -21,10 +21,9 @@ from ...data.queries import file_name, joint_bones, part_ids, parts
 from ...events.signals import quiet
 from ...rig.joint_frames import read_joint
 from ...rig.pose_channels import pose_of
-from ..design_transform import rigid_pose
+from ..design_poses import JointEdit, rigid_pose
 from ..joints import joint_frame, move_joint, move_joint_to, see_swappable, set_type, swap_ends, take_type
 from ..part_copies import copy_part
-from ..present_pose import JointEdit
 from ..restraints import put_restraint_images
 from ..rig_update import give_ids, refit, without_physics
 from .appearance import Looks

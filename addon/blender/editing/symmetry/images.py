@@ -31,7 +31,7 @@ from ...data.copied_mechanisms import copy_beside
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.queries import file_name
 from ...rig.joint_frames import read_body, read_joint
-from ..design_transform import put_design, rigid, rigid_pose
+from ..design_poses import put_design, rigid, rigid_pose
 from ..joints import put_dofs, put_frame, put_opening
 from .appearance import Looks
 

@@ -22,7 +22,7 @@ from ...data.queries import parts, rigs_in
 from ...data.rigid_bodies import is_typed, keep_mass, put_masses
 from ...events import signals as listeners
 from ...events.signals import Handlers, Listeners, hang, quiet, take_down
-from ..design_transform import rigid
+from ..design_poses import rigid
 from .images import Surroundings, put_values_image
 from .links import mates, mates_among, note
 from .twins import ensure_plane, leading, plane_of

@@ -19,9 +19,8 @@ from ..constraints.constraints import NEVER_REACHED
 from ..constraints.generic6dof import Axle, apart, axes_at, axles, pushed
 from ..world.anchor import joint_ends
 from ..world.scale import size_of
-from .angle_unwrapping import begun_at
 from .control_laws import Course
-from .joint_state import Plant, Undriven, join_world, motor_beside
+from .joint_state import Plant, Undriven, begun_at, join_world, motor_beside
 from .motors import is_lost, strike_off
 
 #: Of its own coordinate's axis a motor has at least this: near a joint's locked pose its force does not grow further.

@@ -12,9 +12,8 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ....core.effective_mass import Bodies, Held, held_ways, in_axes
 from ....core.model import DOF_SIZE, Array
-from ....core.spatial import cross_of_one
+from ....core.spatial import Bodies, Held, cross_of_one, held_ways, in_axes
 from ....core.transforms import affine_inverse
 from ...data.access import record_of
 from ...data.queries import parts

@@ -28,9 +28,8 @@ from ...data.documents import add_to_report
 from ...data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleMotor
 from ...data.queries import parts
 from ..constraints.constraints import NEVER_REACHED
-from .angle_unwrapping import posed, several_posed, with_turns
 from .effective_mass import Carried
-from .joint_state import Plant, Undriven, all_joints
+from .joint_state import Plant, Undriven, all_joints, posed, several_posed, with_turns
 from .motors import have_numbers, switch_motors
 from .point_forces import armature_axes, ensure_thruster, thruster_place
 

@@ -16,8 +16,7 @@ import bpy
 
 from ...data.access import record_of, settings
 from ...data.caching import joint_of
-from ...data.conversion import stops
-from ...data.joint_predicates import has_stops, is_springy
+from ...data.conversion import has_stops, is_springy, stops
 from ...data.properties.joint import KnuckleJoint
 from ...data.properties.model import KnuckleModel
 from ..world.anchor import Ends, joint_ends

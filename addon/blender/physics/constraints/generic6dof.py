@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from ....core.model import DOF_SIZE, Array, Dof, DofKind
 from ....core.transforms import frame_with_z, rotation_matrix
 from ...data.access import record_of
-from ...data.conversion import read_dofs, start_of, stops
-from ...data.joint_predicates import is_springy
+from ...data.conversion import is_springy, read_dofs, start_of, stops
 from ...data.properties.joint import KnuckleJoint
 from ...rig.joint_frames import constraint_turn
 from ..world.scale import size_of

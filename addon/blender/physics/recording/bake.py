@@ -21,9 +21,8 @@ from ...data.channels import block_turn, motion_channels, root_channels, servo_c
 from ...data.documents import add_to_report
 from ...rig.ball_channels import coordinates_of, nearest_vectors
 from ...rig.joint_frames import design_pose
-from ..actuators.angle_unwrapping import posed, several_posed, with_turns
 from ..actuators.bone_targets import has_other_animation
-from ..actuators.joint_state import Plant, gather
+from ..actuators.joint_state import Plant, gather, posed, several_posed, with_turns
 from ..simulation import cached_frames as runs
 from ..simulation.frame_handlers import run_at
 from ..simulation.recording import Recording, RunError, follow_body_keys, in_own_lengths, quaternions, write_body_keys

@@ -21,19 +21,17 @@ from ...data.conversion import start_of
 from ...data.properties.model import DRIVES
 from ...data.rigid_bodies import keep_mass, put_masses
 from ...rig.bone_limits import stop_of
-from ..actuators.angle_unwrapping import as_begun, posed, with_turns
 from ..actuators.bone_targets import LiveBones
 from ..actuators.control_laws import Course, commands, steady
 from ..actuators.dof_motors import AxleMotors
-from ..actuators.dof_servos import SeveralServos, has_locked, several_servos
+from ..actuators.dof_servos import Screw, SeveralServos, has_locked, screws_of, several_servos
 from ..actuators.effective_mass import Carried
 from ..actuators.initial_velocity import Throws, throws_of
 from ..actuators.joint_friction_damping import Losses, losses_of
-from ..actuators.joint_state import Plant, ensure_motors, ensure_preloads, gather
+from ..actuators.joint_state import Plant, as_begun, ensure_motors, ensure_preloads, gather, posed, with_turns
 from ..actuators.motors import force_lists, keep_only, still_all
 from ..actuators.multi_turn_stops import counted_stops
 from ..actuators.point_forces import Pair, pairs_of
-from ..actuators.screw_coupling import Screw, screws_of
 from ..actuators.spring_forces import Pushes, pushes_of
 from ..bodies.collision import collision_children
 from ..bodies.kinematic import follow_bones, lift, moving_bodies

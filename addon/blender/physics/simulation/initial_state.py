@@ -23,10 +23,9 @@ from ....core.model import Array
 from ...compat import action_curves
 from ...data.access import record_of
 from ...data.change_counter import after_change
-from ...data.joint_predicates import is_springy
+from ...data.conversion import is_springy
 from ...rig.joint_frames import constraint_turn
-from ..actuators.angle_unwrapping import begun_at, several_posed
-from ..actuators.joint_state import Plant, Undriven
+from ..actuators.joint_state import Plant, Undriven, begun_at, several_posed
 from ..constraints.constraints import put_preload, put_stops
 from ..constraints.generic6dof import is_countable, put_lengths, start_motion
 from ..world.scale import size_of

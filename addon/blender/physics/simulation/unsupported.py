@@ -11,8 +11,7 @@ from ....core.model import Mechanism
 from ....core.report import Report, plain
 from ...data.access import record_of
 from ...data.caching import joint_of
-from ...data.conversion import read_dofs, start_of
-from ...data.joint_predicates import has_stops
+from ...data.conversion import has_stops, read_dofs, start_of
 from ...data.properties.joint import KnuckleJoint
 from ...data.rigid_bodies import LEAST_MASS
 from ..actuators.initial_velocity import has_speed

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import bpy
 
 from ...data.access import record_of, settings
-from ...data.joint_predicates import is_springy
+from ...data.conversion import is_springy
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import helper_collection
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...data.access import record_of, settings
 from ...data.caching import joint_of
-from ...data.joint_predicates import has_stops
+from ...data.conversion import has_stops
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.properties.model import KnuckleServoState
 from ...data.queries import parts

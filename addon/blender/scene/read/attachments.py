@@ -19,7 +19,7 @@ from ...data.queries import file_name
 from ..attachments import KIND_OF_LAMP, from_com, lamp_color
 from .applied_transforms import tell_of_cleared
 from .design_poses import Designs
-from .float_restore import edited_pose, plain, was_moved
+from .edit_detection import edited_pose, plain, was_moved
 
 P = TypeVar("P", Frame, Light)
 #: What a report says of a frame that was deleted though something is at it.

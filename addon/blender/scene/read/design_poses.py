@@ -24,7 +24,7 @@ from ...data.channels import bone_in
 from ...data.conversion import flat, unflat
 from ...data.queries import joint_bones, parts, root_bones, servo_bones
 from .applied_transforms import applied_to_mesh, applied_upright
-from .mesh_edits import Judged, may_be_judged, mesh_was_edited
+from .edit_detection import Judged, may_be_judged, mesh_was_edited
 
 
 def moves_of(designs: Designs, ids: Mapping[bpy.types.Object, str]) -> dict[str, Array]:

@@ -28,7 +28,7 @@ from ..materials import Painted, painted
 from .applied_transforms import tell_of_cleared
 from .attachments import Attachments
 from .design_poses import Designs, stand_as_seen
-from .float_restore import edited, edited_pose, plain, plain_angle, same, was_moved
+from .edit_detection import edited, edited_pose, plain, plain_angle, same, was_moved
 from .shapes import (
     Children,
     body_shapes,

@@ -21,7 +21,7 @@ from ...data.queries import file_name, was_numbered
 from ...data.rigid_bodies import is_typed, shown_mass
 from ..bodies import unit_tensors
 from .design_poses import Designs
-from .float_restore import edited, edited_pose, plain, same, was_moved
+from .edit_detection import edited, edited_pose, plain, same, was_moved
 
 #: Collision children by body and the number of the shape, each with its design on the body.
 Children = dict[tuple[bpy.types.Object, int], tuple[bpy.types.Object, Matrix]]

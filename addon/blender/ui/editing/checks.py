@@ -31,8 +31,7 @@ from ..base.operators import (
     why_linked_copy,
     why_no_model,
 )
-from ..base.panels import ModelPanel, paragraph
-from ..base.report_rows import draw_counts, draw_message, filtered, is_cut
+from ..base.panels import ModelPanel, draw_counts, draw_message, filtered, is_cut, paragraph
 from ..base.selection import select_part
 
 

@@ -13,7 +13,7 @@ from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import begin, by_itself, together
 from ..base.operators import NeedsModel, Result, WithTwins, census, counted, tell
 from ..base.selection import select_only
-from ..twins.operators import chosen_parts
+from ..twins import chosen_parts
 
 
 class KNUCKLE_OT_duplicate_limb(WithTwins, NeedsModel):

@@ -21,7 +21,7 @@ from ...rig.pose_channels import reset_residue
 from ..base.operators import NeedsModel, Result, WithTwins, counted, model_in, tell
 from ..base.panels import ORDER, ModelPanel, split
 from ..base.selection import active_joint
-from ..twins.operators import chosen_parts
+from ..twins import chosen_parts
 from .create import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 
 #: Places that are asked for their axes.

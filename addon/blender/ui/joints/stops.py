@@ -24,7 +24,7 @@ from ...translations import told
 from ..base.modal_tasks import UnderWay, is_watched
 from ..base.operators import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
 from ..base.selection import active_joint
-from ..twins.operators import chosen_parts
+from ..twins import chosen_parts
 
 _TICK = 1.0 / 60.0
 

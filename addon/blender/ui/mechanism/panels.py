@@ -17,8 +17,19 @@ from ...physics.simulation.removal import leftovers
 from ...scene.collections import SEPARATOR
 from ...translations import told
 from ..base.operators import counted, model_in, why_linked_copy, why_newer, why_no_model
-from ..base.panels import ORDER, ModelPanel, Panel, fact, paragraph, split
-from ..base.report_rows import SEVERITY_ICONS, draw_counts, draw_message, filtered, is_cut
+from ..base.panels import (
+    ORDER,
+    SEVERITY_ICONS,
+    ModelPanel,
+    Panel,
+    draw_counts,
+    draw_message,
+    fact,
+    filtered,
+    is_cut,
+    paragraph,
+    split,
+)
 from ..editing.checks import draw_missing
 from ..overlay import button as overlay_button
 

@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
+from ...formats.document import cache as lately
 from .signals import Handlers, hang, take_down
 
 _state = {"looked": True}
@@ -54,3 +55,23 @@ def unregister() -> None:
 
 def _soon() -> None:
     look()
+
+
+@persistent
+def forget(*_: Any) -> None:
+    """Keep nothing: another file is open."""
+    lately.forget()
+
+
+_CACHE_HANDLERS: Handlers = (("load_post", forget), ("load_factory_startup_post", forget))
+
+
+def register_cache_reset() -> None:
+    """Hang in what forgets."""
+    hang(_CACHE_HANDLERS)
+
+
+def unregister_cache_reset() -> None:
+    """Take it out again."""
+    take_down(_CACHE_HANDLERS)
+    forget()

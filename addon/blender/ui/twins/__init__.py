@@ -1,1 +1,0 @@
-"""Twins panel and its operators."""
