@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from .blender import translations
+from .blender import locale
 from .blender.animation import renamed_bones
 from .blender.data import change_counter as ticks
 from .blender.data import copied_mechanisms as settling
@@ -44,7 +44,7 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     hooks.register()
     live_mirror.register()
     ui.register()
-    translations.register()
+    locale.register()
     if command is not None:
         _state["command"] = bpy.utils.register_cli_command("knuckle", command)
     _state["on"] = True
@@ -61,7 +61,7 @@ def unregister() -> None:
     file_events.unregister()
     if "command" in _state:
         bpy.utils.unregister_cli_command(_state.pop("command"))
-    translations.unregister()
+    locale.unregister()
     ui.unregister()
     live_mirror.unregister()
     hooks.unregister()

@@ -12,7 +12,7 @@ from ...formats.xmdi import OUTER
 from ...installation import STATES, Row, plain_text, summary
 from ..data.preferences import ADDON, is_absolute
 from ..diagnostics import check_all
-from ..translations import told
+from ..locale import told
 from .base.operators import Result, say
 from .base.panels import paragraph
 from .import_export.options import ImportOptions, draw_options

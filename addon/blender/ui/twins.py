@@ -23,7 +23,7 @@ from ..editing.symmetry.twins import (
     plane_along,
     plane_of_linked,
 )
-from ..translations import told
+from ..locale import told
 from .base.operators import ERRORS, NeedsModel, Result, counted, model_in, say, tell
 from .base.panels import ORDER, ModelPanel, split
 from .base.selection import active_joint, select_only

@@ -19,7 +19,7 @@ ROOMS = ("installation.py", "core", "blender")
 STAY_ENGLISH = ("blender/tasks", "blender/rendering", "core/gait/engine.py", "core/gait/engine.py",
                 "core/joint_types.py", "core/model.py", "core/motion/fitting.py", "core/motion/keyframes.py",
                 "core/surfaces.py",
-                "blender/translations")  # fmt: skip
+                "blender/locale")  # fmt: skip
 #: Calls that say something, and which of their arguments it is.
 _SAYS = {"info": 1, "warn": 1, "add": 2, "Entry": 2, "Finding": 2, "ValueError": 0, "FormatError": 0,
          "Line": 0, "Difference": 3, "Row": 0, "_tried": 0}  # fmt: skip

@@ -54,9 +54,9 @@ def _is_ours(data: Any) -> bool:
 
 
 def _shown(text: str, translate: bool) -> str:
-    from addon.blender.translations.german import WORDS
+    from addon.blender.locale import catalog
 
-    return WORDS.get(text, text) if translate else text
+    return catalog("de").get(text, text) if translate else text
 
 
 def english(texts: list[str]) -> list[str]:
@@ -75,9 +75,9 @@ def english(texts: list[str]) -> list[str]:
 @pytest.fixture
 def german(blank: Any, monkeypatch: Any) -> None:
     """The interface in German: the Blender that tests run in has no languages of its own."""
-    from addon.blender import translations
+    from addon.blender import locale
 
-    monkeypatch.setattr(translations, "wanted_language", lambda: "de")
+    monkeypatch.setattr(locale, "wanted_language", lambda: "de")
     monkeypatch.setattr(test_panels, "Layout", GermanLayout)
 
 

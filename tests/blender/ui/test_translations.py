@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import pytest
@@ -12,24 +13,27 @@ from tests.blender.ui.ui_strings import ADDON, all_strings
 
 
 def test_every_text_of_the_interface_has_a_translation(blank: Any) -> None:
-    from addon.blender.translations import LANGUAGES
+    from addon.blender.locale import LANGUAGES, catalog
 
     said = all_reports() | all_strings()
     assert len(said) > 800
-    for language, (_locales, words) in LANGUAGES.items():
-        missing = {text: place for text, place in said.items() if text not in words}
+    for language in LANGUAGES:
+        missing = {text: place for text, place in said.items() if text not in catalog(language)}
         told = "\n".join(f"{place}: {text!r}" for text, place in missing.items())
         assert not missing, f"{len(missing)} texts are missing in {language}:\n{told}"
 
 
 def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
-    from addon.blender.translations.german import PARTS, WORDS
+    from addon.blender.locale import catalog
 
-    several = [text for part in PARTS for text in part.WORDS]
+    catalog_text = (ADDON / "blender/locale/de.po").read_text(encoding="utf-8")
+    several = re.findall(r"^msgid (.*)$", catalog_text, re.MULTILINE)
     assert len(several) == len(set(several)), "a text is translated twice"
     said = all_reports() | all_strings()
-    assert [text for text in WORDS if text not in said] == [], "nobody says this any more"
-    for text, other in WORDS.items():
+    texts = catalog("de")
+    assert len(texts) == len(several) - 1, "the header is one more"
+    assert [text for text in texts if text not in said] == [], "nobody says this any more"
+    for text, other in texts.items():
         assert other.strip(), text
         assert text.count("{}") == other.count("{}"), text
         assert text.endswith("…") == other.endswith("…"), text
@@ -84,17 +88,16 @@ def test_no_translation_is_left_over_or_wrong(blank: Any) -> None:
     ],
 )
 def test_sentences_are_put_together_from_their_parts(blank: Any, english: str, german: str) -> None:
-    from addon.blender.translations import translate
+    from addon.blender.locale import translate
 
     assert translate(english, "de") == german
 
 
 def test_no_sentence_is_taken_for_another(blank: Any) -> None:
     """Each template, with names in it, becomes its own translation with these names, and no mixture."""
-    from addon.blender.translations import translate
-    from addon.blender.translations.german import WORDS
+    from addon.blender.locale import catalog, translate
 
-    for text, other in WORDS.items():
+    for text, other in catalog("de").items():
         names = [f"'Body {letter}'" for letter in "ABCDEFGHIJ"[: text.count("{}")]]
         if names and any(map(str.isalpha, text)):
             assert translate(text.format(*names), "de") == other.format(*names), text
@@ -102,7 +105,7 @@ def test_no_sentence_is_taken_for_another(blank: Any) -> None:
 
 def test_what_nobody_translated_stays_as_it_is_as_a_whole(blank: Any) -> None:
     """Parsers speak the file's English: no half of their sentences is to be German."""
-    from addon.blender.translations import translate
+    from addon.blender.locale import translate
 
     for text in (
         "servo 'a' has no key frames",
@@ -128,7 +131,7 @@ def test_they_come_and_go_with_the_extension(blank: Any) -> None:
     import bpy
 
     import addon
-    from addon.blender.translations import told
+    from addon.blender.locale import told
 
     assert told("Rigid bodies removed") == "Rigid bodies removed", "English needs none"
     addon.unregister()

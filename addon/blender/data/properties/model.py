@@ -18,7 +18,7 @@ from bpy.props import (
 )
 
 from ...events.signals import body_changed, drive_changed, ground_changed, symmetry_changed, twin_changed, world_changed
-from ...translations import CONTEXT
+from ...locale import CONTEXT
 from .action import CLASSES as MOTION_CLASSES
 from .action import KnuckleAction, KnuckleServoName
 from .joint import CLASSES as JOINT_CLASSES

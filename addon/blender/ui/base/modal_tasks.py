@@ -9,8 +9,8 @@ from typing import Any
 
 import bpy
 
+from ...locale import told
 from ...progress import Pace, Step, duration
-from ...translations import told
 from .operators import ERRORS, NeedsModel, Result, model_in, refuse, say
 
 #: Each step is a ``Step``, or its first two values.

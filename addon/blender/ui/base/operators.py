@@ -17,7 +17,7 @@ from ...data.access import record_of
 from ...data.datablocks import latest, made_since
 from ...data.queries import active_rig, is_foreign, is_newer, is_orphan_part, original_of, parts, rigs_in
 from ...editing.repair.missing_parts import lost_models, orphans, top_of
-from ...translations import told
+from ...locale import told
 
 _OBJECTS = ("objects",)
 

@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 
 from ....installation import address_of
-from ...translations import CONTEXT, told
+from ...locale import CONTEXT, told
 from .operators import model_in, why_linked_copy, why_newer
 
 CATEGORY = "Knuckle"

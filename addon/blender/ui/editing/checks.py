@@ -17,7 +17,7 @@ from ...editing.repair.missing_parts import lost_models, missing, orphans
 from ...editing.repair.rebuild import adopt, rebuild
 from ...editing.rollback import as_before
 from ...editing.symmetry.links import by_id
-from ...translations import told
+from ...locale import told
 from ..base.operators import (
     ERRORS,
     NeedsModel,

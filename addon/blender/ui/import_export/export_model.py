@@ -14,9 +14,9 @@ from ...data.access import record_of, settings
 from ...data.preferences import ignore_collada_units, mesh_folders
 from ...data.queries import collection_of, require_rig, rig_in
 from ...editing.repair.checks import report_findings
+from ...locale import told
 from ...scene.read.mechanism import extract
 from ...scene.read.mesh_export import write_own_meshes
-from ...translations import told
 from ..base.operators import (
     ERRORS,
     ExportHelper,

@@ -12,8 +12,8 @@ from .... import formats
 from ....core.model import Mechanism
 from ...data.preferences import overlay_defaults
 from ...data.queries import parts, require_rig, rigs_in
+from ...locale import told
 from ...reconcile.build import BuildOptions, build
-from ...translations import told
 from ..base.operators import (
     ERRORS,
     ImportHelper,

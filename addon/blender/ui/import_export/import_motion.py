@@ -18,7 +18,7 @@ from ...animation.pose_library import pose_unkeyed
 from ...data.documents import OF_IMPORTS, add_to_report
 from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
 from ...data.queries import rigs_in
-from ...translations import told
+from ...locale import told
 from ..base.operators import (
     ImportHelper,
     NeedsModel,

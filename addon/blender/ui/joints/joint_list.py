@@ -18,7 +18,7 @@ from ...data.access import record_of
 from ...data.conversion import is_angle
 from ...data.queries import bones_of, file_name
 from ...editing.joint_settings import block_parts
-from ...translations import CONTEXT, told
+from ...locale import CONTEXT, told
 from ..base.operators import model_in
 from ..base.panels import width_of
 from ..base.selection import is_joint

@@ -14,7 +14,7 @@ from ...data.properties.joint import KnuckleDof
 from ...data.queries import file_name, parts
 from ...editing.joint_settings import FIELDS, Values, copy_to_twins, copy_values, put_values, values_of
 from ...editing.symmetry.links import twin_of
-from ...translations import told
+from ...locale import told
 from ..base.operators import NeedsModel, Result, counted, model_in, say
 from ..base.selection import active_joint, is_joint, joints_collection
 from .joint_list import KIND_ITEMS, dofs_of, is_of_kind, joint_icon, name_of

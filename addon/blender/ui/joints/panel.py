@@ -12,7 +12,7 @@ from ...data.access import record_of, settings
 from ...data.conversion import is_angle
 from ...data.queries import bones_of, file_name
 from ...editing.joint_settings import block_parts
-from ...translations import told
+from ...locale import told
 from ..base.operators import counted, model_in
 from ..base.panels import ORDER, ModelPanel, labelled, paragraph, split
 from ..base.selection import active_joint, joints_collection

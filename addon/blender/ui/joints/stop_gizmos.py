@@ -26,8 +26,8 @@ from ....core.overlay_geometry import (
 from ...data.access import record_of
 from ...data.properties.model import KnuckleObject
 from ...data.queries import is_foreign, rig_of
+from ...locale import told
 from ...overlay import degrees_of
-from ...translations import told
 from ..base.operators import Result
 from ..base.selection import active_joint
 from ..overlay import Batches, batches_of, draw_batches, kinds_of, overlay_of

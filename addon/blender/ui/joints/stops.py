@@ -20,7 +20,7 @@ from ...editing.joint_settings import (
     stops_from_pose,
     switch_stops,
 )
-from ...translations import told
+from ...locale import told
 from ..base.modal_tasks import UnderWay, is_watched
 from ..base.operators import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
 from ..base.selection import active_joint

@@ -13,9 +13,9 @@ from ...data.access import record_of, settings
 from ...data.queries import parts_by_role, rigs_in
 from ...editing.repair.missing_parts import missing
 from ...editing.rig_update import is_unfitted
+from ...locale import told
 from ...physics.simulation.removal import leftovers
 from ...scene.collections import SEPARATOR
-from ...translations import told
 from ..base.operators import counted, model_in, why_linked_copy, why_newer, why_no_model
 from ..base.panels import (
     ORDER,

@@ -28,12 +28,12 @@ from ...animation.retiming import (
     stop_looping,
 )
 from ...data.access import record_of, settings
+from ...locale import told
 from ...physics.recording.accuracy import truth_lines
 from ...physics.recording.bake import bake_steps, steps_per_frame
 from ...physics.simulation.recording import remove_body_keys
 from ...physics.world.membership import why_elsewhere, why_stopped
 from ...physics.world.scale import distortion
-from ...translations import told
 from ..base.modal_tasks import LongWork, Steps
 from ..base.operators import NeedsModel, Result, counted, model_in, say, tell
 from ..base.selection import meant_bones

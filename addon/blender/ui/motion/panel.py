@@ -16,7 +16,7 @@ from ...animation.source_motion import keyed_rate
 from ...data.access import armature_settings, record_of
 from ...data.channels import servo_channels
 from ...data.queries import parts
-from ...translations import told
+from ...locale import told
 from ..base.operators import NeedsModel, Result, counted, model_in
 from ..base.panels import ORDER, ModelPanel, paragraph, split
 from ..base.selection import select_part

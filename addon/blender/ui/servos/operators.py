@@ -13,7 +13,7 @@ from ...compat import action_curves, bone_is_selected, select_bone
 from ...data.access import record_of
 from ...data.channels import bone_path, servo_channels
 from ...data.queries import parts, root_bones
-from ...translations import told
+from ...locale import told
 from ..base.operators import NeedsModel, Result, counted, say
 from ..base.selection import meant_bones
 

@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
 from ...animation.pose_library import poses_of, recall_pose, store_pose
-from ...translations import told
+from ...locale import told
 from ..base.operators import NeedsModel, Result, counted, model_in, say
 from ..base.panels import ModelPanel
 from ..base.selection import meant_bones

@@ -21,9 +21,9 @@ from ...data.channels import Channel, servo_channels
 from ...data.properties.model import control_property
 from ...data.queries import parts
 from ...events.signals import Handlers, hang, take_down
+from ...locale import told
 from ...physics.simulation.live_input import EndReason, LiveSession, Written, session_of
 from ...physics.world.membership import why_elsewhere, why_stopped
-from ...translations import told
 from ..base.modal_tasks import UnderWay, is_watched
 from ..base.operators import ERRORS, NeedsModel, Result, model_in, refuse, say
 from ..base.panels import ModelPanel, fact, split

@@ -17,6 +17,7 @@ from ...data.access import settings
 from ...data.properties.model import DRIVE_ITEMS, control_property
 from ...data.queries import file_name, is_foreign, parts
 from ...editing.repair.missing_parts import lost_joint_names, unmoved, why_unmoved
+from ...locale import told
 from ...physics.recording.accuracy import worst_joints
 from ...physics.simulation.removal import leftovers, remove_leftovers
 from ...physics.simulation.setup import build_physics, clear_physics
@@ -24,7 +25,6 @@ from ...physics.world.membership import is_simulated, simulated_in, why_elsewher
 from ...physics.world.rigidbody_world import fit_world
 from ...physics.world.scale import distortion
 from ...scene.samples import is_sample
-from ...translations import told
 from ..base.operators import NeedsModel, Result, counted, say, tell
 from ..base.panels import paragraph
 from ..base.selection import active_joint, select_part

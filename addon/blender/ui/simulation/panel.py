@@ -13,12 +13,12 @@ from ....core.accuracy import Line, verdict
 from ...animation.gait import tracked, wants_gait
 from ...data.access import settings
 from ...data.properties.model import control_property
+from ...locale import told
 from ...physics.recording.accuracy import truth_lines, worst_joints
 from ...physics.simulation.cached_frames import note as run_note
 from ...physics.simulation.removal import heir_of_ground
 from ...physics.world.membership import is_simulated, why_elsewhere, why_stopped
 from ...physics.world.rigidbody_world import frame_rate, is_gravity_other
-from ...translations import told
 from ..base.operators import model_in
 from ..base.panels import ORDER, ModelPanel, fact, labelled, paragraph, split
 from ..overlay import overlay_of

@@ -15,12 +15,12 @@ from bpy.props import PointerProperty
 
 from ...data.access import record_of
 from ...data.queries import parts
+from ...locale import told
 from ...progress import Step
 from ...rendering.encoding import wants_poster
 from ...rendering.frames import frames_left
 from ...rendering.playback import PLAYING
 from ...rendering.video import film_steps, preview_steps
-from ...translations import told
 from ..base.modal_tasks import LongWork, Steps, under_way
 from ..base.operators import counted, say, tell
 from .properties import FilmWishes, ending_from, file_property, format_property, options_from

@@ -8,12 +8,12 @@ from typing import Any
 import bpy
 
 from ....core.report import FormatError
+from ...locale import told
 from ...rendering.encoding import wants_poster
 from ...rendering.frames import frames_left
 from ...rendering.options import FilmOptions
 from ...rendering.playback import may_move
 from ...rendering.video import frames_of
-from ...translations import told
 from ..base.modal_tasks import under_way
 from ..base.operators import counted, model_in
 from ..base.panels import ORDER, ModelPanel, paragraph, split

@@ -1,21 +1,20 @@
-"""What the interface says in other languages than English.
+"""Translations of the interface: one gettext catalog (.po) per language beside this module.
 
-Each language is a dictionary from the English text. Labels, tooltips and choices are looked up by Blender; sentences
-that are put together from parts go through ``told``, which finds the template that they were made by: ``{}`` stands for
-each part, and parts are translated in their turn, but not names in quotes."""
+Labels, tooltips and enum items are looked up by Blender. Sentences that are put together from parts go through
+``told``, which finds the template that they were made by: ``{}`` stands for each part, and parts are translated in
+their turn, but not names in quotes."""
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Mapping
 from functools import cache, lru_cache
+from pathlib import Path
 
 import bpy
 
-from .german import WORDS as GERMAN
-
-#: Languages by the beginning of the name that Blender has for them, with all names that it may have.
-LANGUAGES: dict[str, tuple[tuple[str, ...], Mapping[str, str]]] = {"de": (("de", "de_DE"), GERMAN)}
+#: The names that Blender's versions have for each language, by the name of its catalog.
+LANGUAGES = {"de": ("de", "de_DE")}
 _OWN = __package__ or __name__
 #: The context of labels that Blender translates otherwise where it uses them itself, such as *Keyframes*.
 CONTEXT = "Knuckle"
@@ -27,11 +26,32 @@ _ENOUGH = 3  # letters
 _PART = r"((?:'[^']*'|\"[^\"]*\"|.)*?)"
 
 
+@cache
+def catalog(language: str) -> dict[str, str]:
+    """Read the catalog of a language: English texts with their translations."""
+    texts: dict[str, str] = {}
+    key, field = "", ""
+    for line in (Path(__file__).parent / f"{language}.po").read_text(encoding="utf-8").splitlines():
+        keyword, _, quoted = line.partition(" ") if line.startswith("msg") else ("", "", line)
+        if not quoted.startswith('"'):  # a comment or an empty line
+            continue
+        field = keyword or field
+        text = ast.literal_eval(quoted)
+        if keyword == "msgid":
+            key = text
+        elif field == "msgid":
+            key += text
+        else:
+            texts[key] = texts.get(key, "") + text
+    texts.pop("", None)  # the header
+    return texts
+
+
 def register() -> None:
-    """Tell Blender of all languages."""
+    """Register the catalogs of all languages with Blender."""
     known = {
-        locale: {(context, text): other for context in _CONTEXTS for text, other in words.items()}
-        for locales, words in LANGUAGES.values()
+        locale: {(context, text): other for context in _CONTEXTS for text, other in catalog(language).items()}
+        for language, locales in LANGUAGES.items()
         for locale in locales
     }
     bpy.app.translations.register(_OWN, known)  # type: ignore[arg-type]
@@ -58,7 +78,7 @@ def wanted_language() -> str:
 @lru_cache(4096)  # panels ask for the same lines at every drawing
 def translate(text: str, language: str) -> str:
     """A text in a language; what that has no words for stays as it is."""
-    words = LANGUAGES[language][1]
+    words = catalog(language)
     if text in words:
         return words[text]
     if _NAME.fullmatch(text) or not any(map(str.isalpha, text)):
@@ -91,7 +111,7 @@ def _is_known(part: str, language: str) -> bool:
 @cache
 def _templates(language: str) -> list[tuple[re.Pattern[str], str]]:
     """The sentences with parts, those that say most themselves first."""
-    words = LANGUAGES[language][1]
+    words = catalog(language)
     several = [text for text in words if "{}" in text and any(map(str.isalpha, text))]
     several.sort(key=lambda text: -len(text.replace("{}", "")))
     return [(re.compile(_PART.join(map(re.escape, text.split("{}")))), words[text]) for text in several]
