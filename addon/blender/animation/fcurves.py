@@ -16,12 +16,11 @@ from ...core.motion.keyframes import Keys
 from ...core.report import Report
 from ..compat import action_curves, is_muted
 from ..data.access import armature_of, bone_record, record_of
-from ..data.channels import Channel, block_turn, bone_path, servo_channels
+from ..data.channels import Channel, block_turn, bone_path, pose_curves, servo_channels
 from ..data.queries import RigParts, joint_bones
 from ..rig.ball_channels import coordinates_of
 from ..rig.bone_limits import is_stop
 from .actions import active_action, is_mixed
-from .gait import pose_curves
 from .keying import CONSTANT, LINEAR, NEAREST, blocks_of
 from .loops.live_solver import rigid_joints
 

@@ -4,7 +4,7 @@ keyed."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import bpy
@@ -17,8 +17,9 @@ from ...core.model import Array, Body, Joint, Mechanism
 from ...core.report import Report
 from ...formats import loads_again
 from ...formats.document.cache import MOST, Lately
-from ..compat import action_curves, played_action
+from ..compat import action_curves
 from ..data.access import action_record, armature_of, bone_record, record_of, settings
+from ..data.channels import settings_curves
 from ..data.conversion import read_dofs, unflat
 from ..data.documents import document_bytes
 from ..data.properties.model import control_property
@@ -180,28 +181,6 @@ def setting_at(rig: bpy.types.Object, name: str, frames: Array, curves: Mapping 
     if curve is not None:
         return np.array([curve.evaluate(frame) for frame in frames])
     return settings(rig).path_resolve(name)
-
-
-def settings_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
-    """The curves that key the model's settings, by data path and index. They live on the armature's data."""
-    return {(curve.data_path, curve.array_index): curve for curve in _curves(armature_of(rig))}
-
-
-def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
-    """The curves of the rig's Action that pose bones, by data path and index."""
-    return {
-        (curve.data_path, curve.array_index): curve
-        for curve in _curves(rig)
-        if curve.data_path.startswith("pose.bones")
-    }
-
-
-def _curves(owner: bpy.types.Object | bpy.types.Armature) -> Iterator[bpy.types.FCurve]:
-    """Curves of an owner's Action that have a say: Blender passes over muted ones."""
-    data = owner.animation_data
-    action = played_action(data) if data is not None else None
-    if action is not None:
-        yield from (curve for curve in action_curves(owner, action, create=False) or () if not curve.mute)
 
 
 def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:

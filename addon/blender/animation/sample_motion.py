@@ -16,7 +16,7 @@ from ...core.motion.root_motion import without_root_motion
 from ...core.report import Report, some
 from ..compat import action_curves, is_muted
 from ..data.access import action_record, record_of, settings
-from ..data.channels import Channel, names_as_built, root_channels, servo_channels
+from ..data.channels import Channel, names_as_built, root_channels, servo_channels, settings_curves
 from ..data.queries import RigParts, require_rig, was_numbered
 from .actions import active_action, strip_places
 from .fcurves import (
@@ -33,7 +33,6 @@ from .fcurves import (
     tell_of_error,
 )
 from .frame_time import Clock, Units
-from .gait import settings_curves
 from .keying import NEAREST, blocks_of
 from .motion_checks import refuse_no_number, see_to_joints, see_to_stops, tell_of_rate
 from .pose_reader import pose_values

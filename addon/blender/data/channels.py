@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ import numpy as np
 from ...core.model import DOF_SIZE, Array, DofKind
 from ...core.motion.root_motion import root_names
 from ...core.naming import servo_names as names_of
+from ..compat import action_curves, played_action
 from .access import armature_of, bone_record, record_of
 from .conversion import start_of
 from .properties.action import KnuckleServoName
@@ -194,3 +195,25 @@ def keep_chosen_servo(chosen: KnuckleServoName) -> None:
     names = servo_names(rig) if rig is not None else {}
     at = next(((joint, own.index(chosen.servo)) for joint, own in names.items() if chosen.servo in own), ("", 0))
     chosen.joint, chosen.number = at
+
+
+def settings_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
+    """The curves that key the model's settings, by data path and index. They live on the armature's data."""
+    return {(curve.data_path, curve.array_index): curve for curve in _curves(armature_of(rig))}
+
+
+def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
+    """The curves of the rig's Action that pose bones, by data path and index."""
+    return {
+        (curve.data_path, curve.array_index): curve
+        for curve in _curves(rig)
+        if curve.data_path.startswith("pose.bones")
+    }
+
+
+def _curves(owner: bpy.types.Object | bpy.types.Armature) -> Iterator[bpy.types.FCurve]:
+    """Curves of an owner's Action that have a say: Blender passes over muted ones."""
+    data = owner.animation_data
+    action = played_action(data) if data is not None else None
+    if action is not None:
+        yield from (curve for curve in action_curves(owner, action, create=False) or () if not curve.mute)

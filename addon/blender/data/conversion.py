@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from operator import attrgetter
@@ -13,7 +13,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...core.model import DOF_SIZE, Array, Dof, Restraint, Shape
+from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
+from ...core.report import Report
 from .access import settings
 from .bulk_write import is_other_zero, put_each, usual_of
 from .properties.joint import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
@@ -277,3 +278,41 @@ def is_springy(joint: KnuckleJoint) -> bool:
 def is_lossy(joint: KnuckleJoint) -> bool:
     """Return whether a joint has friction, or a damper without a spring."""
     return any(dof.friction > 0.0 or (dof.damping > 0.0 and not dof.stiffness) for dof in joint.dofs)
+
+
+def kept_plane(rig: bpy.types.Object) -> Plane | None:
+    """The mirror plane of a mechanism; None where none was found and nobody has chosen one."""
+    kept = settings(rig).mirror
+    normal = np.array(kept.normal, dtype=np.float64)
+    length = float(np.linalg.norm(normal))
+    return Plane(normal / length, float(kept.offset)) if length > 0.0 else None
+
+
+def keep_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
+    """Have a mechanism be mirrored across a plane from now on; None: across none yet."""
+    kept = settings(rig).mirror
+    kept.normal = (0.0, 0.0, 0.0) if plane is None else plane.normal.tolist()
+    kept.offset = 0.0 if plane is None else plane.offset
+
+
+def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[str] = ()) -> None:
+    """Add to a model's report what is new to it. What it says already of the same thing makes way, and what it says of
+    codes ``instead_of`` which this is."""
+    lines = settings(rig).report
+    for number in reversed(range(len(lines))):
+        if lines[number].code in instead_of:
+            lines.remove(number)
+    at = {(line.code, line.where): number for number, line in enumerate(lines)}
+    for entry in report.entries:
+        number = at.get((entry.code, entry.where))
+        line = lines[number] if number is not None else lines.add()
+        line.severity, line.code, line.message, line.where = entry.severity, entry.code, entry.message, entry.where
+        line.line = entry.line or 0
+        at[entry.code, entry.where] = len(lines) - 1 if number is None else number
+
+
+#: What imports tell of; the next tells it anew.
+OF_IMPORTS = (
+    "motion-unmatched", "servo-unmatched", "servo-matched", "servo-repeated", "servo-empty", "servos-keyed",
+    "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short", "root-matched", "root-unmatched",
+)  # fmt: skip

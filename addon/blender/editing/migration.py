@@ -22,8 +22,8 @@ from ...core.report import FormatError, Report
 from ..animation.loops.drivers import lock_rigid_loops
 from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ..data.bulk_write import make
-from ..data.conversion import kinds_of
-from ..data.documents import add_to_report, keep_plane, kept_plane, read_document
+from ..data.conversion import add_to_report, keep_plane, kept_plane, kinds_of
+from ..data.documents import read_document
 from ..data.properties.model import VERSION
 from ..data.queries import child_collection, is_foreign, is_newer, parts, rigs_of
 from ..events.signals import Handlers, hang, quiet, take_down

@@ -17,9 +17,8 @@ from ..animation.renamed_bones import played_by
 from ..compat import all_curves, curve_groups, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import Channel, bone_in, servo_channels
-from ..data.conversion import flat
+from ..data.conversion import flat, kept_plane
 from ..data.copied_mechanisms import is_settled
-from ..data.documents import kept_plane
 from ..data.properties.model import KnuckleModel
 from ..data.queries import file_name, let_go, own_bones, part_ids, parts, strays
 from ..events.signals import quiet

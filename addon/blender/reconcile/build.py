@@ -27,8 +27,9 @@ from ..data import preferences
 from ..data.access import record_of, settings
 from ..data.bulk_write import make_together
 from ..data.caching import glimpsing
+from ..data.conversion import keep_plane
 from ..data.datablocks import latest, remove_since
-from ..data.documents import keep_document, keep_plane
+from ..data.documents import keep_document
 from ..data.properties import model as properties
 from ..data.queries import foresee_parts, why_linked
 from ..events import signals as listeners

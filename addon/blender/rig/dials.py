@@ -13,8 +13,7 @@ from mathutils import Matrix
 from ...core.editing.sides import side_signs
 from ...core.model import Array, Dof
 from ..data.access import armature_of, bone_record, record_of
-from ..data.conversion import stops
-from ..data.documents import kept_plane
+from ..data.conversion import kept_plane, stops
 from ..data.properties.joint import KnuckleDof
 from ..data.queries import bones_of
 

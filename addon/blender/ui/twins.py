@@ -26,7 +26,7 @@ from ..editing.symmetry.twins import (
 from ..locale import told
 from .base.operators import ERRORS, NeedsModel, Result, counted, model_in, say, tell
 from .base.panels import ORDER, ModelPanel, split
-from .base.selection import active_joint, select_only
+from .base.selection import chosen_parts, select_only
 
 _PLANE_ITEMS = [
     ("AUTO", "Automatic", "The mechanism's own mirror plane"),
@@ -55,22 +55,6 @@ class _AsksForPlane(NeedsModel):
         self.plane = "X"
         answer: Result = context.window_manager.invoke_props_dialog(self)
         return answer
-
-
-def chosen_parts(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The bodies and joints of a model that are selected, and the joints of the bones that are: that of the active bone
-    first."""
-    chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
-    found = [obj for obj in chosen if record_of(obj).role in {"BODY", "JOINT"}]
-    if rig.mode == "POSE":
-        active = active_joint(context, rig)
-        joints = by_id(rig, "JOINT")
-        bones = {name: key for key, name in servo_bones(rig).items()}
-        picked = dict.fromkeys(pose.name for pose in context.selected_pose_bones or ())
-        found += [joints[bones[name]] for name in picked if bones.get(name) in joints]
-        found += [active] if active is not None and active not in found and not picked else []
-        found.sort(key=lambda obj: obj != active)
-    return list(dict.fromkeys(found))
 
 
 class _NeedsParts(NeedsModel):

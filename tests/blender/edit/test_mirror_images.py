@@ -19,7 +19,7 @@ from addon import formats
 from addon.blender.compat import select_bone
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.documents import keep_plane, kept_plane
+from addon.blender.data.conversion import keep_plane, kept_plane
 from addon.blender.data.queries import parts, servo_bones
 from addon.blender.editing.symmetry.links import mates, twin_of
 from addon.blender.rig.pose_channels import write_pose

@@ -60,7 +60,7 @@ def played(rig: Any, live: Any = None, last: int = LAST) -> Any:
 
 
 def input_curves(rig: Any) -> dict[str, Any]:
-    from addon.blender.animation.gait import settings_curves
+    from addon.blender.data.channels import settings_curves
 
     return {path.rpartition(".")[2]: curve for (path, _index), curve in settings_curves(rig).items()}
 

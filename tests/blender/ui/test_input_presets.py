@@ -30,7 +30,7 @@ def inputs(rig: Any) -> dict[str, float]:
 
 def swing(rig: Any, servo: str = "Left Front Swing") -> float:
     """How far a servo goes in the Action that plays, in degrees."""
-    from addon.blender.animation.gait import pose_curves
+    from addon.blender.data.channels import pose_curves
 
     path = next(curve for (path, _index), curve in pose_curves(rig).items() if servo in path)
     values = [point.co[1] for point in path.keyframe_points]
@@ -92,7 +92,7 @@ def test_an_edited_motion_stays(blank: Any) -> None:
     import bpy
 
     rig = imported(HEXAPOD)
-    from addon.blender.animation.gait import pose_curves
+    from addon.blender.data.channels import pose_curves
 
     curve = next(iter(pose_curves(rig).values()))
     curve.keyframe_points[0].co[1] += 0.1

@@ -17,7 +17,7 @@ from ....core.report import Report
 from ...compat import action_curves
 from ...data.access import settings
 from ...data.channels import Channel, block_turn
-from ...data.documents import add_to_report
+from ...data.conversion import add_to_report
 from ...rig.bone_limits import is_stop
 from ...rig.pose_channels import pose_numbers, read_pose, write_pose
 

@@ -15,7 +15,7 @@ from ....core.model import Array, Mechanism, Shape
 from ....core.report import Report
 from ....core.validation import Finding, Kind, validate
 from ...data.access import record_of, settings
-from ...data.documents import kept_plane
+from ...data.conversion import kept_plane
 from ...data.queries import file_name, parts, strays
 from ...physics.bodies.penetration import Solid, depths
 from ...physics.simulation.recording import is_ours

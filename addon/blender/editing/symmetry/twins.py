@@ -12,7 +12,8 @@ from ....core.editing.symmetry import Difference, Pair, asymmetries, find_twins
 from ....core.model import Plane
 from ....core.report import Report
 from ...data.access import record_of
-from ...data.documents import keep_plane, kept_plane, read_document
+from ...data.conversion import keep_plane, kept_plane
+from ...data.documents import read_document
 from ...data.queries import is_foreign, parts
 from ...events.signals import quiet
 from ...scene.read.mechanism import extract

@@ -23,8 +23,7 @@ from ....core.report import Report, plain
 from ....core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
 from ...data.access import record_of, settings
 from ...data.caching import joint_of
-from ...data.conversion import stops
-from ...data.documents import add_to_report
+from ...data.conversion import add_to_report, stops
 from ...data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleMotor
 from ...data.queries import parts
 from ..constraints.constraints import NEVER_REACHED

@@ -20,8 +20,7 @@ from ....core.model import Array
 from ....core.report import Report
 from ....core.transforms import inverse
 from ...data.access import settings
-from ...data.conversion import unflat
-from ...data.documents import add_to_report
+from ...data.conversion import add_to_report, unflat
 from ...data.properties.joint import KnuckleMotor, KnuckleRestraint
 from ..constraints.constraints import NEVER_REACHED
 from ..constraints.generic6dof import pushed

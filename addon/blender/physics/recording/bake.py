@@ -14,11 +14,11 @@ from ....core.model import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajector
 from ....core.report import Report
 from ....core.transforms import affine_inverse
 from ...animation.fcurves import STANDS
-from ...animation.gait import seconds_since_start, settings_curves
+from ...animation.gait import seconds_since_start
 from ...animation.keying import LINEAR, key_bone_paths, key_servos
 from ...data.access import action_record, armature_of, bone_record, record_of, settings
-from ...data.channels import block_turn, motion_channels, root_channels, servo_channels, servo_names
-from ...data.documents import add_to_report
+from ...data.channels import block_turn, motion_channels, root_channels, servo_channels, servo_names, settings_curves
+from ...data.conversion import add_to_report
 from ...rig.ball_channels import coordinates_of, nearest_vectors
 from ...rig.joint_frames import design_pose
 from ..actuators.bone_targets import has_other_animation

@@ -11,9 +11,9 @@ import bpy
 import numpy as np
 
 from ....core.model import Array
-from ...animation.gait import settings_curves
 from ...compat import action_curves
 from ...data.access import armature_of, record_of, settings
+from ...data.channels import settings_curves
 from ...data.queries import parts
 from ..world.rigidbody_world import first_frame, last_frame, reset_cache
 from . import session as runs

@@ -16,7 +16,7 @@ from ...animation import gait as gaits
 from ...animation.gait import live_values
 from ...animation.rotation_stops import ends_of, shown
 from ...data.access import record_of, settings
-from ...data.channels import servo_channels
+from ...data.channels import pose_curves, servo_channels, settings_curves
 from ...data.conversion import start_of
 from ...data.properties.model import DRIVES
 from ...data.rigid_bodies import keep_mass, put_masses
@@ -53,7 +53,7 @@ class ServoRun:
         self.first = first_frame(scene)
         self.stretch = stretch(scene)
         self.plant: Plant = gather(rig)
-        self.settings = gaits.settings_curves(rig)
+        self.settings = settings_curves(rig)
         self.drive = ""
         for obj in self.plant.bodies:
             keep_mass(obj)
@@ -85,7 +85,7 @@ class ServoRun:
         self.gait: Gait | None = self._gait()
         self._feel = self._feedback_places()
         self._held, self._spun = (self._gait_places(velocity) for velocity in (False, True))
-        self._curves = gaits.pose_curves(rig)
+        self._curves = pose_curves(rig)
         channels = [channel for each in servo_channels(rig).values() for channel in each]
         self._live = LiveBones(rig, {curve for channel in channels for curve in channel.curves()})
         self._keys = self._key_sources()

@@ -13,7 +13,7 @@ from ....core.report import Report
 from ...animation.loops import live_solver
 from ...data.access import settings
 from ...data.change_counter import SceneModels, models_at_frames
-from ...data.documents import add_to_report
+from ...data.conversion import add_to_report
 from ...data.queries import rigs_in
 from ..actuators.joint_state import gather
 from ..bodies import kinematic

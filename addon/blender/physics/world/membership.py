@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import bpy
 
-from ...animation.gait import settings_curves
 from ...data.access import record_of, settings
+from ...data.channels import settings_curves
 from ...data.queries import is_in, is_part, rigs_in
 
 

@@ -12,7 +12,7 @@ from mathutils import Quaternion, Vector
 
 from ....core.report import Report
 from ...data.access import record_of, settings
-from ...data.documents import add_to_report
+from ...data.conversion import add_to_report
 from ...data.properties.model import KnuckleServoState
 from ...data.queries import rigs_in
 from .membership import home_of, simulated_in, wake_world, why_stopped

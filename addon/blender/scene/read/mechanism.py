@@ -18,8 +18,8 @@ from ....core.report import Report
 from ....core.transforms import inverse
 from ....formats.text.file_io import no_garbage_hunts
 from ...data.access import record_of, settings
-from ...data.conversion import DOF_FIELDS, DOF_VECTORS, read_dofs, unflat, with_mirrored
-from ...data.documents import kept_plane, read_document
+from ...data.conversion import DOF_FIELDS, DOF_VECTORS, kept_plane, read_dofs, unflat, with_mirrored
+from ...data.documents import read_document
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.queries import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
 from ...rig.joint_frames import constraint_turn, read_body

@@ -7,6 +7,7 @@ import bpy
 from ...compat import bone_is_selected, select_bone
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ...data.queries import joint_bones, servo_bones
+from ...editing.symmetry.links import by_id
 
 
 def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
@@ -117,3 +118,19 @@ def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> 
         obj.select_set(True)
     if visible:
         context.view_layer.objects.active = visible[0]
+
+
+def chosen_parts(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
+    """The bodies and joints of a model that are selected, and the joints of the bones that are: that of the active bone
+    first."""
+    chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
+    found = [obj for obj in chosen if record_of(obj).role in {"BODY", "JOINT"}]
+    if rig.mode == "POSE":
+        active = active_joint(context, rig)
+        joints = by_id(rig, "JOINT")
+        bones = {name: key for key, name in servo_bones(rig).items()}
+        picked = dict.fromkeys(pose.name for pose in context.selected_pose_bones or ())
+        found += [joints[bones[name]] for name in picked if bones.get(name) in joints]
+        found += [active] if active is not None and active not in found and not picked else []
+        found.sort(key=lambda obj: obj != active)
+    return list(dict.fromkeys(found))

@@ -12,8 +12,7 @@ from ...editing.limbs import beside, duplicate_limb, limb_of, mirrored_offsets
 from ...editing.split_merge import merge_models, split_model
 from ...editing.symmetry.live_mirror import begin, by_itself, together
 from ..base.operators import NeedsModel, Result, WithTwins, census, counted, tell
-from ..base.selection import select_only
-from ..twins import chosen_parts
+from ..base.selection import chosen_parts, select_only
 
 
 class KNUCKLE_OT_duplicate_limb(WithTwins, NeedsModel):

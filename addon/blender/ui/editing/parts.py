@@ -20,8 +20,7 @@ from ...editing.symmetry.live_mirror import by_itself, together
 from ...rig.pose_channels import reset_residue
 from ..base.operators import NeedsModel, Result, WithTwins, counted, model_in, tell
 from ..base.panels import ORDER, ModelPanel, split
-from ..base.selection import active_joint
-from ..twins import chosen_parts
+from ..base.selection import active_joint, chosen_parts
 from .create import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 
 #: Places that are asked for their axes.

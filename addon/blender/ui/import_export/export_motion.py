@@ -21,7 +21,7 @@ from ...animation.sample_motion import Physical, follows_keys
 from ...data import preferences
 from ...data.access import action_record, record_of
 from ...data.channels import root_channels
-from ...data.documents import add_to_report
+from ...data.conversion import add_to_report
 from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
 from ...data.queries import is_foreign
 from ...physics.recording.bake import record, recorded_coordinates

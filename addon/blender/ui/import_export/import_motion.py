@@ -15,7 +15,7 @@ from ...animation.actions import active_action, let_play
 from ...animation.apply_motion import natural_rate, placed_channels, stack
 from ...animation.frame_time import set_rate
 from ...animation.pose_library import pose_unkeyed
-from ...data.documents import OF_IMPORTS, add_to_report
+from ...data.conversion import OF_IMPORTS, add_to_report
 from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
 from ...data.queries import rigs_in
 from ...locale import told

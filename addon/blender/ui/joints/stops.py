@@ -23,8 +23,7 @@ from ...editing.joint_settings import (
 from ...locale import told
 from ..base.modal_tasks import UnderWay, is_watched
 from ..base.operators import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
-from ..base.selection import active_joint
-from ..twins import chosen_parts
+from ..base.selection import active_joint, chosen_parts
 
 _TICK = 1.0 / 60.0
 

@@ -17,9 +17,8 @@ from ...data.queries import require_rig, rig_of
 from ...reconcile.build import BuildOptions, build
 from ...scene.samples import samples
 from ..base.operators import ERRORS, AddsModel, Result, census, model_in, refuse, say, seen_in_local_views
-from ..base.selection import active_joint, select_only
+from ..base.selection import active_joint, chosen_parts, select_only
 from ..editing.create import KNUCKLE_OT_new_model
-from ..twins import chosen_parts
 
 
 class Entry(NamedTuple):

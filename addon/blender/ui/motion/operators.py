@@ -15,7 +15,7 @@ from ....core.motion.keyframes import Span
 from ....core.motion.retiming import Seam
 from ...animation.fcurves import action_of
 from ...animation.frame_time import Clock
-from ...animation.gait import bake_gait, settings_curves
+from ...animation.gait import bake_gait
 from ...animation.mirror import Side, mirror_keys
 from ...animation.retiming import (
     left_paths,
@@ -28,6 +28,7 @@ from ...animation.retiming import (
     stop_looping,
 )
 from ...data.access import record_of, settings
+from ...data.channels import settings_curves
 from ...locale import told
 from ...physics.recording.accuracy import truth_lines
 from ...physics.recording.bake import bake_steps, steps_per_frame

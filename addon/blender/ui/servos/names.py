@@ -11,7 +11,7 @@ from ...animation.actions import active_action
 from ...animation.apply_motion import key_left_over, left_over
 from ...data.access import settings
 from ...data.channels import servo_names
-from ...data.documents import OF_IMPORTS, add_to_report
+from ...data.conversion import OF_IMPORTS, add_to_report
 from ...locale import told
 from ..base.operators import NeedsModel, Result, counted, model_in, tell
 from ..base.panels import ModelPanel, paragraph

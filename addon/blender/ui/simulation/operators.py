@@ -11,9 +11,10 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from .... import formats
 from ....core.gait.presets import FORWARD, PRESETS, input_presets
 from ....core.report import FormatError
-from ...animation.gait import input_names, presets_of, set_inputs, settings_curves
+from ...animation.gait import input_names, presets_of, set_inputs
 from ...animation.loops.drivers import drive_from
 from ...data.access import settings
+from ...data.channels import settings_curves
 from ...data.properties.model import DRIVE_ITEMS, control_property
 from ...data.queries import file_name, is_foreign, parts
 from ...editing.repair.missing_parts import lost_joint_names, unmoved, why_unmoved
