@@ -6,7 +6,8 @@ from __future__ import annotations
 def register() -> None:
     """Register everything with Blender: properties, handlers, operators, panels, commands.
 
-    ImportError, in words for users, where a module is missing without which nothing works."""
+    ImportError, in words for users, where a module is missing without which nothing works.
+    """
     from .installation import why_not
 
     reason = why_not()

@@ -1,5 +1,8 @@
-"""What Knuckle says of itself. Its manifest is the one place of the version; the standard library is all that is needed
-here, so that this also works where a module that we need is missing."""
+"""What Knuckle says of itself.
+
+Its manifest is the one place of the version; the standard library is all that is needed here, so that this also works
+where a module that we need is missing.
+"""
 
 from __future__ import annotations
 
@@ -118,8 +121,10 @@ NEEDS = (
 
 
 def why_not() -> str:
-    """Return why nothing can work: a module that all of Knuckle needs and Python cannot import. Empty where all are
-    there."""
+    """Return why nothing can work: a module that all of Knuckle needs and Python cannot import.
+
+    Empty where all are there.
+    """
     tried = {need.distribution: _import(need.module) for need in NEEDS if not need.serves}
     told = "; ".join(f"{name} cannot be imported ({trouble})" for name, trouble in tried.items() if trouble)
     lost = " ".join(name for name, trouble in tried.items() if trouble)
@@ -127,8 +132,11 @@ def why_not() -> str:
 
 
 def wheel_rows(extensions: str | None = None, blender: Sequence[str] = ()) -> list[Row]:
-    """A row for every module. ``extensions``: the folder of Blender's extensions, below which it unpacks their wheels;
-    ``blender``: folders of Blender's own, besides that of its Python."""
+    """A row for every module.
+
+    ``extensions``: the folder of Blender's extensions, below which it unpacks their wheels; ``blender``: folders of
+    Blender's own, besides that of its Python.
+    """
     promised = promised_versions(manifest().get("wheels", ()))
     own = [*blender, sys.prefix, sys.base_prefix, *map(sysconfig.get_path, ("purelib", "platlib"))]
     return [_row(need, promised.get(_plain(need.distribution)), extensions, own) for need in NEEDS]

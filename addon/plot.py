@@ -177,7 +177,8 @@ def motion_picture(motion: Motion, servos: Mapping[str, Servo], ending: str = ".
     """A picture of a motion's servos over time as the bytes of a .png, .svg or .pdf.
 
     ``servos``: those of the mechanism, for stops and units; others are drawn as angles without stops. FormatError
-    where matplotlib is missing and where no servo has a key."""
+    where matplotlib is missing and where no servo has a key.
+    """
     curves = [_curve(each, servos.get(each.name)) for each in motion.trajectories if len(each.times)]
     if not curves:
         raise FormatError(f"motion {motion.name!r} has no keys to draw")

@@ -29,7 +29,8 @@ def is_registered() -> bool:
 def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     """Register properties, handlers, the interface and the ``blender --command``; does nothing the second time.
 
-    As a Python module, Blender 4.2 crashes at exit while something of ours is registered."""
+    As a Python module, Blender 4.2 crashes at exit while something of ours is registered.
+    """
     if _state["on"]:
         return
     atexit.register(unregister)

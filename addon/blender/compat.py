@@ -20,7 +20,8 @@ TAKES_GROUPS = VERSION < (5, 3)
 def put_group(owner: Any, name: str, group: dict[str, Any]) -> None:
     """Set all of a property group that an add-on declared, in one go: as Blender keeps it, with numbers for choices.
 
-    It is kept among custom properties, and since 5.0 among those of the system, apart from them."""
+    It is kept among custom properties, and since 5.0 among those of the system, apart from them.
+    """
     kept = owner.bl_system_properties_get(do_create=True) if VERSION >= (5, 0) else owner
     kept[name] = group
 
@@ -29,7 +30,8 @@ def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
     """The F-curve collection of ``action`` for ``id_block``, or None when there is none and ``create`` is off.
 
     Actions got layers and slots in 4.4 and lost ``Action.fcurves`` in 5.0. The id must already use
-    the action when its slot is wanted back."""
+    the action when its slot is wanted back.
+    """
     if not HAS_SLOTS:
         return action.fcurves
     slot = _slot(id_block, action, create)
@@ -107,7 +109,9 @@ def played_action(data: bpy.types.AnimData) -> bpy.types.Action | None:
 
 def put_action(data: bpy.types.AnimData, action: bpy.types.Action | None, slot: Any) -> None:
     """Have an Action be on something again, or none, and play there as ``action_slot`` told: this part of it, or none.
-    (Since slots came with 4.4, an Action that is put on something plays by itself where a slot fits.)"""
+
+    (Since slots came with 4.4, an Action that is put on something plays by itself where a slot fits.)
+    """
     data.action = action
     if HAS_SLOTS and action is not None:
         data.action_slot = slot
@@ -139,8 +143,10 @@ def new_curve(curves: Any, path: str, index: int, group: str) -> bpy.types.FCurv
 
 
 def give_name(id_block: Any, name: str) -> None:
-    """Rename a datablock; one that has the name already keeps it, and this one gets a number. (Since 4.3, setting a
-    name may number the other one instead.)"""
+    """Rename a datablock; one that has the name already keeps it, and this one gets a number.
+
+    (Since 4.3, setting a name may number the other one instead.)
+    """
     if VERSION >= (4, 3):
         id_block.rename(name, mode="NEVER")
     else:
@@ -178,7 +184,8 @@ def draws_in_software() -> bool:
 def ready_gpu() -> None:
     """Have the ``gpu`` module work also without a window. ValueError where nothing can be drawn on this machine.
 
-    Up to 5.1 it does after the first picture that Workbench rendered; since, when it is told to."""
+    Up to 5.1 it does after the first picture that Workbench rendered; since, when it is told to.
+    """
     import gpu
 
     try:
@@ -237,8 +244,10 @@ def give_nodes(owner: bpy.types.Material | bpy.types.World) -> Any:
 
 
 def nodes_in_use(material: bpy.types.Material) -> list[Any]:
-    """The nodes that shade a material; none where it has only its viewport colour. (From 5.0 on, where there are nodes
-    they are used.)"""
+    """The nodes that shade a material; none where it has only its viewport colour.
+
+    (From 5.0 on, where there are nodes they are used.)
+    """
     tree: Any = material.node_tree
     return list(tree.nodes) if tree is not None and (VERSION >= (5, 0) or material.use_nodes) else []
 

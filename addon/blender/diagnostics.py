@@ -140,8 +140,10 @@ def _row(name: str) -> Row:
 
 
 def try_sample(path: Path) -> str:
-    """Take a model the whole way and leave nothing behind; what was done. SmokeError where something is not as it
-    was."""
+    """Take a model the whole way and leave nothing behind; what was done.
+
+    SmokeError where something is not as it was.
+    """
     kinds = [each.identifier for each in bpy.data.bl_rna.properties if each.type == "COLLECTION"]
     before = latest(kinds)
     with contextlib.ExitStack() as stack:

@@ -219,8 +219,10 @@ class Stand:
 
 
 def degrees_of(empty: bpy.types.Object, size: float = 1.0) -> tuple[Degrees, list[int]]:
-    """The degrees of freedom of one coordinate of one joint as they stand, and their numbers in its record. All is read
-    anew: it is asked for one joint at a time."""
+    """The degrees of freedom of one coordinate of one joint as they stand, and their numbers in its record.
+
+    All is read anew: it is asked for one joint at a time.
+    """
     record, rig = record_of(empty), record_of(empty).model
     roster = Roster(np.zeros(0, np.int64), [], span_of([body.matrix_basis for body in parts(rig, "BODY")]))
     ends = [empty, *(body for body in (record.joint.parent, record.joint.child) if body is not None)]

@@ -14,7 +14,8 @@ class Step(NamedTuple):
     """A step of long work: ``done`` of ``total`` in all.
 
     Work whose steps take very different times names its ``phase`` with what is done of that, ``part`` of ``parts``, and
-    the ``share`` (0 to 1) of the whole; for other work all of it follows from ``done`` and ``total``."""
+    the ``share`` (0 to 1) of the whole; for other work all of it follows from ``done`` and ``total``.
+    """
 
     done: int
     total: int

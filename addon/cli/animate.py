@@ -26,9 +26,11 @@ _MOST_KEYS = 1e8
 
 @dataclass(frozen=True)
 class AnimateJob:
-    """What ``animate`` was asked for. Without ``motion`` the model's own gait is meant, with the ``inputs`` held for
-    so many ``seconds``; its ``fitting`` says but the step. ``put`` takes the motion as CSV in
-    place of the file ``out``."""
+    """What ``animate`` was asked for.
+
+    Without ``motion`` the model's own gait is meant, with the ``inputs`` held for so many ``seconds``; its ``fitting``
+    says but the step. ``put`` takes the motion as CSV in place of the file ``out``.
+    """
 
     model: Path
     motion: Path | None = None
@@ -46,7 +48,8 @@ class AnimateJob:
 def animate(job: AnimateJob, blender: Callable[[], ModuleType]) -> Report:
     """Do it; ``blender`` gives the jobs that need Blender, and is asked for them only for a .blend.
 
-    FormatError where a file is bad or an output cannot be; then nothing is written."""
+    FormatError where a file is bad or an output cannot be; then nothing is written.
+    """
     to_blend = job.out is not None and job.out.suffix.lower() == ".blend"
     _check_endings(job, to_blend)
     jobs = blender() if to_blend else None

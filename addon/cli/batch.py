@@ -89,7 +89,8 @@ def outputs(inputs: Sequence[Input], endings: Sequence[str], folder: Path) -> li
 
     Inputs that would go onto one file keep their own ending in its name (``walker.jm.json``, ``walker.skel.json``),
     and where that does not tell them apart, those that come later are numbered. Letters' case tells nothing apart, as
-    on many disks. FormatError where an input would be written over."""
+    on many disks. FormatError where an input would be written over.
+    """
     plain = [folder / each.below / f"{each.path.stem}{ending}" for each, ending in zip(inputs, endings, strict=True)]
     often = Counter(map(_key, plain))
     whole = [
@@ -215,8 +216,11 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _taken(future: Future[list[Row]], work: Work, task: Task) -> list[Row]:
-    """The rows of a task. Where a process died, all that was not done is tried again, each in a process of its own:
-    only that fails which kills it."""
+    """The rows of a task.
+
+    Where a process died, all that was not done is tried again, each in a process of its own: only that fails which
+    kills it.
+    """
     try:
         return future.result()
     except BrokenProcessPool:

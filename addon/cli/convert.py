@@ -157,8 +157,11 @@ def _ending(each: Input, to: str | None) -> str:
 
 
 def convert_to_all(args: argparse.Namespace) -> list[Row]:
-    """Write one file in all formats that are wanted. What cannot be of a motion where models are wanted, or the other
-    way round, is passed over, unless the file was meant itself and nothing else was wanted of it."""
+    """Write one file in all formats that are wanted.
+
+    What cannot be of a motion where models are wanted, or the other way round, is passed over, unless the file was
+    meant itself and nothing else was wanted of it.
+    """
     kind = formats.MOTION_FORMATS if formats.is_motion(args.source) else formats.FORMATS
     fitting = [(to, out) for to, out in args.targets if to is None or to in kind]
     if not fitting and not args.named:

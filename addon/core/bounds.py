@@ -15,8 +15,10 @@ _SCENERY = 3.0
 
 
 def extent(mechanism: Mechanism) -> tuple[Array, Array] | None:
-    """Lowest and highest corner, (3,) each, of the box along the world's axes that holds all shapes at the
-    design pose. A mesh counts as the point of its origin; planes have no end and do not count. None for nothing."""
+    """Lowest and highest corner, (3,) each, of the box along the world's axes that holds all shapes at the design pose.
+
+    A mesh counts as the point of its origin; planes have no end and do not count. None for nothing.
+    """
     boxes = [
         (pose[:3, 3] - half, pose[:3, 3] + half)
         for body in mechanism.bodies

@@ -45,7 +45,8 @@ class Held:
     ``spring`` tells the force of a place, ``damper`` that of a speed, ``inertia`` what is moved, ``substeps`` into how
     many steps a frame is cut, each of which changes speeds first and then moves at them. The spring's is its force in
     the middle of the frame, smoothed over what it would do in a frame from there: as the kick of a leapfrog, which
-    neither gains nor loses, and swings in its very time where the spring is linear, however stiff it is."""
+    neither gains nor loses, and swings in its very time where the spring is linear, however stiff it is.
+    """
 
     spring: Force | None
     damper: Force | None

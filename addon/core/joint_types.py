@@ -45,9 +45,12 @@ def dofs_of_type(type_: str) -> list[Dof]:
 
 
 def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
-    """The degrees of freedom of a joint that becomes another type. Its main axis stays where it is: a hinge about X
-    becomes a cylinder along X. What goes on in the new ones as in the old keeps motor, stops, springs and start: about
-    or along the same axis where there is such a one, else kind by kind, in their order."""
+    """The degrees of freedom of a joint that becomes another type.
+
+    Its main axis stays where it is: a hinge about X becomes a cylinder along X. What goes on in the new ones as in the
+    old keeps motor, stops, springs and start: about or along the same axis where there is such a one, else kind by
+    kind, in their order.
+    """
     out = dofs_of_type(type_)
     if [dof.kind for dof in out] == [dof.kind for dof in dofs] and len(out) < 2:
         return list(dofs)

@@ -55,7 +55,8 @@ class Tree:
         ``coordinates`` maps joint ids to arrays of shape (poses,) or (poses, size of the joint);
         joints that it does not name stay at zero. ``root_poses``, shape (poses, roots, 4, 4) or
         (roots, 4, 4), moves the roots from where they were designed. Bodies are relative to their
-        joints as the file says; a root stands at its design pose."""
+        joints as the file says; a root stands at its design pose.
+        """
         # all poses of a number stand side by side; of a large array that is not asked to be zero the system gives large
         # pages, which come several times as fast
         world = np.empty((len(self.mechanism.bodies), 4, 4, poses))
@@ -80,8 +81,10 @@ class Tree:
         return out
 
     def _forward_block(self, world: Array, carries: list[Carry], roots: Array | None, part: slice) -> None:
-        """Fill in a block of poses, small enough to stay in the processor's cache. What carries nothing more is let go:
-        what comes next takes its place there."""
+        """Fill in a block of poses, small enough to stay in the processor's cache.
+
+        What carries nothing more is let go: what comes next takes its place there.
+        """
         frames = {-1: Frames.at(np.eye(4)[None])}
         last = {carry.carrier: number for number, carry in enumerate(carries)}
         for number, root in enumerate(self.roots):
@@ -100,13 +103,15 @@ class Tree:
 
 
 def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[str, float] = ()) -> Tree:
-    """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop. Joints that their
-    file has for closing loops place a body only where no other joint does.
+    """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop.
+
+    Joints that their file has for closing loops place a body only where no other joint does.
 
     The root of a connected part is what is joined to the world, else the one body that no joint claims as its
     child, else, and always where joints are not directed, the heaviest body: of equals the one with the most joints,
     then the first in the file. Before all of these comes a body (id) of ``placed_roots``: where these are told with
-    ranks, one of the highest."""
+    ranks, one of the highest.
+    """
     index: dict[str, int] = {}
     for number, body in enumerate(mechanism.bodies):
         index.setdefault(body.id, number)
@@ -209,7 +214,8 @@ def initial_coordinates(mechanism: Mechanism) -> dict[str, Array]:
 def coordinates(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
     """Joint coordinates from body poses of shape (n, bodies, 4, 4): id -> (n, size of the joint).
 
-    Angles are in (-pi, pi]. What the bodies do beyond the joint's freedom (a pivot gap) is left out."""
+    Angles are in (-pi, pi]. What the bodies do beyond the joint's freedom (a pivot gap) is left out.
+    """
     index = {body.id: number for number, body in reversed(list(enumerate(mechanism.bodies)))}
     out: dict[str, Array] = {}
     for joint in mechanism.joints:
@@ -290,8 +296,10 @@ def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
 
 
 def joint_side_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
-    """Design pose of a joint's frame in the world as its child carries it, (4, 4). It is ``joint_frame_world`` but in
-    loops that are open at design."""
+    """Design pose of a joint's frame in the world as its child carries it, (4, 4).
+
+    It is ``joint_frame_world`` but in loops that are open at design.
+    """
     return bodies[joint.child].pose @ joint.frame_child if joint.child in bodies else joint.frame_child
 
 
@@ -314,7 +322,8 @@ def design_openings(mechanism: Mechanism, tree: Tree | None = None) -> dict[str,
 
     Only joints whose sides differ there are listed: those of loops that are open where all coordinates are zero, which
     need not be the joint that the spanning tree leaves out, and inactive ones, which place nothing. Where the spanning
-    ``tree`` has no loop its joints place the bodies, and have none."""
+    ``tree`` has no loop its joints place the bodies, and have none.
+    """
     openings = inverse(_sides_world(mechanism, "parent")) @ _sides_world(mechanism, "child")
     is_open = np.abs(openings - np.eye(4)).max(axis=(1, 2)) > CLOSED
     if tree is not None and not tree.loop_joints:
@@ -399,7 +408,9 @@ class Carry:
     @staticmethod
     def by(joint: Joint, value: Array | None, before: Array, ends: tuple[int, int], against: bool) -> Carry:
         """Through a joint at coordinates (poses, size) or (1, size), None for zero, to the second of two ``ends``.
-        ``before``: the fixed pose that leads to the first."""
+
+        ``before``: the fixed pose that leads to the first.
+        """
         entry, leave = (joint.frame_child, joint.frame_parent) if against else (joint.frame_parent, joint.frame_child)
         dealt = [] if value is None else split(joint, np.asarray(value, dtype=np.float64))
         if against:

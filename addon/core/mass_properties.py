@@ -25,7 +25,8 @@ def shape_centre(shape: Shape) -> Array:
     """Centroid of a shape in its body's frame, (3,).
 
     All primitives are centred on their own frame; a cone's frame is at half its height, its tip along +Z,
-    so that its centroid lies a quarter of the height below."""
+    so that its centroid lies a quarter of the height below.
+    """
     local = np.array([0.0, 0.0, -shape.size["length"] / 4.0 if shape.type == "cone" else 0.0])
     return shape.pose[:3, :3] @ local + shape.pose[:3, 3]
 
@@ -33,7 +34,8 @@ def shape_centre(shape: Shape) -> Array:
 def unit_inertia(shape: Shape) -> Array:
     """Inertia tensor (3, 3) of a solid primitive of mass 1 about its centroid, along the shape's own axes.
 
-    All zero for a shape without volume."""
+    All zero for a shape without volume.
+    """
     moments = _MOMENTS.get(shape.type)
     with np.errstate(all="ignore"):
         sizes = _plain_sizes(shape)

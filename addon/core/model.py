@@ -96,8 +96,11 @@ class Shape:
 
 @dataclass(slots=True)
 class Body:
-    """A rigid body. ``pose`` is its frame in the world at design; ``com`` and ``inertia`` are in
-    that frame (inertia about the centre of mass). ``inertia`` None: to be taken from the shapes."""
+    """A rigid body.
+
+    ``pose`` is its frame in the world at design; ``com`` and ``inertia`` are in that frame (inertia about the centre of
+    mass). ``inertia`` None: to be taken from the shapes.
+    """
 
     id: str
     name: str
@@ -123,7 +126,8 @@ class Dof:
     ``lower`` and ``upper`` are None where there is no stop. ``file_sign`` relates the coordinate
     to the one that the file counts in: ``file = file_sign * coordinate`` (Juice turns some hinges
     the other way round). ``parts`` are the single coordinates of a ball (3) or free (6) block, where a
-    format gives each its own limits, spring, damper and friction; the block's own then say nothing."""
+    format gives each its own limits, spring, damper and friction; the block's own then say nothing.
+    """
 
     kind: DofKind
     axis: Array = field(default_factory=_Z.copy)
@@ -179,8 +183,11 @@ class Joint:
 
 @dataclass
 class World:
-    """What surrounds the mechanism. ``erp`` and ``cfm`` are ODE's joint softness (share of the
-    error removed per step, and compliance), None where the format has none."""
+    """What surrounds the mechanism.
+
+    ``erp`` and ``cfm`` are ODE's joint softness (share of the error removed per step, and compliance), None where the
+    format has none.
+    """
 
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     friction: float | None = None
@@ -217,8 +224,10 @@ class Light:
 
 @dataclass
 class Restraint:
-    """A spring, damper or friction between two frames or along a joint: a piecewise polynomial. ``coefficients``
-    has one row more than there are ``knots``, each in descending powers."""
+    """A spring, damper or friction between two frames or along a joint: a piecewise polynomial.
+
+    ``coefficients`` has one row more than there are ``knots``, each in descending powers.
+    """
 
     name: str
     type: str = "spring"
@@ -234,8 +243,10 @@ class Restraint:
 
 @dataclass
 class Assembly:
-    """A group of parts. ``path`` names it from the top (``robot:arm``); what is in one that is not ``active``
-    is kept and does nothing."""
+    """A group of parts.
+
+    ``path`` names it from the top (``robot:arm``); what is in one that is not ``active`` is kept and does nothing.
+    """
 
     path: str
     name: str
@@ -245,8 +256,10 @@ class Assembly:
 
 @dataclass
 class Source:
-    """Where a mechanism came from. ``text`` is the whole document as read: it is what an unedited
-    save gives back."""
+    """Where a mechanism came from.
+
+    ``text`` is the whole document as read: it is what an unedited save gives back.
+    """
 
     format: str = ""
     dialect: str = ""
@@ -265,7 +278,8 @@ class Trajectory:
 
     ``held`` (n,) tells key by key whether its value holds until the next key instead of going straight to it; None:
     all or none, as ``interpolation`` says. ``unit`` is what the values are in, where that is known. ``root``: they
-    are a coordinate of a root's path and no servo's (see ``root_motion``)."""
+    are a coordinate of a root's path and no servo's (see ``root_motion``).
+    """
 
     name: str
     times: Array
@@ -287,8 +301,10 @@ class Trajectory:
         return np.full(len(self.times), self.interpolation == "constant")
 
     def at(self, times: Array) -> Array:
-        """The values at times (m,): straight or held between keys, those of the outer keys beyond them. ValueError
-        where there are no keys."""
+        """The values at times (m,): straight or held between keys, those of the outer keys beyond them.
+
+        ValueError where there are no keys.
+        """
         if not len(self.times):
             raise ValueError(f"servo {self.name!r} has no keys")
         straight = np.interp(times, self.times, self.values)
@@ -298,9 +314,12 @@ class Trajectory:
 
 @dataclass
 class Motion:
-    """A named set of trajectories with the attributes that its file gave it. It is number ``index``, from 0, of the
-    ``count`` motions in the document ``source``; None where it was not read from one. Saving it in that format again
-    changes in the document what differs and nothing else. ``as_read`` are the document's trajectories, in its order."""
+    """A named set of trajectories with the attributes that its file gave it.
+
+    It is number ``index``, from 0, of the ``count`` motions in the document ``source``; None where it was not read from
+    one. Saving it in that format again changes in the document what differs and nothing else. ``as_read`` are the
+    document's trajectories, in its order.
+    """
 
     name: str
     trajectories: list[Trajectory] = field(default_factory=list)
@@ -318,9 +337,12 @@ class Motion:
 
 @dataclass
 class Mechanism:
-    """A model: everything the file said about bodies, joints and what moves them. ``directed``: the parents of its
-    joints are nearer to the root; Juice names a joint's two bodies either way round. ``mirror_plane`` lies between its
-    halves, in the axes of its design; None: nobody has chosen one, and it is found from the pairs (``model.sides``)."""
+    """A model: everything the file said about bodies, joints and what moves them.
+
+    ``directed``: the parents of its joints are nearer to the root; Juice names a joint's two bodies either way round.
+    ``mirror_plane`` lies between its halves, in the axes of its design; None: nobody has chosen one, and it is found
+    from the pairs (``model.sides``).
+    """
 
     name: str = "Mechanism"
     world: World = field(default_factory=World)

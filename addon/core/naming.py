@@ -15,7 +15,8 @@ class Unique:
     """Gives every name once: one that is taken gets the first number from ``start`` on that makes it another.
 
     ``numbered`` spells a name with a number. For every name it is remembered how far its numbers are taken: to try
-    them from the start would take a time that grows with the square of how many things have the same name."""
+    them from the start would take a time that grows with the square of how many things have the same name.
+    """
 
     def __init__(self, numbered: Callable[[str, int], str], start: int, taken: Iterable[str] = ()) -> None:
         self._numbered, self._start = numbered, start
@@ -68,7 +69,8 @@ def coordinate_names(dofs: Sequence[Named]) -> list[str]:
 
     Nothing where there is one. Of several, each has its degree of freedom's name where no other of the joint has the
     same (and it is no number), else its number from 1. A ball's are ``rx ry rz`` (its rotation vector), a free
-    block's these and ``x y z``."""
+    block's these and ``x y z``.
+    """
     names: list[str] = []
     for dof in dofs:
         if dof.kind in {"ball", "free"}:
@@ -86,7 +88,8 @@ def servo_names(joints: Iterable[tuple[str, str, Sequence[Named]]]) -> dict[str,
     """From joints as (id, name, degrees of freedom): the servo names of their coordinates, by joint id.
 
     A joint of one coordinate gives its servo its own name, others put the coordinate's behind it: ``hip/x``. No two
-    servos of a mechanism have the same name. Of joints with one id the first that moves counts."""
+    servos of a mechanism have the same name. Of joints with one id the first that moves counts.
+    """
     first: dict[str, tuple[str, str, Sequence[Named]]] = {}
     for joint in joints:
         if joint[0] not in first or not first[joint[0]][2]:

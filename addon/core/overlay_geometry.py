@@ -76,7 +76,8 @@ class Degrees:
     ``origin`` (n, 3); ``axis`` (n, 3) and ``zero`` (n, 3), which is where the hand of its dial points at 0, unit
     vectors at right angles; ``radius`` (n,) of its dial; ``turns`` (n,) tells dials from slides; ``scale`` (n,) is
     how long one unit of a slide is. ``value``, ``lower`` and ``upper`` (n,) are in rad or units, NaN where there is
-    none."""
+    none.
+    """
 
     origin: Array
     axis: Array
@@ -198,8 +199,10 @@ def draw_balls(drawing: Drawing, frames: Array, radius: Array) -> None:
 
 
 def draw_stops(drawing: Drawing, degrees: Degrees) -> None:
-    """A dial from stop to stop of what turns, a bar of what slides, and a hand at the present value. What is beyond a
-    stop, or between stops that are the wrong way round, is red."""
+    """A dial from stop to stop of what turns, a bar of what slides, and a hand at the present value.
+
+    What is beyond a stop, or between stops that are the wrong way round, is red.
+    """
     stopped = degrees.some(degrees.stopped)
     _draw_ranges(drawing, stopped)
     known = stopped.some(~np.isnan(stopped.value))

@@ -1,7 +1,8 @@
 """Which primitive a mesh is, and how mass is spread in it: what authoring asks of a plain mesh.
 
 A mesh is taken for a primitive where all its points lie on the primitive's surface and reach its whole extent, as the
-points of what Blender adds do, turned, moved, subdivided or joined: a polygon mesh of a ball has its corners on it."""
+points of what Blender adds do, turned, moved, subdivided or joined: a polygon mesh of a ball has its corners on it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def recognise(points: Array, normals: Array, areas: Array) -> Shape | None:
     """The primitive that a mesh is, posed in the mesh's axes; None where it is none.
 
     ``points`` (n, 3) are its corners, ``normals`` (m, 3) and ``areas`` (m,) those of its polygons, which tell along
-    which axes to look. Box, cylinder, cone, capsule, sphere and ellipsoid are told apart."""
+    which axes to look. Box, cylinder, cone, capsule, sphere and ellipsoid are told apart.
+    """
     points = np.unique(np.round(np.asarray(points, dtype=np.float64), 9), axis=0)
     if len(points) < 4:
         return None

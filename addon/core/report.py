@@ -12,8 +12,10 @@ _LONG = 1e9
 
 
 def plain(value: float, digits: int = 0) -> str:
-    """A number with so many digits behind the point, without a power of ten. What is too large for that, as a strange
-    file may have it, has two digits and that power: 2.5e300."""
+    """A number with so many digits behind the point, without a power of ten.
+
+    What is too large for that, as a strange file may have it, has two digits and that power: 2.5e300.
+    """
     return f"{value:.{digits}f}" if abs(value) < _LONG else f"{value:.2g}".replace("e+", "e")
 
 
@@ -41,8 +43,11 @@ _OUTCOMES: dict[str, Outcome] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing worth saying. ``code`` is a short stable word (``repaired-name``), ``where`` the
-    element's path, ``line`` the line in the file (1 is the first)."""
+    """One thing worth saying.
+
+    ``code`` is a short stable word (``repaired-name``), ``where`` the element's path, ``line`` the line in the file (1
+    is the first).
+    """
 
     severity: Severity
     code: str
@@ -79,8 +84,10 @@ class Report:
     _rests: dict[tuple[Severity, str], tuple[int, Entry]] = field(default_factory=dict, repr=False, compare=False)
 
     def add(self, severity: Severity, code: str, message: str, line: int | None = None, where: Where = "") -> None:
-        """Append one entry; of very many of one kind, one says in the end how many are not listed. A ``where`` that has
-        to be found is left out for all but the first ``MOST_PLACED`` of a kind."""
+        """Append one entry; of very many of one kind, one says in the end how many are not listed.
+
+        A ``where`` that has to be found is left out for all but the first ``MOST_PLACED`` of a kind.
+        """
         kind = severity, code
         self._counts[kind] += 1
         left = self._counts[kind] - MOST_OF_A_KIND
@@ -125,7 +132,8 @@ class Report:
 class FormatError(ValueError):
     """A file that cannot be read or written: what is wrong, where, and what to do.
 
-    ``str(error)`` reads ``path:line: <where>: message. remedy`` with the parts that are known."""
+    ``str(error)`` reads ``path:line: <where>: message. remedy`` with the parts that are known.
+    """
 
     def __init__(
         self, message: str, *, path: str = "", line: int | None = None, where: str = "", remedy: str = ""

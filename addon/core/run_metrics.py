@@ -76,10 +76,13 @@ class Run:
 
 @dataclass(frozen=True)
 class JointTruth:
-    """How a joint fared. ``gap`` is how far its sides came apart, ``tilt`` by what angle its axes did, ``error`` how
-    far its servos were from what they were told (nan where they were told nothing), of several those that turn, or the
-    slides where none does; ``beyond`` how far it went beyond its stops. Lengths in the model's unit, angles in radians;
-    ``turns``: errors and stops are angles."""
+    """How a joint fared.
+
+    ``gap`` is how far its sides came apart, ``tilt`` by what angle its axes did, ``error`` how far its servos were from
+    what they were told (nan where they were told nothing), of several those that turn, or the slides where none does;
+    ``beyond`` how far it went beyond its stops. Lengths in the model's unit, angles in radians; ``turns``: errors and
+    stops are angles.
+    """
 
     id: str
     name: str
@@ -105,9 +108,12 @@ class JointTruth:
 
 @dataclass(frozen=True)
 class Truth:
-    """How a run fared. ``energy_gained`` is a share of the largest kinetic energy, nan where motors worked, nothing
-    moved, or all went too fast to be told from poses; ``depth`` how deep a body was in another, or in the ground,
-    ``deep`` the two and ``deep_at`` the frame, counted from the first."""
+    """How a run fared.
+
+    ``energy_gained`` is a share of the largest kinetic energy, nan where motors worked, nothing moved, or all went too
+    fast to be told from poses; ``depth`` how deep a body was in another, or in the ground, ``deep`` the two and
+    ``deep_at`` the frame, counted from the first.
+    """
 
     joints: tuple[JointTruth, ...]
     energy_gained: float = math.nan
@@ -270,8 +276,10 @@ def _spring_energy(run: Run) -> Array:
 
 
 def kinetic_energy(run: Run) -> Array:
-    """(n,), from poses alone: of fourth order where all is smooth. Of each body, no more than what leads to the frame
-    and what follows it both have, so that a blow does not ring."""
+    """(n,), from poses alone: of fourth order where all is smooth.
+
+    Of each body, no more than what leads to the frame and what follows it both have, so that a blow does not ring.
+    """
     moves, turns = _steps(run.course[:, :-1]) * run.rate, _turns(run.course[:, :-1]) * run.rate
 
     def energy(rule: Callable[[Array], Array]) -> Array:
@@ -310,11 +318,14 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Figures:
-    """``distance`` is how far the heaviest body came, level where there is gravity. ``energy`` is by how much the
-    energy of motion, height and springs rose, all rises together: the least that motors put in, since what they held
-    back or what was lost in between is not in it; nan where bodies turned too fast for their speed to be told.
-    ``tracking_error`` is that of the servos that turn, in the mean of servos and frames, and ``worst_error`` of the
-    worst in any frame (rad); nan where none was told anything. ``pivot_gap`` is the worst, as a share of a link."""
+    """``distance`` is how far the heaviest body came, level where there is gravity.
+
+    ``energy`` is by how much the energy of motion, height and springs rose, all rises together: the least that motors
+    put in, since what they held back or what was lost in between is not in it; nan where bodies turned too fast for
+    their speed to be told. ``tracking_error`` is that of the servos that turn, in the mean of servos and frames, and
+    ``worst_error`` of the worst in any frame (rad); nan where none was told anything. ``pivot_gap`` is the worst, as a
+    share of a link.
+    """
 
     distance: float
     energy: float

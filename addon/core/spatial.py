@@ -1,5 +1,8 @@
-"""Kinematics of a single pose. ``kinematics`` takes many at once, which for one is nearly all overhead: loops that move
-while one poses ask for one, several times in a frame."""
+"""Kinematics of a single pose.
+
+``kinematics`` takes many at once, which for one is nearly all overhead: loops that move while one poses ask for one,
+several times in a frame.
+"""
 
 from __future__ import annotations
 
@@ -115,8 +118,10 @@ _REDUNDANT = 1e-9
 
 @dataclass(frozen=True)
 class Held:
-    """A joint between two bodies by their places among some, -1 for what stands. ``ways`` (n, 6) are what it holds of
-    turns and slides at a ``point`` (3,), in the world's axes."""
+    """A joint between two bodies by their places among some, -1 for what stands.
+
+    ``ways`` (n, 6) are what it holds of turns and slides at a ``point`` (3,), in the world's axes.
+    """
 
     parent: int
     child: int

@@ -25,7 +25,8 @@ def stops_of(dofs: Iterable[Dof]) -> list[Limits]:
     """The stops of every coordinate of a joint, in their order.
 
     Balls and free blocks have theirs on their parts, one part for each number of the rotation vector and of the
-    translation; where parts are missing, it cannot be told whose stops the others are, and there are none."""
+    translation; where parts are missing, it cannot be told whose stops the others are, and there are none.
+    """
     out: list[Limits] = []
     for dof in dofs:
         size = DOF_SIZE[dof.kind]

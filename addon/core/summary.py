@@ -26,7 +26,8 @@ def describe(mechanism: Mechanism, motions: Iterable[Motion] = ()) -> dict[str, 
     Matrices are row-major in the file's own axes, lengths in the file's units, angles in radians, all at the
     design pose. ``motions`` are listed behind the mechanism's own; one with root motion has ``root_motion`` beside its
     ``servos``, in the same form. ``controls`` names the inputs that its gait
-    listens to, and ``engine`` is the clock of that gait, or None."""
+    listens to, and ``engine`` is the clock of that gait, or None.
+    """
     bodies: dict[str, Body] = {}
     for body in mechanism.bodies:
         bodies.setdefault(body.id, body)

@@ -15,8 +15,10 @@ _CHORD = 0.2
 
 
 def surface_distance(shape: Shape, points: Array) -> Array:
-    """Distances (n,) of points (n, 3), in the axes that the shape is posed in, from its surface. ValueError for shapes
-    whose surface is not known by their size."""
+    """Distances (n,) of points (n, 3), in the axes that the shape is posed in, from its surface.
+
+    ValueError for shapes whose surface is not known by their size.
+    """
     measure = _DISTANCES.get(shape.type)
     if measure is None:
         raise ValueError(f"the surface of {shape.type} is not known by its size")

@@ -38,8 +38,11 @@ def pendulum(length: float = 1.0, links: int = 1) -> Mechanism:
 
 
 def four_bar(crank: float = 0.4, coupler: float = 1.0, rocker: float = 0.8, ground: float = 1.0) -> Mechanism:
-    """A four-bar linkage in the plane of X and Z, hinged about Y. Lengths in m; ``ground`` is between the two hinges
-    on the world. ValueError where bars of these lengths cannot be closed."""
+    """A four-bar linkage in the plane of X and Z, hinged about Y.
+
+    Lengths in m; ``ground`` is between the two hinges on the world. ValueError where bars of these lengths cannot be
+    closed.
+    """
     base, far = np.array([-0.5 * ground, 0.0]), np.array([0.5 * ground, 0.0])
     for angle in np.linspace(0.5 * math.pi, 2.5 * math.pi, 72, endpoint=False):
         pin = base + crank * np.array([math.cos(angle), math.sin(angle)])
@@ -68,8 +71,10 @@ def four_bar(crank: float = 0.4, coupler: float = 1.0, rocker: float = 0.8, grou
 
 
 def slider_crank(crank: float = 0.4, rod: float = 1.2) -> Mechanism:
-    """A crank that turns about Y, and a rod that moves a slider along X with it. Lengths in m. ValueError for a rod
-    that is not longer than the crank."""
+    """A crank that turns about Y, and a rod that moves a slider along X with it.
+
+    Lengths in m. ValueError for a rod that is not longer than the crank.
+    """
     if rod <= crank:
         raise ValueError("The rod has to be longer than the crank")
     made = Mechanism("Slider-Crank", World())

@@ -47,7 +47,8 @@ def affine_inverse(poses: Array) -> Array:
     """The inverses of poses (..., 4, 4) that may be scaled and sheared; of one that is scaled to nothing no numbers.
 
     numpy's own takes ten times as long for many small matrices, since its library sets threads to each of them; where
-    the cores are busy these wait for each other, and a thousand take a second."""
+    the cores are busy these wait for each other, and a thousand take a second.
+    """
     x, y, z, origin = (poses[..., :3, column] for column in range(4))
     rows = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=-2)
     with np.errstate(divide="ignore", invalid="ignore"):

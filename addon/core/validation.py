@@ -28,8 +28,10 @@ _NO_MASS = 1e-9
 @dataclass(frozen=True)
 class Finding:
     """Something to look at: its code, how bad it is, the sentence, and the parts (their kind and ids) that it is about.
+
     ``fix`` is what would mend it safely, in a person's words; empty where nobody can know; ``or_fix`` is another way
-    where there are two. Of the kind ``object`` are Blender's, by their names."""
+    where there are two. Of the kind ``object`` are Blender's, by their names.
+    """
 
     code: str
     severity: Literal["error", "warning", "info"]

@@ -69,16 +69,20 @@ def _at_work() -> Iterator[None]:
 
 
 def is_motion(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file holds servo motion rather than a model. FormatError where it is nothing that can be
-    opened."""
+    """Return whether a file holds servo motion rather than a model.
+
+    FormatError where it is nothing that can be opened.
+    """
     name = os.fspath(path)
     opened = _opened_motion(read_bytes(name), name)
     return any(row.detect(opened) for row in MOTION_FORMATS.values())
 
 
 def load(path: str | os.PathLike[str]) -> Mechanism:
-    """Read a model. Its ``report`` says what was read, repaired and left out, its ``source`` keeps the document.
-    FormatError, naming file, line and element, where the file is no model or no sound one.
+    """Read a model.
+
+    Its ``report`` says what was read, repaired and left out, its ``source`` keeps the document. FormatError, naming
+    file, line and element, where the file is no model or no sound one.
 
     >>> hexapod = load("sample_models/hexapod/hexapod.jm")
     >>> len(hexapod.bodies), len(hexapod.joints), hexapod.source.format
@@ -124,8 +128,9 @@ def save(
     ignore_unit: bool = True,
     with_meshes: bool = False,
 ) -> Report:
-    """Write a model, in the format given, or that of the path's extension, or that which it was read in. A file that
-    is there already stays whole until the new one is.
+    """Write a model, in the format given, or that of the path's extension, or that which it was read in.
+
+    A file that is there already stays whole until the new one is.
 
     For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: a document that is written anew wants to know the
     moments of inertia that a model leaves to the size of meshes. ``with_meshes``: the mesh files that it names are
@@ -263,10 +268,12 @@ def dumps_motions(
     report: Report | None = None,
     xmdi_tags: tuple[str, str] = xmdi.OUTER,
 ) -> str:
-    """The text of motions in a format (``xmdi``, ``webots``, ``csv``). Motions that have a source in that format are
-    written into that document, where all that was not edited keeps its very text; ``report`` takes what was changed or
-    could not be held. ``xmdi_tags``: what a new XMDI document calls its root and the container of its motions.
-    FormatError for what the format cannot hold."""
+    """The text of motions in a format (``xmdi``, ``webots``, ``csv``).
+
+    Motions that have a source in that format are written into that document, where all that was not edited keeps its
+    very text; ``report`` takes what was changed or could not be held. ``xmdi_tags``: what a new XMDI document calls its
+    root and the container of its motions. FormatError for what the format cannot hold.
+    """
     if format not in MOTION_FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
         raise FormatError(f"there is no motion format '{format}'", remedy=f"Give one of: {known}.")
@@ -336,8 +343,10 @@ def save_motion(
 
 
 def _encoded(text: str, source: Source, row: MotionFormat, report: Report) -> bytes:
-    """A motion's text in its document's encoding. Where that lacks a letter, XML refers to it by its number; plain
-    lines are written in UTF-8."""
+    """A motion's text in its document's encoding.
+
+    Where that lacks a letter, XML refers to it by its number; plain lines are written in UTF-8.
+    """
     encoding, as_read = source.encoding, text == source.text
     if row.id == "xmdi" or as_read:
         return encode(text, encoding, as_read)

@@ -1,5 +1,8 @@
-"""Numbers that no body can have. Each number of a file is finite, but what is made of them need not be: sizes near
-1e308 have no volume. And a mass may be below nothing."""
+"""Numbers that no body can have.
+
+Each number of a file is finite, but what is made of them need not be: sizes near 1e308 have no volume. And a mass may
+be below nothing.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +75,12 @@ def _beyond(what: str, body: Body, path: str) -> FormatError:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of model file. ``dump`` gives the text for a mechanism, a file extension (with its dot; it may decide
-    on a dialect) and a report to add to. ``read`` gives the document with the mechanism in it that ``load`` gives:
-    where there is one, it is kept from one edit and export to the next."""
+    """A kind of model file.
+
+    ``dump`` gives the text for a mechanism, a file extension (with its dot; it may decide on a dialect) and a report to
+    add to. ``read`` gives the document with the mechanism in it that ``load`` gives: where there is one, it is kept
+    from one edit and export to the next.
+    """
 
     id: str
     label: str
@@ -88,8 +94,11 @@ class Format:
 
 @dataclass(frozen=True)
 class MotionFormat:
-    """A kind of motion file. ``dump`` gives the text for motions: the document they were read from with what was
-    edited, where they have one of this format, else a new one. ``holds_roots``: it has a place for root motion."""
+    """A kind of motion file.
+
+    ``dump`` gives the text for motions: the document they were read from with what was edited, where they have one of
+    this format, else a new one. ``holds_roots``: it has a place for root motion.
+    """
 
     id: str
     label: str

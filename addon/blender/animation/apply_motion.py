@@ -147,8 +147,10 @@ def own_mapping(rig: bpy.types.Object) -> dict[str, str]:
 
 
 def stack(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:
-    """Put Actions into tracks of the NLA, the first lowest, where their keys are. The rig then plays the tracks: the
-    first alone, since the others are muted until the user wants them."""
+    """Put Actions into tracks of the NLA, the first lowest, where their keys are.
+
+    The rig then plays the tracks: the first alone, since the others are muted until the user wants them.
+    """
     use_action(rig, None)
     for number, action in enumerate(actions):
         track = rig.animation_data.nla_tracks.new()
@@ -164,8 +166,10 @@ def stack(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:
 def placed_channels(
     motion: Motion, rig: bpy.types.Object, mapping: Mapping[str, str] | None = None, report: Report | None = None
 ) -> dict[int, Channel]:
-    """The channels that a motion's trajectories key, by the number of the trajectory. FormatError where it has servos
-    and none of them is the model's."""
+    """The channels that a motion's trajectories key, by the number of the trajectory.
+
+    FormatError where it has servos and none of them is the model's.
+    """
     mapping = own_mapping(rig) if mapping is None else mapping
     report = Report() if report is None else report
     known = [name for names in servo_names(rig).values() for name in names]
@@ -318,8 +322,11 @@ def _merge(curve: bpy.types.FCurve, track: CurveTrack, span: tuple[float, float]
 
 
 def _with_whole_blocks(rig: bpy.types.Object, there: _Curves, tracks: Tracks, span: tuple[float, float]) -> Tracks:
-    """The tracks, and those that balls and free blocks have already for their other numbers. A block's keys lead from
-    the last that stays before and to the first that stays after, so that it turns between them as its numbers go."""
+    """The tracks, and those that balls and free blocks have already for their other numbers.
+
+    A block's keys lead from the last that stays before and to the first that stays after, so that it turns between them
+    as its numbers go.
+    """
     out = dict(tracks)
     for block in blocks_of(rig, {channel: track for channel, track in tracks.items() if len(track[0])}):
         told = told_block(rig, block, there)

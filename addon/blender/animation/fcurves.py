@@ -389,7 +389,9 @@ def sampled_blocks(
     places: Array,
 ) -> dict[Channel, Array]:
     """The coordinates (n,) of balls, free blocks and roots at places (n,), from their curves, which alone pose them.
-    Those whose bones have stops are left out: the pose tells where these hold them."""
+
+    Those whose bones have stops are left out: the pose tells where these hold them.
+    """
     bones = rig.pose.bones
     found: dict[Channel, Array] = {}
     for block in blocks_of(rig, dict.fromkeys(channels)):

@@ -1,5 +1,7 @@
-"""The values of inputs and servos that Live Input moves at present. While there are any, they override what is set or
-keyed."""
+"""The values of inputs and servos that Live Input moves at present.
+
+While there are any, they override what is set or keyed.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,8 @@ def bake_gait(
     """Write the gait's servo values as keys, one per frame, for the model's controls as they are set or keyed.
 
     Bodies that the gait feels for are taken as they were designed. The Action becomes the model's; the one
-    it replaces stays in the file. None where the model has no gait."""
+    it replaces stays in the file. None where the model has no gait.
+    """
     gait = gait or live_gait(rig)
     if gait is None:
         return None

@@ -41,7 +41,8 @@ def key_servos(
 ) -> bpy.types.Action:
     """A new Action with the tracks of joints: id -> (frames (n,), values (n,) or (n, coordinates), interpolation).
 
-    Makes it the rig's Action when ``use``. Joints without a bone are passed over. ``between``: as ``key_channels``."""
+    Makes it the rig's Action when ``use``. Joints without a bone are passed over. ``between``: as ``key_channels``.
+    """
     channels = servo_channels(rig)
     singles: Tracks = {}
     for joint, (frames, values, interpolation) in tracks.items():
@@ -54,11 +55,13 @@ def key_servos(
 def key_channels(
     rig: bpy.types.Object, name: str, tracks: Tracks, use: bool = True, between: bool = True
 ) -> bpy.types.Action:
-    """A new Action with the tracks of channels: (frames (n,), values (n,), interpolation). The numbers of a ball or
-    free block that have no track stay where the file begins.
+    """A new Action with the tracks of channels: (frames (n,), values (n,), interpolation).
+
+    The numbers of a ball or free block that have no track stay where the file begins.
 
     Makes it the rig's Action when ``use``. ``between``: a ball that turns far from key to key gets keys between them,
-    so that its coordinates go straight; else the keys are those of the tracks."""
+    so that its coordinates go straight; else the keys are those of the tracks.
+    """
     action = bpy.data.actions.new(name)
     action.use_fake_user = True
     action_record(action).model = model_uid(rig)
@@ -123,8 +126,10 @@ class BlockKeys(NamedTuple):
 
 
 def block_keys(rig: bpy.types.Object, block: Sequence[Channel], tracks: Tracks, between: bool) -> BlockKeys:
-    """The keys of a block's bone, at all frames at which one of its channels has a key. A value is held there where all
-    of the channels hold theirs."""
+    """The keys of a block's bone, at all frames at which one of its channels has a key.
+
+    A value is held there where all of the channels hold theirs.
+    """
     own = {channel: tracks[channel] for channel in block if channel in tracks and len(tracks[channel][0])}
     frames = np.unique(np.concatenate([np.zeros(0), *(np.asarray(track[0], dtype=float) for track in own.values())]))
     frames = frames[group_starts(frames)]

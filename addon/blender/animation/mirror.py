@@ -64,7 +64,8 @@ def mirror_keys(
     ``plane`` a whole one in place of the mechanism's own; ``action`` another motion than the one that is played. A
     servo that has no keys, or whose curve is muted, hands on where it is. Where all go both ways, the paths of roots
     are mirrored too. ValueError, before anything is changed, where nothing can be mirrored; the report tells how
-    counterparts were found and what was left out."""
+    counterparts were found and what was left out.
+    """
     played = active_action(rig)
     action = action or action_of(rig)
     mechanism = extract(rig)
@@ -169,8 +170,10 @@ class _Work:
             self._vector(source.bone, target.bone, "location", out_of @ part.matrix[3:, 3:] @ into)
 
     def mirror_paths(self, mirror: Mirror, phase: float) -> None:
-        """Have the roots go where their mirror images would, each with its twin or none. What a root keys of where it
-        goes is mirrored; one that nothing keys hands on where it was put."""
+        """Have the roots go where their mirror images would, each with its twin or none.
+
+        What a root keys of where it goes is mirrored; one that nothing keys hands on where it was put.
+        """
         plane, roots, bones = mirror.sides.plane, root_bones(self.rig), armature_of(self.rig).bones
         rests = {body: np.array(bones[bone].matrix_local, dtype=np.float64) for body, bone in roots.items()}
         heads = np.array([bone.head_local for bone in bones], dtype=np.float64)
@@ -269,8 +272,10 @@ class _Work:
 
 
 def _mixed(courses: Sequence[Course], matrix: Array) -> list[Course]:
-    """Three courses as ``matrix`` (3, 3) mixes them. Where their keys are at the same times, all of them follow; else
-    there are straight keys at the times of all."""
+    """Three courses as ``matrix`` (3, 3) mixes them.
+
+    Where their keys are at the same times, all of them follow; else there are straight keys at the times of all.
+    """
     matrix = np.where(np.abs(matrix) < 1e-6, 0.0, matrix)
     if is_plain(matrix):
         columns = np.abs(matrix).argmax(axis=1)

@@ -152,12 +152,14 @@ class Row:
 
 
 def motion_of(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> Motion:
-    """Return what an Action has a model's servos do, in seconds from the scene's first frame. What is muted takes no
-    part.
+    """Return what an Action has a model's servos do, in seconds from the scene's first frame.
+
+    What is muted takes no part.
 
     Straight and held keys are taken as they are. Bezier parts are sampled four times a frame at least, with their
     lowest and highest values; curves that ease in other ways or have modifiers are evaluated as finely. Cycles and what
-    lies beyond the outer keys are left out. A number of a ball that nothing keys is what the pose has."""
+    lies beyond the outer keys are left out. A number of a ball that nothing keys is what the pose has.
+    """
     curves = posing_curves(rig, action)
     clock = Clock.of(scene)
     tracks = []
@@ -175,8 +177,10 @@ def limits_of(rig: bpy.types.Object) -> dict[str, Limits]:
 
 
 def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> list[Row]:
-    """Return what every servo does in an Action, the worst first: see ``model.check.check``. Times are seconds from the
-    scene's first frame."""
+    """Return what every servo does in an Action, the worst first: see ``model.check.check``.
+
+    Times are seconds from the scene's first frame.
+    """
     channel_of = {channel.name: channel for own in servo_channels(rig).values() for channel in own}
     rows = []
     for found in by_need(check(motion_of(rig, action, scene), limits_of(rig))):

@@ -31,8 +31,10 @@ _FRAME = 1.0
 
 
 def posable(rig: bpy.types.Object, bones: Collection[str] | None = None) -> Channels:
-    """The channels of the joints that are posed by hand, and do not follow a loop, by joint id. ``bones`` are those
-    that are meant, None all. ValueError where none is left."""
+    """The channels of the joints that are posed by hand, and do not follow a loop, by joint id.
+
+    ``bones`` are those that are meant, None all. ValueError where none is left.
+    """
     meant = None if bones is None else joints_of(rig, bones)
     out = {joint: own for joint, own in _led(rig).items() if meant is None or joint in meant}
     if not out:
@@ -86,7 +88,9 @@ def key_servos(rig: bpy.types.Object, scene: bpy.types.Scene, bones: Collection[
 
 def switch_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
     """Key a servo as it is posed, or take its key away where it has one at the frame; whether it is keyed there now.
-    ValueError for a servo that is not there or follows a loop."""
+
+    ValueError for a servo that is not there or follows a loop.
+    """
     found = next(((joint, c) for joint, own in posable(rig).items() for c in own if c.name == name), None)
     if found is None:
         raise ValueError(f"{rig.name!r} has no servo called {name!r} that could be keyed")
@@ -100,8 +104,10 @@ def switch_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
 
 
 def key_state(rig: bpy.types.Object, channel: Channel, frame: int) -> Literal["none", "elsewhere", "here"]:
-    """Return whether the Action of a model keys a servo, and at a frame. Cheap enough for every redraw, however many
-    keys there are."""
+    """Return whether the Action of a model keys a servo, and at a frame.
+
+    Cheap enough for every redraw, however many keys there are.
+    """
     data = rig.animation_data
     curves = action_curves(rig, data.action, create=False) if data is not None and data.action is not None else None
     path, index = channel.curves()[0]
@@ -167,8 +173,10 @@ def store_pose(rig: bpy.types.Object, name: str, bones: Collection[str] | None =
 
 
 def _fill(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) -> None:
-    """Give an Action these keys in place of its own. The rig does not play it, not for a moment: that would pose the
-    rig by the keys of its own Action again."""
+    """Give an Action these keys in place of its own.
+
+    The rig does not play it, not for a moment: that would pose the rig by the keys of its own Action again.
+    """
     curves = action_curves(rig, action)
     curves.clear()
     for each in curve_tracks(rig, tracks, between=False):

@@ -35,7 +35,8 @@ _Numbers = NDArray[np.float32]
 class LocalPoses:
     """The own motions of bones: their poses against their carriers', from rest.
 
-    ``at`` (n,) is where the bones are among all of the rig, ``most`` how many poses may well be worked out together."""
+    ``at`` (n,) is where the bones are among all of the rig, ``most`` how many poses may well be worked out together.
+    """
 
     def __init__(self, rig: bpy.types.Object, names: Sequence[str]) -> None:
         bones = armature_of(rig).bones
@@ -61,7 +62,8 @@ class PoseReader:
 
     Where several sets of numbers mean one rotation (angles a turn apart, three turns on a bone, a ball), it gives what
     the channels say, as far as stops let them, if they are what poses the bone, else the nearest to what it read
-    before."""
+    before.
+    """
 
     def __init__(self, rig: bpy.types.Object, wanted: Sequence[Channel]) -> None:
         self._rig = rig
@@ -145,8 +147,11 @@ class _Blocks:
 
 @dataclass
 class Turns:
-    """All bones that turn about the same axes in the same order. ``channels`` is of shape (bones, turns); ``columns``
-    are the bones' axes (0 to 2) from the outermost turn to the innermost, those without a turn at the end."""
+    """All bones that turn about the same axes in the same order.
+
+    ``channels`` is of shape (bones, turns); ``columns`` are the bones' axes (0 to 2) from the outermost turn to the
+    innermost, those without a turn at the end.
+    """
 
     columns: tuple[int, int, int]
     rows: Places
@@ -310,8 +315,10 @@ def pose_values(
     frames: Sequence[float],
     look: Callable[[float], None] | None = None,
 ) -> Array:
-    """Coordinates (frames, channels) of the evaluated pose at scene frames. The scene's frame is put back. ``look`` is
-    called with each frame while it is shown."""
+    """Coordinates (frames, channels) of the evaluated pose at scene frames.
+
+    The scene's frame is put back. ``look`` is called with each frame while it is shown.
+    """
     values = np.empty((len(frames), len(channels)))
     before = scene.frame_current, scene.frame_subframe
     with _posed(rig):

@@ -3,7 +3,8 @@
 Blender itself takes along what plays on the armature, its parents and its constraints. It leaves behind what does not
 play just now, which is every other motion and every stored pose, and the data paths that drivers read. What names the
 bones of a model is made to follow here, after any change of the scene in which a bone got another name: by hand, by
-Blender's batch rename, or by us."""
+Blender's batch rename, or by us.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +39,11 @@ def after_step(*_args: Any) -> None:
 
 @persistent
 def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """After every change of the scene: see whether bones of models have other names. Blender tells alike of names and
-    of poses; while something is dragged in the view it is poses, and the change that ends it is told as well."""
+    """After every change of the scene: see whether bones of models have other names.
+
+    Blender tells alike of names and of poses; while something is dragged in the view it is poses, and the change that
+    ends it is told as well.
+    """
     if depsgraph.id_type_updated("ARMATURE") and not _is_dragging():
         _look_at_names()
 
@@ -105,8 +109,10 @@ def follow_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
 
 
 def _renamed(data: bpy.types.Armature) -> dict[str, str]:
-    """The old names of bones that have new ones. A bone that the user duplicated says the name of its original: it was
-    renamed only where that is gone."""
+    """The old names of bones that have new ones.
+
+    A bone that the user duplicated says the name of its original: it was renamed only where that is gone.
+    """
     names = {bone.name: bone_record(bone).known_name or bone_record(bone).built_name for bone in data.bones}
     out: dict[str, str] = {}
     for name, before in names.items():

@@ -2,7 +2,8 @@
 
 Keys, their handles and their interpolation all follow. ``bones`` names those that are meant, None all; other curves
 of the Action stay as they are, and so do those that are muted. Each function works on the whole curve at a time and
-needs no window. ValueError, before anything is changed, says why nothing can be done."""
+needs no window. ValueError, before anything is changed, says why nothing can be done.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def loop_keys(
     ``blend`` (frames) is how much of the end is led to the first values, ``gap`` (frames) the time between the last key
     and the next round where it does not end as it begins; see ``model.motions.looped``. The quaternions of balls never
     climb: they begin anew. Where all bones are meant, the paths of the roots come along, each round from where the one
-    before ended, but for those that ``left_paths`` tells."""
+    before ended, but for those that ``left_paths`` tells.
+    """
     if rounds < 1:
         raise ValueError(f"A motion can be played once or more often, not {rounds} times")
     curves, keys, span, on = _round(rig, bones, gap if seam == "repeat" else 0.0)
@@ -109,10 +111,12 @@ def offset_keys(
     gap: float = 1.0,
     bones: Collection[str] | None = None,
 ) -> None:
-    """Move the motion later by some frames, or earlier. ``wrap``: what leaves its range at one end comes in at the
-    other; where it does not end as it begins, it goes back within ``gap`` frames. Where all bones are meant, the paths
-    of the roots come along; with ``wrap`` each round goes on from where the one before ended, but for those that
-    ``left_paths`` tells."""
+    """Move the motion later by some frames, or earlier.
+
+    ``wrap``: what leaves its range at one end comes in at the other; where it does not end as it begins, it goes back
+    within ``gap`` frames. Where all bones are meant, the paths of the roots come along; with ``wrap`` each round goes
+    on from where the one before ended, but for those that ``left_paths`` tells.
+    """
     if not wrap:
         _change(rig, bones, lambda keys: keys.moved(frames), "move it less far")
         return
@@ -125,8 +129,10 @@ def offset_keys(
 
 
 def speed_up(rig: bpy.types.Object, factor: float, about: float, bones: Collection[str] | None = None) -> None:
-    """Play the motion ``factor`` times as fast; what is at the frame ``about`` stays there. Where all bones are meant,
-    the paths of the roots come along."""
+    """Play the motion ``factor`` times as fast; what is at the frame ``about`` stays there.
+
+    Where all bones are meant, the paths of the roots come along.
+    """
     if not (factor > 0.0 and np.isfinite(factor)):
         raise ValueError(f"A speed has to be above 0: {factor:g} is not")
     _change(rig, bones, lambda keys: keys.faster(factor, about), "let it play less fast, or last longer")
@@ -181,8 +187,10 @@ def left_paths(rig: bpy.types.Object, bones: Collection[str] | None = None) -> l
 def _round(
     rig: bpy.types.Object, bones: Collection[str] | None, gap: float
 ) -> tuple[Curves, dict[Place, Keys], Span, Collection[Place]]:
-    """The curves that are meant, their keys, and the range of what all servos do as a round. Where all bones are meant
-    those of paths are with them, and where those are by which roots go on and on."""
+    """The curves that are meant, their keys, and the range of what all servos do as a round.
+
+    Where all bones are meant those of paths are with them, and where those are by which roots go on and on.
+    """
     meant = _keyed(rig, bones)
     first, last = motion_range(rig)
     paths = Paths() if bones is not None else paths_in_rounds(rig, first, last)

@@ -36,8 +36,10 @@ def places_of_path(bone: str) -> list[Place]:
 
 
 def paths_in_rounds(rig: bpy.types.Object, first: float, last: float) -> Paths:
-    """Return what becomes of the paths of the model's Action where its servos play rounds from one frame to another. Of
-    roots that stand still nothing is said."""
+    """Return what becomes of the paths of the model's Action where its servos play rounds from one frame to another.
+
+    Of roots that stand still nothing is said.
+    """
     action = action_of(rig)
     curves: dict[Place, bpy.types.FCurve] = {}
     left: dict[str, str] = {}

@@ -181,7 +181,8 @@ def _angles_of(pose: bpy.types.PoseBone, order: Any, axis: int | None) -> list[f
     """Return the Euler angles (rad) of a bone that is turned by a quaternion, or by an axis and an angle.
 
     Those of the one ``axis`` of a hinge count whole turns: as the bone's Euler angles do, which Blender leaves where
-    they were when the mode is changed, while these mean the same, else as the quaternion or the angle does."""
+    they were when the mode is changed, while these mean the same, else as the quaternion or the angle does.
+    """
     if pose.rotation_mode == "QUATERNION":
         turn = pose.rotation_quaternion.normalized()
         angle = 0.0 if axis is None else 2.0 * math.atan2(turn[1 + axis], turn.w)
@@ -210,8 +211,10 @@ class _Found:
 
 
 def _found(rig: bpy.types.Object) -> dict[str, list[_Found]]:
-    """The bones of a rig with stops, from the records of its joints, by property. Limits of slides do by themselves,
-    but for those of files that begin beyond them."""
+    """The bones of a rig with stops, from the records of its joints, by property.
+
+    Limits of slides do by themselves, but for those of files that begin beyond them.
+    """
     place = {pose.name: number for number, pose in enumerate(rig.pose.bones)}
     out: dict[str, list[_Found]] = {"rotation_euler": [], "location": []}
     for empty, bones in stops_of_joints(rig):

@@ -53,7 +53,8 @@ class TakeOptions:
     motion; the first is time 0 then. ``stops``: what to do with values beyond them. ``tolerance``: leave out samples
     that lines between the others pass within it (rad or length units; 0: none). ``units`` of what is told; None: those
     of the file that the Action came from if ``format`` is that file's or empty, else rad and length units. ``by_keys``:
-    whether keys drive the bodies, and not physics; None: as the model is set."""
+    whether keys drive the bodies, and not physics; None: as the model is set.
+    """
 
     servos: Literal["KEYED", "ALL", "SELECTED"] = "KEYED"
     selected: frozenset[str] = frozenset()  # ids of joints
@@ -80,7 +81,8 @@ def take(
 
     Keys that came from a file and were not edited have the file's own numbers, and servos of the file that move nothing
     here are there again. ``physical``: what a run under physics did, in place of the pose. The scene's frame is put
-    back. FormatError where a value is beyond its stop and that is to be refused, or no number."""
+    back. FormatError where a value is beyond its stop and that is to be refused, or no number.
+    """
     taking = _Taking(require_rig(model), scene or bpy.context.scene, options or TakeOptions(), physical or {})
     return taking.motion(), taking.report
 
@@ -407,8 +409,11 @@ def follows_keys(rig: bpy.types.Object) -> bool:
 
 @dataclass
 class Teller:
-    """Puts taken servos into the words of the motions that an Action came from. The first of them gives the document;
-    what the others have of their own stands behind it. ``format`` is what will be written, empty for whatever."""
+    """Puts taken servos into the words of the motions that an Action came from.
+
+    The first of them gives the document; what the others have of their own stands behind it. ``format`` is what will be
+    written, empty for whatever.
+    """
 
     origins: list[Origin]
     clock: Clock
@@ -430,8 +435,11 @@ class Teller:
         left: bool,
         in_time: bool,
     ) -> list[Trajectory]:
-        """The servos, those of the document in its order and before others. ``left``: with those that move nothing
-        here, ``cut`` to the time that is wanted; they are out of step unless the keys of the others are ``in_time``."""
+        """The servos, those of the document in its order and before others.
+
+        ``left``: with those that move nothing here, ``cut`` to the time that is wanted; they are out of step unless the
+        keys of the others are ``in_time``.
+        """
         placed: dict[int, Trajectory] = {}
         others: list[Trajectory] = []
         for channel, track in tracks.items():
@@ -519,8 +527,10 @@ def _in_units(values: Array, size: float) -> Array:
 
 
 def name_of(rig: bpy.types.Object, action: bpy.types.Action | None) -> tuple[str, dict[str, str]]:
-    """Return what a motion is called, and its attributes: as its file has it, unless its Action was renamed. The number
-    that Blender puts behind a copy's name renames nothing."""
+    """Return what a motion is called, and its attributes: as its file has it, unless its Action was renamed.
+
+    The number that Blender puts behind a copy's name renames nothing.
+    """
     if action is None:
         return record_of(rig).source_name or rig.name, {}
     record = action_record(action)

@@ -2,7 +2,8 @@
 
 An Action keeps its document as bytes, and whoever takes the motion off a model wants the numbers in it: reading a
 million of them takes a second, looking whether the bytes are the same some hundredths. They are known by what they are,
-so that what is found is never out of date."""
+so that what is found is never out of date.
+"""
 
 from __future__ import annotations
 
@@ -76,8 +77,10 @@ class Origin:
 
 
 def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, How]:
-    """A trajectory as keys of a channel: where in an Action, values (rad or length units), interpolation. Of keys that
-    Blender cannot hold apart there is one, where the first is and with the last one's value."""
+    """A trajectory as keys of a channel: where in an Action, values (rad or length units), interpolation.
+
+    Of keys that Blender cannot hold apart there is one, where the first is and with the last one's value.
+    """
     places, values, how = whole_track(trajectory, clock, units, channel)
     starts = group_starts(places)
     if len(starts) == len(places):
@@ -97,8 +100,10 @@ def whole_track(trajectory: Trajectory, clock: Clock, units: Units, channel: Cha
 def put_origin(
     action: bpy.types.Action, motion: Motion, clock: Clock, units: Units, placed: Mapping[int, Channel]
 ) -> None:
-    """Remember where a motion was keyed: number of its trajectory -> channel. Nothing where it has no document, or none
-    of its trajectories is the document's."""
+    """Remember where a motion was keyed: number of its trajectory -> channel.
+
+    Nothing where it has no document, or none of its trajectories is the document's.
+    """
     source, places = motion.source, document_places(motion)
     if source is None or not source.text or not places:
         return
@@ -152,8 +157,10 @@ def note_placed(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
 
 
 def origins_of(action: bpy.types.Action | None, report: Report) -> list[Origin]:
-    """The motions that an Action's keys came from, as their documents have them: they are not to be changed. One whose
-    document is gone or cannot be read any more is reported and left out."""
+    """The motions that an Action's keys came from, as their documents have them: they are not to be changed.
+
+    One whose document is gone or cannot be read any more is reported and left out.
+    """
     return [origin for origin, _kept in origins_with_records(action, report)] if action is not None else []
 
 
@@ -224,7 +231,8 @@ def single_track(
     """The keys of a one-number servo, and how they stand to the ``grid`` (s).
 
     A key that stands where one of a file was put has that one's time, and its value if it still has it. Where a key
-    stands for several of a file, which Blender could not hold apart, it is all of them again."""
+    stands for several of a file, which Blender could not hold apart, it is all of them again.
+    """
     times, values = np.full((2, len(keys.values)), np.nan)
     several: dict[int, Several] = {}
     unit: MotionUnit = ""
@@ -278,8 +286,10 @@ def _track(
 
 
 def snapped(places: NDArray[np.float32], clock: Clock, grid: float | None) -> tuple[Array, NDArray[np.bool_]]:
-    """Times (n,) of places in an Action, and which are off the grid (s). A place that 32 bits cannot tell from the
-    grid's is on it."""
+    """Times (n,) of places in an Action, and which are off the grid (s).
+
+    A place that 32 bits cannot tell from the grid's is on it.
+    """
     times = clock.key_times(shortest(places))
     if grid is None:
         return times, np.zeros(len(times), dtype=bool)

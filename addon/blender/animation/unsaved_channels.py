@@ -207,8 +207,10 @@ def stray_places(found: RigParts, posing: Set[Place], curves: Iterable[Place]) -
 
 
 def is_posed_beside(found: RigParts, channels: Sequence[Channel]) -> bool:
-    """Return whether the numbers that pose a mechanism's bones now pose one beside its joint. ``channels``: those of
-    all servos and roots."""
+    """Return whether the numbers that pose a mechanism's bones now pose one beside its joint.
+
+    ``channels``: those of all servos and roots.
+    """
     numbers = bone_numbers(found.rig)
     numbers["rotation_axis_angle"].reshape(-1, 4)[:, 1:] = 0.0  # an axis alone turns nothing
     place = {pose.name: number for number, pose in enumerate(found.rig.pose.bones)}

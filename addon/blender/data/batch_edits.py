@@ -42,8 +42,10 @@ def spread(dof: KnuckleDof, field: str, value: float) -> None:
 
 
 def put_all(chosen: Iterable[tuple[bpy.types.Object, KnuckleDof]], values: dict[str, float]) -> int:
-    """Set fields of degrees of freedom of joints; what is derived from them is made anew once for each joint. Returns
-    how many degrees of freedom changed."""
+    """Set fields of degrees of freedom of joints; what is derived from them is made anew once for each joint.
+
+    Returns how many degrees of freedom changed.
+    """
     changed, count = [], 0
     with quiet():
         for empty, dof in chosen:

@@ -35,7 +35,8 @@ def new_objects(wanted: Wanted) -> list[bpy.types.Object]:
     the last: past all that come after it, and then among 500 that come before. Of few objects each is made before all
     others, which leaves the second out, and of many behind them, which leaves out the first (measured: 1,000 in 4 ms,
     where any order takes 10 to 20 ms, and 20,000 in 0.5 s where it takes 1.2). Where several have one name, the first
-    of them gets it and the others their numbers, in turn, none of which is another's own name."""
+    of them gets it and the others their numbers, in turn, none of which is another's own name.
+    """
     few = len(bpy.data.objects) + len(wanted) <= _FEW
     order = sorted(range(len(wanted)), key=lambda number: wanted[number][0].lower(), reverse=few)
     if not few:  # what has a number for its own name first; from the last to the first it comes first anyway
@@ -75,7 +76,9 @@ class Many:
 
     def put(self, name: str, value: float | str | _Numbers) -> None:
         """Set a property of plain numbers, or of a choice by its name: one for all objects, or each its own (n, size).
-        Matrices are told by columns."""
+
+        Matrices are told by columns.
+        """
         if isinstance(value, str):
             choices: Any = bpy.types.Object.bl_rna.properties[name]  # type: ignore[attr-defined]
             value = choices.enum_items[value].value
@@ -149,8 +152,10 @@ def _put_one_by_one(record: Any, group: Group) -> None:
 
 
 def new_group(kind: Any, values: Mapping[str, Any]) -> Group:
-    """A new property group of a ``kind`` that has some ``values``: reads as if each had been set by itself. What a
-    property is anyway is left out: every value takes time and memory of its own."""
+    """A new property group of a ``kind`` that has some ``values``: reads as if each had been set by itself.
+
+    What a property is anyway is left out: every value takes time and memory of its own.
+    """
     known, group = _usual_and_ways(kind), Group()
     for name, value in values.items():
         own, way = known[name]

@@ -20,8 +20,10 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Glimpse:
-    """A record as it is when it is looked at: each of its properties is read when it is first asked for. It is not for
-    writing, and sees nothing that is written after."""
+    """A record as it is when it is looked at: each of its properties is read when it is first asked for.
+
+    It is not for writing, and sees nothing that is written after.
+    """
 
     def __init__(self, find: Callable[[], Any], known: Mapping[str, Any] = _NOTHING) -> None:
         """``find`` gives the record, ``known`` is what is known of it anyway: where that is all that is asked for,
@@ -54,8 +56,10 @@ class _Seen:
 
 @contextmanager
 def glimpsing() -> Iterator[None]:
-    """Within it ``once`` asks everything once. For work that, once it has asked, makes or removes no bodies and joints
-    of a model and changes no joint's record."""
+    """Within it ``once`` asks everything once.
+
+    For work that, once it has asked, makes or removes no bodies and joints of a model and changes no joint's record.
+    """
     outer = _Seen.answers
     _Seen.answers = {} if outer is None else outer
     try:

@@ -26,8 +26,10 @@ _scenes: dict[int, SceneModels] = {}
 
 
 def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _Answer:
-    """What ``ask`` says of a model, worked out once between two changes. It may keep neither objects nor records:
-    numbers and names stay what they are when those are freed."""
+    """What ``ask`` says of a model, worked out once between two changes.
+
+    It may keep neither objects nor records: numbers and names stay what they are when those are freed.
+    """
     state = state_of(rig)
     kept = _held.get((ask, rig.session_uid))
     if kept is None or kept[0] != state:
@@ -43,8 +45,10 @@ def state_of(rig: bpy.types.Object) -> tuple[int, ...]:
 
 
 def _changes() -> tuple[int, ...]:
-    """The number of changes. Counts tell of what a script added or deleted, of which Blender tells no sooner than it
-    works out the scene."""
+    """The number of changes.
+
+    Counts tell of what a script added or deleted, of which Blender tells no sooner than it works out the scene.
+    """
     return _now["number"], len(bpy.data.objects)
 
 

@@ -54,7 +54,8 @@ class Channel:
 
     One-number kinds are number ``index`` of ``prop`` (``location`` or ``rotation_euler``), value for value. The
     numbers of a ball are number ``index`` (0 to 2) of a rotation vector that is posed by the bone's whole
-    ``rotation_quaternion``; of a free block those and, 3 to 5, of a translation."""
+    ``rotation_quaternion``; of a free block those and, 3 to 5, of a translation.
+    """
 
     joint: str
     number: int  # among the joint's coordinates
@@ -107,7 +108,9 @@ def bone_path(bone: str, prop: str) -> str:
 
 def servo_names(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, tuple[str, ...]]:
     """The names of the servos of every joint's coordinates, in their order, by joint id: as motions use them.
-    ``found``: the rig's parts, where they were looked up."""
+
+    ``found``: the rig's parts, where they were looked up.
+    """
     found = found or RigParts(rig)
     records = ((empty, record_of(empty)) for empty in found.joints)
     return names_of(
@@ -122,8 +125,10 @@ def names_as_built(found: RigParts) -> dict[str, tuple[str, ...]]:
 
 
 def servo_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, list[Channel]]:
-    """The channels of every joint that moves and has bones, one per coordinate in their order, by joint id. ``found``:
-    the rig's parts, where they were looked up."""
+    """The channels of every joint that moves and has bones, one per coordinate in their order, by joint id.
+
+    ``found``: the rig's parts, where they were looked up.
+    """
     found = found or RigParts(rig)
     chains, names = found.chains, servo_names(rig, found)
     out: dict[str, list[Channel]] = {}

@@ -296,8 +296,10 @@ def keep_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
 
 
 def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[str] = ()) -> None:
-    """Add to a model's report what is new to it. What it says already of the same thing makes way, and what it says of
-    codes ``instead_of`` which this is."""
+    """Add to a model's report what is new to it.
+
+    What it says already of the same thing makes way, and what it says of codes ``instead_of`` which this is.
+    """
     lines = settings(rig).report
     for number in reversed(range(len(lines))):
         if lines[number].code in instead_of:

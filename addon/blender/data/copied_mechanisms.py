@@ -134,8 +134,10 @@ def _holds(collection: bpy.types.Collection | None, rig: bpy.types.Object) -> bo
 
 
 def _keep_names(rig: bpy.types.Object) -> None:
-    """A part that is the only one of its id has the name that it was built with, whatever number came to it. Of several
-    those with a number are copies that the user made within the model."""
+    """A part that is the only one of its id has the name that it was built with, whatever number came to it.
+
+    Of several those with a number are copies that the user made within the model.
+    """
     every = [obj for role in _NAMED for obj in parts(rig, role)]
     count = Counter(map(_key, every))
     for obj in every:
@@ -176,8 +178,11 @@ def _mark_as_at_home(rig: bpy.types.Object) -> None:
 
 @persistent
 def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
-    """See to the models that came. Only where there are other armatures than before, or more users of one: to look for
-    them among all that Blender tells of would take long after every change."""
+    """See to the models that came.
+
+    Only where there are other armatures than before, or more users of one: to look for them among all that Blender
+    tells of would take long after every change.
+    """
     state = _state_of_armatures()
     if state == _seen["armatures"]:
         return
@@ -248,8 +253,11 @@ _HANDLERS: Handlers = (
 
 
 def register() -> None:
-    """Hang in what sees to models that come. Those that are there came with their file, unless they have a mark of this
-    session: such were seen to before, or are copies of such that came meanwhile."""
+    """Hang in what sees to models that come.
+
+    Those that are there came with their file, unless they have a mark of this session: such were seen to before, or are
+    copies of such that came meanwhile.
+    """
     hang(_HANDLERS)
     for rig in _models():
         if not record_of(rig).settled.startswith(_SESSION):

@@ -40,8 +40,10 @@ def is_there(block: bpy.types.ID) -> bool:
 
 
 def linked_objects() -> set[bpy.types.Object]:
-    """Every object that is in a collection, of the file's or a scene's own. To ask an object, or a collection by its
-    name, is to look through all of them each time."""
+    """Every object that is in a collection, of the file's or a scene's own.
+
+    To ask an object, or a collection by its name, is to look through all of them each time.
+    """
     found: set[bpy.types.Object] = set()
     for collection in (*bpy.data.collections, *(scene.collection for scene in bpy.data.scenes)):
         found.update(collection.objects[:])

@@ -81,8 +81,10 @@ def _unfolded(document: bpy.types.Text, fold: str) -> str:
 
 
 def read_document(rig: bpy.types.Object) -> Mechanism | None:
-    """The mechanism as its document has it; None where there is none. FormatError, which names the Text, where the
-    user has made something else of it."""
+    """The mechanism as its document has it; None where there is none.
+
+    FormatError, which names the Text, where the user has made something else of it.
+    """
     data = document_bytes(rig)
     if data is None:
         return None

@@ -103,8 +103,10 @@ def why_linked(scene: bpy.types.Scene) -> str:
 
 
 def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
-    """The model whose settings an armature shows without being it: that of which it is a linked copy. None where it
-    is a model of its own, or overrides the one of a library."""
+    """The model whose settings an armature shows without being it: that of which it is a linked copy.
+
+    None where it is a model of its own, or overrides the one of a library.
+    """
     if not isinstance(rig.data, bpy.types.Armature):
         return None
     owner = armature_settings(rig.data).rig
@@ -113,9 +115,12 @@ def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Return whether a scene has a model. This is asked in every frame: what a layer shows, hides or has selected it
-    knows at once. Looking for a name takes the longer the more objects there are, and only where all layers exclude the
-    model are all objects of all scenes looked through."""
+    """Return whether a scene has a model.
+
+    This is asked in every frame: what a layer shows, hides or has selected it knows at once. Looking for a name takes
+    the longer the more objects there are, and only where all layers exclude the model are all objects of all scenes
+    looked through.
+    """
     return (
         any(_layer_knows(layer, rig) for layer in scene.view_layers)
         or any(layer.objects.get(rig.name) == rig for layer in scene.view_layers)
@@ -169,8 +174,10 @@ def collection_of(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.C
 
 
 def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
-    """The collection with a model's parts. The armature's data, which know it, are of the library where the model is
-    overridden, and so is what they know."""
+    """The collection with a model's parts.
+
+    The armature's data, which know it, are of the library where the model is overridden, and so is what they know.
+    """
     collection: bpy.types.Collection | None = settings(rig).collection
     if rig.override_library is None or collection is None or collection.override_library is not None:
         return collection
@@ -340,8 +347,11 @@ def own_bones(rig: bpy.types.Object) -> set[str]:
 
 
 def _bones_by_task(rig: bpy.types.Object) -> dict[tuple[str, str, int], str]:
-    """Bones by the joint, the root and the step that they are for. A bone that the user duplicated is for nothing: of
-    several alike the one that has the name that it was made with is meant, else the first."""
+    """Bones by the joint, the root and the step that they are for.
+
+    A bone that the user duplicated is for nothing: of several alike the one that has the name that it was made with is
+    meant, else the first.
+    """
     out: dict[tuple[str, str, int], str] = {}
     for bone in armature_of(rig).bones:
         record = bone_record(bone)

@@ -38,8 +38,10 @@ def _share(obj: bpy.types.Object) -> float:
 
 
 def keep_mass(obj: bpy.types.Object) -> None:
-    """Take over a mass that was typed on the rigid body itself: it is the whole one, flywheel and all. The record has
-    it then; ``put_masses`` splits it."""
+    """Take over a mass that was typed on the rigid body itself: it is the whole one, flywheel and all.
+
+    The record has it then; ``put_masses`` splits it.
+    """
     record, body = record_of(obj), obj.rigid_body
     if body is not None and is_typed(obj):
         with quiet():

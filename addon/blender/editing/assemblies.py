@@ -94,8 +94,10 @@ def _hide(obj: bpy.types.Object, off: bool) -> None:
 
 
 def _show(rig: bpy.types.Object, layer: bpy.types.ViewLayer, mechanism: Mechanism, running: set[str]) -> None:
-    """Leave the collections of what is off out of a view layer, and show the others. The layer's own tree is made anew
-    at every change, so nothing of it is kept meanwhile."""
+    """Leave the collections of what is off out of a view layer, and show the others.
+
+    The layer's own tree is made anew at every change, so nothing of it is kept meanwhile.
+    """
     wanted: list[tuple[bpy.types.Collection, bool]] = []
     for kind in KINDS:
         for assembly in sorted(mechanism.assemblies, key=lambda item: item.path.count(SEPARATOR)):

@@ -1,6 +1,7 @@
 """Models made from plain meshes: an empty model, bodies from the user's objects, joints between bodies.
 
-Everything is made as an import makes it, with no document behind it: it poses, simulates and exports as any model."""
+Everything is made as an import makes it, with no document behind it: it poses, simulates and exports as any model.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +100,8 @@ def make_body(
     The mesh of each becomes its own, with scale and modifiers applied and the origin at the centre of mass, on the axes
     of the primitive that it is; what hung on it still does. What animates its place is taken off it, and told: where a
     body is designed does not change with time. ValueError, and nothing done, where one is no mesh, linked, a body
-    already, or flat and without a mass."""
+    already, or flat and without a mass.
+    """
     for obj in objects:
         if obj.type != "MESH":
             raise ValueError(f"{obj.name!r} is no mesh: only meshes can be bodies")

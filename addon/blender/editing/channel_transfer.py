@@ -251,8 +251,10 @@ def _curve_owners(rig: bpy.types.Object, present: Present) -> list[Any]:
 def _mix_curves(
     rig: bpy.types.Object, present: Present, bone: str, prop: str, usual: Mapping[int, float], mix: Array
 ) -> None:
-    """Have the keys of several numbers of a bone, by their indices, say what ``mix`` (n, n) makes of them. ``usual``
-    is what those are that have no keys."""
+    """Have the keys of several numbers of a bone, by their indices, say what ``mix`` (n, n) makes of them.
+
+    ``usual`` is what those are that have no keys.
+    """
     path = bone_path(bone, prop)
     for action in present.actions:
         curves = action_curves(rig, action, create=False)
@@ -308,8 +310,10 @@ def _map_values(curve: bpy.types.FCurve, factor: float, offset: float) -> None:
 
 
 def _raise_modifier(modifier: Any, by: float) -> None:
-    """Have a curve modifier of a curve that says as much more do what it did. What replaces the curve says more itself;
-    factors of several terms and noise that multiplies cannot."""
+    """Have a curve modifier of a curve that says as much more do what it did.
+
+    What replaces the curve says more itself; factors of several terms and noise that multiplies cannot.
+    """
     if modifier.type == "GENERATOR" and not modifier.use_additive and modifier.mode == "POLYNOMIAL":
         first, *others = modifier.coefficients
         modifier.coefficients = [first + by, *others]
@@ -322,8 +326,10 @@ def _raise_modifier(modifier: Any, by: float) -> None:
 
 
 def _negate_modifier(modifier: Any) -> None:
-    """Have a curve modifier do to the opposite curve the opposite of what it did. Cycles and steps do so as they are,
-    and a noise that multiplies."""
+    """Have a curve modifier do to the opposite curve the opposite of what it did.
+
+    Cycles and steps do so as they are, and a noise that multiplies.
+    """
     if modifier.type == "GENERATOR":
         factored = modifier.mode == "POLYNOMIAL_FACTORISED"
         numbers = list(modifier.coefficients)

@@ -37,8 +37,11 @@ def to_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matri
 
 
 def joint_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
-    """Return where the place of a joint on a body is in the model's design, (4, 4). Joints stand where the pose has
-    them, and so does the body, unless physics moves it away from there: what is put on it then is meant for it."""
+    """Return where the place of a joint on a body is in the model's design, (4, 4).
+
+    Joints stand where the pose has them, and so does the body, unless physics moves it away from there: what is put on
+    it then is meant for it.
+    """
     run = settings(rig).drive != "KEYS"
     return _designed(rig, body, None if body is None else body.matrix_world if run else as_posed(body), place)
 
@@ -78,8 +81,11 @@ def rigid_pose(obj: bpy.types.Object | None) -> Array:
 
 
 def put_design(obj: bpy.types.Object, place: Array) -> None:
-    """Have a part be designed at a place (4, 4). Where it is there already, or was built there, as far as 32 bits can
-    tell, its own numbers stay: what is put where it is does not creep."""
+    """Have a part be designed at a place (4, 4).
+
+    Where it is there already, or was built there, as far as 32 bits can tell, its own numbers stay: what is put where
+    it is does not creep.
+    """
     if _is_at(np.array(obj.matrix_basis), place):
         return
     built = unflat(record_of(obj).built)
@@ -152,8 +158,10 @@ class Present:
         return out
 
     def joined(self, other: Present, ids: Mapping[str, str], shift: Array) -> Present:
-        """Return how this model stands with the parts of another one, by the ``ids`` that they have here. ``shift`` (4,
-        4) leads from where that counts its design to where this one does."""
+        """Return how this model stands with the parts of another one, by the ``ids`` that they have here.
+
+        ``shift`` (4, 4) leads from where that counts its design to where this one does.
+        """
         out, back = copy(self), inverse(shift)
         out.moves = self.moves | {ids[own]: shift @ move @ back for own, move in other.moves.items()}
         out.placing = self.placing | {ids[own] for own in other.placing}

@@ -1,5 +1,7 @@
-"""What hangs on a model without being a part of it: the user's cameras, lights, props and bones, and other models. No
-edit takes it away, and none moves it."""
+"""What hangs on a model without being a part of it: the user's cameras, lights, props and bones, and other models.
+
+No edit takes it away, and none moves it.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ def is_own(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
 def hanging_on(
     objects: Iterable[bpy.types.Object], rig: bpy.types.Object
 ) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
-    """Return what of a model hangs on objects, however deep, and the strangers that hang on these or on that. What
-    hangs on a stranger is its own affair."""
+    """Return what of a model hangs on objects, however deep, and the strangers that hang on these or on that.
+
+    What hangs on a stranger is its own affair.
+    """
     below: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for obj in bpy.data.objects:  # once: each ``Object.children`` looks through the whole file
         if obj.parent is not None:
@@ -123,8 +127,10 @@ def in_place(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
 
 
 def _put(obj: bpy.types.Object, place: Matrix) -> None:
-    """Have an object stand at a place in the world. One that hangs on something keeps its own channels, which may be
-    keyed: it is hung differently."""
+    """Have an object stand at a place in the world.
+
+    One that hangs on something keeps its own channels, which may be keyed: it is hung differently.
+    """
     now = obj.matrix_world
     if np.abs(np.array(now) - np.array(place)).max() < 1e-6 * max(1.0, np.abs(np.array(place)).max()):
         return

@@ -58,8 +58,10 @@ def put_values(rig: bpy.types.Object, values: Values) -> None:
 def copy_values(
     source: bpy.types.Object, targets: Iterable[bpy.types.Object], what: Collection[str]
 ) -> tuple[int, int]:
-    """Give joints what another has, by ``FIELDS``, coordinate by coordinate where they are of one kind. Returns how
-    many joints changed, and how many have nothing that could take it."""
+    """Give joints what another has, by ``FIELDS``, coordinate by coordinate where they are of one kind.
+
+    Returns how many joints changed, and how many have nothing that could take it.
+    """
     names = [name for key, fields in FIELDS.items() if key in what for name in fields]
     changed = unlike = 0
     for empty in targets:
@@ -82,7 +84,9 @@ def _pairs(source: bpy.types.Object, target: bpy.types.Object) -> Iterable[tuple
 
 def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
     """Give the twins of joints their stops, springs, motors and start, mirrored where their axes say so; nothing moves.
-    Returns how many there were. ValueError where none has a twin."""
+
+    Returns how many there were. ValueError where none has a twin.
+    """
     chosen = {empty: mate for empty in empties if (mate := twin_of(empty)) is not None}
     rig = next((record_of(empty).model for empty in chosen), None)
     if rig is None:
@@ -159,8 +163,11 @@ def block_parts(joint: KnuckleJoint, dof: KnuckleDof) -> list[KnuckleDof]:
 
 
 def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], end: End) -> tuple[int, Report]:
-    """Put the lower or the upper stops of joints where they stand now. What only a stop holds back stands where its
-    channel says, so that a pose can widen a range too. Returns how many were put; the report tells of those left."""
+    """Put the lower or the upper stops of joints where they stand now.
+
+    What only a stop holds back stands where its channel says, so that a pose can widen a range too. Returns how many
+    were put; the report tells of those left.
+    """
     chosen = [each for each in coordinates(rig, empties) if each.channel is not None]
     values = _posed(rig, chosen)
     report = Report()
@@ -176,8 +183,10 @@ def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], 
 def stops_from_motion(
     rig: bpy.types.Object, empties: Iterable[bpy.types.Object], scene: bpy.types.Scene
 ) -> tuple[int, Report]:
-    """Put both stops of joints where the motion that plays takes them at most. Returns how many coordinates got theirs.
-    ValueError where nothing plays."""
+    """Put both stops of joints where the motion that plays takes them at most.
+
+    Returns how many coordinates got theirs. ValueError where nothing plays.
+    """
     rows = {row.found.name: row.found for row in check_action(rig, action_of(rig), scene)}
     report = Report()
     done = []
@@ -194,8 +203,10 @@ def stops_from_motion(
 
 
 def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on: bool, ends: Iterable[End]) -> int:
-    """Switch stops of joints on or off. Those that were never set begin to either side of 0. Returns how many
-    coordinates changed."""
+    """Switch stops of joints on or off.
+
+    Those that were never set begin to either side of 0. Returns how many coordinates changed.
+    """
     done = []
     with quiet():
         for each in coordinates(rig, empties):

@@ -1,7 +1,8 @@
 """Joints that become another type where they begin, or are posed, away from zero: their bodies stay where they stand.
 
 What the new type can say of that it says: a hinge at 0.5 rad becomes a ball turned by as much. The rest goes into the
-design: a hinge that is welded is welded as it is seen."""
+design: a hinge that is welded is welded as it is seen.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +39,9 @@ _SAME = 1e-9
 
 
 def retyping(old: Sequence[Dof], seen: Array, new: Sequence[Dof], kept: Sequence[Dof] = ()) -> JointEdit:
-    """What it does to a joint that it gets other degrees of freedom. The new ones begin where the old ones had the
-    bodies, as far as they can.
+    """What it does to a joint that it gets other degrees of freedom.
+
+    The new ones begin where the old ones had the bodies, as far as they can.
 
     Args:
         old: the degrees of freedom as they were.
@@ -71,8 +73,10 @@ def _going_on(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> di
 
 
 def _as_new(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
-    """The new coordinates that come nearest to old ones. Those that go on stay what they are: their keyframes say
-    so."""
+    """The new coordinates that come nearest to old ones.
+
+    Those that go on stay what they are: their keyframes say so.
+    """
     numbers = dict(zip(map(id, kept), _apart(old, value), strict=False))
     same = _together(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
     motion = _motion(old, value)
@@ -144,8 +148,10 @@ _OWN = ("servo_stiffness", "servo_damping", "ticked")
 
 
 def put_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof] = ()) -> None:
-    """Give a joint other degrees of freedom, in the same frame. Those that are among the ones that it had ``before``,
-    as they were read, keep what is theirs in Blender alone."""
+    """Give a joint other degrees of freedom, in the same frame.
+
+    Those that are among the ones that it had ``before``, as they were read, keep what is theirs in Blender alone.
+    """
     frame, record = joint_frame(empty), record_of(empty).joint
     opening = opening_of(record)
     own = [[getattr(kept, name) for name in _OWN] for kept in record.dofs]
@@ -161,9 +167,11 @@ def put_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof]
 
 
 def set_type(empty: bpy.types.Object, type_: str) -> Report:
-    """Make a joint one of another type, about the axis that it has. What goes on in the new one as in the old keeps
-    stops, motor, springs and keys, and the bodies stay where they are seen; a joint of the type already stays as it is.
-    ValueError for an unknown type."""
+    """Make a joint one of another type, about the axis that it has.
+
+    What goes on in the new one as in the old keeps stops, motor, springs and keys, and the bodies stay where they are
+    seen; a joint of the type already stays as it is. ValueError for an unknown type.
+    """
     record = record_of(empty).joint
     before = read_dofs(record)
     dofs = retyped(before, type_)
@@ -179,8 +187,11 @@ def take_type(
     before: Sequence[Dof] = (),
     then: Callable[[], None] | None = None,
 ) -> Report:
-    """Give a joint a type and degrees of freedom; its bodies stay where they are seen. Those that are among the ones
-    that it had ``before``, as they were read, go on; ``then`` is called when the record has the others."""
+    """Give a joint a type and degrees of freedom; its bodies stay where they are seen.
+
+    Those that are among the ones that it had ``before``, as they were read, go on; ``then`` is called when the record
+    has the others.
+    """
     rig, record = record_of(empty).model, record_of(empty).joint
     give_ids(rig)
     own = record_of(empty).source_id
@@ -229,9 +240,11 @@ def see_swappable(empty: bpy.types.Object) -> None:
 
 
 def swap_ends(empty: bpy.types.Object) -> Report:
-    """Exchange parent and child. The mechanism stays what it is: coordinates count the other way, and stops, starts,
-    rests, the pose and the keys with them. ValueError for a joint that lacks a body, and for a free one that does not
-    begin at zero."""
+    """Exchange parent and child.
+
+    The mechanism stays what it is: coordinates count the other way, and stops, starts, rests, the pose and the keys
+    with them. ValueError for a joint that lacks a body, and for a free one that does not begin at zero.
+    """
     see_swappable(empty)
     record = record_of(empty).joint
     dofs = read_dofs(record)
@@ -299,8 +312,11 @@ def put_opening(record: KnuckleJoint, opening: Array | None) -> None:
 
 
 def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
-    """Delete bodies and joints of a model; joints that lose a body go as well. What else the user hung on them stays
-    where it stands. Returns how many bodies and joints went. ValueError where none of the objects is one."""
+    """Delete bodies and joints of a model; joints that lose a body go as well.
+
+    What else the user hung on them stays where it stands. Returns how many bodies and joints went. ValueError where
+    none of the objects is one.
+    """
     chosen = [obj for obj in objects if record_of(obj).model == rig]
     bodies = {obj for obj in chosen if record_of(obj).role == "BODY"}
     joints = {obj for obj in chosen if record_of(obj).role == "JOINT"}
@@ -418,8 +434,10 @@ def _ring(obj: bpy.types.Object) -> Matrix | None:
 
 
 def nearest_points(parent: bpy.types.Object, child: bpy.types.Object) -> Matrix:
-    """Between the nearest points of two meshes' surfaces, Z along the child's own. Points of either mesh are looked up
-    on the other's faces."""
+    """Between the nearest points of two meshes' surfaces, Z along the child's own.
+
+    Points of either mesh are looked up on the other's faces.
+    """
     best: tuple[float, Vector] | None = None
     for one, other in ((parent, child), (child, parent)):
         tree = _tree(other)

@@ -95,8 +95,11 @@ def _know_colors(rig: bpy.types.Object) -> None:
 
 
 def _know_bones(rig: bpy.types.Object) -> None:
-    """To 4. Joints did not know on which channels of which bones they are posed, and for which degrees of freedom these
-    were made; bones not how they were named; a model not how it was stood upright; a ground not that it is."""
+    """To 4.
+
+    Joints did not know on which channels of which bones they are posed, and for which degrees of freedom these were
+    made; bones not how they were named; a model not how it was stood upright; a ground not that it is.
+    """
     joints = [record_of(empty).joint for empty in parts(rig, "JOINT")]
     if any(dof.step < 0 for joint in joints if not joint.loop for dof in joint.dofs):
         record_joints(rig, plan(extract(rig), closed=False))
@@ -115,15 +118,21 @@ def _know_bones(rig: bpy.types.Object) -> None:
 
 
 def _limit_bones_plainly(rig: bpy.types.Object) -> None:
-    """To 5. Limits of bones took angles to the nearer stop around the circle, and stops beyond half a turn had none;
-    bones did not know the rests that they were made with."""
+    """To 5.
+
+    Limits of bones took angles to the nearer stop around the circle, and stops beyond half a turn had none; bones did
+    not know the rests that they were made with.
+    """
     keep_rests(rig)
     limit_every_bone(rig)
 
 
 def _know_mirror_plane(rig: bpy.types.Object) -> None:
-    """To 5. Models did not know their mirror plane, bodies not whether they fall and collide, and shapes not the balls
-    that they are of: all of it was in the document alone."""
+    """To 5.
+
+    Models did not know their mirror plane, bodies not whether they fall and collide, and shapes not the balls that they
+    are of: all of it was in the document alone.
+    """
     base = read_document(rig)
     if kept_plane(rig) is None:
         made_here = base is None  # and mirrored across X = 0 where it has no twins

@@ -91,8 +91,10 @@ class KeyedMotion:
         return report
 
     def _bodies(self, rig: bpy.types.Object) -> dict[str, Array]:
-        """Return poses of bodies at the frames and the present one (frames + 1, 4, 4), by their ids. Their origins are
-        their centers of mass; roots are where they are designed."""
+        """Return poses of bodies at the frames and the present one (frames + 1, 4, 4), by their ids.
+
+        Their origins are their centers of mass; roots are where they are designed.
+        """
         mechanism, frames = extract(rig), [*self.frames, self._now]
         self.names |= {body.id: body.name for body in mechanism.bodies}
         values = {**initial_coordinates(mechanism), **_coordinates(rig, frames)}

@@ -54,7 +54,9 @@ def put_restraint_images(
 
 def renew_restraints(rig: bpy.types.Object, base: Mechanism, bodies: _Objects, joints: _Objects) -> None:
     """Keep the restraints of a model's document ``base`` anew for physics, with those that mirroring made or set.
-    ``bodies`` and ``joints`` are all there are, by id: restraints on others are left out."""
+
+    ``bodies`` and ``joints`` are all there are, by id: restraints on others are left out.
+    """
     if settings(rig).mirrored_restraints:
         now, known = extract(rig), {joint.id for joint in base.joints}
         made = [replace(joint, extra={}) for joint in now.joints if joint.id not in known]

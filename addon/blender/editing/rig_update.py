@@ -68,8 +68,10 @@ def put_applied_back(rig: bpy.types.Object) -> None:
 
 
 def _put_origins_back(rig: bpy.types.Object) -> None:
-    """Give bodies their origins back. A mesh that others have as well, or that is linked, is copied for that: once for
-    all bodies that have it alike."""
+    """Give bodies their origins back.
+
+    A mesh that others have as well, or that is linked, is copied for that: once for all bodies that have it alike.
+    """
     designs, made = Designs(rig), dict[tuple[object, ...], bpy.types.Mesh]()
     for obj in parts(rig, "BODY"):
         applied = designs.applied(obj)
@@ -96,6 +98,7 @@ def refit(
     made: Collection[bpy.types.Object] = (),
 ) -> Report:
     """Make a model's armature fit its bodies and joints as they are now, and leave the bodies where they are seen.
+
     Physics that was built is built anew.
 
     Args:
@@ -166,8 +169,10 @@ def begin_edit(rig: bpy.types.Object) -> Present:
 
 
 def _without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
-    """The ids of the joints whose bones were deleted by hand: what they carried is not seen where it was posed. Copies,
-    new joints and those that close loops have had none."""
+    """The ids of the joints whose bones were deleted by hand: what they carried is not seen where it was posed.
+
+    Copies, new joints and those that close loops have had none.
+    """
     chains = joint_bones(rig)
     records = [record_of(empty) for empty in parts(rig, "JOINT") if empty not in made]
     return {
@@ -223,8 +228,10 @@ def fitted_at(empty: bpy.types.Object) -> list[float]:
 
 
 def give_ids(rig: bpy.types.Object) -> None:
-    """Give bodies and joints that are copies an id of their own, so that bones can tell them apart. Their name is their
-    object's then, and nobody takes it for one that Blender made of their original's."""
+    """Give bodies and joints that are copies an id of their own, so that bones can tell them apart.
+
+    Their name is their object's then, and nobody takes it for one that Blender made of their original's.
+    """
     for role in ("BODY", "JOINT"):
         objects = parts(rig, role)
         for obj, own in own_ids(objects).items():
@@ -264,8 +271,10 @@ def _set_mode(rig: bpy.types.Object, mode: str) -> None:
 
 @contextmanager
 def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[dict[bpy.types.Object, float]]:
-    """Within it the model has no physics; afterwards it has what it had. Gives the frictions of bodies that were typed
-    into Blender's Physics tab, which they have again then."""
+    """Within it the model has no physics; afterwards it has what it had.
+
+    Gives the frictions of bodies that were typed into Blender's Physics tab, which they have again then.
+    """
     scene, drive = home_of(rig), settings(rig).drive
     frictions = typed_frictions(rig) if scene is not None else {}
     if scene is not None:
@@ -410,7 +419,9 @@ def _designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
 
 def _hang(rig: bpy.types.Object, hook: Hook, decided: Plan, designs: Mapping[bpy.types.Object, Matrix]) -> None:
     """Hang bodies and joints on the bones that carry them, and what hangs on the world on the model as a whole.
-    ``designs`` are those of parts that hang elsewhere."""
+
+    ``designs`` are those of parts that hang elsewhere.
+    """
     for obj, design in designs.items():
         put_design(obj, np.array(design, dtype=np.float64))
     bodies = {body.id for body in decided.mechanism.bodies}

@@ -67,7 +67,9 @@ def own_motions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.type
 
 def hand_over_motions(actions: Iterable[bpy.types.Action], places: Places, model: str) -> None:
     """Have motions and poses of a model be those of another, by its ``model_uid``, on whose bones its parts hang now.
-    What else they key is left as it is."""
+
+    What else they key is left as it is.
+    """
     for action in actions:
         groups = {bone_in(old): bone_in(new) for (old, _index), (new, _number) in places.items()}
         for curve in list(all_curves(action)):
@@ -108,8 +110,10 @@ def part_folders(rig: bpy.types.Object) -> None:
 
 
 def belongings(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return what of a model hangs on its bodies and goes where they go: collision shapes, frames, labels. What the
-    user hung there hangs there still."""
+    """Return what of a model hangs on its bodies and goes where they go: collision shapes, frames, labels.
+
+    What the user hung there hangs there still.
+    """
     own, _strangers = hanging_on(bodies, rig)
     return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
 
@@ -417,8 +421,10 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
 
 
 def _free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -> tuple[dict[str, str], int]:
-    """Give parts that will be a model's ids and names that are free there. Returns the new ids by the old ones, and how
-    many names were numbered."""
+    """Give parts that will be a model's ids and names that are free there.
+
+    Returns the new ids by the old ones, and how many names were numbered.
+    """
     taken = part_ids(rig) | document_ids(rig)
     names = {role: {file_name(obj) for obj in parts(rig, role)} for role in ("BODY", "JOINT")}
     ids: dict[str, str] = {}

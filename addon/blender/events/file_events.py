@@ -1,5 +1,8 @@
-"""The file that is open while the add-on is switched on. Blender hides all data meanwhile, and tells of no file after
-it, as it does where it opens one: who looks at files that are opened is told of this one as soon as it is seen."""
+"""The file that is open while the add-on is switched on.
+
+Blender hides all data meanwhile, and tells of no file after it, as it does where it opens one: who looks at files that
+are opened is told of this one as soon as it is seen.
+"""
 
 from __future__ import annotations
 

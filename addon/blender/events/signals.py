@@ -56,8 +56,10 @@ def wakes(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
 
 
 def tell(empties: Iterable[bpy.types.Object], derived: bool = True) -> None:
-    """Tell of joints whose records were edited within ``quiet``, each once. ``derived``: among it is what
-    limits and constraints are made from."""
+    """Tell of joints whose records were edited within ``quiet``, each once.
+
+    ``derived``: among it is what limits and constraints are made from.
+    """
     for empty in dict.fromkeys(empties):
         for act in (*(on_joint_change if derived else ()), *on_value_change):
             act(empty)

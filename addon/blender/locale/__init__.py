@@ -2,7 +2,8 @@
 
 Labels, tooltips and enum items are looked up by Blender. Sentences that are put together from parts go through
 ``told``, which finds the template that they were made by: ``{}`` stands for each part, and parts are translated in
-their turn, but not names in quotes."""
+their turn, but not names in quotes.
+"""
 
 from __future__ import annotations
 

@@ -253,8 +253,10 @@ KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials",
 
 @dataclass
 class _SceneState:
-    """Settings of a scene that an import changes. ``span`` (range), ``substeps`` and ``iterations`` are those of its
-    rigid-body world, if it has one."""
+    """Settings of a scene that an import changes.
+
+    ``span`` (range), ``substeps`` and ``iterations`` are those of its rigid-body world, if it has one.
+    """
 
     rate: tuple[int, float]
     frame_end: int

@@ -1,5 +1,7 @@
-"""Words and numbers over a picture: the film's name, the time, what its servos are at. Pillow draws them, in the fonts
-that come with Blender."""
+"""Words and numbers over a picture: the film's name, the time, what its servos are at.
+
+Pillow draws them, in the fonts that come with Blender.
+"""
 
 from __future__ import annotations
 
@@ -202,8 +204,10 @@ class Half(NamedTuple):
 def finish_picture(
     parts: Sequence[str], stages: Sequence[tuple[bpy.types.Scene, Reel, Readings | None]], frame: int, picture: str
 ) -> None:
-    """Make one picture of those of the stages, with what is burnt in. Where that is nothing the picture is the very
-    file that Blender wrote."""
+    """Make one picture of those of the stages, with what is burnt in.
+
+    Where that is nothing the picture is the very file that Blender wrote.
+    """
     reel = stages[0][1]
     title = reel.look.get("title", "")
     if len(parts) == 1 and not reel.burn and not title:

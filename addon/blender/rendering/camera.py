@@ -89,8 +89,10 @@ def view_rotation(heading: float, view: View = _QUARTER) -> Array:
 
 
 def smooth(track: Array, sigma: float) -> Array:
-    """``track`` (n, 3) after a Gaussian of ``sigma`` samples, without delay. Ends are continued by point
-    reflection, so a steady walk stays a steady walk up to the last frame."""
+    """``track`` (n, 3) after a Gaussian of ``sigma`` samples, without delay.
+
+    Ends are continued by point reflection, so a steady walk stays a steady walk up to the last frame.
+    """
     reach = min(int(np.ceil(3.0 * sigma)), len(track) - 1)
     if reach < 1:
         return track.copy()

@@ -2,7 +2,8 @@
 
 Blender writes the index (the box ``moov``) last and offers no other way. In front it moves everything behind it by its
 own length, and so do the places of the pictures that it holds (the boxes ``stco`` of 32 and ``co64`` of 64 bits,
-ISO/IEC 14496-12, 8.7.5)."""
+ISO/IEC 14496-12, 8.7.5).
+"""
 
 from __future__ import annotations
 

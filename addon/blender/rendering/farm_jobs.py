@@ -80,8 +80,10 @@ def textures_of(scenes: Sequence[bpy.types.Scene]) -> list[bpy.types.Image]:
 
 @contextmanager
 def packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator[None]:
-    """Have images in the file for as long as it is saved: other machines do not have theirs. The report warns of those
-    that stay outside."""
+    """Have images in the file for as long as it is saved: other machines do not have theirs.
+
+    The report warns of those that stay outside.
+    """
     done = []
     try:
         for image in images:

@@ -39,8 +39,10 @@ class Quads:
 
 
 def add_floor(studio: Studio, look: Look, parts: Sequence[Quads]) -> None:
-    """One object of all parts: Workbench would outline several against each other. All its faces are lit as if they
-    looked upwards, so that a sky among them meets the floor without an edge."""
+    """One object of all parts: Workbench would outline several against each other.
+
+    All its faces are lit as if they looked upwards, so that a sky among them meets the floor without an edge.
+    """
     points = np.vstack([part.points for part in parts])
     first = np.cumsum([0] + [len(part.points) for part in parts])
     faces = np.vstack([part.faces + start for part, start in zip(parts, first, strict=False)])
@@ -129,7 +131,9 @@ def tiles(look: Look, shot: Shot, tile: float, ground: float) -> Quads:
 
 def open_ground(look: Look, grid: Grid, ground: float) -> Quads:
     """Shades that blend into each other in patches of several sizes, as sand and dry earth do: the same in every film.
-    Towards the last tile they become the middle one, which the ground beyond has."""
+
+    Towards the last tile they become the middle one, which the ground beyond has.
+    """
     shade = np.zeros(len(grid.points))
     for number, (size, height) in enumerate(((31.0, 0.30), (11.0, 0.27), (4.3, 0.25), (1.7, 0.18))):
         shade += height * smooth_noise(grid.points / (size * grid.tile), number)

@@ -36,7 +36,8 @@ class FrameFolder:
         """Make the folder ready for a film that is known by its print: which of its frames are there already.
 
         Those of another film, or of this one unless ``resume``, are deleted; nothing else in the folder is. FormatError
-        where pictures of that name are in it, but nothing says that they are a film's: they are somebody's."""
+        where pictures of that name are in it, but nothing says that they are a film's: they are somebody's.
+        """
         record = {"film": print_, "frames": frames, "size": list(size), "fps": fps}
         if self.record() is None and self._has_pictures():
             raise FormatError(
@@ -95,7 +96,8 @@ def render_frames(
     """Render the frames ``first`` to ``last`` of a stage (it counts from 1) into ``folder``: their pictures' paths.
 
     Whatever is there of the same name is replaced, each picture at once: half a picture is never seen.
-    ValueError where the scene is no stage or has no such frames."""
+    ValueError where the scene is no stage or has no such frames.
+    """
     pictures = []
     for picture in shoot(scene, range(first, last + 1), folder):
         pictures.append(picture)

@@ -76,7 +76,8 @@ class FilmOptions:
     ``sheet`` and ``poster`` are .png files that are made beside the film: an overview of its frames, and one frame as
     fine as a poster. ``resume`` goes on with the frames that an interrupted film left; ``keep_frames`` leaves them
     when it is done. ``progress(done, total)`` is called after every step of work; whatever it raises ends the
-    filming and leaves the scene as it was, and the frames that are done for ``resume``."""
+    filming and leaves the scene as it was, and the frames that are done for ``resume``.
+    """
 
     engine: Engine = "WORKBENCH"
     size: tuple[int, int] = (960, 540)
@@ -141,13 +142,15 @@ Color = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Look:
-    """Colours are sRGB. ``shades`` are those of the floor: by turns on its tiles (CHECKER), blended as on open ground
-    (GROUND), or its ground, its lines and every fifth of them (GRID). The floor fades into ``horizon`` and the sky
-    from there to ``zenith``; where that is the same there is no sky to see. ``key``, ``fill`` and ``sky`` are how
-    bright the lamps shine, ``warmth`` is the main lamp's colour and ``softness`` (degrees) how large it is seen.
-    ``tile`` is a tile's share of the model's size, ``labels`` whether the grid says how long it is and ``ink``
-    in which colour. ``pitch`` (degrees) is how far cameras at three quarters look down: little where there is a sky to
-    see."""
+    """Colours are sRGB.
+
+    ``shades`` are those of the floor: by turns on its tiles (CHECKER), blended as on open ground (GROUND), or its
+    ground, its lines and every fifth of them (GRID). The floor fades into ``horizon`` and the sky from there to
+    ``zenith``; where that is the same there is no sky to see. ``key``, ``fill`` and ``sky`` are how bright the lamps
+    shine, ``warmth`` is the main lamp's colour and ``softness`` (degrees) how large it is seen. ``tile`` is a tile's
+    share of the model's size, ``labels`` whether the grid says how long it is and ``ink`` in which colour. ``pitch``
+    (degrees) is how far cameras at three quarters look down: little where there is a sky to see.
+    """
 
     pattern: Literal["CHECKER", "GROUND", "GRID"]
     shades: tuple[Color, ...]

@@ -32,9 +32,12 @@ _MOVING = ("origin", "axis", "zero", "radius", "value")
 
 @dataclass
 class Readings:
-    """The degrees of freedom of one coordinate, m of them by their servos' ``names``, in n frames. ``steady`` holds
-    what never changes, (m,), and ``moving`` the rest, (n, m) or (n, m, 3), by the names of ``Degrees``; ``balls``
-    (n, k, 4, 4) are the frames of joints that turn every way, ``reach`` (n, k) how large those are drawn."""
+    """The degrees of freedom of one coordinate, m of them by their servos' ``names``, in n frames.
+
+    ``steady`` holds what never changes, (m,), and ``moving`` the rest, (n, m) or (n, m, 3), by the names of
+    ``Degrees``; ``balls`` (n, k, 4, 4) are the frames of joints that turn every way, ``reach`` (n, k) how large those
+    are drawn.
+    """
 
     names: list[str]
     steady: dict[str, Array]
@@ -160,8 +163,10 @@ class Schedule:
 
 
 def schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) -> Schedule:
-    """The frames of a video, or the one of a poster. Playing begins at the scene's (and the physics
-    cache's) first frame, wherever filming begins."""
+    """The frames of a video, or the one of a poster.
+
+    Playing begins at the scene's (and the physics cache's) first frame, wherever filming begins.
+    """
     rate = scene.render.fps / scene.render.fps_base
     start = scene.frame_start if options.frame_start is None else options.frame_start
     end = scene.frame_end if options.frame_end is None else options.frame_end
@@ -240,8 +245,10 @@ def record(
     report: Report,
     rigs: Sequence[bpy.types.Object] = (),
 ) -> Generator[None, None, None]:
-    """Play the scene into ``take``, pausing after every frame; what the joints of ``rigs`` are at is noted too. The
-    scene's frame and the range of its physics cache are put back, also when closed half-way."""
+    """Play the scene into ``take``, pausing after every frame; what the joints of ``rigs`` are at is noted too.
+
+    The scene's frame and the range of its physics cache are put back, also when closed half-way.
+    """
     scene = context.scene
     cast = visible_solids(objects, scene)
     if not cast:

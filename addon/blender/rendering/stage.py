@@ -34,7 +34,8 @@ def add_labels(studio: Studio, look: Look, shot: Shot, size: float, tile: float,
     """Write along the lines of a grid of ``tile`` what they are at, in the scene's unit.
 
     The numbers face the camera, as high in pictures of every size, with a halo that no line of the grid crosses. Those
-    of a camera that goes round lie on the floor."""
+    of a camera that goes round lie on the floor.
+    """
     ink, halo = coat(studio, "Film ink", look.ink), coat(studio, "Film halo", [linear(part) for part in look.shades[0]])
     stands = bool(np.allclose(shot.rotations, shot.rotations[:1]))
     letter = letter_height(studio.scene, shot)
@@ -294,8 +295,11 @@ def dress_stage(
     options: FilmOptions,
     poster: bool,
 ) -> None:
-    """Fill a studio: engine, floor, light, camera and stand-ins, keyed from frame 1 on. ``measures`` are the picture's
-    size, that of the model and the height of the floor: stages beside each other have them in common."""
+    """Fill a studio: engine, floor, light, camera and stand-ins, keyed from frame 1 on.
+
+    ``measures`` are the picture's size, that of the model and the height of the floor: stages beside each other have
+    them in common.
+    """
     scene, look = studio.scene, LOOKS[options.stage]
     size, extent, ground = measures
     scene.frame_start, scene.frame_end = 1, len(take.frames)

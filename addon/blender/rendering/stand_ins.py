@@ -86,16 +86,20 @@ def break_edges(mesh: bpy.types.Mesh) -> None:
 
 
 def key_poses(studio: Studio, actors: list[bpy.types.Object], poses: Array) -> None:
-    """Key the stand-ins where their originals were: world matrices (n, k, 4, 4) of the frames from 1 on. Scale is in
-    their meshes."""
+    """Key the stand-ins where their originals were: world matrices (n, k, 4, 4) of the frames from 1 on.
+
+    Scale is in their meshes.
+    """
     for number, actor in enumerate(actors):
         parts = [Matrix(matrix).decompose() for matrix in poses[:, number]]
         key_places(studio, actor, np.array([place for place, _, _ in parts]), [turn for _, turn, _ in parts])
 
 
 def key_places(studio: Studio, thing: bpy.types.Object, places: Array, turns: Sequence[Quaternion]) -> None:
-    """Key where an object is, (n, 3), and how it is turned in the frames from 1 on. What stands still is only put
-    there."""
+    """Key where an object is, (n, 3), and how it is turned in the frames from 1 on.
+
+    What stands still is only put there.
+    """
     thing.rotation_mode = "QUATERNION"
     thing.location, thing.rotation_quaternion = places[0], turns[0]
     tracks = {"location": places, "rotation_quaternion": np.array(turns, dtype=np.float64)}
@@ -112,8 +116,10 @@ def key_places(studio: Studio, thing: bpy.types.Object, places: Array, turns: Se
 def dress(
     studio: Studio, material: bpy.types.Material, dressed: dict[bpy.types.Material, bpy.types.Material]
 ) -> bpy.types.Material:
-    """The material for engines that shade by nodes. One that has only a viewport colour, its nodes as
-    Blender made them, is replaced by a matt paint of that colour."""
+    """The material for engines that shade by nodes.
+
+    One that has only a viewport colour, its nodes as Blender made them, is replaced by a matt paint of that colour.
+    """
     if material not in dressed:
         dressed[material] = paint(studio, material) if only_viewport_color(material) else material
     return dressed[material]

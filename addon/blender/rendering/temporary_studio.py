@@ -1,7 +1,8 @@
 """A scene of our own to film in, which leaves nothing behind.
 
 The user's scene, cameras, worlds and settings are never touched: what is filmed are stand-ins that share the
-models' meshes and materials, in a scene that exists only while it is filmed."""
+models' meshes and materials, in a scene that exists only while it is filmed.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +27,10 @@ Data = TypeVar("Data", bound=bpy.types.ID)
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """Keep Blender's own lines about every frame off the standard output of a command-line run. They come
-    from below Python, so the file descriptor itself is turned away."""
+    """Keep Blender's own lines about every frame off the standard output of a command-line run.
+
+    They come from below Python, so the file descriptor itself is turned away.
+    """
     if not bpy.app.background:
         yield
         return
@@ -43,8 +46,10 @@ def hushed() -> Iterator[None]:
 
 
 def render_still(scene: bpy.types.Scene, path: str) -> None:
-    """Render the present frame of a scene to ``path``. Frame handlers of add-ons are told of this scene only, since the
-    scene in context is this one."""
+    """Render the present frame of a scene to ``path``.
+
+    Frame handlers of add-ons are told of this scene only, since the scene in context is this one.
+    """
     scene.render.filepath = render_path(path)
     _render(scene, path, write_still=True)
 
@@ -108,8 +113,10 @@ class Studio:
         _render(self.scene, self.scene.render.filepath, animation=True)
 
     def dispose(self) -> None:
-        """Remove the scene, all that is owned, and the render result if there was none before. An undo in another
-        window may have taken some of it already."""
+        """Remove the scene, all that is owned, and the render result if there was none before.
+
+        An undo in another window may have taken some of it already.
+        """
         if is_there(self.scene):
             bpy.data.scenes.remove(self.scene)
         bpy.data.batch_remove([data for data in self.owned if is_there(data)])

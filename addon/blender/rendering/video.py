@@ -133,7 +133,8 @@ def film_steps(
     """Film as ``film`` does, pausing after every step, for callers that want to look after the user meanwhile.
 
     ``close()`` cancels it and leaves everything as it was, save the frames of a video that are done: they stay beside
-    it in a folder, and the same film with ``resume`` goes on with them."""
+    it in a folder, and the same film with ``resume`` goes on with them.
+    """
     options.check()
     poster = wants_poster(path)
     for each in filter(None, (path, options.sheet, options.poster)):
@@ -255,7 +256,8 @@ def preview_steps(
 ) -> Generator[Step, None, Report]:
     """Render the frame of a film that is nearest to the scene's present one to the .png ``path``, pausing at each step.
 
-    The whole film is played for it, since the camera is to see all of that."""
+    The whole film is played for it, since the camera is to see all of that.
+    """
     options.check()
     report = Report()
     objects, options = set_aside(objects, options)

@@ -1,5 +1,7 @@
-"""What a stage knows of the film that is shot on it. It is kept with the stage's scene, so that another process can
-go on from the saved file alone."""
+"""What a stage knows of the film that is shot on it.
+
+It is kept with the stage's scene, so that another process can go on from the saved file alone.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,10 @@ _EDITION = 1
 @dataclass
 class Reel:
     """``frames`` are those of the stage's scene from 1 on, ``fps`` the rate of the film, ``size`` of a whole picture.
+
     ``start`` (s) is the time shown in the first one, ``label`` what is written over the stage, ``poster`` the frame
-    that stands for the film and ``poster_samples`` how fine. ``look`` is all that was wished for, as plain values."""
+    that stands for the film and ``poster_samples`` how fine. ``look`` is all that was wished for, as plain values.
+    """
 
     frames: int
     fps: float

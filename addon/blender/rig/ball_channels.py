@@ -27,7 +27,8 @@ _NO_TURN = 2e-5
 def block_pose(values: Array, turn: Array, against: bool) -> tuple[Array, Array]:
     """Locations (n, 3) and quaternions (n, 4; w first) of the bone for coordinates (n, 3) or (n, 6).
 
-    Quaternions follow rotation vectors without a jump, past half a turn and more."""
+    Quaternions follow rotation vectors without a jump, past half a turn and more.
+    """
     vectors = values[:, :3]
     moved = values[:, 3:] if values.shape[1] > 3 else np.zeros((len(values), 3))
     if against:

@@ -33,8 +33,10 @@ _MOST = 1000.0
 
 @dataclass(frozen=True)
 class Stop:
-    """The stops of one channel of a bone; one of them may be None. ``begins``: where its file has the joint begin, if
-    that is beyond a stop, else None."""
+    """The stops of one channel of a bone; one of them may be None.
+
+    ``begins``: where its file has the joint begin, if that is beyond a stop, else None.
+    """
 
     prop: str
     index: int
@@ -61,7 +63,8 @@ def stop_of(dof: Dof | KnuckleDof, prop: str, index: int) -> Stop | None:
     """The stops that a bone can show of a degree of freedom, None where there are none.
 
     Some files begin with a joint outside its stops. There its bone stands all the same (``animation.limited_bones``):
-    it is where the file says, and physics is what drives the joint into its stops."""
+    it is where the file says, and physics is what drives the joint into its stops.
+    """
     lower, upper = stops(dof)
     if prop not in _TYPES or (lower is None and upper is None):
         return None
@@ -91,8 +94,10 @@ def stops_of_bones(empty: bpy.types.Object, bones: Sequence[str] | None = None) 
 
 
 def stops_of_joints(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, dict[str, list[Stop]]]]:
-    """The joints' empties of a rig, each with the stops of its bones by name. Of empties that share a joint, which
-    copies do, the first has the bones."""
+    """The joints' empties of a rig, each with the stops of its bones by name.
+
+    Of empties that share a joint, which copies do, the first has the bones.
+    """
     chains = joint_bones(rig)
     for empty in parts(rig, "JOINT"):
         yield empty, stops_of_bones(empty, chains.pop(record_of(empty).source_id, ()))
@@ -111,8 +116,10 @@ def is_stop(constraint: bpy.types.Constraint) -> bool:
 
 
 def limit_bone(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
-    """Derive a bone's limit constraints and IK limits anew from the stops of its channels. A constraint that is there
-    is set anew: whether it is switched off, and its place among others, stay."""
+    """Derive a bone's limit constraints and IK limits anew from the stops of its channels.
+
+    A constraint that is there is set anew: whether it is switched off, and its place among others, stay.
+    """
     for prop, kind in _TYPES.items():
         alike = [stop for stop in here if stop.prop == prop]
         found = [c for c in pose.constraints if is_stop(c) and c.type == kind]
@@ -165,8 +172,11 @@ def changes(rig: bpy.types.Object) -> int:
 
 
 class Limiter:
-    """Puts stops on many bones. A limit like one that was made before is copied from it: every setting of a bone
-    constraint makes Blender look through all bones."""
+    """Puts stops on many bones.
+
+    A limit like one that was made before is copied from it: every setting of a bone constraint makes Blender look
+    through all bones.
+    """
 
     def __init__(self) -> None:
         self._made: dict[tuple[Stop, ...], bpy.types.Constraint] = {}

@@ -176,8 +176,10 @@ def _shape(parts: Sequence[_Part]) -> bpy.types.Object:
 
 
 def _parts(dofs: _Dofs, radius: float, carried: bool) -> list[_Part]:
-    """List the degrees of freedom that a dial of a radius shows. Stops are left out where nothing carries the dial: it
-    would turn with the bone."""
+    """List the degrees of freedom that a dial of a radius shows.
+
+    Stops are left out where nothing carries the dial: it would turn with the bone.
+    """
     out: list[_Part] = []
     for dof, prop, index in dofs:
         if dof.kind in {"ball", "free"}:

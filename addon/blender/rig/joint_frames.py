@@ -73,8 +73,10 @@ def constraint_turn(joint: Jointed) -> Array | None:
 
 
 def axes_in_joint(dofs: Sequence[Degree]) -> Array | None:
-    """The axes (3, 3) of a joint with several directions, as columns in its frame. None where there is one direction or
-    none, or no right angle between them."""
+    """The axes (3, 3) of a joint with several directions, as columns in its frame.
+
+    None where there is one direction or none, or no right angle between them.
+    """
     if len(dofs) < 2:
         return None
     turns = _directions(dofs, {"rotation", "screw"}, [])
@@ -106,8 +108,10 @@ def _directions(dofs: Sequence[Degree], kinds: set[str], known: list[Array]) -> 
 
 
 def design_pose(obj: bpy.types.Object | None) -> Array:
-    """Return where an object stands in the model's frame when nothing is posed: its local matrix (4, 4), unscaled. None
-    is the world."""
+    """Return where an object stands in the model's frame when nothing is posed: its local matrix (4, 4), unscaled.
+
+    None is the world.
+    """
     if obj is None:
         return np.eye(4)
     return unflattened(np.array(obj.matrix_basis.normalized(), dtype=np.float64)[None])[0]
@@ -119,7 +123,9 @@ PoseOf = Callable[[bpy.types.Object | None], Array]
 
 def sides_of(empty: bpy.types.Object, turn: Array | None = None, pose_of: PoseOf = design_pose) -> tuple[Array, Array]:
     """The frame (4, 4) of a joint on its parent and on its child, which at design are apart where the joint is open.
-    ``turn`` (4, 4) is from the joint's empty to the axes that the frames are to have; by default the file's."""
+
+    ``turn`` (4, 4) is from the joint's empty to the axes that the frames are to have; by default the file's.
+    """
     joint = record_of(empty).joint
     if turn is None:
         back = constraint_turn(joint)

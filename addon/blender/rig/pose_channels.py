@@ -17,8 +17,10 @@ from .ball_channels import block_pose, coordinates_of
 
 
 def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | None = None) -> Array:
-    """The coordinates (size,) that the channels of a joint's bones say. ``rig`` may be an evaluated one; ``turn`` is
-    the ``block_turn`` of the joint's bone where that is known."""
+    """The coordinates (size,) that the channels of a joint's bones say.
+
+    ``rig`` may be an evaluated one; ``turn`` is the ``block_turn`` of the joint's bone where that is known.
+    """
     out = np.zeros(len(channels))
     for number, channel in enumerate(channels):
         pose = rig.pose.bones[channel.bone]

@@ -29,7 +29,8 @@ from .temporary_scene import at_work, shown, workshop
 def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     """The armature object, in no collection yet, and the names its bones got, in the order of the plan.
 
-    Edit mode evaluates its whole scene twice, so the bones are made in a scene of their own."""
+    Edit mode evaluates its whole scene twice, so the bones are made in a scene of their own.
+    """
     data = bpy.data.armatures.new(plan.mechanism.name)
     rig = bpy.data.objects.new(plan.mechanism.name, data)
     rig.matrix_world = Matrix(plan.upright.tolist())
@@ -66,9 +67,11 @@ def _bone_values(bone: BonePlan) -> dict[str, Any]:
 
 
 def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequence[str | None] = ()) -> list[str]:
-    """Make the bones of a plan, and return their names. Those that are ``present`` by name already, None where one is
-    not, are set anew; bones of joints and roots that are in no plan go. Bones that the user added stay, on the nearest
-    of the bones above them that does."""
+    """Make the bones of a plan, and return their names.
+
+    Those that are ``present`` by name already, None where one is not, are set anew; bones of joints and roots that are
+    in no plan go. Bones that the user added stay, on the nearest of the bones above them that does.
+    """
     known: Sequence[str | None] = present or [None] * len(bones)
     own = own_bones(rig)
     with workshop([rig]) as scene, shown(rig), at_work(scene, [rig]):
@@ -279,8 +282,10 @@ def block_axes(bone: BonePlan) -> Array:
 
 
 def columns(pose: Array) -> Any:
-    """A pose (4, 4) as Blender takes its matrices from plain numbers: by columns. (A ``Matrix`` says the same, but has
-    to be made first.)"""
+    """A pose (4, 4) as Blender takes its matrices from plain numbers: by columns.
+
+    (A ``Matrix`` says the same, but has to be made first.)
+    """
     return pose.T.tolist()
 
 
@@ -303,8 +308,10 @@ class Hook:
         obj.matrix_basis = columns(pose)
 
     def hang_all(self, new: Many, bodies: Sequence[str | None], poses: Sequence[Array]) -> list[list[float]]:
-        """The same of many new objects, each on its body's bone at its pose, turned by quaternions. Returns their local
-        matrices as Blender keeps them, each 16 numbers row by row."""
+        """The same of many new objects, each on its body's bone at its pose, turned by quaternions.
+
+        Returns their local matrices as Blender keeps them, each 16 numbers row by row.
+        """
         count = len(new.objects)
         rests = np.tile(np.eye(4).ravel(), (count, 1))
         for place, (obj, body) in enumerate(zip(new.objects, bodies, strict=True)):

@@ -121,8 +121,10 @@ _Objects = Mapping[str, bpy.types.Object]
 
 
 def keep_restraints(rig: bpy.types.Object, mechanism: Mechanism, bodies: _Objects, joints: _Objects) -> None:
-    """Keep what physics needs of a model's restraints with it. Those that are switched off, or act on what is not
-    there, do nothing."""
+    """Keep what physics needs of a model's restraints with it.
+
+    Those that are switched off, or act on what is not there, do nothing.
+    """
     off = {assembly.path for assembly in mechanism.assemblies if not assembly.active}
     degrees = mechanism.report is not None and any(entry.code == "degrees" for entry in mechanism.report.entries)
     turning = {joint.id for joint in mechanism.joints if any(dof.kind == "rotation" for dof in joint.dofs)}

@@ -33,8 +33,10 @@ def make_bodies(
     bodies: dict[str, bpy.types.Object],
     only: Container[str] | None = None,
 ) -> Making[None]:
-    """Put body objects by id into ``bodies``, of all bodies or ``only`` of some. A mesh that cannot be had is a box,
-    with a label beside it."""
+    """Put body objects by id into ``bodies``, of all bodies or ``only`` of some.
+
+    A mesh that cannot be had is a box, with a label beside it.
+    """
     aside, tensors = scenery(plan.mechanism), unit_tensors(plan.mechanism.bodies)
     seen: dict[str, tuple[Body, list[Shape]]] = {}
     for body in plan.mechanism.bodies:

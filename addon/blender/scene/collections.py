@@ -25,7 +25,8 @@ class Folders:
     """Makes collections as they are asked for. They hang on ``top``, which is best not in a scene yet.
 
     An assembly's collection lies in that of the assembly around it (``robot:arm`` in ``robot``). What is switched off
-    goes into collections that ``exclude_off`` takes out of the view layers: kept, not shown, not evaluated."""
+    goes into collections that ``exclude_off`` takes out of the view layers: kept, not shown, not evaluated.
+    """
 
     def __init__(self, name: str, assemblies: Iterable[Assembly], top: bpy.types.Collection | None = None) -> None:
         """``top`` is the collection of a model that is there: what it has is used."""

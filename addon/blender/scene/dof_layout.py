@@ -31,7 +31,8 @@ _LETTERS = "XYZ"
 class Place:
     """Where a degree of freedom is posed: which bone of its joint's chain, which property, which index of it.
 
-    A ball and a free block have the whole quaternion (and location) of their bone: index -1."""
+    A ball and a free block have the whole quaternion (and location) of their bone: index -1.
+    """
 
     step: int
     prop: Property
@@ -40,8 +41,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """Which of a bone's axes (0 to 2 for X to Z) each of its directions is on. ``axes`` are the bone's X, Y and Z in
-    the joint's frame, as columns; None where one direction or none leaves the choice."""
+    """Which of a bone's axes (0 to 2 for X to Z) each of its directions is on.
+
+    ``axes`` are the bone's X, Y and Z in the joint's frame, as columns; None where one direction or none leaves the
+    choice.
+    """
 
     columns: tuple[int, ...]
     axes: Array | None
@@ -49,9 +53,11 @@ class Layout:
 
 @dataclass
 class BoneDegrees:
-    """What one bone carries. ``slides`` and ``turns`` are pairs of a degree of freedom's number in its joint and of its
-    direction's, in the order of the motion; those in ``driven`` slide as screws. ``block`` is the number of a ball or
-    free block."""
+    """What one bone carries.
+
+    ``slides`` and ``turns`` are pairs of a degree of freedom's number in its joint and of its direction's, in the order
+    of the motion; those in ``driven`` slide as screws. ``block`` is the number of a ball or free block.
+    """
 
     directions: list[Array] = field(default_factory=list)
     slides: list[tuple[int, int]] = field(default_factory=list)

@@ -31,8 +31,10 @@ def make_joints(
     folders: Folders,
     only: Container[str] | None = None,
 ) -> Making[dict[str, bpy.types.Object]]:
-    """Joint empties by id, of all joints or ``only`` of some. Each hangs on the bone of its parent body, so that it
-    goes where the joint goes."""
+    """Joint empties by id, of all joints or ``only`` of some.
+
+    Each hangs on the bone of its parent body, so that it goes where the joint goes.
+    """
     places = plan.places()
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
     openings = design_openings(plan.mechanism, plan.tree)

@@ -17,8 +17,10 @@ _ROUGH = 0.55
 
 
 def plain_material(name: str, color: Color, like: bpy.types.Material | None = None) -> bpy.types.Material:
-    """A new material of one colour, RGBA as files and people give it (sRGB). ``like`` is one that was made here before:
-    Blender copies it in less than half the time in which it sets up another."""
+    """A new material of one colour, RGBA as files and people give it (sRGB).
+
+    ``like`` is one that was made here before: Blender copies it in less than half the time in which it sets up another.
+    """
     made = bpy.data.materials.new(name) if like is None else like.copy()
     if like is not None:
         give_name(made, name)

@@ -35,9 +35,11 @@ _FLAT = 1e-2
 
 
 def collada_mesh(name: str, surfaces: Sequence[Surface]) -> bpy.types.Mesh:
-    """A mesh of the surfaces of a Collada file, with a material for each that they name. Where the file's normals are
-    those of its polygons it is flat, else smooth with the file's normals. Polygons that are none, and those that are
-    there twice, are left out."""
+    """A mesh of the surfaces of a Collada file, with a material for each that they name.
+
+    Where the file's normals are those of its polygons it is flat, else smooth with the file's normals. Polygons that
+    are none, and those that are there twice, are left out.
+    """
     counts = np.concatenate([surface.counts for surface in surfaces])
     sizes = [len(surface.points) for surface in surfaces]
     starts = np.cumsum(sizes) - sizes
@@ -108,8 +110,11 @@ KINDS = ("objects", "meshes", "curves", "materials", "images")
 
 
 class Importers:
-    """To be closed. What they make is in no scene, and is the caller's: of each file one mesh that matters, and an
-    object that nobody needs."""
+    """To be closed.
+
+    What they make is in no scene, and is the caller's: of each file one mesh that matters, and an object that nobody
+    needs.
+    """
 
     def __init__(self) -> None:
         self._open = ExitStack()
@@ -131,8 +136,11 @@ class Importers:
         return self._import(path, lambda file: bpy.ops.wm.stl_import(filepath=file, forward_axis="Y", up_axis="Z"))
 
     def wavefront(self, path: Path, folders: Sequence[Path | str], materials: Sequence[str]) -> bpy.types.Mesh:
-        """The mesh of an .obj. Blender is given copies, and copies of the pictures, under names of ours: it has its own
-        ideas of what a path in such files means. ``folders`` and ``materials`` as for ``harmless``."""
+        """The mesh of an .obj.
+
+        Blender is given copies, and copies of the pictures, under names of ours: it has its own ideas of what a path in
+        such files means. ``folders`` and ``materials`` as for ``harmless``.
+        """
         with as_trouble():
             made = harmless(path, folders, materials, self._copies)
             room = self._room()[1]
@@ -218,14 +226,16 @@ def _spelled(path: Path) -> str:
 
 
 class MeshFiles:
-    """Hands out the meshes of a model's files. To be closed: unused meshes are removed, and what could not be read is
-    told in the report.
+    """Hands out the meshes of a model's files.
+
+    To be closed: unused meshes are removed, and what could not be read is told in the report.
 
         with MeshFiles(mechanism, report) as files:
             mesh = files.mesh(shape, body)
 
     ``folders``: absolute folders that the user allows beside that of the model; None: those of the preferences, as
-    with ``ignore_unit``. On an error inside the ``with`` all that was made is removed."""
+    with ``ignore_unit``. On an error inside the ``with`` all that was made is removed.
+    """
 
     def __init__(
         self,

@@ -27,8 +27,10 @@ Polygons = Sequence[tuple[int, ...]]
 
 @dataclass
 class Surface:
-    """Vertices (n, 3) in the shape's own frame, polygons, and which of them are shaded smooth. ``colors`` are given
-    polygon by polygon where the kind of shape has its own."""
+    """Vertices (n, 3) in the shape's own frame, polygons, and which of them are shaded smooth.
+
+    ``colors`` are given polygon by polygon where the kind of shape has its own.
+    """
 
     vertices: Array
     polygons: Polygons
@@ -37,8 +39,10 @@ class Surface:
 
 
 def primitive(shape: Shape, plane: float = 1.0) -> Surface:
-    """The surface of a shape; empty for what has none or has it in a file. ``plane`` is the edge of the square that
-    stands for an endless plane."""
+    """The surface of a shape; empty for what has none or has it in a file.
+
+    ``plane`` is the edge of the square that stands for an endless plane.
+    """
     make = _MAKERS.get(shape.type)
     if make is not None:
         return make(shape.size)
@@ -275,8 +279,10 @@ class MeshShelf:
             work.free()
 
     def _put_materials(self, part: bpy.types.Mesh, whole: bpy.types.Mesh, color: Color) -> None:
-        """Have a part's polygons count in the materials of the whole. The file's own go before the model's colour, as
-        in the programs that draw these models."""
+        """Have a part's polygons count in the materials of the whole.
+
+        The file's own go before the model's colour, as in the programs that draw these models.
+        """
         first = len(whole.materials)
         slots = np.zeros(len(part.polygons), dtype=np.int32)
         if len(part.materials):

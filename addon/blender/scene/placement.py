@@ -30,7 +30,9 @@ OPEN = 1e-6
 
 def closing_positions(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
     """The coordinates nearest to the file's at which every loop fits, by joint; nothing where they all do anyway.
-    What came of it is added to the mechanism's report."""
+
+    What came of it is added to the mechanism's report.
+    """
     if not tree.loop_joints:
         return {}
     if max(map(max, chord_errors(mechanism, tree=tree).values()), default=0.0) <= OPEN:
@@ -188,7 +190,8 @@ class BonePlan:
 
     ``link`` is None for a root's bone. ``body`` is the body that follows it, None for the inner bones of a joint's
     chain, of which this is bone number ``step``. ``degrees`` and ``layout`` say what of the joint it carries, and
-    ``frame`` is the joint's design frame."""
+    ``frame`` is the joint's design frame.
+    """
 
     name: str
     matrix: Array
@@ -339,9 +342,11 @@ def _bones(
 def _chain(
     link: Link, chain: Sequence[BoneDegrees], frame: Array, main: Array, above: Direction | None, kept: Kept
 ) -> list[BonePlan]:
-    """The bones of a joint under a carrier's (the Y of its rest matrix), without parents yet. ``main`` is the rest
-    matrix of a bone for the whole joint where nothing binds its X and Y. Frames that Blender would keep inexactly are
-    passed over."""
+    """The bones of a joint under a carrier's (the Y of its rest matrix), without parents yet.
+
+    ``main`` is the rest matrix of a bone for the whole joint where nothing binds its X and Y. Frames that Blender would
+    keep inexactly are passed over.
+    """
     name = link.joint.name or link.joint.id
     made: list[BonePlan] = []
     firsts = [0, *accumulate(DOF_SIZE[dof.kind] for dof in link.joint.dofs)]
@@ -434,7 +439,8 @@ def _bone_frames(
 def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
     """Roots pale, each limb its own hue; twins share theirs, the mirror side a shade lighter.
 
-    Limbs begin at roots and wherever a body carries several: the root of a walker may be one of its feet."""
+    Limbs begin at roots and wherever a body carries several: the root of a walker may be one of its feet.
+    """
     colors: dict[str, tuple[float, float, float, float]] = {}
     limb_of: dict[str, int] = {}
     depth: dict[str, int] = {}

@@ -1,5 +1,8 @@
-"""A scene to work in. Blender's operators take what is active and selected in the scene that they find, evaluate all of
-it, and leave it changed: none of that shall be the user's."""
+"""A scene to work in.
+
+Blender's operators take what is active and selected in the scene that they find, evaluate all of it, and leave it
+changed: none of that shall be the user's.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Whole tasks for the command line: each begins with an empty scene of its own and ends with a file.
 
-Knuckle has to be registered."""
+Knuckle has to be registered.
+"""
 
 from ..animation import Units
 from ..diagnostics import check_all

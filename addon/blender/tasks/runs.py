@@ -59,9 +59,11 @@ def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recor
 
 @dataclass
 class RunJob:
-    """What ``simulate`` was asked for. ``gain`` multiplies the gains of all servos, ``friction`` is the coefficient
-    between the bodies and the ground; None leaves either to the model. ``all_bodies``: a .blend has keys for every
-    body."""
+    """What ``simulate`` was asked for.
+
+    ``gain`` multiplies the gains of all servos, ``friction`` is the coefficient between the bodies and the ground; None
+    leaves either to the model. ``all_bodies``: a .blend has keys for every body.
+    """
 
     seconds: float
     drive: str = "SERVO"
@@ -74,8 +76,10 @@ class RunJob:
 
 
 def simulate_to_file(model: Path, out: Path | None, job: RunJob) -> tuple[Report, Figures]:
-    """Run a model under physics; write its servo motion, or a .blend that plays it without physics, or nothing. The
-    report, and the run in figures."""
+    """Run a model under physics; write its servo motion, or a .blend that plays it without physics, or nothing.
+
+    The report, and the run in figures.
+    """
     scene = fresh_scene()
     rig, report = load_into(scene, model, job.seconds, job.mesh_folders)
     if job.motion is not None:

@@ -140,10 +140,12 @@ def animate_to_blend(
     units: Units | None = None,
     mapping: Mapping[str, str] | None = None,
 ) -> Report:
-    """Build a model in a new .blend that plays motions, the first of several, or without any its own gait. ``units``
-    and ``mapping`` of the motions are as ``animation.apply`` has them.
+    """Build a model in a new .blend that plays motions, the first of several, or without any its own gait.
 
-    The report tells what building and keying add to that of the reading."""
+    ``units`` and ``mapping`` of the motions are as ``animation.apply`` has them.
+
+    The report tells what building and keying add to that of the reading.
+    """
     scene = fresh_scene()
     told = len(mechanism.report.entries)
     options = BuildOptions(gait_seconds=seconds, mesh_folders=all_mesh_folders(mesh_folders))

@@ -4,7 +4,8 @@ A pose is mirrored where each body's twin has moved, from where it was designed,
 moved: ``D' = S D S`` with the reflection ``S`` about the plane between the twins. For a joint that says
 ``J'(q') = K J(q) K^-1`` with ``K`` its frame reflected and seen from its counterpart's: a turn about ``a`` becomes one
 about ``-K a``, a slide along ``a`` one along ``K a``; and the inverse of it where the counterpart has its bodies the
-other way round. What that makes of the coordinates follows from the axes alone, whatever the signs in the file."""
+other way round. What that makes of the coordinates follows from the axes alone, whatever the signs in the file.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ _PLAIN = 1e-6
 class Part:
     """Coordinates of a joint and those of its counterpart that they become: ``values @ matrix.T``.
 
-    ``of`` and ``to`` are numbers of coordinates in their joints: one, or the 3 of a ball, the 6 of a free block."""
+    ``of`` and ``to`` are numbers of coordinates in their joints: one, or the 3 of a ball, the 6 of a free block.
+    """
 
     kind: DofKind
     of: tuple[int, ...]
@@ -85,7 +87,8 @@ def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
     """Return how motions of a mechanism are mirrored. ``normal`` (3,) chooses the plane's direction, else its parts do.
 
     The report lists the pairs that were found by name, what has no counterpart, and what is mirrored roughly because
-    the axes are no mirror images of each other."""
+    the axes are no mirror images of each other.
+    """
     sides = sides_of(mechanism, normal)
     frames = joint_frames_world(mechanism)
     every = {joint.id: joint for joint in reversed(mechanism.joints)}
@@ -293,7 +296,8 @@ def mirrored(
 
     ``joints`` (ids) are those whose motion goes to their counterparts, while all else stays; None: all, both ways.
     ``phase`` is by how much of a round what is mirrored comes later, wrapping at the end of the motion: 0.5 makes
-    one leg's steps the other's. A round takes ``period`` (s); None: as long as the motion."""
+    one leg's steps the other's. A round takes ``period`` (s); None: as long as the motion.
+    """
     given = {each.name: each for each in motion.trajectories}
     made: dict[str, Trajectory | None] = {}
     for key, each in mirror.joints.items():

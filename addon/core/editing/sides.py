@@ -101,7 +101,8 @@ def sides_of(mechanism: Mechanism, normal: Array | None = None) -> Sides:
     """Left and right of a mechanism. Parts without a twin are matched by their names among themselves.
 
     The plane is the mechanism's own, else the ``found_plane``, and without pairs X = 0. ``normal`` (3,) chooses another
-    direction."""
+    direction.
+    """
     bodies, joints, named = _pairs(mechanism)
     plane = mechanism.mirror_plane
     if normal is not None:

@@ -39,7 +39,8 @@ def find_twins(mechanism: Mechanism, plane: Plane, near: float | None = None) ->
     """Parts without twins that could be twins: by their names, by where they are, or both.
 
     Those that only their place tells are no further than ``near`` (length units; None: a hundredth of the model's size)
-    from each other's mirror images, are alike (shapes and mass; degrees of freedom), and no other part is as near."""
+    from each other's mirror images, are alike (shapes and mass; degrees of freedom), and no other part is as near.
+    """
     bodies, joints = _body_places(mechanism), _joint_places(mechanism)
     every = np.array([*bodies.values(), *joints.values()]).reshape(-1, 3)
     size = float(np.ptp(every, axis=0).max()) if len(every) else 0.0
@@ -93,7 +94,8 @@ def _pairs(
 def _nearest_to(images: Mapping[str, Array], at: Mapping[str, Array], reach: float) -> dict[str, str]:
     """Return who is nearest to where each part's mirror image is, within reach; nobody where two are equally near.
 
-    Parts are looked up in cells of that size, so that a thousand of them take no million looks."""
+    Parts are looked up in cells of that size, so that a thousand of them take no million looks.
+    """
     cells: dict[tuple[int, ...], list[str]] = {}
     for key, place in at.items():
         cells.setdefault(tuple(_cell(place, reach).tolist()), []).append(key)

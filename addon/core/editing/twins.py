@@ -3,7 +3,8 @@
 The mirror image of a part with the pose ``P`` stands at ``S P L``: reflected by ``S`` about the plane, and its own axes
 by ``L``, so that they stay right-handed. Which ``L`` is a matter of taste: for twins that are there, the one that is
 nearest to how they stand; for new ones each part's own X axis is turned round where the plane is X = 0 (Y where it is
-Y = 0, and so on), as Juice's editor does, where the twin of yaw, pitch and roll is (-yaw, pitch, -roll)."""
+Y = 0, and so on), as Juice's editor does, where the twin of yaw, pitch and roll is (-yaw, pitch, -roll).
+"""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def mirrored_body(body: Body, plane: Plane, twin: Body | None = None, kept: Coll
 
     ``twin``, whose id, names and axes it has, is left as it is; None: the image has the body's own id, and its axes are
     reflected by the ``usual_flip``. A mesh is reflected by the sign of its size; those of the shapes ``kept`` (numbers)
-    stay what they are in the twin, and where, as they are mirror images there already."""
+    stay what they are in the twin, and where, as they are mirror images there already.
+    """
     flip = usual_flip(plane) if twin is None else flip_between(body.pose, twin.pose, plane)
     out = deepcopy(body if twin is None else twin)
     out.pose = image_of(body.pose, plane, flip)
@@ -93,8 +95,9 @@ def mirrored_body(body: Body, plane: Plane, twin: Body | None = None, kept: Coll
 
 def mirrored_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shape:
     """The mirror image of a shape, in the axes of its body's twin, which are the body's reflected by ``flip`` (3, 3).
-    It keeps its own axes, each turned round or not: those of ``twin`` where that is of its type, as nearly as may
-    be."""
+
+    It keeps its own axes, each turned round or not: those of ``twin`` where that is of its type, as nearly as may be.
+    """
     like = shape if twin is None or twin.type != shape.type else twin
     own = shape_flip(shape, flip, like)
     out = deepcopy(like)
@@ -125,8 +128,10 @@ def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> 
 
 
 def attached_image(pose: Array, flip: Array, own: Array) -> Array:
-    """The pose (4, 4), on a body's twin, of the mirror image of what has this pose on the body. The body's axes are
-    reflected by ``flip``, its own by ``own`` (3, 3)."""
+    """The pose (4, 4), on a body's twin, of the mirror image of what has this pose on the body.
+
+    The body's axes are reflected by ``flip``, its own by ``own`` (3, 3).
+    """
     return _local(flip.T) @ pose @ _local(own)
 
 
@@ -146,7 +151,8 @@ def mirrored_joint(
 
     ``mates`` are the twins of bodies, by id (``image_ends``). ``bodies`` are those of now, mirrored
     already. The coordinates count so that equal ones are mirrored poses wherever the axes allow it, else with the other
-    sign; stops, starts and rests go with that. ValueError where the twin has other degrees of freedom."""
+    sign; stops, starts and rests go with that. ValueError where the twin has other degrees of freedom.
+    """
     frame = joint_frame_world(joint, bodies)
     before = frame if twin is None else joint_frame_world(twin, bodies)
     flip = usual_flip(plane) if twin is None else flip_between(frame, before, plane)
@@ -182,8 +188,10 @@ def mirrored_values(
 def dof_parts(
     joint: Joint, twin: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body]
 ) -> tuple[Part, ...]:
-    """Return which coordinates of a joint become which of its twin's, and how; none where they cannot. ``mates`` and
-    ``bodies`` as for ``mirrored_joint``."""
+    """Return which coordinates of a joint become which of its twin's, and how; none where they cannot.
+
+    ``mates`` and ``bodies`` as for ``mirrored_joint``.
+    """
     swapped = image_ends(joint, twin, mates, bodies, plane)[1]
     reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)
     return joint_parts(joint, twin, reflected, swapped)[0]
@@ -435,9 +443,11 @@ class _Pairs:
         yield from (known.get(end) for end in self._images(item.bodies or (None, None)))
 
     def _place(self, body: str | None, frame: Array, name: str, before: Array | None) -> tuple[Array, str, Array]:
-        """Mirror a place on a body, None: in the world. Its axes are those, as nearly as may be, of the twin's frame
-        that has its frame's name, or of where the twin's place was ``before``. Returns its pose, the name of its frame
-        and how its axes are reflected."""
+        """Mirror a place on a body, None: in the world.
+
+        Its axes are those, as nearly as may be, of the twin's frame that has its frame's name, or of where the twin's
+        place was ``before``. Returns its pose, the name of its frame and how its axes are reflected.
+        """
         mate = None if body is None else self.bodies.get(body, body)
         found = {each.name: each.pose for each in self.mechanism.frames if each.body == mate}
         others = [name] if body == mate else [*counterpart_names(name), name]

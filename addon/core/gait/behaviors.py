@@ -43,7 +43,8 @@ class ClockworkMotor:
     """One joint's share of a clockwork.
 
     ``motion``: 0 none, 1 sine, 2 double sine, 3 step, 4 continuous; None where the file, older than these types, states
-    no type."""
+    no type.
+    """
 
     joint: str | None
     enabled: bool = True
@@ -72,7 +73,8 @@ class Node:
 
     ``source`` (source, body), ``constant`` (value), ``multiply``, ``limit`` (minimum, maximum),
     ``arithmetic`` (add, multiply, add_first), ``wave`` (duty_cycle, output_range, output_offset),
-    ``absolute``, ``motor`` (joint, velocity)."""
+    ``absolute``, ``motor`` (joint, velocity).
+    """
 
     id: str
     kind: Literal["source", "constant", "multiply", "limit", "arithmetic", "wave", "absolute", "motor"]
@@ -116,7 +118,8 @@ class Network:
 class Behaviours:
     """An engine and the behaviours in file order.
 
-    ``sine_without_type``: motors whose file states no motion type play a sine, else they do not move."""
+    ``sine_without_type``: motors whose file states no motion type play a sine, else they do not move.
+    """
 
     engine: Engine = field(default_factory=Engine)
     items: list[Clockwork | Network] = field(default_factory=list)

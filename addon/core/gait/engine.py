@@ -125,7 +125,8 @@ class Wiring:
     """Which nodes of a network ever get all their inputs, and how deep they lie.
 
     An edge whose source does not exist still counts as an input, so what hangs on it never happens; nor
-    do cycles. A node that nothing leads to keeps the value that it begins with."""
+    do cycles. A node that nothing leads to keeps the value that it begins with.
+    """
 
     def __init__(self, network: Network) -> None:
         self.nodes: dict[str, Node] = {}
@@ -174,16 +175,21 @@ _NOTHING: Mapping[str, ArrayLike] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Commands:
-    """What the joints are told: joint id -> (n,). ``position`` in rad or length units, already within
-    the stops; ``velocity`` in rad/s, not clamped. A joint is in one of the two at most."""
+    """What the joints are told: joint id -> (n,).
+
+    ``position`` in rad or length units, already within the stops; ``velocity`` in rad/s, not clamped. A joint is in one
+    of the two at most.
+    """
 
     position: dict[str, Array]
     velocity: dict[str, Array]
 
 
 def parse_input(text: str) -> tuple[str, float]:
-    """Read ``joystick 1 y=-1`` as a control's name and value; case, spaces and punctuation in the name
-    do not matter. Raises ValueError saying what is allowed."""
+    """Read ``joystick 1 y=-1`` as a control's name and value; case, spaces and punctuation in the name do not matter.
+
+    Raises ValueError saying what is allowed.
+    """
     name, separator, number = text.partition("=")
     wanted = _letters(name)
     for control in CONTROLS:
@@ -206,7 +212,8 @@ def feedback_angles(rotation: ArrayLike) -> Array:
     """Yaw, pitch and roll in degrees, (..., 3), that Juice's feedback reports for body rotations (..., 3, 3).
 
     In terms of the body's quaternion, yaw is the arc tangent of 2(wz + yz) over ww + xx - yy - zz: the
-    program takes y*z where one expects x*y. It is kept, since models were tuned against it."""
+    program takes y*z where one expects x*y. It is kept, since models were tuned against it.
+    """
     r = np.asarray(rotation, dtype=np.float64)
     ahead = r[..., 0, 0]
     yaw = np.arctan2(0.5 * (r[..., 1, 0] - r[..., 0, 1] + r[..., 1, 2] + r[..., 2, 1]), np.abs(ahead))
@@ -269,7 +276,8 @@ class Gait:
     ``controls``: the inputs that change what some joint is told, in the order of ``CONTROLS``;
     ``feedback_bodies``: ids of the bodies whose orientation does; ``joints``: ids of the joints that get
     commands, in the order of the mechanism; ``held`` and ``spun``: those of them that are told positions and those that
-    are told velocities."""
+    are told velocities.
+    """
 
     def __init__(self, mechanism: Mechanism) -> None:
         behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
@@ -405,7 +413,8 @@ class Gait:
         """Engine phase (rad) at times (n,) in seconds since the start: (n,).
 
         The program keeps it within one turn, (0, 2 pi], but never turns it up: an engine that runs
-        backwards has an ever more negative phase."""
+        backwards has an ever more negative phase.
+        """
         engine = self.engine
         factor = engine.speed_factor if speed_factor is None else speed_factor
         running = np.maximum(np.asarray(times, dtype=np.float64) - engine.pose_delay, 0.0)
@@ -417,7 +426,8 @@ class Gait:
 
         ``controls``: name -> number or (n,), 0 where not given; ``feedback``: body id -> yaw, pitch, roll in
         degrees, (3,) or (n, 3), the design orientation where not given. Raises ValueError for a control
-        that does not exist; one that this gait does not listen to has no effect."""
+        that does not exist; one that this gait does not listen to has no effect.
+        """
         unknown = [name for name in controls if name not in CONTROLS]
         if unknown:
             raise ValueError(
@@ -482,7 +492,8 @@ class Gait:
     def servo_values(self, commands: Commands, times: Array) -> dict[str, Array]:
         """Commands at times (n,) in seconds as servo positions (n,), by joint id.
 
-        Joints that are told a velocity start at their position and turn by its integral (trapezoid rule)."""
+        Joints that are told a velocity start at their position and turn by its integral (trapezoid rule).
+        """
         values = dict(commands.position)
         for joint, speed in commands.velocity.items():
             dof = self._dofs[joint]

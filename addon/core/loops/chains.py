@@ -51,7 +51,8 @@ class _Element:
 class LoopChains:
     """The chains of a tree's chords, padded to the same length.
 
-    ``columns`` maps joint ids to their unknowns, of which there are ``unknowns``, in rad and length units."""
+    ``columns`` maps joint ids to their unknowns, of which there are ``unknowns``, in rad and length units.
+    """
 
     def __init__(self, tree: Tree, chords: Sequence[Joint], columns: Mapping[str, slice], unknowns: int) -> None:
         self._unknowns, self.count = unknowns, len(chords)

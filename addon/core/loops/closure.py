@@ -138,7 +138,8 @@ def independent_loops(system: LoopSystem) -> list[tuple[set[str], set[str]]]:
     """Group the loops of a system that share joints with coordinates, in the order of their chords.
 
     Returns:
-        Ids of the chords of each group, and of all its joints."""
+        Ids of the chords of each group, and of all its joints.
+    """
     groups: list[tuple[set[str], set[str], set[str]]] = []
     for chord, sides in zip(system.chords, system.sides, strict=True):
         chords, names = {chord.id}, {chord.id, *sides}
@@ -154,7 +155,8 @@ class LoopSystem:
     """The loops of a mechanism as equations: coordinates in, openings of the chords out.
 
     Lengths are counted in the mechanism's characteristic length, so that they weigh as angles do. Only coordinates
-    of joints that lie on a loop are unknowns."""
+    of joints that lie on a loop are unknowns.
+    """
 
     def __init__(self, mechanism: Mechanism, tree: Tree) -> None:
         self.tree = tree

@@ -83,7 +83,8 @@ class Linkage:
         """Whether the loops, closed at ``start``, leave no joint any freedom.
 
         A loop that misses a freedom by little, as one of parallel hinges does whose axes a file has rounded, is none
-        that is rigid (see ``RIGID``)."""
+        that is rigid (see ``RIGID``).
+        """
         if not self.joints:
             return False
         at = self.system.vector(start)
@@ -202,7 +203,8 @@ class Follower:
 
         Where the loops cannot close there, the others come as near to it as they can, and the given ones stay where
         they are told to be. With ``hold`` the given ones go only as far as the loops close and all joints are within
-        their stops."""
+        their stops.
+        """
         free, wanted = self._asked({name: np.asarray(value)[None] for name, value in given.items()}, 1)
         return self._follow(wanted[0], free, hold)
 
@@ -467,8 +469,10 @@ class FollowerStops:
         return share
 
     def touched(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[str, bool] | None:
-        """Which joint's stop a held system is at, and whether that is the upper one: the one that is nearest. A given
-        joint's only where it is wanted beyond it."""
+        """Which joint's stop a held system is at, and whether that is the upper one: the one that is nearest.
+
+        A given joint's only where it is wanted beyond it.
+        """
         low, high = self._beyond(at)
         for each, past in zip((low, high), self._beyond(wanted), strict=True):
             each[~free & (past <= _AT)] = -np.inf

@@ -1,6 +1,7 @@
 """What a motion asks of its servos: where they leave their stops, how fast they turn, how hard they start and stop.
 
-All of it is worked out on the keys, and nothing sampled: between keys a value goes straight, or holds and jumps."""
+All of it is worked out on the keys, and nothing sampled: between keys a value goes straight, or holds and jumps.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class ServoCheck:
     ``first``, ``last``: times (s) of its outer keys; ``low``, ``high``: its range, ``lower``, ``upper`` its stops, None
     where it has none. ``velocity`` and ``acceleration`` are the largest amounts (per s, per s²), at the times
     ``velocity_at`` and ``acceleration_at``; None where there are no two or three keys to have one. ``jump`` is the
-    largest sudden change, at a held key's end or between two keys at one time, at ``jump_at``: no velocity tells it."""
+    largest sudden change, at a held key's end or between two keys at one time, at ``jump_at``: no velocity tells it.
+    """
 
     name: str
     keys: int
@@ -72,7 +74,8 @@ def check(motion: Motion, limits: Mapping[str, Limits]) -> list[ServoCheck]:
     from where the value crosses the stop, also between keys, to where it comes back; those that are on the stop by
     ``model.stops`` are passed over. Velocity is that between two keys. Acceleration is taken at keys: the change of
     velocity over the mean of the times to the key before and to the key after. Where a value jumps, neither is
-    counted: the jump is told."""
+    counted: the jump is told.
+    """
     return [check_servo(each, limits.get(each.name, NO_STOPS)) for each in motion.trajectories if len(each.times)]
 
 

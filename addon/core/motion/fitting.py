@@ -38,7 +38,8 @@ def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Repor
     Servos that the mechanism lacks are kept as they are, but for those that the mapping leaves out or whose names
     another now has. Root motion goes to the mechanism's roots as where it is imported. The report tells of each servo
     and root that was not matched, or loosely, and how many keys lie beyond a servo's stops. FormatError where no servo
-    is matched and, with ``stops`` at "refuse", where a key is beyond a stop."""
+    is matched and, with ``stops`` at "refuse", where a key is beyond a stop.
+    """
     known = servos_of(mechanism)
     match = match_servos([each.name for each in motion.trajectories if not each.root], list(known), fitting.mapping)
     _tell_match(match, motion, mechanism, report)
@@ -95,8 +96,10 @@ def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Repo
 
 
 def _in_our_units(track: Trajectory, servo: Servo | None, fitting: Fitting) -> Trajectory:
-    """In rad and m. What the file itself names the unit of is already so; of a servo that nobody knows it is guessed
-    that it turns."""
+    """In rad and m.
+
+    What the file itself names the unit of is already so; of a servo that nobody knows it is guessed that it turns.
+    """
     slides = servo.slides if servo is not None else track.root and not is_turn(track.name)
     factor = 0.001 if slides and fitting.millimetres else math.pi / 180.0 if fitting.degrees and not slides else 1.0
     if track.unit or factor == 1.0:

@@ -25,10 +25,12 @@ _HALVINGS = 60
 
 @dataclass(frozen=True)
 class Keys:
-    """Keys in the order of their times. ``times`` and ``values`` are (n, 3): of the left handle, the key and the right
-    handle; ``kinds`` (n,) how each goes to the next. ``more`` holds what else comes with keys, (n,) each; of these
-    ``left_type`` and ``right_type`` become ``FREE`` where a curve is cut. Keys that are nearer than ``near`` are at one
-    time."""
+    """Keys in the order of their times.
+
+    ``times`` and ``values`` are (n, 3): of the left handle, the key and the right handle; ``kinds`` (n,) how each goes
+    to the next. ``more`` holds what else comes with keys, (n,) each; of these ``left_type`` and ``right_type`` become
+    ``FREE`` where a curve is cut. Keys that are nearer than ``near`` are at one time.
+    """
 
     times: Array
     values: Array
@@ -269,8 +271,11 @@ class Span:
 
 
 def repeated(keys: Keys, span: Span, rounds: int, climbs: bool = False) -> Keys:
-    """Keys, those over ``span``, for several rounds. ``climbs``: each round begins at the value at which the one before
-    ended. Where there is a gap, no key ends the last round's."""
+    """Keys, those over ``span``, for several rounds.
+
+    ``climbs``: each round begins at the value at which the one before ended. Where there is a gap, no key ends the last
+    round's.
+    """
     if len(keys) < 2:
         return keys
     one = span.closed(keys)
@@ -287,7 +292,9 @@ def repeated(keys: Keys, span: Span, rounds: int, climbs: bool = False) -> Keys:
 
 def turned_round(keys: Keys, span: Span, later: float, climbs: bool = False) -> Keys:
     """Keys, those over ``span``, later by a time; what comes to lie beyond the end of the round begins it.
-    ``climbs``: a round ends where the next begins, so that what begins it lies lower by what the round rises."""
+
+    ``climbs``: a round ends where the next begins, so that what begins it lies lower by what the round rises.
+    """
     if len(keys) < 2 or span.period <= 0.0:
         return keys
     later = later % span.period

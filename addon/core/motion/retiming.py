@@ -1,7 +1,8 @@
 """Retiming motions: repeated, moved in time, made faster. Each gives a new motion and leaves the old as it is.
 
 ``only`` names the servos that are meant, None all; the others stay as they are. A motion that was read from a
-document stays that document's, so that saving it changes there what differs."""
+document stays that document's, so that saving it changes there what differs.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def looped(
     ``blend`` (s) is how much of the end is led back, ``gap`` (s) the time from the last key to the next round's first
     where values differ; None: the usual time between the motion's keys. A servo whose keys begin late or end early
     holds its outer values to the ends of the round; one with a single key keeps it. ValueError for less than
-    one round."""
+    one round.
+    """
     if rounds < 1:
         raise ValueError(f"A motion can be played once or more often, not {rounds} times")
     keys = keys_of(motion, only)
@@ -56,7 +58,8 @@ def shifted(
     """A motion later by some seconds, or earlier where they are negative.
 
     ``wrap``: what leaves the motion's range at one end comes in at the other; it goes on as a round that is repeated
-    does, with ``gap`` (see ``looped``) where it does not end as it begins."""
+    does, with ``gap`` (see ``looped``) where it does not end as it begins.
+    """
     keys = keys_of(motion, only)
     if not wrap:
         return with_keys(motion, keys, lambda own: own.moved(seconds))
@@ -65,16 +68,20 @@ def shifted(
 
 
 def faster(motion: Motion, factor: float, about: float = 0.0, only: Collection[str] | None = None) -> Motion:
-    """A motion ``factor`` times as fast; what is at the time ``about`` (s) stays there. ValueError where the factor is
-    not above zero."""
+    """A motion ``factor`` times as fast; what is at the time ``about`` (s) stays there.
+
+    ValueError where the factor is not above zero.
+    """
     if not (factor > 0.0 and np.isfinite(factor)):
         raise ValueError(f"A speed has to be above 0: {factor:g} is not")
     return with_keys(motion, keys_of(motion, only), lambda own: own.faster(factor, about))
 
 
 def speed_for(first: float, last: float, wanted: float) -> float:
-    """The factor of speed that makes what goes from one time to another last as long as is wanted. ValueError where
-    nothing can."""
+    """The factor of speed that makes what goes from one time to another last as long as is wanted.
+
+    ValueError where nothing can.
+    """
     if not wanted > 0.0:
         raise ValueError(f"A duration has to be above 0: {wanted:g} is not")
     if not last > first:

@@ -92,7 +92,8 @@ def is_turn(name: str) -> bool:
 def mark_root_motion(trajectories: Sequence[Trajectory]) -> None:
     """Mark the trajectories of a table that are a root's path: six of one body, all there, each once, of fitting units.
 
-    All others are servos, whatever they are called."""
+    All others are servos, whatever they are called.
+    """
     by_name: dict[str, list[Trajectory]] = {}
     for each in trajectories:
         if each.name.startswith(PREFIX):

@@ -23,10 +23,13 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass
 class Match:
-    """What came of matching. ``pairs``: the file's name -> the mechanism's, no two of which are the same.
-    ``unmatched``: the file's name -> why it moves nothing, in words. ``loose``: those of the pairs whose names are not
-    the same to the letter and that no mapping gave. ``repeated``: names that the file has several times; all of them
-    stand for one servo, which can follow only one. ``unused``: names in the mapping that the file does not have."""
+    """What came of matching.
+
+    ``pairs``: the file's name -> the mechanism's, no two of which are the same. ``unmatched``: the file's name -> why
+    it moves nothing, in words. ``loose``: those of the pairs whose names are not the same to the letter and that no
+    mapping gave. ``repeated``: names that the file has several times; all of them stand for one servo, which can follow
+    only one. ``unused``: names in the mapping that the file does not have.
+    """
 
     pairs: dict[str, str] = field(default_factory=dict)
     unmatched: dict[str, str] = field(default_factory=dict)
@@ -39,7 +42,8 @@ def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[st
     """Match a file's servo ``names`` to the ``known`` servos of a mechanism.
 
     ``mapping``: file's name -> servo's name, which goes before everything; "" leaves the file's servo out. Where two
-    of the file's servos would come to one, or one could be several, neither is guessed: all are reported."""
+    of the file's servos would come to one, or one could be several, neither is guessed: all are reported.
+    """
     counts = Counter(names)
     match = Match(repeated=[name for name, count in counts.items() if count > 1])
     match.unused = [name for name in mapping if name not in counts]
@@ -61,8 +65,10 @@ def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[st
 
 
 def followed(motion: Motion, match: Match) -> Motion:
-    """The motion with its matched servos under the mechanism's names, and without the others. Of a servo that the
-    file has several times, the last counts."""
+    """The motion with its matched servos under the mechanism's names, and without the others.
+
+    Of a servo that the file has several times, the last counts.
+    """
     chosen: dict[str, Trajectory] = {each.name: each for each in motion.trajectories if each.name in match.pairs}
     tracks = [
         Trajectory(match.pairs[name], each.times, each.values, each.interpolation, each.held, each.unit)
@@ -72,8 +78,10 @@ def followed(motion: Motion, match: Match) -> Motion:
 
 
 def loose_key(name: str) -> str:
-    """Return what is left of a name where case and separators do not count. Between digits a separator does: leg 1-2 is
-    not leg 12."""
+    """Return what is left of a name where case and separators do not count.
+
+    Between digits a separator does: leg 1-2 is not leg 12.
+    """
     words = [word for word in _SEPARATORS.split(unicodedata.normalize("NFKC", name).casefold()) if word]
     key = "".join(words[:1])
     for word in words[1:]:
@@ -140,8 +148,10 @@ def _listed(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Servo:
-    """One coordinate of a joint as motions know it. ``slides``: it is a length, not an angle (rad). ``lower`` and
-    ``upper`` are None where there is no stop."""
+    """One coordinate of a joint as motions know it.
+
+    ``slides``: it is a length, not an angle (rad). ``lower`` and ``upper`` are None where there is no stop.
+    """
 
     name: str
     joint: str
@@ -156,8 +166,10 @@ class Servo:
 
 
 def servos_of(mechanism: Mechanism, active: bool = True) -> dict[str, Servo]:
-    """The servos of the joints that move, or else of those that are switched off, by name. Of joints with one id the
-    first that moves counts."""
+    """The servos of the joints that move, or else of those that are switched off, by name.
+
+    Of joints with one id the first that moves counts.
+    """
     names = naming.servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
     firsts = {joint.id: joint for joint in reversed(mechanism.joints) if joint.dofs}
     return {

@@ -20,8 +20,10 @@ _all: WeakSet[Lately[Any]] = WeakSet()
 
 
 class Lately(Generic[K]):
-    """What was made of documents, by their bytes and paths; ``most`` is how many bytes of documents are kept. What was
-    asked for longest ago goes first; what is larger alone is not kept."""
+    """What was made of documents, by their bytes and paths; ``most`` is how many bytes of documents are kept.
+
+    What was asked for longest ago goes first; what is larger alone is not kept.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -73,8 +75,10 @@ _lately: Lately[AnyDocument] = Lately(MOST)
 
 
 def mechanism_of(data: bytes, path: str, read: Callable[[], tuple[Mechanism, AnyDocument | None]]) -> Mechanism:
-    """A mechanism of one's own of a document, which is read where it was not lately, and then kept. ``read`` gives the
-    two; no document where that cannot be kept."""
+    """A mechanism of one's own of a document, which is read where it was not lately, and then kept.
+
+    ``read`` gives the two; no document where that cannot be kept.
+    """
     document = _lately.get(data, path)
     with no_garbage_hunts():
         if document is None:
@@ -88,8 +92,10 @@ def mechanism_of(data: bytes, path: str, read: Callable[[], tuple[Mechanism, Any
 
 
 def document_of(source: Source, read: Callable[[str, str], D]) -> D:
-    """The document that a mechanism is from, by what reads one of its format from a text and a path. It is only to be
-    looked at. FormatError where it cannot be read any more."""
+    """The document that a mechanism is from, by what reads one of its format from a text and a path.
+
+    It is only to be looked at. FormatError where it cannot be read any more.
+    """
     kept = recall(source)
     return read(source.text, source.path) if kept is None else cast(D, kept)
 

@@ -136,8 +136,10 @@ class Losses:
         self.first: dict[tuple[str, str], tuple[str, str]] = {}
 
     def add(self, code: str, message: str, subject: Any, effect: str = "") -> None:
-        """Something of a record (body, joint, frame, light, ...) is lost. What that changes is the ``effect``, by
-        default the one of the code in ``EFFECTS``."""
+        """Something of a record (body, joint, frame, light, ...) is lost.
+
+        What that changes is the ``effect``, by default the one of the code in ``EFFECTS``.
+        """
         self.counts[code, message] += 1
         name = f"{type(subject).__name__.lower()} '{subject.name}'"
         self.first.setdefault((code, message), (name, effect or EFFECTS[code]))

@@ -43,8 +43,11 @@ class ByPath(Generic[F]):
 
 
 class Given(dict[str, Any]):
-    """A row that holds what an object of a document gives. What it does not give is at its default and takes no room:
-    most objects say a few of the forty things that they could."""
+    """A row that holds what an object of a document gives.
+
+    What it does not give is at its default and takes no room: most objects say a few of the forty things that they
+    could.
+    """
 
     __slots__ = ("_defaults",)
 

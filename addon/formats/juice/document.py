@@ -23,8 +23,11 @@ _KNOWN = {*CONTAINERS, *(table.tag for table in CONTAINERS.values()), *(item.pat
 
 @dataclass
 class Document:
-    """Contents of a text; ``sound`` is the text as it was parsed. ``settings`` is the model's row (world and engine);
-    ``behaviours`` the behaviours, their motors, nodes and edges in order."""
+    """Contents of a text; ``sound`` is the text as it was parsed.
+
+    ``settings`` is the model's row (world and engine); ``behaviours`` the behaviours, their motors, nodes and edges in
+    order.
+    """
 
     text: str
     sound: str
@@ -58,9 +61,11 @@ def dialect_of(root: etree._Element) -> str:
 def read(
     text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
 ) -> Document:
-    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already). FormatError names the line
-    and element of what cannot be read; what could be read only with a repair, or has no meaning, is in the mechanism's
-    report."""
+    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already).
+
+    FormatError names the line and element of what cannot be read; what could be read only with a repair, or has no
+    meaning, is in the mechanism's report.
+    """
     report = Report() if report is None else report
     root, sound = parse(text, path, report) if parsed is None else parsed
     if not is_juice(root):

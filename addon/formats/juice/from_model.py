@@ -244,8 +244,10 @@ def joint_row(
     near: Row | None = None,
     near_frame: Array | None = None,
 ) -> tuple[Row, float]:
-    """A joint's row, and the factor from our coordinate to the file's that it means. ``frame`` is the joint's frame in
-    the world (4, 4)."""
+    """A joint's row, and the factor from our coordinate to the file's that it means.
+
+    ``frame`` is the joint's frame in the world (4, 4).
+    """
     row = _base(JOINTS[joint.type], joint.extra, near)
     row |= {"ID": joint_number(joint.id), "Name": joint.name, "Twin": joint_number(joint.twin)}
     row |= {"Body1": body_number(joint.parent), "Body2": body_number(joint.child)}
@@ -271,8 +273,10 @@ def sense_of(row: Row, kind: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _sense(angles: geometry.Angles, kind: str) -> float:
-    """Return the factor from our coordinate to the file's for a joint at angles. It is asked for a joint before and
-    after an edit, and most joints are alike."""
+    """Return the factor from our coordinate to the file's for a joint at angles.
+
+    It is asked for a joint before and after an edit, and most joints are alike.
+    """
     return float(geometry.senses(np.array([angles]), kind)[0][0])  # type: ignore[arg-type]
 
 

@@ -41,8 +41,10 @@ class Placed(Standing):
         return f"{self.table.tag} '{name}'" if name else self.table.tag
 
     def places(self) -> dict[str, etree._Element]:
-        """The elements that hold its values, by the field's path, for the fields that the document has. They are looked
-        up anew: to keep them takes several times the room of the file, and few are ever asked for."""
+        """The elements that hold its values, by the field's path, for the fields that the document has.
+
+        They are looked up anew: to keep them takes several times the room of the file, and few are ever asked for.
+        """
         found = flattened(self.element)
         told = ((item.path, _told(item, found)) for item in self.table.fields)
         return {path: element for path, element in told if element is not None}
@@ -149,8 +151,10 @@ def _is_endless(text: str) -> bool:
 
 
 def flattened(element: etree._Element, again: list[etree._Element] | None = None) -> dict[str, etree._Element]:
-    """An object's elements by path: group with a slash, transparent containers left out. The first of a name counts;
-    ``again`` takes the others."""
+    """An object's elements by path: group with a slash, transparent containers left out.
+
+    The first of a name counts; ``again`` takes the others.
+    """
     found: dict[str, etree._Element] = {}
     waiting = [element]
     for parent in waiting:

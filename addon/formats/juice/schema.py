@@ -45,9 +45,12 @@ class Kind:
 
 @dataclass(frozen=True)
 class Field:
-    """One element. ``path`` is its name, with its group's before a slash; ``attr`` the record's attribute that holds
-    it as it stands, where one does (the rest is computed, or kept in the record's ``extra``); ``old`` other paths
-    under which older files have it; ``needed`` False where nothing is worth saying of its absence."""
+    """One element.
+
+    ``path`` is its name, with its group's before a slash; ``attr`` the record's attribute that holds it as it stands,
+    where one does (the rest is computed, or kept in the record's ``extra``); ``old`` other paths under which older
+    files have it; ``needed`` False where nothing is worth saying of its absence.
+    """
 
     path: str
     kind: Kind
@@ -60,8 +63,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Table(ByPath[Field]):
-    """The fields of one kind of object, in order, with the older spellings of its tag. ``parts`` are the tags of what
-    else it holds."""
+    """The fields of one kind of object, in order, with the older spellings of its tag.
+
+    ``parts`` are the tags of what else it holds.
+    """
 
     tag: str
     fields: tuple[Field, ...]
@@ -89,8 +94,10 @@ def parse_number(text: str) -> float:
 
 
 def parse_id(text: str) -> str:
-    """An ID as text: the number modulo 2**32, because Juice writes IDs signed and references unsigned. What is not
-    decimal is hexadecimal, as some files have it."""
+    """An ID as text: the number modulo 2**32, because Juice writes IDs signed and references unsigned.
+
+    What is not decimal is hexadecimal, as some files have it.
+    """
     if _DECIMAL.match(text):
         return str(int(text[:40]) % 2**32)
     match = _HEXADECIMAL.match(text)
@@ -133,7 +140,9 @@ def _spell_signed(value: str) -> str:
 
 def spell_number(value: float) -> str:
     """Twelve significant digits: a value in degrees comes back as it was in radians, and what is short stays short.
-    FormatError for what the product of large numbers became, and no reader takes."""
+
+    FormatError for what the product of large numbers became, and no reader takes.
+    """
     if not math.isfinite(value):
         raise FormatError(
             "a number has become too large to be written",

@@ -13,7 +13,8 @@ Its joints are springs: CFM and ERP say how soft. Where the source has none, the
 more than lets the model's whole weight open a joint by 1/200 of its size.
 
 What the source has is kept beside it (``SourceGain``, ``SourceMaxForce``, which Juice ignores), and goes back into
-other formats as long as nobody edits the chosen value."""
+other formats as long as nobody edits the chosen value.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +43,10 @@ CHOSEN = "chosen"
 
 
 def strengthened(mechanism: Mechanism, bodies: Iterable[Body], joints: Iterable[Joint], losses: Losses) -> list[Joint]:
-    """Joints in Juice's vocabulary, each servo with a gain and a force. ``mechanism`` is the model as it was and
-    ``bodies`` those of Juice, whose masses are in the middles of their shapes."""
+    """Joints in Juice's vocabulary, each servo with a gain and a force.
+
+    ``mechanism`` is the model as it was and ``bodies`` those of Juice, whose masses are in the middles of their shapes.
+    """
     needs = _needs(mechanism, {body.id: body for body in bodies})
     return [_with_strength(joint, needs.get(joint.id, 0.0), losses) for joint in joints]
 
@@ -156,8 +159,10 @@ def with_sources(dof: Dof, row: Row) -> Dof:
 
 
 def as_at_source(mechanism: Mechanism) -> Mechanism:
-    """A model for another format: servos whose gain and force were chosen for Juice have again what they had. One
-    without force is passive there, where no number for it means no limit."""
+    """A model for another format: servos whose gain and force were chosen for Juice have again what they had.
+
+    One without force is passive there, where no number for it means no limit.
+    """
     joints = [replace(joint, dofs=[_at_source(dof) for dof in joint.dofs]) for joint in mechanism.joints]
     return replace(mechanism, joints=joints)
 

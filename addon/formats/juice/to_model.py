@@ -40,8 +40,11 @@ def build(
     path: str,
     report: Report,
 ) -> Mechanism:
-    """The mechanism that a document's rows describe, without its behaviours. ``strengths`` gives gain and maximum
-    force of joints (by id) that name none themselves, as the motors of .jpm files do."""
+    """The mechanism that a document's rows describe, without its behaviours.
+
+    ``strengths`` gives gain and maximum force of joints (by id) that name none themselves, as the motors of .jpm files
+    do.
+    """
     result = Mechanism(name=PurePath(path).stem or "Mechanism", world=_world(settings.row))
     result.bodies = _bodies(bodies, body_of, report)
     result.joints = _joints(joints, result.bodies, body_of, joint_of, report)

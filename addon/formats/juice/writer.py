@@ -95,8 +95,11 @@ _SPACING = 50
 
 
 class Writer:
-    """Writes behaviours. ``body_number`` and ``joint_number`` give the IDs of what is there; ``near`` the rows of
-    nodes by id, for what a record does not hold (their places on the canvas)."""
+    """Writes behaviours.
+
+    ``body_number`` and ``joint_number`` give the IDs of what is there; ``near`` the rows of nodes by id, for what a
+    record does not hold (their places on the canvas).
+    """
 
     def __init__(self, body_number: Number, joint_number: Number, near: Mapping[str, Row] | None = None) -> None:
         self.body_number, self.joint_number = body_number, joint_number
@@ -440,8 +443,10 @@ class Plan:
 
     @classmethod
     def of(cls, mechanism: Mechanism, report: Report, taken: Iterable[str] = ()) -> Plan:
-        """Lower a mechanism. ``taken`` are IDs not to be given to what has none. FormatError for two objects of one
-        kind with one id."""
+        """Lower a mechanism.
+
+        ``taken`` are IDs not to be given to what has none. FormatError for two objects of one kind with one id.
+        """
         bodies, joints = lowered(mechanism, report)
         try:
             body_number = Numbers((body.id for body in bodies), (*taken, *(joint.id for joint in joints)))

@@ -174,8 +174,10 @@ class _Boxes:
         return None if found is None else np.asarray(found[1] - found[0])
 
     def boxed(self, shape: Shape) -> Shape:
-        """The box that holds a mesh as it is drawn, in its colour; the shape itself where the mesh is missing. What is
-        flat gets some thickness, for a box has moments of inertia."""
+        """The box that holds a mesh as it is drawn, in its colour; the shape itself where the mesh is missing.
+
+        What is flat gets some thickness, for a box has moments of inertia.
+        """
         found = self._of(str(shape.mesh), _includes(shape))
         if found is None:
             return shape
@@ -223,8 +225,10 @@ _COMMA = re.compile(rb"^[ \t]*v[ \t](?:[^\n#]*[ \t])?[+-]?[0-9]*,[0-9]", re.MULT
 
 
 def obj_faults(data: bytes, polygons: int) -> str:
-    """Describe what other programs pass over in an .obj in silence; empty for nothing. ``polygons``: how many they
-    found. MeshTrouble for points with decimal commas, of which they make other points."""
+    """Describe what other programs pass over in an .obj in silence; empty for nothing.
+
+    ``polygons``: how many they found. MeshTrouble for points with decimal commas, of which they make other points.
+    """
     if b"," in data and (comma := _COMMA.search(data)):
         line = data.count(b"\n", 0, comma.end()) + 1
         raise MeshTrouble(
@@ -257,8 +261,10 @@ class Faults:
 
 
 def obj_points(data: bytes, faults: Faults | None = None) -> Array:
-    """The points (n, 3) that polygons of an .obj name, without the polygons that are none (see ``Faults``). MeshTrouble
-    where there are no others."""
+    """The points (n, 3) that polygons of an .obj name, without the polygons that are none (see ``Faults``).
+
+    MeshTrouble where there are no others.
+    """
     faults = Faults() if faults is None else faults
     whole = data
     if b"\\" in data:  # at the end of a line that goes on in the next

@@ -1,7 +1,8 @@
 """Polygons with holes as polygons without: each hole is joined to what is around it by a cut.
 
 The cut runs from the hole's point farthest along one axis to a point of the outline that is seen from there
-(D. Eberly, Triangulation by Ear Clipping, section 5)."""
+(D. Eberly, Triangulation by Ear Clipping, section 5).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ def is_flat(outline: Array) -> bool:
 
 def bridged(loops: Sequence[tuple[np.ndarray, Array]]) -> np.ndarray:
     """The corners of the first loop with those of the others, its holes, cut into it: rows of one or more numbers.
-    ``loops``: the corners (n, k) of each, and where they are (n, 3)."""
+
+    ``loops``: the corners (n, k) of each, and where they are (n, 3).
+    """
     (corners, outline), *holes = loops
     if len(holes) > _MOST_HOLES or sum(len(rows) for rows, _ in loops) > _MOST_HOLE_CORNERS:
         return corners
@@ -323,9 +326,12 @@ _IDLE_PARTS |= {f"library_{name}" for name in _IDLE}
 
 @dataclass
 class Surface:
-    """Polygons of one material. ``points`` (n, 3), those that are used; ``corners`` (m,) indices of points, polygon
-    after polygon; ``counts`` (k,) how many corners each has; ``normals`` (m, 3) per corner, unit length, or None.
-    ``color`` RGBA as the file has it, or None."""
+    """Polygons of one material.
+
+    ``points`` (n, 3), those that are used; ``corners`` (m,) indices of points, polygon after polygon; ``counts`` (k,)
+    how many corners each has; ``normals`` (m, 3) per corner, unit length, or None. ``color`` RGBA as the file has it,
+    or None.
+    """
 
     points: Array
     corners: NDArray[np.int64]
@@ -336,9 +342,10 @@ class Surface:
 
 
 def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = None) -> list[Surface]:
-    """The surfaces of a file in its own axes; MeshTrouble where it has none or
-    cannot be read. ``ignore_unit`` False: in metres, by the file's <unit>. ``report`` takes what was repaired or left
-    out."""
+    """The surfaces of a file in its own axes; MeshTrouble where it has none or cannot be read.
+
+    ``ignore_unit`` False: in metres, by the file's <unit>. ``report`` takes what was repaired or left out.
+    """
     root = _parse(path)
     try:
         remarks = repair(root, str(path))
@@ -538,8 +545,10 @@ def _material(primitive: Any, materials: dict[str, Any]) -> tuple[str, tuple[flo
 
 
 def _opacity(effect: Any) -> float:
-    """Return how much of what is behind a material it hides, 0 to 1. Files disagree about what their own words mean:
-    where they would make it invisible, it is drawn in full."""
+    """Return how much of what is behind a material it hides, 0 to 1.
+
+    Files disagree about what their own words mean: where they would make it invisible, it is drawn in full.
+    """
     transparency = getattr(effect, "transparency", None)
     if not isinstance(transparency, int | float):
         return 1.0

@@ -33,9 +33,12 @@ IS_WRITTEN = "is_written"
 def copy_meshes(
     mechanism: Mechanism, path: str | os.PathLike[str], report: Report, folders: Sequence[str] = ()
 ) -> Mechanism:
-    """Copy what a model needs beside the file ``path`` that it is going to be written to. Returns the model as it is to
-    be written: where a mesh could not keep its name, with another. One that is written into its own folder stays as it
-    is. ``folders``: where meshes may lie beside that of the model. FormatError where a file cannot be written."""
+    """Copy what a model needs beside the file ``path`` that it is going to be written to.
+
+    Returns the model as it is to be written: where a mesh could not keep its name, with another. One that is written
+    into its own folder stays as it is. ``folders``: where meshes may lie beside that of the model. FormatError where a
+    file cannot be written.
+    """
     target = Path(os.path.abspath(path))
     source = mechanism.source.path
     if not source or Path(os.path.abspath(source)).parent.resolve() == target.parent.resolve():

@@ -29,8 +29,11 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class MeshTrouble(FormatError):
-    """A mesh file that is missing, not allowed or not readable. ``tried`` names the places that were looked at;
-    ``code`` says in a word what it is: ``missing``, ``address`` or ``unreadable``."""
+    """A mesh file that is missing, not allowed or not readable.
+
+    ``tried`` names the places that were looked at; ``code`` says in a word what it is: ``missing``, ``address`` or
+    ``unreadable``.
+    """
 
     def __init__(
         self, message: str, *, path: str = "", remedy: str = "", tried: Sequence[str] = (), code: str = "unreadable"
@@ -108,7 +111,8 @@ def find_mesh(
 
     ``model_path``: the model's own file, empty where it has none; then only ``folders`` count. ``include``: the include
     directories that the model names, relative to its folder or to one above. ``folders``: absolute ones that the user
-    allows. MeshTrouble, with every place looked at, where there is none."""
+    allows. MeshTrouble, with every place looked at, where there is none.
+    """
     if "\0" in name or not name.strip():
         raise MeshTrouble("the mesh has no name of a file", code="missing")
     if any(is_network(each) for each in _spellings(name)):
@@ -261,8 +265,10 @@ def _any_case(place: Path, rooms: Rooms) -> Path | None:
 
 
 def tell_missing(mechanism: Mechanism, report: Report, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Warn of the mesh files of a model that are not where they may be read, in the words of an import. ``folders`` as
-    in ``find_mesh``."""
+    """Warn of the mesh files of a model that are not where they may be read, in the words of an import.
+
+    ``folders`` as in ``find_mesh``.
+    """
     folders = tuple(folders)
     bodies: dict[tuple[str, bool, tuple[str, ...]], dict[str, None]] = {}
     for body in mechanism.bodies:

@@ -60,8 +60,11 @@ class Harmless:
 def harmless(
     path: Path, folders: Iterable[Path | str], materials: Sequence[str], names: MutableMapping[Path, str]
 ) -> Harmless:
-    """An .obj made harmless. ``folders``: where what is named may lie beside the .obj; ``materials``: names of .mtl
-    files to take where the .obj names none; ``names``: what pictures are called in the made .mtl, to be added to."""
+    """An .obj made harmless.
+
+    ``folders``: where what is named may lie beside the .obj; ``materials``: names of .mtl files to take where the .obj
+    names none; ``names``: what pictures are called in the made .mtl, to be added to.
+    """
     data = read_bytes(path)
     gathered = _Materials([*folders], names)
     named = libraries(data) or [path.with_suffix(".mtl").name, *materials]

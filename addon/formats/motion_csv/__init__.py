@@ -51,8 +51,10 @@ def load(opened: Opened) -> tuple[list[Motion], Report]:
 
 
 def dump(motions: Sequence[Motion], report: Report) -> str:
-    """The text of a table: the document that the motion was read from with its edits, where it has one, else a new
-    one. FormatError for several motions, and for what is no number."""
+    """The text of a table: the document that the motion was read from with its edits, where it has one, else a new one.
+
+    FormatError for several motions, and for what is no number.
+    """
     motion = only(motions, "A CSV file")
     source = motion.source
     if source is None or source.format != FORMAT or not source.text:

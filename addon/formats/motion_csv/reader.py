@@ -102,8 +102,10 @@ def parse(text: str, path: str, report: Report) -> Document:
 
 
 def trajectories_of(document: Document, path: str = "") -> list[Trajectory]:
-    """A trajectory for every servo's column: its cells that are not empty. A cell at the time of the next one which
-    repeats the one before says that that one is held."""
+    """A trajectory for every servo's column: its cells that are not empty.
+
+    A cell at the time of the next one which repeats the one before says that that one is held.
+    """
     times, table = document.times, document.table
     found = []
     for number, column in enumerate(document.columns):

@@ -312,8 +312,10 @@ def columns_of(motion: Motion, report: Report) -> list[dict[Place, float]]:
 
 
 def check_servos(motion: Motion, report: Report) -> None:
-    """Check that a motion has servos with keys, and report what is to be told of their columns. FormatError where there
-    are no servos, or their keys are none."""
+    """Check that a motion has servos with keys, and report what is to be told of their columns.
+
+    FormatError where there are no servos, or their keys are none.
+    """
     where = f"motion {motion.name!r}"
     if not motion.trajectories:
         raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")

@@ -29,8 +29,11 @@ from .to_model import files_of, mesh_of
 
 
 class Lowering:
-    """Makes the rows. ``top`` is the name for an assembly of what is in none; ``placed`` are the bodies that a document
-    puts where they are, by which the parts that hang on nothing are held."""
+    """Makes the rows.
+
+    ``top`` is the name for an assembly of what is in none; ``placed`` are the bodies that a document puts where they
+    are, by which the parts that hang on nothing are held.
+    """
 
     def __init__(self, mechanism: Mechanism, dialect: str, top: str = "", placed: Collection[str] = ()) -> None:
         self.mechanism, self.dialect, self.placed = mechanism, dialect, placed
@@ -312,9 +315,11 @@ class Lowering:
             before = after
 
     def _placements(self, before: Lowering | None) -> None:
-        """A part of the mechanism that nothing joins to the ground is put where it is by a joint of its own. What a
-        joint of the document would hold if it were not switched off is not, unless it was moved from where ``before``
-        has it."""
+        """A part of the mechanism that nothing joins to the ground is put where it is by a joint of its own.
+
+        What a joint of the document would hold if it were not switched off is not, unless it was moved from where
+        ``before`` has it.
+        """
         ends = [(joint.parent, joint.child) for joint in self.mechanism.joints if self.own and not joint.active]
         held = {body for pair in ends for body in pair}
         stood = {} if before is None else {body.id: body.pose for body in before.mechanism.bodies}
@@ -405,8 +410,11 @@ _ALL_WEIGHTS = float(_WEIGHTS.sum())
 
 
 class Frames:
-    """Frames by name. A body that a thousand joints hang on has as many: where one is wanted, only those are looked at
-    whose numbers have nearly the same weighted sum."""
+    """Frames by name.
+
+    A body that a thousand joints hang on has as many: where one is wanted, only those are looked at whose numbers have
+    nearly the same weighted sum.
+    """
 
     def __init__(self) -> None:
         self.poses: dict[str, Array] = {}

@@ -18,8 +18,10 @@ _ELEMENTARY_OF = {(kind, axis): name for name, (kind, axis) in ELEMENTARY.items(
 
 
 def joint_row(joint: Joint, raw: dict[str, Any], dialect: str, degrees: bool = False) -> Row:
-    """The row, but for name, switch and mark, of a joint with one degree of freedom or none. ``raw`` are the values of
-    the document that it came from: one that still says what it should is not written anew."""
+    """The row, but for name, switch and mark, of a joint with one degree of freedom or none.
+
+    ``raw`` are the values of the document that it came from: one that still says what it should is not written anew.
+    """
     displacement, velocity = raw.get("initial_displacement"), raw.get("initial_velocity")
     row: Row = {"axis": None, "stiffness": [], "damping": []}
     if not joint.dofs:
@@ -131,7 +133,8 @@ class Names(Unique):
 class Tree:
     """The assemblies of a mechanism: their paths here, and those by which a document names them.
 
-    ``top`` is the name of the assembly that takes what is in none; empty where the document's top takes it."""
+    ``top`` is the name of the assembly that takes what is in none; empty where the document's top takes it.
+    """
 
     def __init__(self, mechanism: Mechanism, top: str = "") -> None:
         used = [*(body.assembly for body in mechanism.bodies), *(joint.assembly for joint in mechanism.joints)]

@@ -39,8 +39,10 @@ from .schema import (
 
 @dataclass(slots=True)
 class End:
-    """One end of a joint as it is written: a path to a body, and a frame on it. ``whole`` is the node of both, which is
-    a ``pair`` of nodes or a single text."""
+    """One end of a joint as it is written: a path to a body, and a frame on it.
+
+    ``whole`` is the node of both, which is a ``pair`` of nodes or a single text.
+    """
 
     path: tuple[str, ...]
     frame: str
@@ -130,8 +132,10 @@ class Reader:
         return list(node.value)
 
     def place(self, node: Node, table: Table, assembly: str = "", more: tuple[str, ...] = ()) -> Placed:
-        """The row of an element. ``more`` are keys beside the table's that mean something. FormatError for a value
-        that is not of its kind."""
+        """The row of an element.
+
+        ``more`` are keys beside the table's that mean something. FormatError for a value that is not of its kind.
+        """
         row = Given(table.defaults)
         places: dict[str, Path] = {}
         plain = node.plain()
@@ -239,8 +243,11 @@ Place = tuple[str | None, Array]
 
 
 class Resolver:
-    """Finds what names lead to. ``bodies`` are ids by assembly and name, ``poses`` those of frames by body and name,
-    ``records`` the bodies of the mechanism."""
+    """Finds what names lead to.
+
+    ``bodies`` are ids by assembly and name, ``poses`` those of frames by body and name, ``records`` the bodies of the
+    mechanism.
+    """
 
     def __init__(self, reader: Reader, records: list[Body]) -> None:
         self.reader, self.records = reader, records
@@ -310,8 +317,10 @@ def own_paths() -> Unique:
 
 @dataclass
 class Elements:
-    """All elements of a document in order, not yet understood. Frames are by the body that has them, None for the
-    ground."""
+    """All elements of a document in order, not yet understood.
+
+    Frames are by the body that has them, None for the ground.
+    """
 
     settings: Placed
     assemblies: dict[str, Placed] = field(default_factory=dict)

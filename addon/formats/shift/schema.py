@@ -34,8 +34,11 @@ class Kind:
 
 @dataclass(frozen=True)
 class Field:
-    """One value. ``paths`` are the places where it may stand in its element, the first of them being where the
-    dialect ``pairs`` has it and ``ends_path`` where ``ends`` has it, if that differs."""
+    """One value.
+
+    ``paths`` are the places where it may stand in its element, the first of them being where the dialect ``pairs`` has
+    it and ``ends_path`` where ``ends`` has it, if that differs.
+    """
 
     name: str
     kind: Kind

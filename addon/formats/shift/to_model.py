@@ -536,8 +536,11 @@ def mesh_of(files: list[str]) -> str:
 
 
 def read(text: str, path: str = "", report: Report | None = None, root: Node | None = None) -> Document:
-    """Read a document (``root`` where its text is parsed already). FormatError names line and path of what cannot be
-    read; what was repaired, kept or left out is in the mechanism's report."""
+    """Read a document (``root`` where its text is parsed already).
+
+    FormatError names line and path of what cannot be read; what was repaired, kept or left out is in the mechanism's
+    report.
+    """
     report = Report() if report is None else report
     root = parse(text, path, report) if root is None else root
     if not is_shift(root):

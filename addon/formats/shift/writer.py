@@ -389,8 +389,10 @@ class _Patch:
 
 
 def _paired(before: list[Part], now: list[Part]) -> list[tuple[Part, Part]]:
-    """Return which element of the document is which of now: by name, those of one name by order. Where there are as
-    many as before, one of another name is the one that was in its place."""
+    """Return which element of the document is which of now: by name, those of one name by order.
+
+    Where there are as many as before, one of another name is the one that was in its place.
+    """
     left: dict[str, deque[Part]] = {}
     for old in before:
         left.setdefault(old.key[0], deque()).append(old)

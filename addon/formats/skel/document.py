@@ -22,8 +22,10 @@ JOINT_TAGS = ("joint", LOOP_JOINT, INACTIVE_JOINT)
 
 @dataclass
 class Document:
-    """Contents of a text; ``sound`` is the text as it was parsed. ``holder`` is the element that the skeletons are
-    in."""
+    """Contents of a text; ``sound`` is the text as it was parsed.
+
+    ``holder`` is the element that the skeletons are in.
+    """
 
     text: str
     sound: str
@@ -43,9 +45,11 @@ def is_skel(root: etree._Element) -> bool:
 def read(
     text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
 ) -> Document:
-    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already). FormatError names the line
-    and element of what cannot be read; what could be read only with a repair, or has no meaning, is in the mechanism's
-    report."""
+    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already).
+
+    FormatError names the line and element of what cannot be read; what could be read only with a repair, or has no
+    meaning, is in the mechanism's report.
+    """
     report = Report() if report is None else report
     root, sound = parse(text, path, report) if parsed is None else parsed
     world = root.find("world")

@@ -51,8 +51,11 @@ class Plan:
     def of(
         cls, mechanism: Mechanism, report: Report, standing: Standings | None = None, before: Plan | None = None
     ) -> Plan:
-        """Plan a mechanism. ``standing`` has the bodies and joints that keep the name that they have in a document.
-        Bodies that are as they were for the plan ``before`` are the very ones of that."""
+        """Plan a mechanism.
+
+        ``standing`` has the bodies and joints that keep the name that they have in a document. Bodies that are as they
+        were for the plan ``before`` are the very ones of that.
+        """
         made = {} if before is None else before.made
         return _Planner(mechanism, report, standing or Standings(), made).plan()
 

@@ -1,6 +1,7 @@
 """The records of a mechanism to rows of a SKEL file: the inverse of ``shapes``, ``joints`` and ``mechanism``.
 
-Where a row of a document has six numbers, these rows have the 4x4 pose; the writer spells it."""
+Where a row of a document has six numbers, these rows have the 4x4 pose; the writer spells it.
+"""
 
 from __future__ import annotations
 
@@ -101,8 +102,11 @@ def kept_numbers(dofs: list[Dof]) -> Row:
 
 
 def actuator_of(dofs: list[Dof], own: str | None) -> str:
-    """The actuator of a joint. ``servo`` is what the records call any joint; only where the document says so it is
-    DART's, which would hold the joint still."""
+    """The actuator of a joint.
+
+    ``servo`` is what the records call any joint; only where the document says so it is DART's, which would hold the
+    joint still.
+    """
     name = dofs[0].actuator if dofs else own or "force"
     if name == "servo" and own != "servo":
         return "force"
@@ -156,8 +160,10 @@ def _above(value: float, body: Body, losses: Losses) -> float:
 
 
 def reversed_dofs(joint: Joint, losses: Losses) -> list[Dof]:
-    """The degrees of freedom of a joint read from its child to its parent. Coordinates stay what they are; those of a
-    ball change their sign, and a free block's are worked out anew."""
+    """The degrees of freedom of a joint read from its child to its parent.
+
+    Coordinates stay what they are; those of a ball change their sign, and a free block's are worked out anew.
+    """
     out, dofs = [], joint.dofs
     for dof in reversed(dofs):
         if dof.kind == "ball":
@@ -209,8 +215,10 @@ _EXACT = 1e-9
 
 @dataclass
 class Match:
-    """A joint type of SKEL's. In frames turned by ``turn`` (4, 4) the coordinates are those of ``dofs``; ``row`` has
-    the type's axes and order."""
+    """A joint type of SKEL's.
+
+    In frames turned by ``turn`` (4, 4) the coordinates are those of ``dofs``; ``row`` has the type's axes and order.
+    """
 
     type: str
     dofs: list[Dof]

@@ -24,8 +24,10 @@ _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 @dataclass(slots=True)
 class Placed(Standing):
-    """An object of a document: its table, and its values by field. ``id`` is the object's in the mechanism, ``parts``
-    are the objects inside it."""
+    """An object of a document: its table, and its values by field.
+
+    ``id`` is the object's in the mechanism, ``parts`` are the objects inside it.
+    """
 
     table: Table
     element: etree._Element
@@ -62,8 +64,11 @@ class Reader:
     notes: dict[tuple[Severity, str, str], list[etree._Element]] = field(default_factory=dict)
 
     def place(self, element: etree._Element, table: Table, group: str | None = None) -> Placed:
-        """One object. Needed fields in a group are missed only where the object has that group, or only in the
-        ``group`` named. FormatError where a number is none."""
+        """One object.
+
+        Needed fields in a group are missed only where the object has that group, or only in the ``group`` named.
+        FormatError where a number is none.
+        """
         found = flattened(element, table)
         row = Given(table.defaults)
         spellings, known = table.spellings, table.known
@@ -214,8 +219,10 @@ def _many_numbers(text: str) -> tuple[float, ...]:
 
 
 def flattened(element: etree._Element, table: Table) -> dict[str, etree._Element]:
-    """An object's elements and attributes by their paths, without the objects inside it. The first of a name counts,
-    as it does for DART."""
+    """An object's elements and attributes by their paths, without the objects inside it.
+
+    The first of a name counts, as it does for DART.
+    """
     found: dict[str, etree._Element] = {}
     waiting = [(element, "")]
     for parent, prefix in waiting:
@@ -243,8 +250,10 @@ def _short(text: str) -> str:
 
 @dataclass(slots=True)
 class Skeleton:
-    """A skeleton of a document with the bodies and joints that are read. ``implied`` are joints that say no more than
-    that a body is free, which it is without them."""
+    """A skeleton of a document with the bodies and joints that are read.
+
+    ``implied`` are joints that say no more than that a body is free, which it is without them.
+    """
 
     placed: Placed
     bodies: list[Placed]

@@ -41,7 +41,8 @@ def six_of(pose: Array, near: Sequence[float] | None = None) -> Six:
     """The six numbers of a pose. What is in ``near`` and still true is taken from there.
 
     Near a middle angle of a quarter turn the outer two angles are hardly determined: the first is then chosen to fit
-    the third, so that all three together are exact."""
+    the third, so that all three together are exact.
+    """
     turn, position = pose[:3, :3], pose[:3, 3]
     if near is not None and np.abs(pose_of(near)[:3, :3] - turn).max() < 1e-14:
         angles = tuple(near[3:])
@@ -94,8 +95,10 @@ def _is_finite(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Kind:
-    """How a value is spelt. ``count`` numbers make it up (0 for what is no number, -1 for any count); ``endless``
-    says that infinity is a value."""
+    """How a value is spelt.
+
+    ``count`` numbers make it up (0 for what is no number, -1 for any count); ``endless`` says that infinity is a value.
+    """
 
     name: str
     count: int
@@ -110,8 +113,11 @@ class Kind:
 
 @dataclass(frozen=True)
 class Field:
-    """One element or attribute. ``path`` is the way to it from its object, an attribute's name behind an ``@``;
-    ``old`` are other paths under which files have it; ``needed`` that DART refuses or misreads a file without it."""
+    """One element or attribute.
+
+    ``path`` is the way to it from its object, an attribute's name behind an ``@``; ``old`` are other paths under which
+    files have it; ``needed`` that DART refuses or misreads a file without it.
+    """
 
     path: str
     kind: Kind

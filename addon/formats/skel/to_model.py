@@ -41,8 +41,11 @@ _IS_DERIVED = Shared({DERIVED: True})
 
 
 def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Mechanism:
-    """The mechanism that a document's rows describe. Gives every placed object that is read its id; bodies and joints
-    that are not read are taken off the lists of their skeletons."""
+    """The mechanism that a document's rows describe.
+
+    Gives every placed object that is read its id; bodies and joints that are not read are taken off the lists of their
+    skeletons.
+    """
     result = Mechanism(world=_world(world))
     paths, body_ids, joint_ids = Unique(), Unique(), Unique()
     known: set[str] = set()

@@ -15,8 +15,11 @@ LINK_OF = f"{KEPT}/@link_of"
 
 
 def joined(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> tuple[list[Body], list[Joint]]:
-    """Bodies and joints with every chain that we wrote made one joint again. The placed objects of a chain get keys
-    of their own, by which the writer finds them. A chain that was taken apart by hand stays as it is."""
+    """Bodies and joints with every chain that we wrote made one joint again.
+
+    The placed objects of a chain get keys of their own, by which the writer finds them. A chain that was taken apart by
+    hand stays as it is.
+    """
     of_body = {item.id: item for item in skeleton.bodies}
     of_joint = {item.id: item for item in skeleton.joints}
     links = {body.id for body in bodies if of_body[body.id].row[LINK_OF] is not None}

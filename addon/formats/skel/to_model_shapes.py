@@ -33,8 +33,11 @@ _MENDED = {type_: tuple(_paths(type_, ("size", *_LENGTHS)).values()) for type_ i
 
 
 def place_shape(element: etree._Element, reader: Reader) -> Placed:
-    """A shape's row. ``type`` in it names its geometry, ``None`` where it has none that is known; ``spheres`` the balls
-    of a multi-sphere, each (radius, x, y, z)."""
+    """A shape's row.
+
+    ``type`` in it names its geometry, ``None`` where it has none that is known; ``spheres`` the balls of a
+    multi-sphere, each (radius, x, y, z).
+    """
     table = SHAPES[element.tag]
     type_ = geometry_of(element)
     group = f"geometry/{type_}"
@@ -146,8 +149,11 @@ def _color(color: tuple[float, ...] | None) -> tuple[float, float, float, float]
 
 
 def _mend_size(path: str, row: Row, reader: Reader, element: etree._Element) -> None:
-    """Take the amount of a length below zero. DART refuses what is not above it and goes on with its default of 1,
-    which ``as_dart`` in the row notes for the mass that DART gives the body."""
+    """Take the amount of a length below zero.
+
+    DART refuses what is not above it and goes on with its default of 1, which ``as_dart`` in the row notes for the mass
+    that DART gives the body.
+    """
     value = row[path]
     numbers = value if isinstance(value, tuple) else (value,)
     if min(numbers) > 0.0:
@@ -186,8 +192,10 @@ def moment_of_shapes(
 
 
 def complete(bodies: Iterable[Body], mesh_box: MeshBox) -> list[Body]:
-    """Give the bodies whose moment of inertia hangs on a mesh that moment, and return them. Saving the document that
-    they came from still leaves it out, as the document does."""
+    """Give the bodies whose moment of inertia hangs on a mesh that moment, and return them.
+
+    Saving the document that they came from still leaves it out, as the document does.
+    """
     done = []
     for body in bodies:
         if body.inertia is None and body.extra.get(DERIVED):
@@ -208,8 +216,11 @@ def _volume(shape: Shape, box: Array | None) -> float:
 
 
 def _moment(shape: Shape, box: Array | None, mass: float) -> Array:
-    """About the shape's frame. Of a cone and a pyramid it is what DART computes, not what is true: a pyramid of
-    whatever size and mass has the unit tensor."""
+    """About the shape's frame.
+
+    Of a cone and a pyramid it is what DART computes, not what is true: a pyramid of whatever size and mass has the unit
+    tensor.
+    """
     if shape.type == "mesh" and box is not None:
         return mass * _box_moment(box)
     if shape.type == "multi_sphere":

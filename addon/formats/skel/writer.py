@@ -1,6 +1,7 @@
 """A mechanism written into the document it was read from: what was edited changes there, and nothing else.
 
-Both the mechanism as it was read and as it is now are planned; only where the two plans differ is the text touched."""
+Both the mechanism as it was read and as it is now are planned; only where the two plans differ is the text touched.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +48,10 @@ class Unpatchable(Exception):
 
 
 def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
-    """The text of the document that a mechanism was read from, with the mechanism's edits. Unpatchable where they need
-    another document."""
+    """The text of the document that a mechanism was read from, with the mechanism's edits.
+
+    Unpatchable where they need another document.
+    """
     return _Patch(document, mechanism, report).text()
 
 
@@ -172,8 +175,11 @@ class _Patch:
         self._count("changed", altered)
 
     def _mass(self, item: Placed, old: Row, new: Row) -> None:
-        """Choose which numbers of the mass are to be written. A tensor that the document leaves to be derived stays so
-        while nobody states another; a body without any <inertia> gets a whole one."""
+        """Choose which numbers of the mass are to be written.
+
+        A tensor that the document leaves to be derived stays so while nobody states another; a body without any
+        <inertia> gets a whole one.
+        """
         tensor = [path for path in new if path.startswith(MOMENT)]
         is_derived = new["stated"] is None and not item.has(MOMENT.rstrip("/"))
         if is_derived or same_value(old["stated"], new["stated"]):
@@ -262,8 +268,10 @@ class Changes:
         return bool(self._todo or self._missing or self._added)
 
     def set(self, item: Placed, path: str, text: str | None) -> None:
-        """Give a field of an object another text (not yet escaped); None takes it out of the document. What stands
-        there in an older spelling is written in DART's."""
+        """Give a field of an object another text (not yet escaped); None takes it out of the document.
+
+        What stands there in an older spelling is written in DART's.
+        """
         there = item.places().get(path)
         name = path.rpartition("/")[2]
         if there is None:

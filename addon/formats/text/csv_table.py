@@ -51,8 +51,11 @@ class Unit:
         return value * self.divisor / self.factor
 
     def spelled(self, value: float) -> str:
-        """The shortest number that is read as a value. Where the unit changes nothing it is not to be searched for:
-        that takes twenty times as long, and a motion has a million."""
+        """The shortest number that is read as a value.
+
+        Where the unit changes nothing it is not to be searched for: that takes twenty times as long, and a motion has a
+        million.
+        """
         return shortest(value) if self.factor == self.divisor else spelled(value, self.write(value), self.read)
 
 
@@ -187,8 +190,10 @@ def below(text: str, delimiter: str, first: Line) -> Iterator[Line]:
 
 
 def lines_below(text: str, delimiter: str, first: Line) -> Lines:
-    """Return the lines below the header, at hand. Where no line can be of several, they are found without being looked
-    at one by one."""
+    """Return the lines below the header, at hand.
+
+    Where no line can be of several, they are found without being looked at one by one.
+    """
     if "\r" in text or '"' in text:
         return Lines(text, delimiter, below(text, delimiter, first))
     places = []

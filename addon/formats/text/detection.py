@@ -111,10 +111,12 @@ PLAIN_MOTIONS: dict[str, Callable[[str], bool]] = {
 
 @dataclass
 class Opened:
-    """A document and its report so far. ``text`` is what was parsed: XML is made sound first where it is not, and
-    ``as_read`` is how it was before. ``root`` is its XML; of JSON it is an empty element called ``JSON``, and
-    ``json`` is the top value; of a motion that is plain lines it is an empty element as well, and ``plain`` its
-    format."""
+    """A document and its report so far.
+
+    ``text`` is what was parsed: XML is made sound first where it is not, and ``as_read`` is how it was before. ``root``
+    is its XML; of JSON it is an empty element called ``JSON``, and ``json`` is the top value; of a motion that is plain
+    lines it is an empty element as well, and ``plain`` its format.
+    """
 
     path: str
     data: bytes
@@ -128,8 +130,10 @@ class Opened:
 
 
 def open_xml(data: bytes, path: str) -> Opened:
-    """Decode and parse, JSON too; motions that are plain lines are only decoded. FormatError, saying what the file is
-    if that is known, where it is none of these."""
+    """Decode and parse, JSON too; motions that are plain lines are only decoded.
+
+    FormatError, saying what the file is if that is known, where it is none of these.
+    """
     report = Report()
     if not data.lstrip():  # which copies nothing, as a rule
         raise FormatError("the file is empty", path=path, remedy="Save it again in the program it came from.")

@@ -138,9 +138,11 @@ def declared_encoding(text: str) -> str | None:
 
 
 def encode(text: str, encoding: str, as_read: bool = False) -> bytes:
-    """The text as bytes in the encoding that it declares, else in the one given, else in UTF-8. A character that the
-    encoding lacks becomes a character reference. A text that is still ``as_read`` is in the encoding given, whatever
-    it declares."""
+    """The text as bytes in the encoding that it declares, else in the one given, else in UTF-8.
+
+    A character that the encoding lacks becomes a character reference. A text that is still ``as_read`` is in the
+    encoding given, whatever it declares.
+    """
     name = encoding.lower().replace("_", "-")
     mark = MARKED.get(name, b"")
     declared = "" if as_read and encoding else declared_encoding(text)
@@ -202,8 +204,10 @@ def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]
 
 
 def must_be_writable(path: str | os.PathLike[str]) -> None:
-    """FormatError where it can be seen that a file cannot be written: also for those who look before long work. The
-    folder may be made meanwhile: see ``must_have_folder``."""
+    """FormatError where it can be seen that a file cannot be written: also for those who look before long work.
+
+    The folder may be made meanwhile: see ``must_have_folder``.
+    """
     name = os.fspath(path)
     if not os.path.basename(name):
         what = "this names a folder, not a file" if name else "there is no file name"

@@ -13,8 +13,10 @@ from .json_reader import Node
 
 
 def spelt(value: Any, indent: str = "", newline: str = "\n", step: str = "  ", ascii_only: bool = False) -> str:
-    """Strict JSON for a plain value: lists of plain values on one line, all else an element a line. ``indent`` is that
-    of the line on which it begins."""
+    """Strict JSON for a plain value: lists of plain values on one line, all else an element a line.
+
+    ``indent`` is that of the line on which it begins.
+    """
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return json.dumps(value, ensure_ascii=ascii_only)
     if isinstance(value, (int, float)):

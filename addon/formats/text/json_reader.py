@@ -98,10 +98,13 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 
 class Node:
-    """A value and where it stands: ``text[start:end]``. ``value`` is a dict of nodes by key, a list of nodes, a
-    string, a number, a truth value or None, and ``kind`` its class; ``before`` is where its key starts (its own start
-    in a list), ``after`` where the comma behind it ends (its own end, where there is none). ``shadowed`` are the values
-    of an object whose keys come again later, so that they say nothing."""
+    """A value and where it stands: ``text[start:end]``.
+
+    ``value`` is a dict of nodes by key, a list of nodes, a string, a number, a truth value or None, and ``kind`` its
+    class; ``before`` is where its key starts (its own start in a list), ``after`` where the comma behind it ends (its
+    own end, where there is none). ``shadowed`` are the values of an object whose keys come again later, so that they
+    say nothing.
+    """
 
     __slots__ = (
         "_made", "_plain", "after", "before", "end", "kind", "label", "parent", "shadowed", "start", "text", "value",
@@ -213,8 +216,11 @@ _PLACES = frozenset({"after", "before", "end", "start"})
 
 
 def parse(text: str, path: str, report: Report) -> Node:
-    """The top value of a text. FormatError, with line and path, where it is no JSON; comments, commas at the end of
-    lists and repeated keys (the last counts) are read and reported."""
+    """The top value of a text.
+
+    FormatError, with line and path, where it is no JSON; comments, commas at the end of lists and repeated keys (the
+    last counts) are read and reported.
+    """
     files.check_count(text.count("{") + text.count("["), files.MOST_VALUES, "objects and lists", path)
     return _strict(text) or _Parser(text, path, report).document()
 
@@ -324,8 +330,10 @@ class _Parser:
         self.ready = True
 
     def _another(self, node: Node, closer: str) -> bool:
-        """Return whether a container has another element, which begins here; steps out of it where it has none. What is
-        read in between ends with ``_comma``."""
+        """Return whether a container has another element, which begins here; steps out of it where it has none.
+
+        What is read in between ends with ``_comma``.
+        """
         here = self.text[self.at : self.at + 1]
         if here == closer:
             self.at += 1

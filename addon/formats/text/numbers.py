@@ -24,7 +24,8 @@ def read_many(text: str) -> Array | None:
     """The numbers of a text with white space between them, (n,); None where a word is no finite number.
 
     No word but the last is looked at by itself: numpy reads on until it cannot, so that as many numbers as words means
-    that it read all before that."""
+    that it read all before that.
+    """
     try:
         letters = np.frombuffer(text.encode("ascii"), np.uint8)
     except UnicodeEncodeError:
@@ -145,7 +146,8 @@ def keys(old_times: Array, old_values: Array, new_times: Array, new_values: Arra
     """For every new key the place of the old one that it is, -1 where it is a new one, (n,); places ascend.
 
     Times ascend in both. Of two ways to see it the one that changes less is taken: keys stayed at their places in the
-    row, or at their times, with those moved that lie between two that stayed."""
+    row, or at their times, with those moved that lie between two that stayed.
+    """
     by_time = _by_time(old_times, old_values, new_times, new_values)
     if len(old_times) != len(new_times):
         return by_time

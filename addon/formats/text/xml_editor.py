@@ -45,8 +45,11 @@ def edits_of(document: XmlDocument) -> Edits:
 
 @dataclass
 class Edits:
-    """Changes to a document, collected and then made in one pass. They must not overlap. ``as_read`` is its text as it
-    was before it was made sound, where that had to be: what is not changed is written so."""
+    """Changes to a document, collected and then made in one pass.
+
+    They must not overlap. ``as_read`` is its text as it was before it was made sound, where that had to be: what is not
+    changed is written so.
+    """
 
     text: str
     root: etree._Element

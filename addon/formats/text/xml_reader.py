@@ -159,8 +159,11 @@ class Span:
 
 
 def parse(text: str, path: str, report: Report) -> tuple[etree._Element, str]:
-    """The root element, and the text that it was parsed from: the same, or repaired (see ``xmlrepairs``). Tags lose
-    their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines entities."""
+    """The root element, and the text that it was parsed from: the same, or repaired (see ``xmlrepairs``).
+
+    Tags lose their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines
+    entities.
+    """
     files.check_count(text.count("<") - text.count("</"), files.MOST_ELEMENTS, "elements", path)
     files.check_count(sum(map(text.count, files.RECORDS)), files.MOST_RECORDS, "bodies and shapes", path)
     _refuse_definitions(text, path)
@@ -235,8 +238,10 @@ def escape_attribute(text: str) -> str:
 
 
 def scan(text: str) -> Iterator[tuple[re.Match[str], bool]]:
-    """Every tag of the text in order, with whether it closes an element. Comments, CDATA sections and processing
-    instructions are passed over; the scan ends where one of them does not."""
+    """Every tag of the text in order, with whether it closes an element.
+
+    Comments, CDATA sections and processing instructions are passed over; the scan ends where one of them does not.
+    """
     for match in _MARKUP.finditer(text):
         if match[2]:
             yield match, bool(match[1])
@@ -245,8 +250,10 @@ def scan(text: str) -> Iterator[tuple[re.Match[str], bool]]:
 
 
 class Spans:
-    """Where all elements of a well-formed text stand, in document order. They are kept as bare numbers: of most nobody
-    asks."""
+    """Where all elements of a well-formed text stand, in document order.
+
+    They are kept as bare numbers: of most nobody asks.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -65,8 +65,10 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
 
 
 def tell_of_pose_names(motions: Sequence[Motion], report: Report) -> None:
-    """For another format: report the names of poses in .motion files, which nothing else has. Those that merely count
-    the poses say nothing."""
+    """For another format: report the names of poses in .motion files, which nothing else has.
+
+    Those that merely count the poses say nothing.
+    """
     for motion in motions:
         if motion.source is None or motion.source.format != FORMAT:
             continue

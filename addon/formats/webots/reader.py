@@ -57,8 +57,10 @@ class Row:
 
 
 class Rows(Sequence[Row]):
-    """Poses by where they stand, each made when it is asked for: a long motion has a million. ``first`` is the number
-    of the first one's line; ``milliseconds`` (n,) are their times."""
+    """Poses by where they stand, each made when it is asked for: a long motion has a million.
+
+    ``first`` is the number of the first one's line; ``milliseconds`` (n,) are their times.
+    """
 
     def __init__(self, first: int) -> None:
         self._first, self._places = first, array("q")
@@ -147,8 +149,10 @@ def parse(text: str, path: str, report: Report) -> Document:
 def _poses(
     text: str, places: Iterator[tuple[int, int]], number: int, names: list[Field], path: str, report: Report
 ) -> tuple[Rows, Array]:
-    """The poses, the first of which is line ``number``, and their values. Some lines at a time: all their words at once
-    would take ten times the memory of the file."""
+    """The poses, the first of which is line ``number``, and their values.
+
+    Some lines at a time: all their words at once would take ten times the memory of the file.
+    """
     rows, table, latest = Rows(number), Table(names, path, report), -1
     step = max(_WORDS_AT_ONCE // len(names), 1)
     while some := list(islice(places, step)):

@@ -91,8 +91,10 @@ class _Patch:
         return numbers.keys(old_times, signs[0], times.astype(np.float64), signs[1])
 
     def _same(self, times: np.ndarray, table: Array, places: numbers.Places) -> np.ndarray:
-        """Return which fields still mean what is wanted, (rows, servos). Where a servo has no keys yet or any more, a
-        ``*`` says as much as a value."""
+        """Return which fields still mean what is wanted, (rows, servos).
+
+        Where a servo has no keys yet or any more, a ``*`` says as much as a value.
+        """
         found = np.zeros(table.shape, bool)
         for servo, column in enumerate(self.columns):
             if column is not None:

@@ -45,8 +45,10 @@ def rows_of(mechanism: Mechanism, report: Report) -> ModelRow:
 
 
 class RowsBefore:
-    """The ``rows`` of what a document holds, to compare the rows of now with. What they have to note is worked out of
-    those alone that are compared."""
+    """The ``rows`` of what a document holds, to compare the rows of now with.
+
+    What they have to note is worked out of those alone that are compared.
+    """
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._memory: Memory = {}

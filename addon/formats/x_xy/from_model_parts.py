@@ -49,8 +49,11 @@ class Geoms:
 
 
 def geoms_of(body: Body, remarks: Remarks, before: Body | None = None) -> Geoms:
-    """The geoms of a body. ``before`` is the body as its document has it: where nobody edited its centre of mass and
-    inertia since, they follow the geoms."""
+    """The geoms of a body.
+
+    ``before`` is the body as its document has it: where nobody edited its centre of mass and inertia since, they follow
+    the geoms.
+    """
     out = Geoms()
     masses: list[float | None] = []
     for shape in body.shapes:
@@ -214,8 +217,10 @@ def _carrier(body: Body, remarks: Remarks) -> GeomRow:
 
 @dataclass
 class Made:
-    """What was made of a body and of the joint that it hangs by. ``row`` is its own, ``noted`` what else its note
-    depends on."""
+    """What was made of a body and of the joint that it hangs by.
+
+    ``row`` is its own, ``noted`` what else its note depends on.
+    """
 
     body: Body
     joint: Joint
@@ -307,8 +312,10 @@ class Step:
 
 
 def steps_of(joint: Joint, kept: bool = False) -> list[Step]:
-    """The bodies that a joint takes, from its parent to its child. ``kept`` allows what a document may hold although
-    the loader refuses it. A screw goes without its pitch."""
+    """The bodies that a joint takes, from its parent to its child.
+
+    ``kept`` allows what a document may hold although the loader refuses it. A screw goes without its pitch.
+    """
     wanted = joint.extra.get("joint", "")
     kind = joint_kind(wanted) if wanted else None
     if wanted and kind is None and not joint.dofs:  # registered at run time

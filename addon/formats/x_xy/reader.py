@@ -29,8 +29,10 @@ _NO_NOTE = Shared()
 
 @dataclass
 class Document:
-    """Contents of a text: its rows with the elements that they stand in, and the mechanism that they make. ``sound`` is
-    the text as it was parsed."""
+    """Contents of a text: its rows with the elements that they stand in, and the mechanism that they make.
+
+    ``sound`` is the text as it was parsed.
+    """
 
     text: str
     sound: str
@@ -51,9 +53,11 @@ class Document:
 def read(
     text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
 ) -> Document:
-    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already). FormatError names the line
-    and element of what cannot be read; what the program would not take but can only mean one thing is read and
-    reported."""
+    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already).
+
+    FormatError names the line and element of what cannot be read; what the program would not take but can only mean one
+    thing is read and reported.
+    """
     report = Report() if report is None else report
     root, sound = parse(text, path, report) if parsed is None else parsed
     if root.tag != ROOT:

@@ -77,8 +77,11 @@ class Block:
 
 @dataclass(frozen=True)
 class JointKind:
-    """A joint of the file: the neutral type, and its degrees of freedom in the order in which they act. ``chosen``:
-    the axes are not the file's (the program draws them at random); ``refused``: the loader does not take it."""
+    """A joint of the file: the neutral type, and its degrees of freedom in the order in which they act.
+
+    ``chosen``: the axes are not the file's (the program draws them at random); ``refused``: the loader does not take
+    it.
+    """
 
     name: str
     type: str

@@ -335,8 +335,10 @@ def chain_of(links: Sequence[LinkRow], number: int, steps: set[int]) -> list[int
 def merged(
     links: Sequence[LinkRow], chain: Sequence[int], stretch: Sequence[float]
 ) -> tuple[Array, Array, list[Dof]] | None:
-    """The frames and degrees of freedom of the joint that several links make; None where no one joint does. The joint's
-    frame is that of the first link, unless the note of the last tells where it is in the body."""
+    """The frames and degrees of freedom of the joint that several links make; None where no one joint does.
+
+    The joint's frame is that of the first link, unless the note of the last tells where it is in the body.
+    """
     first, last = links[chain[0]], links[chain[-1]]
     start = first.pose
     if stretch[chain[0]] != 1.0:
@@ -364,8 +366,10 @@ def merged(
 
 
 def _seen_from(place: Array, dof: Dof) -> bool:
-    """Turn the axis of a degree of freedom, which acts at a place, into the frame where this is told from. False where
-    it does not act through that frame's origin."""
+    """Turn the axis of a degree of freedom, which acts at a place, into the frame where this is told from.
+
+    False where it does not act through that frame's origin.
+    """
     if DOF_SIZE[dof.kind] > 1:
         return geometry.same(place, identity(), STEP_TOLERANCE)
     axis = place[:3, :3] @ dof.axis

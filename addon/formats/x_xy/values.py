@@ -46,9 +46,12 @@ class OmcRow:
 
 @dataclass(slots=True)
 class LinkRow:
-    """A body of the file. ``parent`` is its parent's number, None in the world; ``pose`` where it stands there at rest,
-    ``stretch`` by how much the program multiplies the places of what hangs on it. ``numbers`` holds the lists of its
-    joint and the range of its place, those that say something."""
+    """A body of the file.
+
+    ``parent`` is its parent's number, None in the world; ``pose`` where it stands there at rest, ``stretch`` by how
+    much the program multiplies the places of what hangs on it. ``numbers`` holds the lists of its joint and the range
+    of its place, those that say something.
+    """
 
     name: str
     joint: str
@@ -180,8 +183,10 @@ def same(a: Array, b: Array, tolerance: float = SAME) -> bool:
 
 
 def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, float, float]:
-    """The moments of inertia that the program gives a geom, about its middle, along its own axes. Cylinders and
-    capsules count as lying along x, although they are drawn along z."""
+    """The moments of inertia that the program gives a geom, about its middle, along its own axes.
+
+    Cylinders and capsules count as lying along x, although they are drawn along z.
+    """
     if kind == "box":
         x, y, z = (length * length for length in dim)
         return mass / 12.0 * (y + z), mass / 12.0 * (x + z), mass / 12.0 * (x + y)
@@ -228,8 +233,10 @@ def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[f
 
 
 def equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:
-    """Edge lengths (3,) and orientation (3, 3) of the box that has this mass and inertia tensor about its middle. An
-    edge that no box can have (negative squared) is zero. FormatError where it is beyond all numbers."""
+    """Edge lengths (3,) and orientation (3, 3) of the box that has this mass and inertia tensor about its middle.
+
+    An edge that no box can have (negative squared) is zero. FormatError where it is beyond all numbers.
+    """
     moments, turn = np.linalg.eigh(inertia)
     if np.linalg.det(turn) < 0:
         turn[:, 2] = -turn[:, 2]

@@ -27,8 +27,10 @@ _ROTATIONS = ("euler", "quat")
 
 
 def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
-    """The text of the document that a mechanism was read from, with the mechanism's edits. A new document where the
-    edits have no place in the old one."""
+    """The text of the document that a mechanism was read from, with the mechanism's edits.
+
+    A new document where the edits have no place in the old one.
+    """
     said = Report()
     known = prepared(document, "rows", lambda: RowsBefore(document.mechanism))
     before = known.rows

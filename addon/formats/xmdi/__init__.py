@@ -40,7 +40,8 @@ def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     """Read a document. Times come out in seconds, each servo's in ascending order.
 
     Raises FormatError with line and element for what is not XMDI, a motion or servo without a name, a servo
-    without exactly one ``position`` and one ``frames``, lists of unequal length, and what is not a number."""
+    without exactly one ``position`` and one ``frames``, lists of unequal length, and what is not a number.
+    """
     report = Report()
     if not data.lstrip():
         raise FormatError("the file is empty", path=path, remedy="Save the motion again in the program it came from.")

@@ -40,8 +40,11 @@ _WORD = re.compile(r"[^ \t\r\n]+")
 
 @dataclass(slots=True)
 class ServoText:
-    """A servo of a document. ``values`` and ``frames`` stand as they do there; ``kept`` are the places of those that
-    count, in the order of their frames, or None where they stand so and all count."""
+    """A servo of a document.
+
+    ``values`` and ``frames`` stand as they do there; ``kept`` are the places of those that count, in the order of their
+    frames, or None where they stand so and all count.
+    """
 
     element: Any
     positions: Any
@@ -124,9 +127,11 @@ def in_order(frames: Array) -> np.ndarray | None:
 
 
 class Reader:
-    """Reads a document. Raises FormatError with line and element for what is not XMDI, a motion or servo without a
-    name, a servo without exactly one ``position`` and one ``frames``, lists of unequal length, and what is not a
-    number."""
+    """Reads a document.
+
+    Raises FormatError with line and element for what is not XMDI, a motion or servo without a name, a servo without
+    exactly one ``position`` and one ``frames``, lists of unequal length, and what is not a number.
+    """
 
     def __init__(self, text: str, sound: str, root: etree._Element, path: str, report: Report) -> None:
         self.text, self.sound, self.root, self.path, self.report = text, sound, root, path, report

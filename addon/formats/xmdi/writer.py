@@ -25,8 +25,10 @@ _XML = "http://www.w3.org/XML/1998/namespace"
 
 
 def patched(document: Document, mine: Sequence[tuple[int, Motion]], others: Sequence[Motion], report: Report) -> str:
-    """The text of a document with the motions that it was read as (each with its number in it), and others after
-    those. Motions of it that are not among them are taken out."""
+    """The text of a document with the motions that it was read as (each with its number in it), and others after those.
+
+    Motions of it that are not among them are taken out.
+    """
     return _Patch(document, report).text(mine, others)
 
 
@@ -289,8 +291,10 @@ class MotionPlan:
 
 
 def planned(motion: Motion, report: Report) -> MotionPlan:
-    """Return what to write for a motion. FormatError for numbers that are not finite, and for names and attributes that
-    XML cannot hold."""
+    """Return what to write for a motion.
+
+    FormatError for numbers that are not finite, and for names and attributes that XML cannot hold.
+    """
     where = f"motion {motion.name!r}"
     attributes = {key: value for key, value in motion.attributes.items() if key != "name"}
     for key, value in (*attributes.items(), ("name", motion.name)):
@@ -397,11 +401,14 @@ RESERVED = {"motion", "servo", "position", "positions", "frame", "frames"}
 
 
 def dump(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = OUTER) -> str:
-    """The text of motions. The first that was read from XMDI gives the document, in which all of its motions are
-    patched; the others stand behind them. Numbers that are new are the shortest that read back the same. ``outer``
-    names the root of a new document and the container of its motions: the published text has lost their names.
+    """The text of motions.
 
-    Raises FormatError for numbers that are not finite and for names and attributes that XML cannot hold."""
+    The first that was read from XMDI gives the document, in which all of its motions are patched; the others stand
+    behind them. Numbers that are new are the shortest that read back the same. ``outer`` names the root of a new
+    document and the container of its motions: the published text has lost their names.
+
+    Raises FormatError for numbers that are not finite and for names and attributes that XML cannot hold.
+    """
     source = next((each.source for each in motions if each.source is not None and _has_text(each.source)), None)
     document = None if source is None else _document_of(source, report)
     if document is None or source is None:

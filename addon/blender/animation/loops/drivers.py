@@ -19,8 +19,10 @@ _AS_FILED: Mapping[str, Array] = {}
 
 
 def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types.Object]:
-    """Have a joint drive the loops that it lies on, and others follow in its place. Returns the joints that drive them
-    now. ValueError where the loops do not follow from it."""
+    """Have a joint drive the loops that it lies on, and others follow in its place.
+
+    Returns the joints that drive them now. ValueError where the loops do not follow from it.
+    """
     choice, wanted = _Choice(rig), record_of(empty).source_id
     linkage = next((each for each in choice.linkages if wanted in each.joints), None)
     if linkage is None or choice.is_rigid(linkage):

@@ -83,8 +83,10 @@ class PoseNumbers:
         return [tuple((prop, places, own[row]) for prop, places, own in every) for row in range(len(numbers))]
 
     def write(self, rig: bpy.types.Object, evaluated: Sequence[bpy.types.Object], chosen: Chosen) -> None:
-        """Have a rig, and what is ``evaluated`` of it, say some numbers by ``foreach_set``. What is evaluated has all
-        others as the rig has them, until it is evaluated again."""
+        """Have a rig, and what is ``evaluated`` of it, say some numbers by ``foreach_set``.
+
+        What is evaluated has all others as the rig has them, until it is evaluated again.
+        """
         own = self._bones_of(rig)
         every = [own, *map(self._bones_of, evaluated)]
         for prop, places, numbers in chosen if own is not None else ():

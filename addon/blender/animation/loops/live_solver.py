@@ -204,8 +204,11 @@ def _follow_anew(
 def _at_frame(
     scene: bpy.types.Scene, rig: bpy.types.Object, models: SceneModels
 ) -> tuple[KnownFrames, KnownFrame | None]:
-    """What is known of a rig's loops at the present frame. Where nothing is, and curves tell, they are worked out: for
-    the frames to come too where these are come to one after another."""
+    """What is known of a rig's loops at the present frame.
+
+    Where nothing is, and curves tell, they are worked out: for the frames to come too where these are come to one after
+    another.
+    """
     frame = scene.frame_current_final
     last, step = _ways.get(rig.session_uid, (frame, 0.0))
     steady = frame != last and frame - last == step
@@ -258,8 +261,11 @@ def before_update(models: SceneModels) -> None:
 
 
 def after_update(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
-    """Follow what a change of poses did. The loops tell themselves whether their drivers moved: what Blender tells of
-    is everything that a pose carries, one by one."""
+    """Follow what a change of poses did.
+
+    The loops tell themselves whether their drivers moved: what Blender tells of is everything that a pose carries, one
+    by one.
+    """
     for rig in _with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
         for loop in live_loops(rig):  # they are whole, see above
@@ -283,7 +289,8 @@ def _evaluate_opened(*_args: Any) -> None:
         Blender evaluates animation after ``load_post``, and calls no ``depsgraph_update_post`` for graphs that it makes
         then (4.2 to 5.2): keys that a loop is held short of would be shown. It does call it for graphs that are there
         and tagged, and evaluates again what that sets. ``frame_set`` in place of the update does not do: the first
-        evaluation of a graph is not written to the file's objects, so that nothing is tagged where loops are held."""
+        evaluation of a graph is not written to the file's objects, so that nothing is tagged where loops are held.
+    """
     bpy.app.handlers.load_post.remove(_evaluate_opened)
     for window in (window for manager in bpy.data.window_managers for window in manager.windows):
         scene = window.scene

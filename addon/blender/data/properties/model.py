@@ -54,7 +54,9 @@ def _set_axis(self: Any, value: int) -> None:
 
 class KnuckleMirrorPlane(bpy.types.PropertyGroup):
     """The plane between a mechanism's halves, in the axes of its design: where its normal times a point is the offset.
-    A normal of zeros: there is none."""
+
+    A normal of zeros: there is none.
+    """
 
     axis: EnumProperty(
         name="Mirror Plane",

@@ -70,10 +70,12 @@ def used_frames_again(rig: bpy.types.Object) -> list[str]:
 
 
 def take_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report]:
-    """Have what a body looks like be what its mesh is now: the primitive that it is, else the mesh. Returns the kind of
-    shape. Shapes of its own that it collides with stay.
+    """Have what a body looks like be what its mesh is now: the primitive that it is, else the mesh.
 
-    A body that no file tells the frame of has its origin moved to where its centre of mass is then."""
+    Returns the kind of shape. Shapes of its own that it collides with stay.
+
+    A body that no file tells the frame of has its origin moved to where its centre of mass is then.
+    """
     give_ids(rig)
     record = record_of(obj)
     if obj.data.users > 1:
@@ -117,8 +119,10 @@ def _move_origin(obj: bpy.types.Object, frame: Array) -> None:
 
 
 def _put_shape(obj: bpy.types.Object, record: KnuckleObject, made: Shape) -> None:
-    """Have a body look like a shape, in place of what it looked like. Where it collides with shapes of its own, these
-    stay what they are."""
+    """Have a body look like a shape, in place of what it looked like.
+
+    Where it collides with shapes of its own, these stay what they are.
+    """
     children = {record_of(child).shape: child for child in obj.children if record_of(child).role == "SHAPE"}
     kept = [
         (read_shape(shape), shape.collidable, shape.has_child, number) for number, shape in enumerate(record.shapes)
@@ -173,8 +177,10 @@ _MOST_NAMES = 4
 
 
 def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
-    """Mend what a finding tells of, and say what was done; ``other``: in the second of two ways. ValueError where there
-    is no such mend."""
+    """Mend what a finding tells of, and say what was done; ``other``: in the second of two ways.
+
+    ValueError where there is no such mend.
+    """
     mend = (_OTHERS if other else _MENDS).get(finding.code)
     if mend is None or not (finding.or_fix if other else finding.fix):
         raise ValueError(f"Nobody but you can know how to mend this: {finding.message}")

@@ -1,11 +1,13 @@
-"""Which deleted parts of a model the rest needs. This is the one decision behind what the sidebar tells, what a check
-finds and what is rebuilt:
+"""Which deleted parts of a model the rest needs.
+
+This is the one decision behind what the sidebar tells, what a check finds and what is rebuilt:
 
 * A body is needed by the joints that still hold it.
 * A joint is needed by a body that comes back, and by what it moved: bodies that no joint and no bone carries.
 * Where a whole collection of the model was deleted, all that was in it is.
 
-Everything else that was deleted was deleted on purpose: that is how a model is made smaller."""
+Everything else that was deleted was deleted on purpose: that is how a model is made smaller.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class Needed:
 
 def needed(rig: bpy.types.Object, base: Mechanism | None, everything: bool = False) -> Needed:
     """Return what is to come back of a model: of its document ``base``, and of the objects that Blender kept.
-    ``everything``: all that was deleted, but for what was let go."""
+
+    ``everything``: all that was deleted, but for what was let go.
+    """
     out = Needed(roles=lost_folders(rig))
     away, let_go = list(deleted(rig)), set(settings(rig).let_go.split("\n"))
     here, empties = every_part(rig, "BODY"), every_part(rig, "JOINT")
@@ -212,8 +216,11 @@ class Lack:
 
 
 def missing(rig: bpy.types.Object, every: Parts | None = None) -> list[str]:
-    """Return what a model lacks, in sentences; empty where it is whole. ``every``: its parts by role, where they are at
-    hand. What was deleted with all that held it is not among it: that is how a model is made smaller (``needed``)."""
+    """Return what a model lacks, in sentences; empty where it is whole.
+
+    ``every``: its parts by role, where they are at hand. What was deleted with all that held it is not among it: that
+    is how a model is made smaller (``needed``).
+    """
     return [lack.told for lack in lacks_of(rig, every)]
 
 
@@ -267,8 +274,10 @@ def why_unmoved(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> 
 
 
 def lost_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
-    """The names of deleted joints that held bodies to others which are there, or to the world. Their bones tell, which
-    stay: Blender forgets an object that nothing points at."""
+    """The names of deleted joints that held bodies to others which are there, or to the world.
+
+    Their bones tell, which stay: Blender forgets an object that nothing points at.
+    """
     known = {record_of(obj).source_id for obj in every_part(rig, "JOINT")}
     carriers = {obj.parent_bone for obj in every_part(rig, "BODY") if obj.parent == rig}
     bones, names = armature_of(rig).bones, dict[str, None]()
@@ -317,8 +326,10 @@ def _is_elsewhere(body: bpy.types.Object) -> bool:
 
 
 def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> bool:
-    """Return whether a model had physics and has none here: its world was taken from under it, or it was appended. What
-    clears physics leaves nothing that tells of it."""
+    """Return whether a model had physics and has none here: its world was taken from under it, or it was appended.
+
+    What clears physics leaves nothing that tells of it.
+    """
     model = settings(rig)
     home = home_of(rig)
     if home is not None:

@@ -137,8 +137,11 @@ def _was_of(data: bpy.types.Armature, top: bpy.types.Collection | None) -> bool:
 
 @no_garbage_hunts()
 def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = False) -> Rebuilt:
-    """Make anew what is missing of a model. A model that is whole stays as it is. ``everything``: also the parts that
-    were deleted and that nothing needs. On an error the caller takes back what was begun (``as_before``)."""
+    """Make anew what is missing of a model.
+
+    A model that is whole stays as it is. ``everything``: also the parts that were deleted and that nothing needs. On an
+    error the caller takes back what was begun (``as_before``).
+    """
     out = Rebuilt()
     fresh = settings(rig).collection is None or settings(rig).rig is None or record_of(rig).role != "MODEL"
     lacks = fresh or everything or bool(missing(rig))
@@ -195,8 +198,10 @@ def _require_numbers(rig: bpy.types.Object) -> None:
 
 
 def _collections(rig: bpy.types.Object, scene: bpy.types.Scene, out: Rebuilt) -> bool:
-    """See that the model has its collection, in the scene, with its armature in it. Whether it has another than
-    before."""
+    """See that the model has its collection, in the scene, with its armature in it.
+
+    Whether it has another than before.
+    """
     model = settings(rig)
     model.rig = rig
     is_new = model.collection is None
@@ -281,8 +286,10 @@ def _is_of_physics(obj: bpy.types.Object) -> bool:
 
 
 def _document(rig: bpy.types.Object, out: Rebuilt) -> Mechanism | None:
-    """The mechanism of the model's document. Where that is gone, or no longer one, it is looked for: among the Texts of
-    the file, and where it was read from."""
+    """The mechanism of the model's document.
+
+    Where that is gone, or no longer one, it is looked for: among the Texts of the file, and where it was read from.
+    """
     model = settings(rig)
     ids = {record_of(obj).source_id for obj in _own(rig) if record_of(obj).role in ("BODY", "JOINT")}
     if model.document is not None:

@@ -39,8 +39,10 @@ def why_not_as_rest() -> str:
 
 
 def edited_bones(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
-    """The bones, by name, that are not where they were when the parts on them were hung there, with these parts. Where
-    all of a model went the same way its place was applied (Ctrl+A), and no bone was edited."""
+    """The bones, by name, that are not where they were when the parts on them were hung there, with these parts.
+
+    Where all of a model went the same way its place was applied (Ctrl+A), and no bone was edited.
+    """
     hung = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role)]
     hung = [obj for obj in hung if obj.parent_type == "BONE" and obj.parent == rig]
     if _are_as_hung(rig, hung):
@@ -214,8 +216,10 @@ def take_back(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> lis
 
 
 def loose_shapes(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, bpy.types.Object]]:
-    """Collision shapes that do not hang on the body that they are of, each with it. (Where it has another for them,
-    they are copies.)"""
+    """Collision shapes that do not hang on the body that they are of, each with it.
+
+    (Where it has another for them, they are copies.)
+    """
     bodies = by_id(rig, "BODY")
     shapes = [obj for obj in parts(rig, "SHAPE") if record_of(obj).shape >= 0]
     hung = {(obj.parent, record_of(obj).shape) for obj in shapes}

@@ -232,8 +232,11 @@ _SAME = 2e-5
 
 @dataclass
 class Looks:
-    """Meshes as one operation mirrors them, each once. ``materials``: twins get those of their mates too. ``left_out``
-    are modifiers that have no mirror image here, by the names of their objects and those of the twins."""
+    """Meshes as one operation mirrors them, each once.
+
+    ``materials``: twins get those of their mates too. ``left_out`` are modifiers that have no mirror image here, by the
+    names of their objects and those of the twins.
+    """
 
     materials: bool = True
     left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict)

@@ -167,8 +167,11 @@ _REACH = 0.02
 
 
 def grow_bodies(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
-    """Twins for bodies that were just made. Those that are mirror images of others become their twins; of those that
-    stand on one side the twin is made; what stands in the middle has none. Returns how many were linked and made."""
+    """Twins for bodies that were just made.
+
+    Those that are mirror images of others become their twins; of those that stand on one side the twin is made; what
+    stands in the middle has none. Returns how many were linked and made.
+    """
     plane, bodies = ensure_plane(rig), by_id(rig, "BODY")
     if plane is None:
         return 0, 0, _without_plane(rig)
@@ -205,7 +208,9 @@ def _is_on_one_side(obj: bpy.types.Object, plane: Plane) -> bool:
 
 def grow_joint(rig: bpy.types.Object, empty: bpy.types.Object) -> tuple[bpy.types.Object | None, Report]:
     """The twin of a joint that was just made, between the twins of its bodies: one that is there already, or a new one.
-    None where the mirror image is between the same bodies."""
+
+    None where the mirror image is between the same bodies.
+    """
     twins = mates(rig)
     ends = _ends(empty)
     wanted = [None if end is None else twins.get(end, end) for end in ends]

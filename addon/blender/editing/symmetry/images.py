@@ -66,7 +66,9 @@ def _place_of(obj: bpy.types.Object) -> Body:
 
 def put_body_image(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, looks: Looks, is_new: bool) -> None:
     """Make a body's twin its mirror image: what it weighs, looks like and collides with, and what is attached to it.
-    ``is_new``: the twin is a copy that was just made, and has no axes of its own yet. Physics has to be away."""
+
+    ``is_new``: the twin is a copy that was just made, and has no axes of its own yet. Physics has to be away.
+    """
     own, its = (read_body(each, rigid_pose) for each in (obj, mate))
     flip = usual_flip(plane) if is_new else flip_between(own.pose, its.pose, plane)
     kept = set() if is_new else _kept_meshes(obj, mate, own, its, flip, looks)
@@ -252,8 +254,10 @@ def _same_light(lamp: Any, other: Any) -> None:
 def put_joint_image(
     empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: Surroundings, is_new: bool
 ) -> None:
-    """Make a joint's twin its mirror image: place, bodies, type, stops, start, springs and motors. ``is_new``: the twin
-    is a copy that was just made. The bodies are mirrored already."""
+    """Make a joint's twin its mirror image: place, bodies, type, stops, start, springs and motors.
+
+    ``is_new``: the twin is a copy that was just made. The bodies are mirrored already.
+    """
     joint, twin = (read_joint(each, rigid_pose) for each in (empty, mate))
     try:
         image = mirrored_joint(joint, plane, around.mates, around.bodies, None if is_new else twin)

@@ -35,7 +35,8 @@ def names_of_pair(name: str, other: str, is_right: bool) -> tuple[str, str]:
     """Return what a part that was renamed and its twin, so far ``other``, are called now.
 
     ``LR`` in a name that was typed becomes Left or Right, as in Juice. A name that has no side says nothing of the
-    twin's; nor does the twin's own, which Blender gave a number because it is taken."""
+    twin's; nor does the twin's own, which Blender gave a number because it is taken.
+    """
     if "LR" in name:
         words = ("Right", "Left") if is_right else ("Left", "Right")
         return name.replace("LR", words[0]), name.replace("LR", words[1])
@@ -57,8 +58,10 @@ def rename_twins(pairs: Mapping[bpy.types.Object, bpy.types.Object], plane: Plan
 
 
 def put_names(wanted: Mapping[bpy.types.Object, str]) -> None:
-    """Rename objects, all at once: what one gives up another may take. What somebody else has stays theirs, and gets a
-    number as Blender does it."""
+    """Rename objects, all at once: what one gives up another may take.
+
+    What somebody else has stays theirs, and gets a number as Blender does it.
+    """
     names = {obj: name for obj, name in wanted.items() if obj.name != name}
     for name in names.values():
         holder: bpy.types.Object | None = bpy.data.objects.get(name)
@@ -78,8 +81,10 @@ def _is_right(obj: bpy.types.Object, plane: Plane) -> bool:
 def rename_bones(
     rig: bpy.types.Object, renamed: Collection[str], mates: Mapping[int, bpy.types.Object], plane: Plane
 ) -> None:
-    """Rename the bones of the twins of joints, and of bodies that are roots, whose bones were renamed. ``mates`` are
-    the twins of a model's parts by the parts' ``session_uid``."""
+    """Rename the bones of the twins of joints, and of bodies that are roots, whose bones were renamed.
+
+    ``mates`` are the twins of a model's parts by the parts' ``session_uid``.
+    """
     bones = armature_of(rig).bones
     parts = {(record_of(mate).role, record_of(mate).twin): mate for mate in mates.values()}
     every = {_task(bone): bone for bone in reversed(bones)}
@@ -181,8 +186,10 @@ def drop(*_args: Any) -> None:
 
 
 def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
-    """Make the twins of parts alike that were edited since; returns how many there were. What hangs elsewhere than on
-    the armature is placed in other axes: nothing follows it until it hangs there again."""
+    """Make the twins of parts alike that were edited since; returns how many there were.
+
+    What hangs elsewhere than on the armature is placed in other axes: nothing follows it until it hangs there again.
+    """
     known, changed = _gather(rig), list(changed)
     _follow_masses(rig, [obj for obj in changed if obj.session_uid in known])
     touched = {
@@ -214,9 +221,12 @@ def _follow_masses(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -
 
 
 def catch_up(rig: bpy.types.Object) -> None:
-    """After a step was undone or redone. Blender keeps a step before it tells of the change, so in what it keeps of an
-    edit the twin's half is missing: it is done again. And going back it takes back what it kept, and so not that half:
-    the part that was alike the fewest times is the one that was gone back with, and knows where its twin was."""
+    """After a step was undone or redone.
+
+    Blender keeps a step before it tells of the change, so in what it keeps of an edit the twin's half is missing: it is
+    done again. And going back it takes back what it kept, and so not that half: the part that was alike the fewest
+    times is the one that was gone back with, and knows where its twin was.
+    """
     known = mates(rig)
     follow(rig, known)
     behind = {o: m for o, m in known.items() if record_of(o).seen_count < record_of(m).seen_count}
@@ -308,8 +318,10 @@ class _at_it:
 
 @contextmanager
 def by_itself(rig: bpy.types.Object) -> Iterator[None]:
-    """Within it a model is edited by what knows of its halves: nothing else follows. Afterwards they are taken as they
-    stand."""
+    """Within it a model is edited by what knows of its halves: nothing else follows.
+
+    Afterwards they are taken as they stand.
+    """
     busy, _state["busy"] = _state["busy"], True
     try:
         yield

@@ -56,8 +56,11 @@ def plane_of(rig: bpy.types.Object) -> Plane:
 
 
 def ensure_plane(rig: bpy.types.Object) -> Plane | None:
-    """The mirror plane of a mechanism. One that has none yet gets the one between its twins where its document has
-    them: what was edited since does not count. None where that has no pairs."""
+    """The mirror plane of a mechanism.
+
+    One that has none yet gets the one between its twins where its document has them: what was edited since does not
+    count. None where that has no pairs.
+    """
     plane = kept_plane(rig)
     if plane is None and not is_foreign(rig) and (plane := document_plane(rig)) is not None:
         keep_plane(rig, plane)
@@ -138,9 +141,11 @@ def differences(rig: bpy.types.Object) -> list[Difference]:
 def mirror_to_twins(
     objects: Iterable[bpy.types.Object], plane: Plane | None = None, materials: bool = True
 ) -> tuple[list[bpy.types.Object], Report]:
-    """Make the twins of bodies and joints their mirror images in every respect; ``materials``: in color too. Of twins
-    that are both there one is ``leading``. Returns what led. ValueError where none has a twin, and where there is no
-    plane to mirror them across."""
+    """Make the twins of bodies and joints their mirror images in every respect; ``materials``: in color too.
+
+    Of twins that are both there one is ``leading``. Returns what led. ValueError where none has a twin, and where there
+    is no plane to mirror them across.
+    """
     report = Report()
     pairs = mates_among(objects)
     rig = next((record_of(obj).model for obj in pairs), None)

@@ -29,8 +29,11 @@ _DEGREES = 180.0 / math.pi
 
 @dataclass
 class Servos:
-    """What is known of servos, as arrays (n,). ``free``: never driven; ``locked``: held where the run begins;
-    ``prescribed``: moved as told with whatever it takes. These are DART's kinds of actuators."""
+    """What is known of servos, as arrays (n,).
+
+    ``free``: never driven; ``locked``: held where the run begins; ``prescribed``: moved as told with whatever it takes.
+    These are DART's kinds of actuators.
+    """
 
     turns: NDArray[np.bool_]
     gain: Array
@@ -71,20 +74,24 @@ class Servos:
 
 
 def force_limit(dof: KnuckleDof, format_: str) -> float:
-    """The largest torque or force of a servo. Only Juice has 0 for none; the other formats have no such number, and
-    what they do not limit is not limited."""
+    """The largest torque or force of a servo.
+
+    Only Juice has 0 for none; the other formats have no such number, and what they do not limit is not limited.
+    """
     return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED
 
 
 def commands(
     law: str, servos: Servos, ahead: Array, error: Array, course: Course, rate: float, steady: Array | None = None
 ) -> tuple[Array, Array]:
-    """Speeds and force limits (n,) for the frame to come, under JUICE, TRACK or PD. Under PD the limit is the force
-    itself, with its sign.
+    """Speeds and force limits (n,) for the frame to come, under JUICE, TRACK or PD.
+
+    Under PD the limit is the force itself, with its sign.
 
     ``error`` is by how much each coordinate is behind its target now, ``ahead`` by how much the target goes on within
     the frame (``steady``: without jumps, which a damper is not to feel), ``course`` how it moved, ``rate`` frames per
-    second. nan where nothing is wanted: free."""
+    second. nan where nothing is wanted: free.
+    """
     velocity = rate * (ahead + TRACK_SHARE * error)
     force = servos.limit
     if law == "JUICE":
@@ -123,8 +130,10 @@ _THROWN = 0.75, 1.25, 1.0, 1.0
 
 @dataclass
 class Course:
-    """How coordinates (n,) moved so far: ``speed`` within the last frame and its ``change`` since the one before. From
-    poses alone: Blender does not tell the speeds of bodies."""
+    """How coordinates (n,) moved so far: ``speed`` within the last frame and its ``change`` since the one before.
+
+    From poses alone: Blender does not tell the speeds of bodies.
+    """
 
     speed: Array
     change: Array

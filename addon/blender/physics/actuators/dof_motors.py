@@ -29,8 +29,10 @@ _LEAST_SHARE = 0.05
 
 @dataclass
 class AxleMotors:
-    """The motors of one joint. ``kept`` is the name of their list in its record; ``turns`` (size,) which of its
-    coordinates turn."""
+    """The motors of one joint.
+
+    ``kept`` is the name of their list in its record; ``turns`` (size,) which of its coordinates turn.
+    """
 
     joint: Undriven
     kept: str
@@ -162,10 +164,12 @@ class AxleMotors:
         return pushed(x, on_z @ np.array(kept.z)) if axle.turns else x
 
     def _most(self, across: Array, pushes: Array, axes: Array, force: Array, exact: bool) -> Array:
-        """The most that each motor may push with, its direction being a row of ``pushes``. Limits are each
-        coordinate's own: of turns, against what moves that coordinate while the other motors hold. Of a force that is
-        to be there, the motors that turn get the parts that add up to it. Of more than three, those are used that are
-        far from one plane and from losing their axis, which turns fast there."""
+        """The most that each motor may push with, its direction being a row of ``pushes``.
+
+        Limits are each coordinate's own: of turns, against what moves that coordinate while the other motors hold. Of a
+        force that is to be there, the motors that turn get the parts that add up to it. Of more than three, those are
+        used that are far from one plane and from losing their axis, which turns fast there.
+        """
         own = np.array([axle.number for axle in self.motors])
         share = np.abs(np.einsum("ni,ni->n", pushes, axes[own]))
         turning = np.flatnonzero([axle.turns for axle in self.motors])

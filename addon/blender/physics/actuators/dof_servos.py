@@ -133,10 +133,13 @@ class SeveralServos:
     stops: Sequence[tuple[float, float, float]]  # of each coordinate, as ``shown`` takes them
 
     def command(self, poses: Array, told: Array | None, law: str, rate: float) -> Array:
-        """Tell the motors what to do in the frame to come. ``told``: the coordinates (4, size) that are wanted at the
-        frame's begin and end, and a frame before and after; None: let go, but for what is locked.
+        """Tell the motors what to do in the frame to come.
 
-        Returns the coordinates (size,) that motors are to bring it to in the frame, nan where none does."""
+        ``told``: the coordinates (4, size) that are wanted at the frame's begin and end, and a frame before and after;
+        None: let go, but for what is locked.
+
+        Returns the coordinates (size,) that motors are to bring it to in the frame, nan where none does.
+        """
         motors = self.motors
         actual = motors.look(poses, rate)
         assert motors.course is not None

@@ -162,7 +162,8 @@ class Carried:
     """The bodies of a model and how they hang together, for one set of poses (bodies + 1, 4, 4) in its own lengths.
 
     Masses and forces of a model that is scaled are what they were, and its arms as long as the world has them. What a
-    slide moves is told as force per acceleration in the model's own lengths: of one twice as large, twice the mass."""
+    slide moves is told as force per acceleration in the model's own lengths: of one twice as large, twice the mass.
+    """
 
     def __init__(self, plant: Plant, poses: Array) -> None:
         self._poses, self._world, self._size = poses, len(plant.bodies), size_of(plant.rig)

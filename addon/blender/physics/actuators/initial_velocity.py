@@ -220,8 +220,10 @@ def _carried_on(
 
 
 def _moved(item: Undriven, poses: Array, time: float, stopped: Collection[tuple[str, int]]) -> Array:
-    """A joint's motion (4, 4) a moment after the run begins. The speeds of a ball or free block are along the axes of
-    its child's side, as DART has them."""
+    """A joint's motion (4, 4) a moment after the run begins.
+
+    The speeds of a ball or free block are along the axes of its child's side, as DART has them.
+    """
     record, values = record_of(item.empty).joint, item.now(poses)
     if len(record.dofs) == 1 and record.dofs[0].kind in {"ball", "free"}:
         rates = np.array(record.dofs[0].start_rates) * time

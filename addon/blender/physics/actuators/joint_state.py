@@ -97,7 +97,8 @@ class Plant:
     """The controlled part of a model: its one-degree joints with both bodies, as arrays over ``n`` joints.
 
     Frames have the joint's axis as Z, so that the coordinate is the turn about Z or the slide along it. The last of
-    the poses is the armature's, where joints at the world are held."""
+    the poses is the armature's, where joints at the world are held.
+    """
 
     rig: bpy.types.Object
     joints: list[str]
@@ -318,7 +319,8 @@ def axis_to_z(joint: KnuckleJoint) -> Array:
 def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
     """Make the motors that are missing: a second constraint beside each hinge or slide, on an empty of its own.
 
-    They cost as much per step as the joints themselves, so a model gets them when servos first drive it."""
+    They cost as much per step as the joints themselves, so a model gets them when servos first drive it.
+    """
     for empty in plant.empties:
         joint = record_of(empty).joint
         if not has_both_ends(plant, joint):

@@ -19,8 +19,10 @@ from ..bodies.inertia import welds
 
 
 def new_motor(rig: bpy.types.Object, name: str, like: bpy.types.Object | None = None) -> bpy.types.Object:
-    """Make an empty for a motor, which nothing is drawn of. It goes with the rig, or with what another empty (``like``)
-    goes with, and is where that is."""
+    """Make an empty for a motor, which nothing is drawn of.
+
+    It goes with the rig, or with what another empty (``like``) goes with, and is where that is.
+    """
     motor = bpy.data.objects.new(name, None)
     record_of(motor).model = rig
     motor.empty_display_size = 0.0
@@ -134,15 +136,19 @@ def still(motors: Iterable[bpy.types.Object | None]) -> None:
 
 
 def still_all(rig: bpy.types.Object) -> None:
-    """When a model is gathered anew: nothing pushes by what it was told before. Not those of springs at rest
-    elsewhere, which are told where a run begins and not again."""
+    """When a model is gathered anew: nothing pushes by what it was told before.
+
+    Not those of springs at rest elsewhere, which are told where a run begins and not again.
+    """
     lists = [record_of(empty).joint.motors for empty in parts(rig, "JOINT")]
     still(motor.empty for kept in (*force_lists(rig), *lists) for motor in kept)
 
 
 def switch_motors(motors: Iterable[KnuckleMotor], on: bool) -> None:
-    """Have the world look at motors, or not: one that is off costs next to nothing. Unlike limits, this may be changed
-    within a run."""
+    """Have the world look at motors, or not: one that is off costs next to nothing.
+
+    Unlike limits, this may be changed within a run.
+    """
     for motor in motors:
         constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
         if constraint is not None and constraint.enabled != on:

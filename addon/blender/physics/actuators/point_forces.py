@@ -39,8 +39,10 @@ _CODE = "restraint-stiff"
 
 @dataclass
 class Thrusters:
-    """The motors of a restraint: three along the armature's axes on each of the bodies that move. ``ends`` are the
-    places of both bodies among the poses, ``places`` (2, 4, 4) where the restraint is on them."""
+    """The motors of a restraint: three along the armature's axes on each of the bodies that move.
+
+    ``ends`` are the places of both bodies among the poses, ``places`` (2, 4, 4) where the restraint is on them.
+    """
 
     rig: bpy.types.Object
     kept: KnuckleRestraint

@@ -95,8 +95,10 @@ def put_flywheels(
     there: Placed,
     kinematic: bool,
 ) -> None:
-    """Give a model's bodies that are set up their flywheels where they need some, and both their masses. ``pieces``:
-    those of compounds. Not to be called in the middle of a run."""
+    """Give a model's bodies that are set up their flywheels where they need some, and both their masses.
+
+    ``pieces``: those of compounds. Not to be called in the middle of a run.
+    """
     matching = bool(bodies) and settings(record_of(bodies[0]).model).match_inertia
     splits = _splits([obj for obj in bodies if _has_own_tensor(obj)], pieces) if matching else {}
     for obj in bodies:

@@ -77,7 +77,9 @@ def _points(mesh: bpy.types.Mesh, measured: Measured) -> Array:
 
 def lowest_point(obj: bpy.types.Object, children: Sequence[bpy.types.Object], pose: Array, measured: Measured) -> float:
     """Height of the lowest point that a body at a world pose (4, 4) collides with; infinity where it touches nothing.
-    ``children`` are the parts of a compound."""
+
+    ``children`` are the parts of a compound.
+    """
     return float(lowest_points(obj, children, pose[None], measured)[0])
 
 
@@ -130,7 +132,9 @@ def overlaps_of(
     poses: Array,
 ) -> list[Overlap]:
     """Return how deep bodies were in one another at recorded poses (frames, bodies, 4, 4): those that were at all.
-    ``pieces`` are the parts of compounds."""
+
+    ``pieces`` are the parts of compounds.
+    """
     measured: Measured = {}
     parts = [_parts(obj, pieces.get(obj, ()), measured) for obj in bodies]
     frames = np.unique(np.linspace(0, len(poses) - 1, min(SAMPLES, len(poses))).round().astype(int))
@@ -201,7 +205,9 @@ def _depths(ones: list[_Part], others: list[_Part], at: Array, there: Array) -> 
 
 def depths(one: Solid, other: Solid, at: Array, there: Array, rough: bool = False) -> Array:
     """Return how deep (n,) two convex shapes are in one another at poses (n, 4, 4) of both; 0 where they are apart.
-    ``rough``: about so deep, and no less, in a tenth of the time."""
+
+    ``rough``: about so deep, and no less, in a tenth of the time.
+    """
     count, fine = (_FEW, _ROUGH) if rough else (_STARTS, _FINE)
     sides = [(solid, *turn_and_scale(poses)) for solid, poses in ((one, at), (other, there))]
     between = there[:, :3, 3] - at[:, :3, 3]

@@ -40,7 +40,8 @@ def constraint_type(joint: KnuckleJoint, cfm: float) -> Any:
     """The rigid-body constraint type for a joint's record.
 
     What has stops is generic, as what has springs: it comes to its stop without going past it, where Blender's hinge
-    goes as far as its speed takes it in a step (0.05 rad at 30 rad/s) and is thrown back."""
+    goes as far as its speed takes it in a step (0.05 rad at 30 rad/s) and is thrown back.
+    """
     kinds = [dof.kind for dof in joint.dofs]
     if is_springy(joint) or _is_soft(joint, cfm) or _puts_stops(joint):
         return "GENERIC_SPRING"
@@ -63,8 +64,10 @@ def _is_soft(joint: KnuckleJoint, cfm: float) -> bool:
 
 
 def put_constraint(empty: bpy.types.Object, model: KnuckleModel, fresh: Fresh | None = None) -> None:
-    """Set the empty's rigid-body constraint from its record and the model's softness. ``fresh``: it is new, and
-    that knows what such are."""
+    """Set the empty's rigid-body constraint from its record and the model's softness.
+
+    ``fresh``: it is new, and that knows what such are.
+    """
     joint = joint_of(empty)
     constraint = empty.rigid_body_constraint
     kind = constraint_type(joint, model.cfm)
@@ -189,7 +192,8 @@ def hinge_window(low: float | None, high: float | None) -> tuple[float, float] |
     """The limits of a lone hinge for stops that are counted from the start; None to have it turn freely.
 
     Blender counts no turns: its hinge takes an angle for the one, of those a turn apart, that is nearer to its limits.
-    Stops less than a turn apart hold wherever they are, and a single one has another a turn away."""
+    Stops less than a turn apart hold wherever they are, and a single one has another a turn away.
+    """
     if low is None and high is None:
         return None
     if low is None or high is None:
@@ -226,7 +230,8 @@ def turns_too_far(joint: KnuckleJoint, start: float) -> bool:
 def put_preload(joint: KnuckleJoint, start: float) -> None:
     """Have a joint's spring rest where its record says in a run that begins at ``start``, where Blender has it at rest.
 
-    A motor that never gets to its speed pushes with its whole force: that of the spring between the two."""
+    A motor that never gets to its speed pushes with its whole force: that of the spring between the two.
+    """
     constraint: Any = joint.preload.rigid_body_constraint
     dof = joint.dofs[0]
     push = dof.stiffness * (dof.rest - start)

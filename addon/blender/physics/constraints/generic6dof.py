@@ -39,8 +39,10 @@ _LOCKED = 0.05
 
 @dataclass(frozen=True)
 class Axle:
-    """A motor of a joint, in the joint's frame on its parent when a run begins. ``number`` is its coordinate;
-    ``by_child``: X goes with the child (and Z with the parent), else the other way round."""
+    """A motor of a joint, in the joint's frame on its parent when a run begins.
+
+    ``number`` is its coordinate; ``by_child``: X goes with the child (and Z with the parent), else the other way round.
+    """
 
     number: int
     turns: bool
@@ -156,8 +158,10 @@ _LETTERS = "xyz"
 
 @dataclass(frozen=True)
 class Line:
-    """A degree of freedom that has one of the empty's axes for itself. ``sign`` is what its coordinate is multiplied by
-    to be Blender's, the parent being the first body."""
+    """A degree of freedom that has one of the empty's axes for itself.
+
+    ``sign`` is what its coordinate is multiplied by to be Blender's, the parent being the first body.
+    """
 
     number: int
     kind: str  # "lin" or "ang"
@@ -284,8 +288,9 @@ def is_countable(joint: KnuckleJoint) -> bool:
 
 def is_exact(joint: KnuckleJoint, values: Sequence[float]) -> bool:
     """Return whether the stops of a countable joint are where they should be in a run that begins at these coordinates.
-    Three turns can be counted from a pose in which the middle one is zero; turns behind slides where the first one
-    is."""
+
+    Three turns can be counted from a pose in which the middle one is zero; turns behind slides where the first one is.
+    """
     turns = [number for number, dof in enumerate(joint.dofs) if dof.kind == "rotation"]
     if len(turns) == 3 and abs(values[turns[1]]) > _SMALL:
         return False
@@ -325,8 +330,10 @@ def put_several_stops(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJ
 
 
 def springs(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
-    """Return what a constraint has to be told of a joint's own springs and dampers (per m or rad). ``keep``: those of
-    other axes are somebody else's."""
+    """Return what a constraint has to be told of a joint's own springs and dampers (per m or rad).
+
+    ``keep``: those of other axes are somebody else's.
+    """
     told = dict(springs_of(joint)) if is_springy(joint) else {}
     values: dict[str, Any] = {}
     for name in (*_LETTERS, *(f"ang_{letter}" for letter in _LETTERS)):

@@ -28,8 +28,10 @@ _AXES = {"": -1, "euclidean": -1, "tx": 0, "ty": 1, "tz": 2}
 
 @dataclass(frozen=True)
 class JointLaw:
-    """What pushes a joint's one coordinate down: of its place if it is a ``spring``, else of its speed. ``brakes``: it
-    takes energy away and never gives any."""
+    """What pushes a joint's one coordinate down: of its place if it is a ``spring``, else of its speed.
+
+    ``brakes``: it takes energy away and never gives any.
+    """
 
     spring: bool
     law: Piecewise

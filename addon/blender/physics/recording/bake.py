@@ -42,7 +42,8 @@ def record(
 ) -> Recording:
     """Run the scene's physics from its first frame to ``last`` and record the model's bodies.
 
-    The scene's frame is put back. ``progress(done, total)`` may raise to stop; nothing is left behind."""
+    The scene's frame is put back. ``progress(done, total)`` may raise to stop; nothing is left behind.
+    """
     return _work_through(record_steps(scene, rig, last), progress)
 
 
@@ -146,8 +147,10 @@ def _work_through(steps: Steps[T], progress: Progress | None) -> T:
 
 
 def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
-    """Return how often servos are to be controlled within a frame of a slow scene. What Blender animates by itself, and
-    not we by the time that a step stands for, needs the scene's own frames."""
+    """Return how often servos are to be controlled within a frame of a slow scene.
+
+    What Blender animates by itself, and not we by the time that a step stands for, needs the scene's own frames.
+    """
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
     if keyed or has_other_animation(scene, rig):
         return 1
@@ -179,7 +182,8 @@ def bake(
 
     The Action that was there is not touched and stays in the file. Where the drive switch is keyed, its curve is
     muted. How well the run kept to the model is kept with it. ``all_bodies``: a second Action keys every body, which
-    then goes where physics had it, to the last gap."""
+    then goes where physics had it, to the last gap.
+    """
     return _work_through(bake_steps(scene, rig, last, name, all_bodies), progress)
 
 

@@ -29,8 +29,10 @@ _WORLD = ("substeps_per_frame", "solver_iterations", "use_split_impulse", "time_
 
 
 def fingerprint(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Object]) -> bytes:
-    """Changes when anything does that a run of these models starts from or is led by. What is animated counts by its
-    curves, whatever the frame."""
+    """Changes when anything does that a run of these models starts from or is led by.
+
+    What is animated counts by its curves, whatever the frame.
+    """
     told = hashlib.blake2b(digest_size=16)
     world = scene.rigidbody_world
     _tell(told, [getattr(world, name) for name in _WORLD], scene.render.fps, scene.render.fps_base)
@@ -205,8 +207,10 @@ def end(scene: bpy.types.Scene) -> None:
 
 
 def break_off() -> None:
-    """After undo: what was known of the runs of all scenes, speeds, turns and forces, is gone. What they did can still
-    be shown; but nothing goes on from there."""
+    """After undo: what was known of the runs of all scenes, speeds, turns and forces, is gone.
+
+    What they did can still be shown; but nothing goes on from there.
+    """
     for run in _progress.values():
         run.is_broken, run.now = True, _NOWHERE
 

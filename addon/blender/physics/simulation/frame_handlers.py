@@ -41,8 +41,10 @@ _busy: set[int] = set()
 
 
 def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
-    """See ``_before_frame``. What cannot be done stands in the report of the models: nobody called this who could be
-    told."""
+    """See ``_before_frame``.
+
+    What cannot be done stands in the report of the models: nobody called this who could be told.
+    """
     try:
         _before_frame(scene, models)
     except ValueError as error:
@@ -63,7 +65,8 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
 
     Blender steps physics only when the frame goes on by one, so nothing is done after a jump, but that it shows what
     the run did there. At the first frame the cache is dropped: what changed since, in keys or controls, must be in the
-    next run."""
+    next run.
+    """
     _release()
     uid = scene.session_uid
     _stepped.discard(uid)
@@ -104,8 +107,10 @@ def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
 
 
 def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> None:
-    """Control models for the first step. They are gathered anew: at the first frame anything may have been done to
-    them since that was come to."""
+    """Control models for the first step.
+
+    They are gathered anew: at the first frame anything may have been done to them since that was come to.
+    """
     standing = [rig for rig in rigs if runs.run_of(rig) is not None and runs.is_led(rig, frame)]
     begun = [_gather(scene, rig) for rig in rigs]
     evaluate_first(scene)  # what was made since the first frame stands at the origin yet
@@ -228,8 +233,10 @@ def _driven(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
 
 
 def after_frame(scene: bpy.types.Scene) -> None:
-    """At the first frame, once the pose is known: a model that begins inside the ground is put on it. At the
-    second, once Blender has built its simulation: poses and joints are let go."""
+    """At the first frame, once the pose is known: a model that begins inside the ground is put on it.
+
+    At the second, once Blender has built its simulation: poses and joints are let go.
+    """
     if _release():
         live_solver.before_frame(scene, models_at_frames(scene))  # what drives loops goes on now
     if _is_internal(scene):
@@ -273,8 +280,10 @@ def handed_over(scene: bpy.types.Scene) -> None:
 
 
 def switch(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
-    """Hand a model's bodies over to ``drive``: KEYS, SERVO or LIMP. Where physics has not come to, they stay with their
-    bones until a run begins."""
+    """Hand a model's bodies over to ``drive``: KEYS, SERVO or LIMP.
+
+    Where physics has not come to, they stay with their bones until a run begins.
+    """
     if wake_world(scene) and runs.is_led(rig, scene.frame_current):
         _at_peace(scene, lambda: resume(scene))
     runs.drop(rig)

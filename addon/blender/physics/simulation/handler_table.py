@@ -176,8 +176,10 @@ _LISTENERS: Listeners = (
 
 
 def register() -> None:
-    """Hang the handlers in; does nothing the second time. As a Python module, Blender 4.2 crashes at exit
-    when one of them is still there."""
+    """Hang the handlers in; does nothing the second time.
+
+    As a Python module, Blender 4.2 crashes at exit when one of them is still there.
+    """
     atexit.unregister(_take_down)
     atexit.register(_take_down)
     hang(_HANDLERS, _LISTENERS)

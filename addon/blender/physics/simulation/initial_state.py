@@ -95,8 +95,11 @@ class Beginning:
         obj.matrix_basis = now if wanted is None else wanted
 
     def _seen(self, obj: bpy.types.Object) -> bpy.types.Object:
-        """The object as it was evaluated. Of one that is hidden, and came with a scene that was appended, the object
-        itself does not learn in Blender 4.2 where it is: it would be at the origin."""
+        """The object as it was evaluated.
+
+        Of one that is hidden, and came with a scene that was appended, the object itself does not learn in Blender 4.2
+        where it is: it would be at the origin.
+        """
         depsgraphs = (layer.depsgraph for layer in self._scene.view_layers if layer.depsgraph is not None)
         depsgraph = next(depsgraphs, None)
         return obj if depsgraph is None else obj.evaluated_get(depsgraph)

@@ -54,8 +54,10 @@ _held: dict[int, frozenset[int]] = {}
 
 
 def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> None:
-    """Take objects out of a scene's world, bodies with the rigid body that they had in it. A world that is switched off
-    runs meanwhile; its cache, if it is baked, is freed."""
+    """Take objects out of a scene's world, bodies with the rigid body that they had in it.
+
+    A world that is switched off runs meanwhile; its cache, if it is baked, is freed.
+    """
     world = scene.rigidbody_world
     for empty in empties:
         if empty.rigid_body_constraint is not None:
@@ -172,8 +174,10 @@ def _holding_nothing(world: bpy.types.RigidBodyWorld, more: Objects) -> Iterator
 
 
 def _set_aside(motors: Objects) -> None:
-    """Have motors be nobody's, in no collection. They are not removed: Blender would free their constraint. No file
-    gets them."""
+    """Have motors be nobody's, in no collection.
+
+    They are not removed: Blender would free their constraint. No file gets them.
+    """
     for rig in {record_of(motor).model for motor in motors}:
         for joint in (record_of(empty).joint for empty in parts(rig, "JOINT")):
             for name in ("motor", "preload"):
@@ -203,8 +207,11 @@ def note_simulated(scene: bpy.types.Scene) -> None:
 
 
 def is_spent(empty: bpy.types.Object) -> bool:
-    """Return whether an empty's constraint was in a simulation in which its body was deleted. It still points there,
-    which nothing mends but reading it from a file: in the world again, it crashed Blender every third time."""
+    """Return whether an empty's constraint was in a simulation in which its body was deleted.
+
+    It still points there, which nothing mends but reading it from a file: in the world again, it crashed Blender every
+    third time.
+    """
     return empty.session_uid in _spent
 
 
@@ -264,7 +271,8 @@ def _at_work(objects: Objects) -> Iterator[None]:
 def leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """Return what models that the user deleted left in the scene's physics: the ground, motors, the world's settings.
 
-    Their armatures, which are no longer in the scene."""
+    Their armatures, which are no longer in the scene.
+    """
     if scene.rigidbody_world is None:
         return []
     rigs = (armature_settings(data).rig for data in bpy.data.armatures)

@@ -18,7 +18,8 @@ A copy of an empty has its constraint without what that had in a simulation. Wha
 same: undo (7 to 8 of 8 runs, with the copies and without), and the end of Blender 5.0 and 5.2 (6 and 8 of 8 without
 anything of ours).
 
-Remove this when Blender frees the constraints of a world with it."""
+Remove this when Blender frees the constraints of a world with it.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ def build_physics(scene: bpy.types.Scene, rig: bpy.types.Object, is_new: bool = 
     """Give a model's bodies and joints their rigid bodies and constraints, driven as the model's switch says.
 
     What has them already is set up anew from the records, so that it also mends a model after an edit. ``is_new``: the
-    model was made just now, and nobody moved anything of it. ValueError where another scene has its physics."""
+    model was made just now, and nobody moved anything of it. ValueError where another scene has its physics.
+    """
     report = Report()
     elsewhere = why_elsewhere(scene, rig)
     if elsewhere:
@@ -288,8 +290,10 @@ def _as_body(record: KnuckleObject, friction: float, kinematic: bool, welded: bo
 
 
 def clear_physics(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
-    """Take a model's physics away; the scene is as it was before it was built. ValueError where it is another
-    scene's."""
+    """Take a model's physics away; the scene is as it was before it was built.
+
+    ValueError where it is another scene's.
+    """
     elsewhere = why_elsewhere(scene, rig)
     if elsewhere:
         raise ValueError(elsewhere)

@@ -22,8 +22,10 @@ Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
 
 
 def is_held(joint: KnuckleJoint) -> bool:
-    """Return whether a joint holds two bodies together, or one to the world. A body that was deleted is not the
-    world."""
+    """Return whether a joint holds two bodies together, or one to the world.
+
+    A body that was deleted is not the world.
+    """
     missing = (joint.parent is None) + (joint.child is None)
     return joint.active and missing <= int(joint.at_world)
 
@@ -41,8 +43,10 @@ def joint_ends(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> Ends:
 
 
 def welded_to_world(joints: Iterable[KnuckleJoint]) -> set[bpy.types.Object]:
-    """The bodies that joints without a degree of freedom hold to the world, one on another. Physics has them stand: a
-    light one under heavy ones would come off its weld."""
+    """The bodies that joints without a degree of freedom hold to the world, one on another.
+
+    Physics has them stand: a light one under heavy ones would come off its weld.
+    """
     welds = [joint for joint in joints if is_held(joint) and not len(joint.dofs)]
     beside: dict[bpy.types.Object | None, list[bpy.types.Object | None]] = {}
     for weld in welds:
@@ -73,8 +77,10 @@ def is_anchor(obj: bpy.types.Object) -> bool:
 
 
 def own_anchor(rig: bpy.types.Object) -> bpy.types.Object | None:
-    """The model's anchor, None where it has none. A copy of a model points at its original's: nobody can select that
-    and copy it along."""
+    """The model's anchor, None where it has none.
+
+    A copy of a model points at its original's: nobody can select that and copy it along.
+    """
     anchor = settings(rig).anchor
     return anchor if anchor is not None and record_of(anchor).model == rig else None
 

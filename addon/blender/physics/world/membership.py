@@ -12,9 +12,11 @@ from ...data.queries import is_in, is_part, rigs_in
 
 
 def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) -> bool:
-    """Return whether a model's physics was built, in a scene or in any. Objects that were taken out of a world keep
-    their rigid body, unused. A linked copy of a scene shares the collections of its world and has no model's
-    physics."""
+    """Return whether a model's physics was built, in a scene or in any.
+
+    Objects that were taken out of a world keep their rigid body, unused. A linked copy of a scene shares the
+    collections of its world and has no model's physics.
+    """
     home = home_of(rig)
     return home == scene if scene is not None else home is not None
 

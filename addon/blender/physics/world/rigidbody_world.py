@@ -251,8 +251,10 @@ def last_frame(scene: bpy.types.Scene) -> int:
 
 
 def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
-    """The model's gravity in the scene's axes: the file's, turned as the model was stood upright at import. However the
-    user turns it since, down stays down. Of models of before, nobody kept that turn."""
+    """The model's gravity in the scene's axes: the file's, turned as the model was stood upright at import.
+
+    However the user turns it since, down stays down. Of models of before, nobody kept that turn.
+    """
     upright = Quaternion(settings(rig).upright)
     turn = upright if upright.magnitude > 0.5 else rig.matrix_basis.to_quaternion()
     turned = turn @ Vector(settings(rig).gravity)
@@ -286,7 +288,8 @@ def reset_cache(scene: bpy.types.Scene) -> None:
 def rebuild_simulation(scene: bpy.types.Scene) -> bool:
     """Have Blender build its simulation anew from what is in the world now: it does so at the second frame of a run.
 
-    False where it does not: the world is switched off or baked."""
+    False where it does not: the world is switched off or baked.
+    """
     world = scene.rigidbody_world
     if not world.enabled or world.point_cache.is_baked:
         return False
@@ -309,8 +312,10 @@ def rewind_simulation(scene: bpy.types.Scene) -> None:
 
 
 def _keeper(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -> bpy.types.Object | None:
-    """The model that remembers how the scene's world was before any of ours joined it. ``more`` are models that may not
-    be in the scene yet."""
+    """The model that remembers how the scene's world was before any of ours joined it.
+
+    ``more`` are models that may not be in the scene yet.
+    """
     return next((rig for rig in [*rigs_in(scene), *more] if _keeps(rig, scene)), None)
 
 
@@ -337,7 +342,8 @@ def has_made_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
 def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.Object | None = None) -> None:
     """Undo ``ensure_world`` for one model: the world goes when it was ours and nobody uses it.
 
-    ``heir`` is another model that still uses the world: it then remembers in this one's place how things were."""
+    ``heir`` is another model that still uses the world: it then remembers in this one's place how things were.
+    """
     world = scene.rigidbody_world
     before = settings(rig).before
     if world is None or not _keeps(rig, scene):

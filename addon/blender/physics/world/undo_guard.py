@@ -1,8 +1,11 @@
-"""Undo where physics ran. Blender makes only those datablocks anew that differ between two steps, and its rigid-body
-world belongs to the scene: where a body differs and the scene does not, the world keeps a body that is freed, and
-Blender 4.2 to 5.2 crashes at one of the next frames. So in files with such a world all is made anew, as Blender itself
-did until 2.83 and still can. That holds from the first step with physics until another file is opened: the step that
-brings a world back begins without one. It costs half as much time again, and nothing in files without physics."""
+"""Undo where physics ran.
+
+Blender makes only those datablocks anew that differ between two steps, and its rigid-body world belongs to the scene:
+where a body differs and the scene does not, the world keeps a body that is freed, and Blender 4.2 to 5.2 crashes at one
+of the next frames. So in files with such a world all is made anew, as Blender itself did until 2.83 and still can. That
+holds from the first step with physics until another file is opened: the step that brings a world back begins without
+one. It costs half as much time again, and nothing in files without physics.
+"""
 
 from __future__ import annotations
 

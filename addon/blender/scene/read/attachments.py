@@ -32,9 +32,11 @@ _SAME_SCALE = 1e-6
 
 @dataclass
 class Attachments:
-    """Reads the objects of frames, and then of lights, over the document's. ``coms`` are the centers of mass of its
-    bodies, where their objects stand, in the document and now. ``bodies`` are these, by id, and new ones: what is on
-    another went with it."""
+    """Reads the objects of frames, and then of lights, over the document's.
+
+    ``coms`` are the centers of mass of its bodies, where their objects stand, in the document and now. ``bodies`` are
+    these, by id, and new ones: what is on another went with it.
+    """
 
     coms: Mapping[str, tuple[Array, Array]]
     bodies: Mapping[str, bpy.types.Object]

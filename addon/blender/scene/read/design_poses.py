@@ -134,7 +134,8 @@ class Designs:
 
     What hangs on the armature is designed where it is seen at rest, which is its local matrix where it hangs as it was
     made. What the user hung elsewhere is designed so that the model, posed as it is now, has it where it is seen. What
-    merely lost its parent, or whose bone is gone, keeps the design that it was made with."""
+    merely lost its parent, or whose bone is gone, keeps the design that it was made with.
+    """
 
     def __init__(self, rig: bpy.types.Object) -> None:
         self.rig = rig
@@ -181,7 +182,9 @@ class Designs:
 
     def of(self, obj: bpy.types.Object) -> Matrix:
         """A body's or joint's design pose, scale included; its local matrix itself where it hangs as it was made.
-        ValueError where that is no number."""
+
+        ValueError where that is no number.
+        """
         design = self._of(obj)
         if not all(-_FAR < number < _FAR for number in flat(design)):
             raise ValueError(f"{obj.name!r} stands at no number: set its location, rotation and scale anew")

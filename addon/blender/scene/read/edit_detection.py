@@ -1,5 +1,8 @@
-"""The numbers of an edit. Blender's are 32-bit: what was not edited keeps the document's own 64-bit value, and what
-was edited becomes the shortest number that Blender shows it as."""
+"""The numbers of an edit.
+
+Blender's are 32-bit: what was not edited keeps the document's own 64-bit value, and what was edited becomes the
+shortest number that Blender shows it as.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +64,10 @@ def edited(now: float, before: float) -> float:
 
 
 def was_moved(obj: bpy.types.Object, design: Matrix | None = None) -> bool:
-    """Return whether an object's design was moved, turned or scaled since it was built. ``design``: where it is now, if
-    not at its local matrix."""
+    """Return whether an object's design was moved, turned or scaled since it was built.
+
+    ``design``: where it is now, if not at its local matrix.
+    """
     return flat(obj.matrix_basis if design is None else design) != list(record_of(obj).built)
 
 
@@ -154,8 +159,10 @@ Judged = dict[tuple[object, ...], bool]
 
 
 def mesh_was_edited(obj: bpy.types.Object, judged: Judged | None = None) -> bool:
-    """Return whether the mesh no longer is the surface of the shapes that it was made for. ``judged`` keeps the
-    answers."""
+    """Return whether the mesh no longer is the surface of the shapes that it was made for.
+
+    ``judged`` keeps the answers.
+    """
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
     if not shapes or is_own_mesh(obj):
         return False
@@ -188,8 +195,10 @@ def _was_edited(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
 
 
 def _is_other_mesh(obj: bpy.types.Object) -> bool:
-    """Return whether a mesh that was read from a file is not as it was read. (Models of earlier releases do not
-    know.)"""
+    """Return whether a mesh that was read from a file is not as it was read.
+
+    (Models of earlier releases do not know.)
+    """
     before = np.array(record_of(obj).surface)
     now = np.array(surface_figures(cast(bpy.types.Mesh, obj.data)))
     spread = max(float(before[1:].sum()), 1e-30)

@@ -67,8 +67,10 @@ def own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint] = ()) 
 
 
 def merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T | None, T | None], T]) -> list[T]:
-    """Parts in the document's order, then the new ones as they were made; none has a twin that is gone. ``read`` gets
-    an object, its id, the document's part of this id, and for a copy of one a copy of the part."""
+    """Parts in the document's order, then the new ones as they were made; none has a twin that is gone.
+
+    ``read`` gets an object, its id, the document's part of this id, and for a copy of one a copy of the part.
+    """
     object_of = {own: obj for obj, own in ids.items()}
     known = {part.id: part for part in base}
     new = {obj: deepcopy(known.get(_original_id(obj))) for obj, own in ids.items() if own not in known}
@@ -93,8 +95,9 @@ _SAME_OPENING = 1e-6
 
 @no_garbage_hunts()
 def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
-    """The mechanism of a model, in the file's own axes and with its document. The model is given by its collection, or
-    by its armature where copies of it may lie in the same collection.
+    """The mechanism of a model, in the file's own axes and with its document.
+
+    The model is given by its collection, or by its armature where copies of it may lie in the same collection.
 
     Poses, physics and animation do not matter: it is the design that is read. What no joint carries any more, because
     that was deleted, is designed where it is seen, and so are copies of bodies. ``report`` says what was edited, added
@@ -216,7 +219,8 @@ class _Reading:
     ``frames`` are where the document has its joints, by id, ``openings`` where those of open loops have their other
     side, from there; ``bones`` are the renamed ones, by the ids of their joints; ``derived`` as ``weigh`` has it,
     ``shape_masses`` those of the document. ``switched``: the records know what is on, not the document; ``flagged``:
-    bodies know whether they fall and collide; ``colored``: materials know their colors."""
+    bodies know whether they fall and collide; ``colored``: materials know their colors.
+    """
 
     report: Report
     designs: Designs
@@ -343,7 +347,9 @@ class _Reading:
 
 def _opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, bool]:
     """Return where a joint's other side is from its frame (4, 4), None where they are one, and whether that was edited.
-    ``exact`` is where the document has it."""
+
+    ``exact`` is where the document has it.
+    """
     if not (part.is_open or any(part.opening)):
         return exact, False  # nobody wrote it down
     opening = unflat(part.opening) if part.is_open else np.eye(4)

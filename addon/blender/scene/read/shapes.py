@@ -30,8 +30,10 @@ Children = dict[tuple[bpy.types.Object, int], tuple[bpy.types.Object, Matrix]]
 def shape_children(
     objects: Iterable[bpy.types.Object], bodies: Mapping[str, bpy.types.Object], designs: Designs, report: Report
 ) -> Children:
-    """The collision children of bodies, whatever they hang on by now; ``bodies`` are by id. Copies of children stand
-    for nothing, and the report says so."""
+    """The collision children of bodies, whatever they hang on by now; ``bodies`` are by id.
+
+    Copies of children stand for nothing, and the report says so.
+    """
     shapes = [obj for obj in objects if record_of(obj).role == "SHAPE" and record_of(obj).shape >= 0]
     holders = {obj: _holder(obj, bodies) for obj in shapes}
     out: Children = {}
@@ -55,9 +57,11 @@ def _holder(obj: bpy.types.Object, bodies: Mapping[str, bpy.types.Object]) -> bp
 def body_shapes(
     obj: bpy.types.Object, own: str, before: list[Shape], com: Array, children: Children, report: Report
 ) -> list[Shape]:
-    """The shapes of a body's object, whose id is ``own``; ``before`` are the document's. A collision child that was
-    moved or scaled takes its shape along, and one that was deleted takes it away. (A copy of a body need not have
-    copies of its children.)"""
+    """The shapes of a body's object, whose id is ``own``; ``before`` are the document's.
+
+    A collision child that was moved or scaled takes its shape along, and one that was deleted takes it away. (A copy of
+    a body need not have copies of its children.)
+    """
     now = edited_shapes([read_shape(shape) for shape in record_of(obj).shapes], before)
     is_copy = _is_copy(obj, own)
     out = []
@@ -181,8 +185,11 @@ def with_masses(shapes: list[Shape], masses: list[Any] | None) -> list[Shape]:
 
 
 def weigh(obj: bpy.types.Object, body: Body, derived: Mapping[str, float], report: Report) -> None:
-    """Take over an edited mass; the moments that the file states go with it. What one that was typed into Blender's
-    panel replaced is told where that panel showed less. ``derived``: the ``derived_masses`` of the document."""
+    """Take over an edited mass; the moments that the file states go with it.
+
+    What one that was typed into Blender's panel replaced is told where that panel showed less. ``derived``: the
+    ``derived_masses`` of the document.
+    """
     before, body.mass = body.mass, _edited_mass(obj, body.mass)
     shown = shown_mass(obj)
     if shown is not None and is_typed(obj) and body.mass == plain(obj.rigid_body.mass):

@@ -24,7 +24,8 @@ class LongWork(NeedsModel):
     """Base of operators whose work is a generator of (done, total) that returns its result.
 
     Called from a button or menu it works while Blender draws, a slice per tick; called from a script or
-    without a window it works through at once. Closing the generator has to leave everything as it was."""
+    without a window it works through at once. Closing the generator has to leave everything as it was.
+    """
 
     bl_idname = "knuckle.long_work"
     bl_label = "Long Work"
@@ -146,7 +147,8 @@ _going: list[UnderWay] = []
 class UnderWay:
     """A timer of ``tick`` seconds, and ``close`` that leaves everything as it was; ``leave`` has to be called.
 
-    ``name`` is the identifier of the operator, by which panels find its ``text`` and the ``share`` that is done."""
+    ``name`` is the identifier of the operator, by which panels find its ``text`` and the ``share`` that is done.
+    """
 
     def __init__(self, context: bpy.types.Context, tick: float, close: Callable[[], Any], name: str = "") -> None:
         self.name, self.text, self.share = name, "", 0.0

@@ -160,8 +160,10 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
 
 
 def _meant(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The model that the user means; where none is whole enough to be meant, the first that lost its armature. None
-    where what is active is of a model that is gone for good."""
+    """The model that the user means; where none is whole enough to be meant, the first that lost its armature.
+
+    None where what is active is of a model that is gone for good.
+    """
     rig = model_in(context)
     if rig is None and not is_orphan_part(context.view_layer.objects.active):
         return next(iter(lost_models(context.scene)), None)
@@ -217,8 +219,10 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
 
 
 def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout, known: Sequence[str] | None = None) -> None:
-    """What the model that is meant lacks, with the button; nothing where it is whole. ``known``: what it lacks, where
-    that was worked out already."""
+    """What the model that is meant lacks, with the button; nothing where it is whole.
+
+    ``known``: what it lacks, where that was worked out already.
+    """
     rig = _meant(context)
     lacks = () if rig is None else missing(rig) if known is None else known
     gone = rig is None and bool(orphans(context.scene))

@@ -2,7 +2,8 @@
 
 The ends of a slider belong to its property, so there is one for every pair of stops that is shown, made when it is
 needed. It stores nothing and cannot be keyed itself: what is keyed is the channel. While Blender draws, nothing can be
-made: what is missing then is made right after, and drawn again."""
+made: what is missing then is made right after, and drawn again.
+"""
 
 from __future__ import annotations
 
