@@ -6,7 +6,8 @@ from __future__ import annotations
 def register() -> None:
     """Register everything with Blender: properties, handlers, operators, panels, commands.
 
-    ImportError, in words for users, where a module is missing without which nothing works.
+    Raises:
+        ImportError: A module without which nothing works is missing; the message is written for users.
     """
     from .installation import why_not
 
@@ -26,7 +27,7 @@ def unregister() -> None:
 
 
 def is_registered() -> bool:
-    """Return whether Blender knows Knuckle."""
+    """Return whether Knuckle is registered with Blender."""
     from . import registration
 
     return registration.is_registered()

@@ -14,8 +14,8 @@ from .cli import main  # noqa: E402
 
 code = main(sys.argv[1:])
 if code and "bpy" in sys.modules:
-    # Closed by Python after it swallowed an exception, as Ctrl-C within a render, Blender 4.2 crashes and 4.5 may wait
-    # for ever. The work is ended by then, and nothing of it is open.
+    # Exit without Python's cleanup. After a swallowed exception, such as Ctrl-C within a render, the normal exit
+    # crashes Blender 4.2 and may hang 4.5. By now the work has ended and no file of it is open.
     sys.stdout.flush()
     sys.stderr.flush()
     shutil.rmtree(sys.modules["bpy"].app.tempdir, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""What Knuckle says of itself.
+"""Installation data and checks: manifest, version, samples, addresses of the manual, and required modules.
 
-Its manifest is the one place of the version; the standard library is all that is needed here, so that this also works
-where a module that we need is missing.
+The manifest is the single source of the version. Only the standard library is needed here, so that this also works
+where a required module is missing.
 """
 
 from __future__ import annotations
@@ -21,34 +21,39 @@ _PACKAGE = Path(__file__).resolve().parents[0]
 
 
 def home() -> Path:
-    """The folder with manifest, samples and licences: the package's own where it is installed in Blender, the tree's
-    root in the source."""
+    """Return the folder of manifest, samples and licenses.
+
+    It is the package's own folder where it is installed in Blender, and the root of the tree in the source.
+    """
     return _PACKAGE if (_PACKAGE / "blender_manifest.toml").is_file() else _PACKAGE.parent
 
 
 @cache
 def manifest() -> dict[str, Any]:
-    """Return what Blender reads about us. In an installed package it also names platform and wheels."""
+    """Return the extension's manifest (``blender_manifest.toml``).
+
+    In an installed package it also names platform and wheels.
+    """
     return tomllib.loads((home() / "blender_manifest.toml").read_text(encoding="utf-8"))
 
 
 def version() -> str:
-    """The semantic version, such as 1.0.0."""
+    """Return the semantic version, such as 1.0.0."""
     return str(manifest()["version"])
 
 
 def sample(name: str) -> Path:
-    """One of our own models, such as ``rover/rover.jm``."""
+    """Return the path of a sample model, such as ``rover/rover.jm``."""
     return home() / "sample_models" / name
 
 
-#: In the order of how bad they are. ``note``: something that Knuckle works without.
+#: States of a check, most serious first. ``note``: Knuckle works without it.
 STATES = ("error", "warning", "note", "ok")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One thing looked at: how it is, and where something is wrong, what to do."""
+    """Result of one check: its subject, state (one of ``STATES``), text, and the remedy where something is wrong."""
 
     part: str
     state: str
@@ -57,12 +62,12 @@ class Row:
 
 
 def is_sound(rows: Iterable[Row]) -> bool:
-    """Return whether nothing is broken."""
+    """Return whether no row is an error."""
     return all(row.state != "error" for row in rows)
 
 
 def summary(rows: Iterable[Row]) -> str:
-    """One sentence on all rows."""
+    """Summarize all rows in one sentence."""
     states = [row.state for row in rows]
     errors, warnings = states.count("error"), states.count("warning")
     if not errors and not warnings:
@@ -71,7 +76,7 @@ def summary(rows: Iterable[Row]) -> str:
 
 
 def plain_text(rows: Iterable[Row]) -> str:
-    """A line a row, a remedy below its row."""
+    """Format rows as plain text, one line per row, each remedy on the line below its row."""
     lines = []
     for row in rows:
         lines.append(f"{row.state:8}{row.part}: {row.text}")
@@ -84,18 +89,20 @@ REINSTALL = "Uninstall Knuckle, restart Blender and install the zip of your plat
 
 
 def how_to_repair(otherwise: str) -> str:
-    """The remedy for what is missing of an installation: the zip where Knuckle came as one (its manifest then names
-    wheels), else ``otherwise``."""
+    """Return the remedy for a missing part of the installation.
+
+    It is ``REINSTALL`` for an installed package (its manifest then names wheels), else ``otherwise``.
+    """
     return REINSTALL if manifest().get("wheels") else otherwise
 
 
-#: The remedy where Knuckle runs from its source, in a Python of the user's.
+#: The remedy where Knuckle runs from source in the user's own Python.
 _PIP = "Run: python -m pip install {}"
 
 
 @dataclass(frozen=True)
 class Need:
-    """A module that we import, the distribution that brings it, and what cannot be done without it (empty: nothing)."""
+    """Dependency: a module that we import, its distribution, and the features it serves (empty: all of them)."""
 
     module: str
     distribution: str
@@ -121,9 +128,10 @@ NEEDS = (
 
 
 def why_not() -> str:
-    """Return why nothing can work: a module that all of Knuckle needs and Python cannot import.
+    """Explain why Knuckle cannot start: modules that all of it needs and Python cannot import.
 
-    Empty where all are there.
+    Returns:
+        A message with the remedy; empty where all required modules are there.
     """
     tried = {need.distribution: _import(need.module) for need in NEEDS if not need.serves}
     told = "; ".join(f"{name} cannot be imported ({trouble})" for name, trouble in tried.items() if trouble)
@@ -132,10 +140,11 @@ def why_not() -> str:
 
 
 def wheel_rows(extensions: str | None = None, blender: Sequence[str] = ()) -> list[Row]:
-    """A row for every module.
+    """Check every dependency, one row each.
 
-    ``extensions``: the folder of Blender's extensions, below which it unpacks their wheels; ``blender``: folders of
-    Blender's own, besides that of its Python.
+    Args:
+        extensions: Folder of Blender's extensions, below which it unpacks their wheels.
+        blender: Blender's own folders, besides that of its Python.
     """
     promised = promised_versions(manifest().get("wheels", ()))
     own = [*blender, sys.prefix, sys.base_prefix, *map(sysconfig.get_path, ("purelib", "platlib"))]
@@ -143,7 +152,7 @@ def wheel_rows(extensions: str | None = None, blender: Sequence[str] = ()) -> li
 
 
 def promised_versions(wheels: Sequence[str]) -> dict[str, str]:
-    """Distribution -> version, of the wheels of a manifest that are for this Python."""
+    """Map distributions to versions, for those wheels of a manifest that fit this Python."""
     ours = "cp{}{}".format(*sys.version_info[:2])
     found = {}
     for wheel in wheels:
@@ -176,7 +185,7 @@ def _row(need: Need, promised: str | None, extensions: str | None, own: Sequence
 
 
 def _import(module: str) -> str | None:
-    """Import a module; what went wrong, or None."""
+    """Import a module and return the error message, None on success."""
     try:
         importlib.import_module(module)
     except Exception as error:  # a wheel of another system fails in its own ways
@@ -191,7 +200,7 @@ def _place(module: str) -> str:
 
 
 def _version(need: Need) -> str:
-    """That of the module which was imported: a distribution's record may be another copy's."""
+    """Return the version of the imported module: a distribution's metadata may belong to another copy."""
     top = sys.modules[need.module.partition(".")[0]]
     told = getattr(top, "__version__", None)
     if isinstance(told, str):
@@ -203,7 +212,11 @@ def _version(need: Need) -> str:
 
 
 def _owner(place: str, extensions: str | None, own: Sequence[str]) -> tuple[str, bool]:
-    """Whose a module is, by where it lies, and whether that is some other program's."""
+    """Identify the owner of a module by its path.
+
+    Returns:
+        A description, and whether the module belongs to another program.
+    """
     at = Path(place)
     if extensions and at.is_relative_to(Path(extensions).resolve()):
         inside = at.relative_to(Path(extensions).resolve()).parts
@@ -222,19 +235,21 @@ def _plain(name: str) -> str:
 
 
 #: The address of the hosted project, such as ``https://example.org/knuckle``, with the manual in its folder ``manual``.
-#: Empty: there is none.
+#: Empty where there is no hosted project.
 PROJECT_ADDRESS = ""
-#: The folder of the pages in an installed package, and that of their source.
+#: The folder of the manual in an installed package, and in the source.
 _SHIPPED, _SOURCE = "manual", "docs"
 
 
 @cache
 def folder(address: str = PROJECT_ADDRESS) -> tuple[str, str]:
-    """Return where the pages are, as an address that ends in a slash, and what their names end in; empty where there
-    are none.
+    """Return the base address of the manual and the file ending of its pages.
 
     Args:
         address: The address of the hosted project; empty for the pages on disk.
+
+    Returns:
+        The address, ending in a slash, and the ending, such as ``.html``; both empty where there is no manual.
     """
     if address:
         return f"{address.rstrip('/')}/manual/", ".html"
@@ -245,7 +260,7 @@ def folder(address: str = PROJECT_ADDRESS) -> tuple[str, str]:
 
 
 def address_of(page: str) -> str:
-    """The address of a page of the manual; empty where there is no manual.
+    """Return the address of a page of the manual; empty where there is no manual.
 
     Args:
         page: Name of the page, with the anchor of a heading where one is meant: ``walk#keep-what-happened``.
@@ -255,6 +270,6 @@ def address_of(page: str) -> str:
 
 
 def path_of(page: str, ending: str) -> str:
-    """The path of a page within the manual: ``walk.html#keep-what-happened``."""
+    """Return the path of a page within the manual: ``walk.html#keep-what-happened``."""
     name, hash_sign, anchor = page.partition("#")
     return f"{name}{ending}{hash_sign}{anchor}"

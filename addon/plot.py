@@ -1,4 +1,7 @@
-"""Pictures: of motions, and of what many runs came to."""
+"""Plots of motions (servos over time with their stops) and of parameter sweeps, as image files.
+
+They are drawn by matplotlib, which is imported only when a plot is drawn.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,22 @@ INK, GRID = "#30343b", "#dfe2e6"
 
 
 def drawn(title: str, draw: Callable[[], Any], ending: str) -> bytes:
-    """The figure that ``draw`` makes, as the bytes of a .png, .svg or .pdf; FormatError where matplotlib is missing."""
+    """Render a figure with matplotlib.
+
+    Args:
+        title: Title above the figure.
+        draw: Function that creates the figure.
+        ending: ``.png``, ``.svg`` or ``.pdf``.
+
+    Returns:
+        The bytes of the image file.
+
+    Raises:
+        FormatError: matplotlib is missing.
+    """
     agg = _matplotlib()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of letters that its font lacks
+        warnings.simplefilter("ignore")  # of glyphs missing in its font
         figure = draw()
         agg.FigureCanvasAgg(figure)
         figure.suptitle(title, parse_math=False, color=INK, fontsize=12, fontweight="bold")
@@ -42,14 +57,14 @@ def drawn(title: str, draw: Callable[[], Any], ending: str) -> bytes:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure of so many inches."""
+    """Create an empty figure; width and height in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=120, layout="constrained")
 
 
 def plain_axes(axes: Any) -> None:
-    """A light grid, and no box."""
+    """Style axes with a light grid and without a box."""
     axes.grid(True, color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(colors=INK, length=3)
@@ -59,7 +74,13 @@ def plain_axes(axes: Any) -> None:
 
 
 def _matplotlib() -> Any:
-    """matplotlib, its fonts' list kept among the temporary files: nothing is written into the user's settings."""
+    """Import matplotlib and return its Agg backend.
+
+    Its font cache is kept among the temporary files, so that nothing is written into the user's settings.
+
+    Raises:
+        FormatError: matplotlib cannot be imported.
+    """
     if not os.environ.get("MPLCONFIGDIR"):
         os.environ["MPLCONFIGDIR"] = _own_folder()
     try:
@@ -76,7 +97,7 @@ def _matplotlib() -> Any:
 
 
 def _own_folder() -> str:
-    """A folder for temporary files that is nobody else's, the same the next time where that can be had."""
+    """Return a folder for temporary files owned by this user, the same one on every call where possible."""
     user = os.getuid() if hasattr(os, "getuid") else "user"
     folder = os.path.join(tempfile.gettempdir(), f"knuckle-plots-{user}")
     try:
@@ -90,16 +111,25 @@ def _own_folder() -> str:
     return tempfile.mkdtemp(prefix="knuckle-plots-")
 
 
-#: Side by side: how far, at what cost, how truly.
+#: Figures drawn side by side: distance, energy and tracking error.
 SHOWN = ("distance", "energy", "tracking_error")
-LINES = 12  # that a legend names
+LINES = 12  # most lines that a legend names
 
 
 def sweep_picture(settings: Sequence[str], table: Sequence[Mapping[str, float]], ending: str = ".png") -> bytes:
-    """A picture of runs as the bytes of a .png, .svg or .pdf: each figure over the first setting that varies, a line
-    for every combination of the others.
+    """Plot a parameter sweep: each figure over the first setting that varies, one line per combination of the others.
 
-    ``table``: of each run its settings and figures by name, nan where there is none. FormatError where it is empty."""
+    Args:
+        settings: Names of the settings.
+        table: Settings and figures of each run by name; nan where there is none.
+        ending: ``.png``, ``.svg`` or ``.pdf``.
+
+    Returns:
+        The bytes of the image file.
+
+    Raises:
+        FormatError: The table is empty, or matplotlib is missing.
+    """
     if not table:
         raise FormatError("there are no runs to draw")
     varied = [name for name in settings if len({row[name] for row in table}) > 1]
@@ -138,7 +168,7 @@ def _figure(varied: Sequence[str], table: Sequence[Mapping[str, float]]) -> Any:
 
 
 def _colour(at: int, count: int) -> Any:
-    """One of the six; of more lines, a shade that goes from the first to the last."""
+    """Return the color of a line: one of ``COLOURS``, or of more lines a shade from a continuous color map."""
     if count <= len(COLOURS):
         return COLOURS[at]
     from matplotlib import colormaps
@@ -154,30 +184,39 @@ def _line(axes: Any, along: str, name: str, rows: Sequence[Mapping[str, float]],
     return line
 
 
-TOGETHER = 6  # servos that share one set of axes; more get small ones, each its own
-POINTS = 4000  # of a curve: more than a picture has columns
+TOGETHER = 6  # most servos that share one set of axes; of more, each gets small axes of its own
+POINTS = 4000  # most points of a curve: more than a picture has columns
 LONGEST_NAME = 32
 BEYOND = "#c81e2b"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """What is drawn of a servo: corners of its line (n,), its stops and its unit, in degrees or length units."""
+    """Curve of one servo: vertices of its line (n,), its stops and its unit, in degrees or meters."""
 
     name: str
     times: Array
     values: Array
     lower: float | None
     upper: float | None
-    beyond: Array  # whether a corner lies beyond a stop
+    beyond: Array  # (n,) True where a vertex lies beyond a stop
     unit: str
 
 
 def motion_picture(motion: Motion, servos: Mapping[str, Servo], ending: str = ".png") -> bytes:
-    """A picture of a motion's servos over time as the bytes of a .png, .svg or .pdf.
+    """Plot the servos of a motion over time.
 
-    ``servos``: those of the mechanism, for stops and units; others are drawn as angles without stops. FormatError
-    where matplotlib is missing and where no servo has a key.
+    Args:
+        motion: The motion; trajectories without keys are left out.
+        servos: Servos of the mechanism by name, for stops and units; others are drawn without stops, as angles unless
+            the trajectory is in meters.
+        ending: ``.png``, ``.svg`` or ``.pdf``.
+
+    Returns:
+        The bytes of the image file.
+
+    Raises:
+        FormatError: matplotlib is missing, or no servo has a key.
     """
     curves = [_curve(each, servos.get(each.name)) for each in motion.trajectories if len(each.times)]
     if not curves:
@@ -187,7 +226,7 @@ def motion_picture(motion: Motion, servos: Mapping[str, Servo], ending: str = ".
     )
 
 
-# ------------------------------------------------------------------ what is drawn
+# ------------------------------------------------------------------ data
 
 
 def _curve(track: Trajectory, servo: Servo | None) -> Curve:
@@ -201,12 +240,12 @@ def _curve(track: Trajectory, servo: Servo | None) -> Curve:
 
 
 def _short(name: str) -> str:
-    """A name that leaves room for the curve. Ends tell names apart better than their middles."""
+    """Shorten a long name in the middle: the ends of names differ more than their middles."""
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 2]}…{name[-LONGEST_NAME // 2 + 1 :]}"
 
 
 def _corners(track: Trajectory) -> tuple[Array, Array]:
-    """The corners of a trajectory's line: a key that holds has one more where the next begins."""
+    """Return the vertices of a trajectory's line; a key that holds has a second vertex where the next key begins."""
     times, values = np.asarray(track.times, dtype=np.float64), np.asarray(track.values, dtype=np.float64)
     again = np.where(track.holds()[:-1], 2, 1)
     at = np.repeat(np.arange(len(times) - 1), again)
@@ -217,18 +256,18 @@ def _corners(track: Trajectory) -> tuple[Array, Array]:
 
 
 def _thinned(times: Array, values: Array) -> tuple[Array, Array]:
-    """Fewer points that look the same: of each stretch its lowest and highest."""
+    """Reduce a curve to at most ``POINTS`` points that look the same: minimum and maximum of each interval."""
     stretches = np.array_split(np.arange(len(times)), POINTS // 2)
     ends = [sorted({int(own[values[own].argmin()]), int(own[values[own].argmax()])}) for own in stretches]
     kept = np.unique([0, *(place for pair in ends for place in pair), len(times) - 1])
     return times[kept], values[kept]
 
 
-# ------------------------------------------------------------------ how it is drawn
+# ------------------------------------------------------------------ drawing
 
 
 def _together(curves: Sequence[Curve]) -> Any:
-    """One set of axes for what turns and one for what slides, with a legend beside each."""
+    """Draw one set of axes for angles and one for positions, with a legend beside each."""
     units = [unit for unit in ("°", "m") if any(curve.unit == unit for curve in curves)]
     figure = new_figure(10.0, 1.0 + 3.6 * len(units))
     rows = figure.subplots(len(units), 1, sharex=True, squeeze=False)[:, 0]
@@ -244,7 +283,7 @@ def _together(curves: Sequence[Curve]) -> Any:
 
 
 def _small_multiples(curves: Sequence[Curve]) -> Any:
-    """Small axes for each servo, all over the same time, with one legend for the line styles."""
+    """Draw small axes for each servo over a common time axis, with one legend for the line styles."""
     columns = 3 if len(curves) <= 15 else 4 if len(curves) <= 24 else 5
     rows = math.ceil(len(curves) / columns)
     figure = new_figure(3.1 * columns, 1.1 + 1.65 * rows)
@@ -272,7 +311,7 @@ def _small_multiples(curves: Sequence[Curve]) -> Any:
 
 
 def _draw(axes: Any, curve: Curve, colour: str) -> Any:
-    """A servo's line, its stops as dashed lines, and what lies beyond them in red; returns the line."""
+    """Draw a servo's line, its stops as dashed lines, and vertices beyond them in red; return the line."""
     for stop in (curve.lower, curve.upper):
         if stop is not None:
             axes.axhline(stop, color=colour, linewidth=1.0, linestyle="--", dashes=(5, 3), alpha=0.75, zorder=1.5,
@@ -286,7 +325,7 @@ def _draw(axes: Any, curve: Curve, colour: str) -> Any:
 
 
 def _take_turns(stops: Sequence[Any]) -> None:
-    """Where servos have the same stop, one dash is in the colour of the first, the next in that of the second."""
+    """Interleave the dashes of servos that have the same stop, so that each one's color is visible."""
     same: dict[float, list[Any]] = {}
     for line in stops:
         same.setdefault(round(float(line.get_ydata()[0]), 6), []).append(line)
@@ -296,7 +335,7 @@ def _take_turns(stops: Sequence[Any]) -> None:
 
 
 def _finish(axes: Any, curves: Sequence[Curve]) -> None:
-    """Limits that show every line and stop with some air, a light grid, and no box."""
+    """Set limits that show every line and stop with a margin, and style the axes."""
     ends = [end for c in curves for end in (c.values.min(), c.values.max(), c.lower, c.upper) if end is not None]
     low, high = float(min(ends)), float(max(ends))
     air = 0.07 * (high - low) or 0.1 * abs(high) or 1.0
@@ -324,7 +363,10 @@ def _stop_words(curves: Sequence[Curve]) -> list[str]:
 
 
 def _legend(axes: Any, marks: Sequence[Any], words: Sequence[str]) -> None:
-    """A legend beside the axes. Its words are put in afterwards: matplotlib leaves out those that begin with _."""
+    """Place a legend beside the axes.
+
+    Its words are set afterwards: matplotlib leaves out labels that begin with ``_``.
+    """
     legend = axes.legend(marks, ["."] * len(marks), loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     for text, word in zip(legend.get_texts(), words, strict=True):
         text.set_parse_math(False)

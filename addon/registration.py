@@ -1,4 +1,4 @@
-"""Registration of all packages with Blender in one explicit order, and the reverse of it."""
+"""Registration of all packages with Blender in one explicit order, and unregistration in the reverse order."""
 
 from __future__ import annotations
 
@@ -27,9 +27,13 @@ def is_registered() -> bool:
 
 
 def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
-    """Register properties, handlers, the interface and the ``blender --command``; does nothing the second time.
+    """Register properties, handlers, the interface and ``blender --command knuckle``; do nothing if already registered.
 
-    As a Python module, Blender 4.2 crashes at exit while something of ours is registered.
+    Args:
+        command: Entry point of the command line: takes the arguments, returns the exit code. None to leave it out.
+
+    Note:
+        As a Python module, Blender 4.2 crashes at exit while anything of ours is registered, hence the ``atexit`` call.
     """
     if _state["on"]:
         return
@@ -38,9 +42,9 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
 
     properties.register()
     ticks.register()
-    settling.register()  # before those that look at names: they take one that Blender numbered for the user's
-    migration.register()  # before anybody looks at models
-    renamed_bones.register()  # before others: what they keep of bones is by their names
+    settling.register()  # before handlers that read names: they would take Blender's ".001" names for the user's
+    migration.register()  # before any handler reads a mechanism
+    renamed_bones.register()  # before handlers that cache data by bone name
     file_events.register_cache_reset()
     hooks.register()
     live_mirror.register()
@@ -49,11 +53,11 @@ def register(command: Callable[[Sequence[str]], int] | None = None) -> None:
     if command is not None:
         _state["command"] = bpy.utils.register_cli_command("knuckle", command)
     _state["on"] = True
-    file_events.register()  # last: whoever looks at files is there
+    file_events.register()  # last: all file handlers are registered by now
 
 
 def unregister() -> None:
-    """Undo ``register``."""
+    """Undo ``register``, in reverse order; do nothing if not registered."""
     if not _state["on"]:
         return
     atexit.unregister(unregister)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.core import CORE
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -65,7 +65,7 @@ def blank() -> Iterator[Any]:
     """Blender's context with an empty scene and the extension registered. The registration stays."""
     bpy = pytest.importorskip("bpy", reason="Blender is not here")
     import addon
-    from tests.blender.emptied import empty_file
+    from tests.support.emptied import empty_file
 
     empty_file()  # unregisters nothing that was registered from a script
 

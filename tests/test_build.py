@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors import load_build
+from tests.support.doors import load_build
 
 ROOT = Path(__file__).resolve().parents[1]
 BLENDER_TAGS = {"Import-Export", "Animation", "Physics", "Rigging"}  # those of Blender's fixed list that we are

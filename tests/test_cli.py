@@ -17,8 +17,8 @@ from lxml import etree
 
 from addon import formats
 from addon.cli import main, output
-from tests import mesh_samples
-from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, joint, model
+from tests.support import mesh_samples
+from tests.support.mechanisms import XmlModel, body, clockwork, clockwork_motor, joint, model
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAME = 0.032  # seconds of a frame of XMDI
@@ -393,7 +393,7 @@ def test_a_simulated_blend_plays_the_run_without_physics(
     import bpy
 
     from addon.blender.physics.recording.bake import record
-    from tests.blender.mechanisms import objects_of, put, world_of
+    from tests.support.mechanisms import objects_of, put, world_of
 
     rig = put(walker)
     rig.data.knuckle.controls.joystick_1_y = -1.0

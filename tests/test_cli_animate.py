@@ -17,7 +17,7 @@ from lxml import etree
 from addon import formats
 from addon.cli import main
 from addon.cli.animate import motion_endings
-from tests.blender.mechanisms import XmlModel, body, clockwork, clockwork_motor, curves_of, joint, model, spinner
+from tests.support.mechanisms import XmlModel, body, clockwork, clockwork_motor, curves_of, joint, model, spinner
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAME = 0.032

@@ -150,7 +150,7 @@ def test_openjd_takes_all_templates_and_runs_a_conversion(tmp_path: Path, capsys
 
 
 def test_a_job_takes_along_what_it_needs(tmp_path: Path) -> None:
-    from tests import mesh_samples
+    from tests.support import mesh_samples
 
     (tmp_path / "there").mkdir()
     (tmp_path / "there/a.stl").write_bytes(mesh_samples.stl())

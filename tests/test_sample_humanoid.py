@@ -15,8 +15,8 @@ import pytest
 from addon import formats
 from addon.core.motion.fitting import Fitting, fitted
 from addon.core.report import Report
-from tests.blender.mechanisms import turn
-from tests.references import CORPUS
+from tests.support.mechanisms import turn
+from tests.support.references import CORPUS
 
 REAL = CORPUS / "motion"
 UP = np.array([0.0, 0.0, 1.0])

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.doors import load_build
+from tests.support.doors import load_build
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Licences whose works may be part of one under GPL-3.0-or-later, as the Free Software Foundation lists them.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.doors import load_build, load_script
+from tests.support.doors import load_build, load_script
 
 
 def test_lines_that_no_test_runs_are_told_by_folder_and_file(

@@ -1,1 +1,1 @@
-"""Mechanisms: records, motion and edits. Needs numpy only, and neither files nor Blender."""
+"""Mechanisms: records, motion and edits. Needs numpy only; knows neither files nor Blender."""

@@ -1,4 +1,4 @@
-"""The accuracy of a simulation in words: each figure with a mark, good or in need of attention, from one table."""
+"""Simulation accuracy in words: each figure with a rating, good or needing attention, by one table of thresholds."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import NamedTuple
 from .report import plain
 from .run_metrics import GROUND, JointTruth, Truth
 
-#: Up to which value each figure is good; beyond it needs attention. Angles in radians, lengths and joint separation as
-#: shares of a link's length, energy as a share of the largest kinetic energy. Every mark in the interface is from here.
+#: Largest value at which each figure is good; beyond it needs attention. Angles in radians, lengths and joint
+#: separation as shares of a link's length, energy as a share of the largest kinetic energy. All ratings in the
+#: interface are from here.
 THRESHOLDS: dict[str, float] = {
     "Joint separation": 0.05,
     "Tracking error": math.radians(5.0),
@@ -20,15 +21,18 @@ THRESHOLDS: dict[str, float] = {
     "Energy gained": 0.05,
     "Penetration": 0.02,
 }
-#: The figures of those that are angles.
+#: Figures that are angles.
 _ANGLES = {"Tracking error", "Beyond stops"}
-#: Bodies that are in one another by less (length units) only touch.
+#: Penetration below this (length units) is contact.
 SHALLOW = 0.0001
 
 
 class Line(NamedTuple):
-    """A figure in words: what it is, at worst, in the mean (empty where that says nothing), a remark, and whether it is
-    good (None where nothing says so) by ``THRESHOLDS``, with the limit in words where it is not."""
+    """Figure in words: its name, worst and mean value (empty where meaningless), a remark and a rating.
+
+    ``good`` is the rating by ``THRESHOLDS``, None where there is none; ``limit`` is the threshold in words where it is
+    not good.
+    """
 
     what: str
     worst: str
@@ -43,7 +47,12 @@ class Line(NamedTuple):
 
 
 def told(truth: Truth, names: Mapping[int, str]) -> list[Line]:
-    """The truth in words. ``names`` are those of bodies by their places."""
+    """Describe the simulation accuracy, one line per figure.
+
+    Args:
+        truth: The figures of a simulation.
+        names: Names of bodies by their indices.
+    """
     out: list[Line] = []
     if truth.joints:
         mean = sum(joint.mean_share for joint in truth.joints) / len(truth.joints)
@@ -70,7 +79,7 @@ def told(truth: Truth, names: Mapping[int, str]) -> list[Line]:
 
 
 def verdict(lines: Sequence[Line]) -> str:
-    """Return how many figures need attention."""
+    """Summarize the number of figures that need attention."""
     bad = sum(line.good is False for line in lines)
     if bad < 2:
         return "1 figure needs attention" if bad else "All figures are good"
@@ -78,12 +87,12 @@ def verdict(lines: Sequence[Line]) -> str:
 
 
 def _of_link(joint: JointTruth, length: float) -> float:
-    """A length as a share of that of the joint's link."""
+    """Return a length as a share of the length of the joint's link."""
     return length / joint.length if joint.length > 0.0 else 0.0
 
 
 def _marked(line: Line, values: Mapping[str, float]) -> Line:
-    """A line with its mark, from the values of the figures that it tells of; the limit is that of the first beyond."""
+    """Rate a line by the values of its figures; ``limit`` is that of the first figure beyond its threshold."""
     bad = [what for what, value in values.items() if value > THRESHOLDS[what]]
     if bad:
         return line._replace(good=False, limit=_why_attention(bad[0]))
@@ -91,7 +100,7 @@ def _marked(line: Line, values: Mapping[str, float]) -> Line:
 
 
 def _why_attention(what: str) -> str:
-    """Up to which value a figure is good, in words."""
+    """Format the threshold of a figure."""
     limit = THRESHOLDS[what]
     if what in _ANGLES:
         return f"Good up to {_amount(limit, True)}"
@@ -132,12 +141,12 @@ def _depth_told(truth: Truth, names: Mapping[int, str]) -> Line:
 
 
 def joint_told(joint: JointTruth) -> Line:
-    """Return how far one joint came apart, in words."""
+    """Describe the joint separation of one joint."""
     return _marked(Line(joint.name, percent(joint.share), percent(joint.mean_share)), {"Joint separation": joint.share})
 
 
 def percent(share: float) -> str:
-    """A share in percent, without powers of ten for what is next to nothing."""
+    """Format a share in percent, without powers of ten for tiny values."""
     least = 0.001
     return f"< {least} %" if 0.0 < 100.0 * share < 0.999 * least else f"{_short(100.0 * share)} %"
 
@@ -147,5 +156,5 @@ def _amount(value: float, turns: bool) -> str:
 
 
 def _short(value: float) -> str:
-    """Two digits, and no powers of ten for what is large."""
+    """Format with two digits, without powers of ten for large values."""
     return plain(value) if value >= 9.95 else f"{value:.2g}"

@@ -1,4 +1,4 @@
-"""How far shapes, bodies and mechanisms reach."""
+"""Bounds: extents and bounding radii of shapes, bodies and mechanisms, and detection of scenery."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ import numpy as np
 
 from .model import Array, Body, Mechanism, Shape
 
-#: What has no end, or no extent that is known here (a mesh is in its file).
+#: Types that are infinite or have no extent.
 _ENDLESS = ("plane", "none")
-#: How many times larger than all that moves a fixed body has to be to be scenery.
+#: Ratio of size to the largest moving body beyond which a fixed body is scenery.
 _SCENERY = 3.0
 
 
 def extent(mechanism: Mechanism) -> tuple[Array, Array] | None:
-    """Lowest and highest corner, (3,) each, of the box along the world's axes that holds all shapes at the design pose.
+    """Compute the axis-aligned bounding box of all shapes at the design pose.
 
-    A mesh counts as the point of its origin; planes have no end and do not count. None for nothing.
+    A mesh counts as the point of its origin (its geometry is in its file); planes are infinite and do not count.
+
+    Returns:
+        Lowest and highest corner, (3,) each, in the world; None where there are no shapes.
     """
     boxes = [
         (pose[:3, 3] - half, pose[:3, 3] + half)
@@ -33,8 +36,12 @@ def extent(mechanism: Mechanism) -> tuple[Array, Array] | None:
 
 
 def half_extent(shape: Shape, turn: Array) -> Array:
-    """Half the size, (3,) along the outer axes, of the box about a shape's own origin that holds it when it is turned
-    by ``turn``."""
+    """Compute half the size (3,) of the axis-aligned box about a shape's own origin that contains the shape.
+
+    Args:
+        shape: The shape.
+        turn: Its rotation (3, 3) in the outer axes.
+    """
     size, along = shape.size, np.abs(turn[:, 2])
     if shape.type == "box":
         return np.abs(turn) @ np.array([size["x"], size["y"], size["z"]]) / 2.0
@@ -55,7 +62,7 @@ def half_extent(shape: Shape, turn: Array) -> Array:
 
 
 def shape_radius(shape: Shape) -> float:
-    """Radius of a sphere around a shape's own origin that contains it (length units)."""
+    """Compute the radius of a sphere around a shape's own origin that contains it (length units)."""
     size = shape.size
     if shape.type in {"box", "ellipsoid"}:
         return 0.5 * math.hypot(size.get("x", 0.0), size.get("y", 0.0), size.get("z", 0.0))
@@ -69,13 +76,15 @@ def shape_radius(shape: Shape) -> float:
 
 
 def body_reach(body: Body) -> float:
-    """Radius of a sphere around a body's own origin that contains its shapes."""
+    """Compute the radius of a sphere around a body's own origin that contains its shapes (length units)."""
     return max((math.hypot(*shape.pose[:3, 3].tolist()) + shape_radius(shape) for shape in body.shapes), default=0.0)
 
 
 def scenery(mechanism: Mechanism) -> set[str]:
-    """The bodies (ids) that are floors and walls rather than parts: fixed to the world, and endless or much larger
-    than whatever moves. None where nothing moves."""
+    """Find the bodies (ids) that are scenery, such as floors and walls, rather than moving parts.
+
+    They are fixed to the world, and infinite or much larger than whatever moves. Empty where nothing moves.
+    """
     welded = {joint.child for joint in mechanism.joints if joint.active and joint.parent is None and not joint.dofs}
     fixed = [body for body in mechanism.bodies if body.immobile or body.id in welded]
     if not fixed or len(fixed) == len(mechanism.bodies):

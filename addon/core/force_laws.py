@@ -1,7 +1,7 @@
-"""Forces of springs and dampers by formula: piecewise polynomials, and what they come to within a frame.
+"""Force laws of springs and dampers: piecewise polynomials, and their mean effect over an animation frame.
 
-Where a force can be set only once a frame, the one of the frame's begin is half a frame old on average, and drives what
-it should hold.
+Where a force can be set only once a frame, the force at the beginning of the frame is half a frame old on average, and
+adds energy where it should remove it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-#: Steps in which a force is followed through a frame.
+#: Integration steps per frame.
 _STEPS = 24
-#: What a spring does at a place, or a damper at a speed.
+#: Force of a spring as a function of position, or of a damper as a function of velocity.
 Force = Callable[[float], float]
 
 
 @dataclass
 class Piecewise:
-    """A polynomial between each two of some ascending ``knots``; one row of ``coefficients`` more than there are knots,
-    each in descending powers. At a knot the piece above it counts."""
+    """Piecewise polynomial over ascending ``knots``.
+
+    ``coefficients`` has one row more than there are knots, each in descending powers. At a knot the piece above it
+    counts.
+    """
 
     knots: Sequence[float]
     coefficients: Sequence[Sequence[float]]
@@ -33,19 +36,20 @@ class Piecewise:
         return total
 
     def slope(self, x: float) -> float:
-        """Its derivative."""
+        """Compute its derivative at ``x``."""
         piece = self.coefficients[bisect_right(self.knots, x)]
         return float(np.polyval(np.polyder(np.array(piece, dtype=np.float64)), x)) if len(piece) > 1 else 0.0
 
 
 @dataclass
 class Held:
-    """A spring and a damper on one coordinate, of which each can be set only once a frame: what to hold it at.
+    """Spring and damper on one coordinate whose forces are constant during each frame.
 
-    ``spring`` tells the force of a place, ``damper`` that of a speed, ``inertia`` what is moved, ``substeps`` into how
-    many steps a frame is cut, each of which changes speeds first and then moves at them. The spring's is its force in
-    the middle of the frame, smoothed over what it would do in a frame from there: as the kick of a leapfrog, which
-    neither gains nor loses, and swings in its very time where the spring is linear, however stiff it is.
+    ``spring`` is the force as a function of position, ``damper`` as a function of velocity, ``inertia`` the mass or
+    moment of inertia that is moved. ``substeps`` is the number of solver steps per frame, each of which updates
+    velocities first and then positions (semi-implicit Euler). The spring's force is taken at the middle of the frame,
+    averaged over its motion in a frame from there: like the kick of a leapfrog integrator, it neither gains nor loses
+    energy, and the period is exact where the spring is linear, however stiff it is.
     """
 
     spring: Force | None
@@ -56,14 +60,19 @@ class Held:
     _forces: list[float] = field(default_factory=list)
 
     def force(self, place: float, time: float, change: Force = float) -> float:
-        """The force for the ``time`` to come, from a place to which it came in as much time since the last call; at the
-        first it stands. ``change`` makes the difference of two places the shortest."""
+        """Compute the force to apply for the next ``time`` seconds.
+
+        Args:
+            place: Current position, reached in ``time`` seconds since the last call; at the first call it is at rest.
+            time: Duration of a frame (s).
+            change: Function that maps a difference of two positions to the shortest one.
+        """
         step = time / self.substeps
         speed = other = 0.0
         if self._places:
             gone = change(place - self._places[-1])
             own = self._forces[-1] / self.inertia
-            if len(self._places) > 1:  # what accelerated it in the last two frames, and is not from here
+            if len(self._places) > 1:  # acceleration in the last two frames that is not from this spring and damper
                 late = 0.5 * (1.0 + step / time)
                 before = change(self._places[-1] - self._places[-2])
                 lately = late * self._forces[-1] + (1.0 - late) * self._forces[-2]
@@ -75,7 +84,10 @@ class Held:
         return total
 
     def _pull(self, place: float, other: float, time: float) -> float:
-        """The spring's force about a place: along the way that is taken from rest there, the later the less."""
+        """Compute the spring's force about a position: averaged over the motion from rest there, with falling weights.
+
+        ``other`` is the acceleration by other forces.
+        """
         assert self.spring is not None
         step, speed, total = time / _STEPS, 0.0, 0.0
         for number in range(_STEPS):
@@ -86,7 +98,7 @@ class Held:
         return 2.0 * total / _STEPS**2
 
     def _brake(self, speed: float, other: float, time: float) -> float:
-        """The damper's mean force, from a speed that other forces change by ``other`` per second."""
+        """Compute the damper's mean force, from a speed that other forces change by ``other`` per second."""
         assert self.damper is not None
         step, total = time / _STEPS, 0.0
         for _ in range(_STEPS):
@@ -97,6 +109,6 @@ class Held:
 
 
 def restraining(law: Piecewise, reach: float) -> bool:
-    """Return whether a law of speed takes energy away and gives none, as far as ``reach`` both ways."""
+    """Return whether a law of velocity only dissipates energy for velocities from ``-reach`` to ``reach``."""
     speeds = np.linspace(-reach, reach, 201)
     return all(law(float(speed)) * speed >= 0.0 for speed in speeds)

@@ -1,4 +1,4 @@
-"""The types of joints that people choose from, and the degrees of freedom that each is."""
+"""Joint types that users choose from, and the degrees of freedom of each."""
 
 from __future__ import annotations
 
@@ -37,19 +37,25 @@ JOINT_TYPES = tuple(_TYPES)
 
 
 def dofs_of_type(type_: str) -> list[Dof]:
-    """Fresh degrees of freedom of a joint type, with Z of the joint's frame as its main axis: hinges turn about it,
-    slides go along it, planes are square to it. ValueError for a name that is none of ``JOINT_TYPES``."""
+    """Create the degrees of freedom of a joint type.
+
+    Z of the joint frame is the main axis: hinges rotate about it, sliders move along it, planes are perpendicular to
+    it.
+
+    Raises:
+        ValueError: The name is none of ``JOINT_TYPES``.
+    """
     if type_ not in _TYPES:
         raise ValueError(f"there is no joint type {type_!r}; choose one of {', '.join(JOINT_TYPES)}")
     return _TYPES[type_]()
 
 
 def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
-    """The degrees of freedom of a joint that becomes another type.
+    """Return the degrees of freedom of a joint that is changed to another type.
 
-    Its main axis stays where it is: a hinge about X becomes a cylinder along X. What goes on in the new ones as in the
-    old keeps motor, stops, springs and start: about or along the same axis where there is such a one, else kind by
-    kind, in their order.
+    Its main axis stays where it is: a hinge about X becomes a cylindrical joint along X. New dofs take over motor,
+    stops, springs and initial position from old ones of the same kind: first from those with the same axis, then in
+    their order.
     """
     out = dofs_of_type(type_)
     if [dof.kind for dof in out] == [dof.kind for dof in dofs] and len(out) < 2:
@@ -75,8 +81,10 @@ def _have_one_axis(one: Dof, other: Dof) -> bool:
 
 
 def _main_axis(dofs: list[Dof]) -> Array:
-    """Return what Z of ``dofs_of_type`` is of a joint as it stands, (3,) in its frame: the axis of its first turn; of a
-    lone slide that one, of two what is square to them, else Z."""
+    """Return the main axis of a joint, (3,) in its frame, which becomes Z of ``dofs_of_type``.
+
+    It is the axis of the first rotation; of a single translation that one, of two the perpendicular to both, else Z.
+    """
     turns = [dof.axis for dof in dofs if dof.kind in {"rotation", "screw"}]
     slides = [dof.axis for dof in dofs if dof.kind == "translation"]
     if turns:

@@ -1,7 +1,7 @@
-"""Where the bodies are: the spanning tree of a mechanism, forward kinematics and its inverse by joint.
+"""Kinematics: the spanning tree of a mechanism, forward kinematics, and joint coordinates from poses.
 
-A mechanism is a graph. ``spanning_tree`` walks it breadth first from one root per connected part and
-tells which joints close loops; ``Tree.forward`` poses all bodies for many sets of coordinates at once.
+A mechanism is a graph. ``spanning_tree`` walks it breadth first from one root per connected component and finds the
+joints that close loops; ``Tree.forward`` poses all bodies for many sets of coordinates at once.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
 from .record_utils import HERE
 from .transforms import frame_with_z, inverse, rotation_matrix, rotation_vector
 
-#: Poses that are worked out together: more fall out of the processor's cache, fewer cost more calls.
+#: Poses per block of computation: more do not fit in the processor's cache, fewer cost more calls.
 _BLOCK = 2048
 
 
-#: Noted in a joint's ``extra`` where its file has it for closing a loop.
+#: Key in a joint's ``extra`` where the file marks it as closing a loop.
 CLOSES_LOOP = "closes_loop"
-#: Two sides of a joint that differ by less, in lengths and as rotations, are one.
+#: Largest difference, in lengths and in entries of rotations, at which the two sides of a joint coincide.
 CLOSED = 1e-7
 
 
 @dataclass(frozen=True)
 class Link:
-    """How a body hangs in the tree: by which joint, from which body, and whether the joint points
-    the other way (its ``child`` is the body nearer to the root)."""
+    """Edge of the spanning tree: a joint, the ``body`` it places and the ``carrier`` (body id, None for the world).
+
+    ``against``: the joint points towards the root, its ``child`` is the carrier.
+    """
 
     joint: Joint
     body: str
@@ -41,24 +43,28 @@ class Link:
 
 @dataclass
 class Tree:
-    """A spanning tree. ``links`` come parents first; ``roots`` are the bodies without a link."""
+    """Spanning tree. ``links`` come parents first; ``roots`` are the bodies without a link."""
 
     mechanism: Mechanism
     roots: list[Body]
     links: list[Link]
     loop_joints: set[str]
-    index: dict[str, int] = field(default_factory=dict)  # body id -> its place in mechanism.bodies
+    index: dict[str, int] = field(default_factory=dict)  # body id -> its index in mechanism.bodies
 
     def forward(self, coordinates: Mapping[str, Array], poses: int = 1, root_poses: Array | None = None) -> Array:
-        """World pose of every body, shape (poses, bodies, 4, 4), in the order of the mechanism.
+        """Compute forward kinematics: the world pose of every body.
 
-        ``coordinates`` maps joint ids to arrays of shape (poses,) or (poses, size of the joint);
-        joints that it does not name stay at zero. ``root_poses``, shape (poses, roots, 4, 4) or
-        (roots, 4, 4), moves the roots from where they were designed. Bodies are relative to their
-        joints as the file says; a root stands at its design pose.
+        Args:
+            coordinates: Joint id -> values (poses,) or (poses, size of the joint), or the same with a first dimension
+                of 1; joints that it does not name are at zero.
+            poses: Number of poses.
+            root_poses: Poses (poses, roots, 4, 4) or (roots, 4, 4) of the roots; None: their design poses.
+
+        Returns:
+            (poses, bodies, 4, 4), in the order of the mechanism's bodies.
         """
-        # all poses of a number stand side by side; of a large array that is not asked to be zero the system gives large
-        # pages, which come several times as fast
+        # The poses are the last dimension, contiguous. np.empty and not np.zeros: for a large array that need not be
+        # zero the system provides large pages, which is several times as fast.
         world = np.empty((len(self.mechanism.bodies), 4, 4, poses))
         world[:, 3], world[:, 3, 3] = 0.0, 1.0
         roots = None if root_poses is None else np.broadcast_to(root_poses, (poses, *root_poses.shape[-3:]))
@@ -67,11 +73,11 @@ class Tree:
             part = slice(first, min(first + _BLOCK, poses))
             self._forward_block(world[..., part], carries, None if roots is None else roots[part], part)
         placed = {*(self.index[root.id] for root in self.roots), *(carry.body for carry in carries)}
-        world[[at for at in range(len(world)) if at not in placed], :3] = 0.0  # a second body of one id
+        world[[at for at in range(len(world)) if at not in placed], :3] = 0.0  # a second body with the same id
         return world.transpose(3, 0, 1, 2)
 
     def _carries(self, coordinates: Mapping[str, Array]) -> list[Carry]:
-        """The way to every body that is carried."""
+        """Compile the step from the carrier to each body that has one."""
         rest = {at: HERE for at in (-1, *(self.index[root.id] for root in self.roots))}
         out = []
         for link in self.links:
@@ -81,9 +87,9 @@ class Tree:
         return out
 
     def _forward_block(self, world: Array, carries: list[Carry], roots: Array | None, part: slice) -> None:
-        """Fill in a block of poses, small enough to stay in the processor's cache.
+        """Compute a block of poses, small enough to stay in the processor's cache.
 
-        What carries nothing more is let go: what comes next takes its place there.
+        Frames of bodies that carry no further body are released, so that the next take their place in the cache.
         """
         frames = {-1: Frames.at(np.eye(4)[None])}
         last = {carry.carrier: number for number, carry in enumerate(carries)}
@@ -103,14 +109,18 @@ class Tree:
 
 
 def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[str, float] = ()) -> Tree:
-    """Breadth-first spanning tree over the active joints; what reaches a placed body closes a loop.
+    """Compute the breadth-first spanning tree over the active joints.
 
-    Joints that their file has for closing loops place a body only where no other joint does.
+    A joint between two bodies that are both placed closes a loop. Joints that their file marks as closing loops place a
+    body only where no other joint does.
 
-    The root of a connected part is what is joined to the world, else the one body that no joint claims as its
-    child, else, and always where joints are not directed, the heaviest body: of equals the one with the most joints,
-    then the first in the file. Before all of these comes a body (id) of ``placed_roots``: where these are told with
-    ranks, one of the highest.
+    The root of a connected component is what is joined to the world, else the one body that no joint has as its child,
+    else, and always where joints are not directed, the heaviest body: of equals the one with the most joints (where
+    joints are not directed), then the first in the file.
+
+    Args:
+        mechanism: The mechanism.
+        placed_roots: Bodies (ids) that are roots before all of these; as a mapping to ranks, those of the highest rank.
     """
     index: dict[str, int] = {}
     for number, body in enumerate(mechanism.bodies):
@@ -162,7 +172,7 @@ def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[
 
 
 def _parts(mechanism: Mechanism, touching: dict[str | None, list[Joint]], placed: set[str | None]) -> list[list[Body]]:
-    """The connected parts of what is not placed yet, each in file order."""
+    """Split the bodies that are not placed yet into connected components, each in file order."""
     part_of: dict[str, int] = {}
     parts: list[list[Body]] = []
     for body in mechanism.bodies:
@@ -204,7 +214,7 @@ def _choose_root(
 
 
 def initial_coordinates(mechanism: Mechanism) -> dict[str, Array]:
-    """Return where the joints begin: id -> (1, size of the joint), as ``Tree.forward`` takes it."""
+    """Return the initial joint values: id -> (1, size of the joint), as ``Tree.forward`` takes them."""
     return {
         joint.id: np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])[None]
         for joint in mechanism.joints
@@ -212,9 +222,9 @@ def initial_coordinates(mechanism: Mechanism) -> dict[str, Array]:
 
 
 def coordinates(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
-    """Joint coordinates from body poses of shape (n, bodies, 4, 4): id -> (n, size of the joint).
+    """Compute joint values from body poses of shape (n, bodies, 4, 4): id -> (n, size of the joint).
 
-    Angles are in (-pi, pi]. What the bodies do beyond the joint's freedom (a pivot gap) is left out.
+    Angles are in (-pi, pi]. Motion outside the joint's degrees of freedom (joint separation) is ignored.
     """
     index = {body.id: number for number, body in reversed(list(enumerate(mechanism.bodies)))}
     out: dict[str, Array] = {}
@@ -225,7 +235,13 @@ def coordinates(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
 
 
 def joint_transform(joint: Joint, poses: Array, index: Mapping[str, int]) -> Array:
-    """``J`` of a joint, shape (n, 4, 4): the child's side of it seen from the parent's."""
+    """Compute ``J`` of a joint, (n, 4, 4): the pose of its child side relative to its parent side.
+
+    Args:
+        joint: The joint.
+        poses: World poses of bodies (n, bodies, 4, 4).
+        index: Index of each body in ``poses``, by id.
+    """
 
     def side(body: str | None, frame: Array) -> Array:
         return frame[None] if body is None else poses[:, index[body]] @ frame
@@ -234,7 +250,7 @@ def joint_transform(joint: Joint, poses: Array, index: Mapping[str, int]) -> Arr
 
 
 def joint_coordinates(joint: Joint, transform: Array) -> Array:
-    """The coordinates whose ``J`` comes nearest to ``transform`` (n, 4, 4): shape (n, size)."""
+    """Compute the joint values, (n, size), whose ``J`` is nearest to ``transform`` (n, 4, 4)."""
     n = len(transform)
     kinds = [dof.kind for dof in joint.dofs]
     if not kinds:
@@ -253,7 +269,7 @@ def joint_coordinates(joint: Joint, transform: Array) -> Array:
 
 
 def joint_motion(joint: Joint, value: Array) -> Array:
-    """``J(q)`` for coordinates of shape (n, size): (n, 4, 4)."""
+    """Compute ``J(q)``, (n, 4, 4), for joint values (n, size)."""
     value = np.asarray(value, dtype=np.float64).reshape(len(value), -1)
     poses = len(value)
     frames = Frames.at(np.eye(4)[None])
@@ -266,7 +282,7 @@ def joint_motion(joint: Joint, value: Array) -> Array:
 
 
 def _nearest_coordinates(joint: Joint, transform: Array, rounds: int = 30) -> Array:
-    """Gauss-Newton on several coordinates at once, all poses together, from zero."""
+    """Solve for several coordinates at once by Gauss-Newton, all poses together, starting from zero."""
     size = sum(DOF_SIZE[dof.kind] for dof in joint.dofs)
     n = len(transform)
     value = np.zeros((n, size))
@@ -282,7 +298,7 @@ def _nearest_coordinates(joint: Joint, transform: Array, rounds: int = 30) -> Ar
             moved = value.copy()
             moved[:, k] += step
             slope[:, :, k] = (residual(moved) - here) / step
-        # directions that nothing answers to (a ball and a turn in one joint) are the difference quotient's noise
+        # directions without effect (a ball and a rotation in one joint) are only noise of the finite differences
         change = np.einsum("nij,nj->ni", np.linalg.pinv(slope, rcond=1e-5), -here)
         value += change
         if np.abs(change).max(initial=0.0) < 1e-13:
@@ -291,14 +307,17 @@ def _nearest_coordinates(joint: Joint, transform: Array, rounds: int = 30) -> Ar
 
 
 def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
-    """Design pose of a joint's frame in the world, (4, 4). Without a parent it is there as it stands."""
+    """Return the design pose of a joint's frame in the world, (4, 4), as its parent carries it.
+
+    Without a parent it is ``frame_parent`` itself.
+    """
     return bodies[joint.parent].pose @ joint.frame_parent if joint.parent in bodies else joint.frame_parent
 
 
 def joint_side_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
-    """Design pose of a joint's frame in the world as its child carries it, (4, 4).
+    """Return the design pose of a joint's frame in the world as its child carries it, (4, 4).
 
-    It is ``joint_frame_world`` but in loops that are open at design.
+    It equals ``joint_frame_world`` except in loops that are open at the design pose.
     """
     return bodies[joint.child].pose @ joint.frame_child if joint.child in bodies else joint.frame_child
 
@@ -310,7 +329,7 @@ def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
 
 
 def _sides_world(mechanism: Mechanism, side: Literal["parent", "child"]) -> Array:
-    """Design poses (n, 4, 4) of all joints' frames as their parents carry them, or their children."""
+    """Return the design poses (n, 4, 4) of all joints' frames as their parents, or their children, carry them."""
     poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
     here, joints = np.eye(4), mechanism.joints
     carriers = np.array([poses.get(getattr(joint, side) or "", here) for joint in joints]).reshape(-1, 4, 4)
@@ -318,11 +337,11 @@ def _sides_world(mechanism: Mechanism, side: Literal["parent", "child"]) -> Arra
 
 
 def design_openings(mechanism: Mechanism, tree: Tree | None = None) -> dict[str, Array]:
-    """Pose of each joint's child side seen from its parent side at the design pose, (4, 4) by joint id.
+    """Compute the pose of each joint's child side relative to its parent side at the design pose, (4, 4) by joint id.
 
     Only joints whose sides differ there are listed: those of loops that are open where all coordinates are zero, which
-    need not be the joint that the spanning tree leaves out, and inactive ones, which place nothing. Where the spanning
-    ``tree`` has no loop its joints place the bodies, and have none.
+    need not be the joint that the spanning tree leaves out, and inactive ones, which place nothing. If a spanning
+    ``tree`` without loops is given, its joints place the bodies and have no openings.
     """
     openings = inverse(_sides_world(mechanism, "parent")) @ _sides_world(mechanism, "child")
     is_open = np.abs(openings - np.eye(4)).max(axis=(1, 2)) > CLOSED
@@ -331,15 +350,17 @@ def design_openings(mechanism: Mechanism, tree: Tree | None = None) -> dict[str,
     return {mechanism.joints[number].id: openings[number] for number in np.flatnonzero(is_open).tolist()}
 
 
-#: The kinds of degrees that turn about an axis, and how nearly a rotation is none.
+#: Kinds of dofs that rotate about an axis; the identity, and the tolerance for it.
 _TURNS = {"rotation", "screw"}
 _UNTURNED, _NOTHING = np.eye(3), 1e-15
 
 
 class Frames(NamedTuple):
-    """A frame in many poses, each of three numbers in a row and side by side for all poses, (3, poses), or (3, 1) where
-    all poses have the same. ``pair``: the first two columns of its rotation as one complex number, x + iy: a turn about
-    z multiplies that and leaves the ``third`` column."""
+    """Frame in many poses, stored by components: arrays (3, poses), or (3, 1) where all poses are equal.
+
+    ``pair`` is the first two columns of its rotation as one complex array, x + iy: a rotation about z multiplies it and
+    leaves the ``third`` column. ``origin`` is the position.
+    """
 
     pair: NDArray[np.complex128]
     third: Array
@@ -347,37 +368,37 @@ class Frames(NamedTuple):
 
     @staticmethod
     def at(poses: Array) -> Frames:
-        """At poses (n, 4, 4)."""
+        """Create frames from poses (n, 4, 4)."""
         columns = poses[:, :3].transpose(2, 1, 0)
         return Frames(columns[0] + 1j * columns[1], columns[2], columns[3])
 
     def put(self, into: Array) -> None:
-        """Write the poses into (4, 4, poses)."""
+        """Write the poses into an array (4, 4, poses)."""
         into[:3, 0], into[:3, 1], into[:3, 2], into[:3, 3] = self.pair.real, self.pair.imag, self.third, self.origin
 
     def columns(self, poses: int = 0) -> Array:
-        """The rotation, (column, row, poses), of at least so many poses."""
+        """Return the rotations as (column, row, poses), of at least this number of poses."""
         out = np.empty((3, 3, max(poses, self.pair.shape[-1], self.third.shape[-1])))
         out[0], out[1], out[2] = self.pair.real, self.pair.imag, self.third
         return out
 
     def turned(self, columns: Array) -> Frames:
-        """With another rotation."""
+        """Replace the rotation by columns (column, row, poses)."""
         return Frames(columns[0] + 1j * columns[1], columns[2], self.origin)
 
     def spun(self, angle: Array) -> Frames:
-        """Turned about its z by angles (n,)."""
+        """Rotate about the frames' own z by angles (n,) in rad."""
         return self._replace(pair=self.pair * np.exp(-1j * angle))
 
     def shifted(self, way: Array, times: Array | float = 1.0) -> Frames:
-        """Moved along a way (3,) of its own, as often as ``times`` says, (n,)."""
+        """Translate along a vector (3,) in the frames' own axes, times the factors (n,)."""
         x, y, z = way.tolist()
         moved = (complex(x, -y) * self.pair).real if x or y else 0.0
         return self._replace(origin=self.origin + (moved + z * self.third if z else moved) * times)
 
 
 class Fixed:
-    """A constant pose (4, 4), and how it is gone through: where it turns nothing, by its translation alone."""
+    """Constant relative pose (4, 4), with a fast path where it is a pure translation."""
 
     def __init__(self, pose: Array) -> None:
         self.pose = pose
@@ -385,7 +406,7 @@ class Fixed:
         self._shift = pose[:3, 3] if pose[:3, 3].any() else None
 
     def of(self, frames: Frames) -> Frames:
-        """Frames gone through it."""
+        """Compose frames with this pose."""
         if self._shift is not None:
             frames = frames.shifted(self._shift)
         if self._turn is None:
@@ -396,8 +417,11 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Carry:
-    """From a carrier to the body it carries: each move with the fixed pose before it, and the ``rest``, from the last
-    of them, or of the carrier's, to the body. Bodies are told by their numbers; -1 is the world."""
+    """Step from a carrier to the body it carries, compiled for forward kinematics.
+
+    ``moves`` are the joint's motions, each with the fixed pose before it, and ``rest`` is the fixed pose from the last
+    of them, or from the carrier's, to the body. Bodies are indices; -1 is the world.
+    """
 
     body: int
     carrier: int
@@ -407,9 +431,14 @@ class Carry:
 
     @staticmethod
     def by(joint: Joint, value: Array | None, before: Array, ends: tuple[int, int], against: bool) -> Carry:
-        """Through a joint at coordinates (poses, size) or (1, size), None for zero, to the second of two ``ends``.
+        """Compile the step through a joint from the first of two ``ends`` (indices of bodies) to the second.
 
-        ``before``: the fixed pose that leads to the first.
+        Args:
+            joint: The joint.
+            value: Its values (poses, size) or (1, size), None for zero.
+            before: The fixed pose (4, 4) from the carrier's last motion to the carrier.
+            ends: Indices of carrier and body.
+            against: The joint's child is the carrier.
         """
         entry, leave = (joint.frame_child, joint.frame_parent) if against else (joint.frame_parent, joint.frame_child)
         dealt = [] if value is None else split(joint, np.asarray(value, dtype=np.float64))
@@ -426,14 +455,14 @@ class Carry:
         return Carry(ends[1], ends[0], moves, Fixed(fixed @ inverse(leave)), against)
 
     def through(self, frames: Frames, part: slice) -> Frames:
-        """From the carrier's last move to the body's own, for a part of the poses."""
+        """Compute the frames after the body's last motion from those after the carrier's, for a slice of the poses."""
         for fixed, dof, amount in self.moves:
             frames = move(fixed.of(frames), dof, amount if len(amount) == 1 else amount[part], self.against)
         return frames
 
 
 def split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
-    """A joint's coordinates dealt out to its degrees of freedom, each (poses,) or (poses, size)."""
+    """Split a joint's values by its degrees of freedom, each (poses,) or (poses, size)."""
     if value.ndim < 2:
         value = value.reshape(-1, 1)
     out, at = [], 0
@@ -449,7 +478,7 @@ def _is_straight(dof: Dof) -> bool:
 
 
 def move(frames: Frames, dof: Dof, amount: Array, backwards: bool) -> Frames:
-    """Frames moved by a degree of freedom, by amounts (n,) or (n, size). ``backwards``: from child to parent."""
+    """Move frames by a degree of freedom by amounts (n,) or (n, size). ``backwards``: from child to parent."""
     if dof.kind == "translation":
         return frames.shifted(dof.axis, amount)
     if dof.kind in _TURNS:

@@ -1,7 +1,6 @@
-"""How mass is spread: volume, centre and inertia of solid primitives, alone and several on one body.
+"""Mass properties: volume, center and inertia of solid primitives, alone and combined on one body.
 
-Shapes are taken as solid and of one density. What has no volume of its own (planes, meshes, axes, nothing)
-carries no mass here.
+Shapes are solid and of one density. Types without volume (planes, meshes, axes, none) carry no mass here.
 """
 
 from __future__ import annotations
@@ -15,24 +14,24 @@ from .model import Array, Body, Shape
 
 
 def shape_volume(shape: Shape) -> float:
-    """Volume of a solid primitive in cubic length units; 0 for what has none."""
+    """Compute the volume of a solid primitive in cubic length units; 0 for types without volume."""
     volume = _VOLUMES.get(shape.type)
     with np.errstate(all="ignore"):
         return float(volume(_plain_sizes(shape))) if volume else 0.0
 
 
 def shape_centre(shape: Shape) -> Array:
-    """Centroid of a shape in its body's frame, (3,).
+    """Compute the centroid of a shape in its body's frame, (3,).
 
-    All primitives are centred on their own frame; a cone's frame is at half its height, its tip along +Z,
-    so that its centroid lies a quarter of the height below.
+    All primitives are centered on their own frame; a cone's frame is at half its height, its tip along +Z, so that its
+    centroid lies a quarter of the height below.
     """
     local = np.array([0.0, 0.0, -shape.size["length"] / 4.0 if shape.type == "cone" else 0.0])
     return shape.pose[:3, :3] @ local + shape.pose[:3, 3]
 
 
 def unit_inertia(shape: Shape) -> Array:
-    """Inertia tensor (3, 3) of a solid primitive of mass 1 about its centroid, along the shape's own axes.
+    """Compute the inertia tensor (3, 3) of a solid primitive of mass 1 about its centroid, along the shape's axes.
 
     All zero for a shape without volume.
     """
@@ -43,20 +42,22 @@ def unit_inertia(shape: Shape) -> Array:
 
 
 def _plain_sizes(shape: Shape) -> dict[str, float]:
-    """Sizes as numbers of numpy: a power of them that is beyond all numbers is infinite, where Python's own raises."""
+    """Return sizes as numpy numbers: their powers overflow to infinity, where Python's raise OverflowError."""
     return {key: np.float64(value) for key, value in shape.size.items()}
 
 
 def inertia_of_shapes(shapes: Sequence[Shape], mass: float) -> Array:
-    """Inertia tensor (3, 3) of a mass spread over shapes by their volume, along the body's axes, about the
-    centroid of them all. All zero where no shape has a volume: a point."""
+    """Compute the inertia tensor (3, 3) of a mass spread over shapes by their volume.
+
+    It is along the body's axes, about the centroid of all shapes. All zero where no shape has a volume: a point mass.
+    """
     volumes = np.array([shape_volume(shape) for shape in shapes])
     total = volumes.sum()
     if not total > 0.0:
         return np.zeros((3, 3))
-    if len(shapes) == 1:  # as most bodies have it: their own centroid is that of all
+    if len(shapes) == 1:  # the common case: its own centroid is that of all
         turn = shapes[0].pose[:3, :3]
-        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond all numbers is for the caller to tell
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller handles results that are not finite
             return np.asarray(mass * total / total * (turn @ unit_inertia(shapes[0]) @ turn.T))
     shares = mass * volumes / total
     centres = np.array([shape_centre(shape) for shape in shapes])
@@ -69,18 +70,17 @@ def inertia_of_shapes(shapes: Sequence[Shape], mass: float) -> Array:
 
 
 def parallel_axis(offset: Array) -> Array:
-    """Return what moving a unit mass by ``offset`` (3,) from the point of reference adds to its inertia tensor."""
+    """Return the parallel-axis (Steiner) term (3, 3) of a unit mass at an offset (3,) from the reference point."""
     return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
 
 
 def least_moment(tensor: Array) -> float:
-    """The least principal moment of an inertia tensor (3, 3); minus infinity where it is not made of finite numbers."""
+    """Return the least principal moment of an inertia tensor (3, 3); -inf where it has non-finite numbers."""
     return float(np.linalg.eigvalsh(tensor).min()) if np.isfinite(tensor).all() else -math.inf
 
 
 def least_moments(tensors: Array) -> Array:
-    """Return the least principal moments (n,) of inertia tensors (n, 3, 3); minus infinity where one is not made of
-    finite numbers."""
+    """Return the least principal moments (n,) of inertia tensors (n, 3, 3); -inf where one has non-finite numbers."""
     finite = np.isfinite(tensors).all(axis=(1, 2))
     found: Array = np.where(
         finite, np.linalg.eigvalsh(np.where(finite[:, None, None], tensors, 0.0)).min(axis=1), -np.inf
@@ -89,18 +89,19 @@ def least_moments(tensors: Array) -> Array:
 
 
 def body_inertia(body: Body) -> Array:
-    """Inertia tensor (3, 3) of a body about its centre of mass, along its own axes: as the file has it, else
-    from its collision shapes, else from what is seen of it.
+    """Compute the inertia tensor (3, 3) of a body about its center of mass, along its own axes.
 
-    Where the file puts the centre of mass elsewhere than its shapes do, it is the shapes' tensor about
-    their own centroid that moves there: the file has told where the mass is, and only the spread is missing."""
+    It is the file's, else computed from the collision shapes, else from the visual shapes. Where the file puts the
+    center of mass elsewhere than the shapes' centroid, the tensor about their centroid is used unchanged: the file
+    specifies where the mass is, only its spread is missing.
+    """
     if body.inertia is not None:
         return np.asarray(body.inertia, dtype=np.float64)
     return inertia_of_shapes(solid_shapes(body.shapes), body.mass)
 
 
 def solid_shapes(shapes: Iterable[Shape]) -> list[Shape]:
-    """The shapes that a body's mass is spread over: those of a volume that collide, else those that are seen."""
+    """Return the shapes that a body's mass is spread over: collision shapes with volume, else visual ones."""
     solid = [shape for shape in shapes if shape_volume(shape) > 0.0]
     return [shape for shape in solid if shape.collision] or solid
 
@@ -131,7 +132,7 @@ def _cone_moments(size: dict[str, float]) -> Array:
 
 
 def _capsule_moments(size: dict[str, float]) -> Array:
-    """A cylinder and two halves of a ball, each half with its centre of mass 3/8 of the radius beyond the end."""
+    """Combine a cylinder and two hemispheres, each with its center of mass 3/8 of the radius beyond the end."""
     radius, length = size["radius"], size["length"]
     tube, ball = math.pi * radius**2 * length, 4.0 / 3.0 * math.pi * radius**3
     share = tube / (tube + ball)

@@ -45,40 +45,39 @@ _IDENTITY, _ORIGIN, _Z = np.eye(4), np.zeros(3), np.array([0.0, 0.0, 1.0])
 
 
 def identity() -> Array:
-    """A fresh 4x4 identity pose."""
+    """Return a new 4x4 identity pose."""
     return _IDENTITY.copy()
 
 
 @dataclass(frozen=True)
 class Plane:
-    """A plane in the world: where ``normal`` (3,), a unit vector, times a point is ``offset``."""
+    """Plane in the world: all points ``p`` with ``normal @ p == offset``; ``normal`` (3,) is a unit vector."""
 
     normal: Array
     offset: float = 0.0
 
     @property
     def reflection(self) -> Array:
-        """Return the reflection of poses and points about it, (4, 4); its own inverse."""
+        """Return the reflection of poses and points in the plane, (4, 4); it is its own inverse."""
         out = np.eye(4)
         out[:3, :3] -= 2.0 * np.outer(self.normal, self.normal)
         out[:3, 3] = 2.0 * self.offset * self.normal
         return out
 
     def height(self, point: Array) -> float:
-        """Return how far a point (3,) lies on the side to which the normal points."""
+        """Return the signed distance of a point (3,) from the plane, positive on the side of the normal."""
         return float(self.normal @ point - self.offset)
 
 
 @dataclass(slots=True)
 class Shape:
-    """A piece of geometry on a body, visual, collision or both.
+    """Geometry of a body: visual, collision or both.
 
-    ``size`` by type: box and ellipsoid ``x y z`` (full lengths), sphere and hemisphere ``radius``, cylinder,
-    capsule and cone ``length radius`` (along local Z; a capsule's length excludes its caps, a cone's origin is
-    at half its height with the tip at +Z), pyramid ``x y length`` (base, and height along Z, origin at half
-    height), mesh ``x y z`` (scale of the file's coordinates), plane none (its normal is local Z).
-    ``spheres`` holds a multi-sphere's balls, each ``(radius, x, y, z)``. ``soft`` marks a deformable shape
-    that is kept as its undeformed primitive.
+    ``size`` by type: box and ellipsoid ``x y z`` (full lengths), sphere and hemisphere ``radius``, cylinder, capsule
+    and cone ``length radius`` (along local Z; a capsule's length excludes its caps, a cone's origin is at half its
+    height with the tip at +Z), pyramid ``x y length`` (base, and height along Z, origin at half height), mesh ``x y z``
+    (scale of the file's coordinates), plane none (its normal is local Z). ``spheres`` holds a multi-sphere's balls,
+    each ``(radius, x, y, z)``. ``soft`` marks a deformable shape that is represented by its undeformed primitive.
     """
 
     type: ShapeType
@@ -96,10 +95,10 @@ class Shape:
 
 @dataclass(slots=True)
 class Body:
-    """A rigid body.
+    """Rigid body.
 
-    ``pose`` is its frame in the world at design; ``com`` and ``inertia`` are in that frame (inertia about the centre of
-    mass). ``inertia`` None: to be taken from the shapes.
+    ``pose`` is its frame in the world at the design pose; ``com`` and ``inertia`` are in that frame (inertia about the
+    center of mass). ``inertia`` None: computed from the shapes.
     """
 
     id: str
@@ -113,7 +112,7 @@ class Body:
     gravity: bool = True
     collidable: bool = True
     immobile: bool = False
-    active: bool = True  # False: kept, but switched off in its file, itself or with its assembly
+    active: bool = True  # False: kept, but switched off in the file, itself or with its assembly
     assembly: str = ""
     extra: dict[str, Any] = field(default_factory=dict)  # fields of the format that nothing else holds
     line: int | None = None
@@ -121,12 +120,12 @@ class Body:
 
 @dataclass(slots=True)
 class Dof:
-    """One degree of freedom of a joint; its axis is in the joint frame.
+    """Degree of freedom of a joint; its axis is in the joint frame.
 
-    ``lower`` and ``upper`` are None where there is no stop. ``file_sign`` relates the coordinate
-    to the one that the file counts in: ``file = file_sign * coordinate`` (Juice turns some hinges
-    the other way round). ``parts`` are the single coordinates of a ball (3) or free (6) block, where a
-    format gives each its own limits, spring, damper and friction; the block's own then say nothing.
+    ``lower`` and ``upper`` are None where there is no stop. ``file_sign`` relates the joint value to the file's: ``file
+    = file_sign * value`` (Juice turns some hinges in the opposite sense). ``parts`` are the single coordinates of a
+    ball (3) or free (6) block, where a format gives each its own stops, spring, damper and friction; those of the block
+    are then ignored.
     """
 
     kind: DofKind
@@ -148,23 +147,25 @@ class Dof:
     file_sign: float = 1.0
     pitch: float = 0.0
     name: str = ""
-    start: tuple[float, ...] = ()  # position of a ball (3) or free block (6), where it is not zero
-    start_rates: tuple[float, ...] = ()  # its velocity
+    start: tuple[float, ...] = ()  # initial position of a ball (3) or free block (6), where it is not zero
+    start_rates: tuple[float, ...] = ()  # its initial velocity
     parts: list[Dof] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def initial(self) -> Array:
-        """The coordinates at which the file has it, (size of its kind,)."""
+        """Return the initial coordinates, (size of the kind,), in rad or length units."""
         size = DOF_SIZE[self.kind]
         return np.array([self.position] if size == 1 else self.start or [0.0] * size, dtype=np.float64)
 
 
 @dataclass(slots=True)
 class Joint:
-    """A joint between ``parent`` (the body that stays) and ``child`` (the body that a positive
-    coordinate moves), body ids; None is the world. An inactive joint is kept, drawn and written
-    but neither poses nor simulates; where it lacks a body, that frame is in the world."""
+    """Joint between two bodies (ids): ``parent``, which stays, and ``child``, which a positive coordinate moves.
+
+    None is the world. An inactive joint is kept, drawn and written but neither poses nor simulates; where it lacks a
+    body, the frame on that side is in the world.
+    """
 
     id: str
     name: str
@@ -183,10 +184,10 @@ class Joint:
 
 @dataclass
 class World:
-    """What surrounds the mechanism.
+    """Environment of the mechanism.
 
-    ``erp`` and ``cfm`` are ODE's joint softness (share of the error removed per step, and compliance), None where the
-    format has none.
+    ``erp`` and ``cfm`` are ODE's joint softness (error reduction parameter: share of the error removed per step;
+    constraint force mixing: compliance), None where the format has none.
     """
 
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
@@ -199,7 +200,7 @@ class World:
 
 @dataclass(slots=True)
 class Frame:
-    """A named frame on a body (its id), or in the world where ``body`` is None."""
+    """Reference frame: a named frame on a body (its id), or in the world where ``body`` is None."""
 
     name: str
     body: str | None
@@ -210,7 +211,7 @@ class Frame:
 
 @dataclass
 class Light:
-    """A light hanging on a frame or body. Colours are RGB, 0 to 1."""
+    """Light attached to a body, or in the world where ``body`` is None. Colors are RGB, 0 to 1."""
 
     name: str
     type: Literal["point", "spot", "directional"] = "point"
@@ -224,7 +225,7 @@ class Light:
 
 @dataclass
 class Restraint:
-    """A spring, damper or friction between two frames or along a joint: a piecewise polynomial.
+    """Spring, damper or friction between two frames or along a joint: a piecewise polynomial.
 
     ``coefficients`` has one row more than there are ``knots``, each in descending powers.
     """
@@ -243,9 +244,10 @@ class Restraint:
 
 @dataclass
 class Assembly:
-    """A group of parts.
+    """Group of parts.
 
-    ``path`` names it from the top (``robot:arm``); what is in one that is not ``active`` is kept and does nothing.
+    ``path`` names it from the top (``robot:arm``). Parts of an assembly that is not ``active`` are kept but have no
+    effect.
     """
 
     path: str
@@ -256,29 +258,29 @@ class Assembly:
 
 @dataclass
 class Source:
-    """Where a mechanism came from.
+    """Origin of a mechanism: format, dialect, path and the document.
 
-    ``text`` is the whole document as read: it is what an unedited save gives back.
+    ``text`` is the whole document as read: saving without edits writes it back.
     """
 
     format: str = ""
     dialect: str = ""
     path: str = ""
     text: str = ""
-    encoding: str = ""  # how the text stood in the file; UTF-8 where nothing says so
+    encoding: str = ""  # of the file; empty: UTF-8
 
 
-#: What values of motion can be in; empty where nothing says.
+#: Units of a motion's values; empty where unknown.
 MotionUnit = Literal["", "rad", "m", "deg", "mm"]
 
 
 @dataclass
 class Trajectory:
-    """The keys of one servo: times in seconds, ascending, and values in rad or length units, both shape (n,).
+    """Keyframes of one servo: times in seconds, ascending, and values in rad or length units, both of shape (n,).
 
-    ``held`` (n,) tells key by key whether its value holds until the next key instead of going straight to it; None:
-    all or none, as ``interpolation`` says. ``unit`` is what the values are in, where that is known. ``root``: they
-    are a coordinate of a root's path and no servo's (see ``root_motion``).
+    ``held`` (n,) is True where a key's value holds until the next key instead of changing linearly; None: all or none,
+    by ``interpolation``. ``unit`` is the unit of the values, where known. ``root``: the values are a coordinate of the
+    root motion and no servo's (see ``motion.root_motion``).
     """
 
     name: str
@@ -301,9 +303,10 @@ class Trajectory:
         return np.full(len(self.times), self.interpolation == "constant")
 
     def at(self, times: Array) -> Array:
-        """The values at times (m,): straight or held between keys, those of the outer keys beyond them.
+        """Interpolate the values at times (m,): linear or held between keys, constant outside the range of keys.
 
-        ValueError where there are no keys.
+        Raises:
+            ValueError: There are no keys.
         """
         if not len(self.times):
             raise ValueError(f"servo {self.name!r} has no keys")
@@ -314,10 +317,10 @@ class Trajectory:
 
 @dataclass
 class Motion:
-    """A named set of trajectories with the attributes that its file gave it.
+    """Motion: a named set of trajectories with the attributes from its file.
 
-    It is number ``index``, from 0, of the ``count`` motions in the document ``source``; None where it was not read from
-    one. Saving it in that format again changes in the document what differs and nothing else. ``as_read`` are the
+    It is number ``index``, from 0, of the ``count`` motions in the document ``source``, which is None where it was not
+    read from one. Saving it in that format again changes in the document only what differs. ``as_read`` are the
     document's trajectories, in its order.
     """
 
@@ -331,17 +334,17 @@ class Motion:
 
     @property
     def duration(self) -> float:
-        """Time of the last key (s); 0 for an empty motion."""
+        """Return the time of the last key (s); 0 for an empty motion."""
         return max((float(t.times[-1]) for t in self.trajectories if len(t.times)), default=0.0)
 
 
 @dataclass
 class Mechanism:
-    """A model: everything the file said about bodies, joints and what moves them.
+    """Mechanism: bodies, joints and everything else that its model file says about them and what moves them.
 
-    ``directed``: the parents of its joints are nearer to the root; Juice names a joint's two bodies either way round.
-    ``mirror_plane`` lies between its halves, in the axes of its design; None: nobody has chosen one, and it is found
-    from the pairs (``model.sides``).
+    ``directed``: each joint's parent is nearer to the root than its child; Juice lists the two bodies in either order.
+    ``mirror_plane`` is the plane of symmetry at the design pose; None: not chosen, and derived from the twins (see
+    ``editing.sides``).
     """
 
     name: str = "Mechanism"
@@ -357,4 +360,4 @@ class Mechanism:
     mirror_plane: Plane | None = None
     behaviours: Any = None  # model.behaviours.Behaviours, where the file carries a gait
     source: Source = field(default_factory=Source)
-    report: Any = None  # model.report.Report of the reading
+    report: Any = None  # core.report.Report of reading the file

@@ -1,4 +1,4 @@
-"""Names of servos: what motions call the coordinates of a mechanism's joints."""
+"""Unique names, and names of servos: those by which motions refer to the dofs of a mechanism's joints."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ _TURNS, _SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
 
 
 class Unique:
-    """Gives every name once: one that is taken gets the first number from ``start`` on that makes it another.
+    """Generator of unique names: a name that is taken gets the first free number from ``start`` on.
 
-    ``numbered`` spells a name with a number. For every name it is remembered how far its numbers are taken: to try
-    them from the start would take a time that grows with the square of how many things have the same name.
+    The next number to try is stored per name: to try them from ``start`` each time would take a time that grows with
+    the square of how many things have the same name.
+
+    Args:
+        numbered: Function that spells a name with a number.
+        start: The first number.
+        taken: Names that are reserved from the beginning.
     """
 
     def __init__(self, numbered: Callable[[str, int], str], start: int, taken: Iterable[str] = ()) -> None:
         self._numbered, self._start = numbered, start
         self._taken: set[str] = set()
-        self._reserved = frozenset(taken)  # one that is given is kept as it is: many may share it
+        self._reserved = frozenset(taken)  # a frozenset that is passed in is not copied: many may share it
         self._next: dict[str, int] = {}
 
     def __call__(self, name: str) -> str:
@@ -33,11 +38,11 @@ class Unique:
         return name in self._taken or name in self._reserved
 
     def add(self, name: str) -> None:
-        """Take a name as it is, whether it is taken or not."""
+        """Mark a name as taken, whether or not it was free."""
         self._taken.add(name)
 
     def free(self, name: str) -> str:
-        """The name that would be given."""
+        """Return the name that a call would give, without taking it."""
         if name not in self:
             return name
         number = self._next.get(name, self._start)
@@ -48,7 +53,7 @@ class Unique:
 
 
 class Named(Protocol):
-    """What is asked of a degree of freedom here: a record of the model's or Blender's."""
+    """Protocol of a degree of freedom as far as names need it: a record of the core or a Blender property group."""
 
     @property
     def kind(self) -> DofKind: ...
@@ -57,19 +62,22 @@ class Named(Protocol):
 
 
 def unique_names(named: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """From (id, name) pairs: the name where it is the only one, else the name followed by the id (real files
-    repeat names)."""
+    """Make names unique from (id, name) pairs (real files repeat names).
+
+    Returns:
+        Names by id: the name itself where no other has it, else the name followed by the id.
+    """
     pairs = list(named)
     uses = Counter(name for _, name in pairs)
     return {key: name if name and uses[name] == 1 else f"{name} #{key}".strip() for key, name in pairs}
 
 
 def coordinate_names(dofs: Sequence[Named]) -> list[str]:
-    """Return what a joint's coordinates are called within it, in their order.
+    """Return the names of a joint's coordinates within the joint, in their order.
 
-    Nothing where there is one. Of several, each has its degree of freedom's name where no other of the joint has the
-    same (and it is no number), else its number from 1. A ball's are ``rx ry rz`` (its rotation vector), a free
-    block's these and ``x y z``.
+    A single coordinate's name is empty. Of several, each has the name of its degree of freedom where no other of the
+    joint has the same (and it is not a number), else its number from 1. A ball's are ``rx ry rz`` (its rotation
+    vector), a free block's these and ``x y z``.
     """
     names: list[str] = []
     for dof in dofs:
@@ -85,10 +93,13 @@ def coordinate_names(dofs: Sequence[Named]) -> list[str]:
 
 
 def servo_names(joints: Iterable[tuple[str, str, Sequence[Named]]]) -> dict[str, tuple[str, ...]]:
-    """From joints as (id, name, degrees of freedom): the servo names of their coordinates, by joint id.
+    """Return the servo names of all joints' coordinates, by joint id.
 
-    A joint of one coordinate gives its servo its own name, others put the coordinate's behind it: ``hip/x``. No two
-    servos of a mechanism have the same name. Of joints with one id the first that moves counts.
+    A joint with one coordinate gives its servo its own name, others append the coordinate's: ``hip/x``. No two servos
+    of a mechanism have the same name.
+
+    Args:
+        joints: Tuples (id, name, degrees of freedom). Of joints with the same id the first with any dof counts.
     """
     first: dict[str, tuple[str, str, Sequence[Named]]] = {}
     for joint in joints:

@@ -1,7 +1,7 @@
-"""What is drawn over a model to tell how it moves: axes, stops, centres of mass, inertia, twins, as plain numbers.
+"""Geometry of the overlay: joint axes, stops, centers of mass, inertia and twins, as plain arrays.
 
-All is for many parts at once and nothing knows who draws it: lines are pairs of points, faces are triples, each point
-with its colour.
+All functions work on many parts at once, independent of what draws them: lines are pairs of points, faces are triples,
+each point with its color.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .transforms import inverse, rotation_matrix
 Points = NDArray[np.float32]
 Colour = tuple[float, float, float, float]
 
-#: Colours (sRGB, alpha) that read on a grey ground as well as on coloured bodies.
+#: Colors (sRGB, alpha) that are legible on a gray background as well as on colored bodies.
 TURN: Colour = (0.25, 0.78, 1.0, 1.0)
 SLIDE: Colour = (0.55, 1.0, 0.35, 1.0)
 RANGE: Colour = (1.0, 0.72, 0.12, 1.0)
@@ -30,38 +30,40 @@ TWIN: Colour = (0.86, 0.5, 1.0, 0.9)
 INERTIA: Colour = (0.35, 0.95, 0.8, 0.9)
 CENTRE: tuple[Colour, Colour] = ((1.0, 0.85, 0.1, 1.0), (0.05, 0.05, 0.05, 1.0))
 
-_STEPS = 32  # straight pieces of an arc
-_RING = 24  # and of a ball's ring
+_STEPS = 32  # segments of an arc
+_RING = 24  # segments of a ball's ring
 _DASHES = 9
-_FILL = 0.22  # how much of a range's colour its face has
-#: What lies beyond a stop by less than this (rad, or the share of a slide's range) is at it.
+_FILL = 0.22  # opacity of a range's face
+#: Values beyond a stop by less than this (rad, or the share of a slider's range) are at the stop.
 _TOLERANCE = 1e-4
 
 
 @dataclass
 class Strokes:
-    """Pieces of a drawing and their colours, gathered before they are put together."""
+    """Point and color arrays of a drawing, collected before they are concatenated."""
 
     points: list[Points] = field(default_factory=list)
     colours: list[Points] = field(default_factory=list)
 
     def add(self, points: Array, colour: Colour | Array) -> None:
-        """Points (..., 3) in one colour, or in one each (..., 4)."""
+        """Add points (..., 3) in one color, or in one color (..., 4) each."""
         flat = np.asarray(points, dtype=np.float32).reshape(-1, 3)
         shape = (*np.shape(points)[:-1], 4)
         self.points.append(flat)
         self.colours.append(np.broadcast_to(np.asarray(colour, dtype=np.float32), shape).reshape(-1, 4))
 
     def arrays(self) -> tuple[Points, Points]:
-        """All points (n, 3) and their colours (n, 4)."""
+        """Return all points (n, 3) and their colors (n, 4)."""
         empty = np.zeros((0, 3), np.float32), np.zeros((0, 4), np.float32)
         return np.concatenate([empty[0], *self.points]), np.concatenate([empty[1], *self.colours])
 
 
 @dataclass
 class Drawing:
-    """A drawing: fine and bold lines (two points each), faces (three), and the faces of solids, which are seen from
-    outside alone: there they go round against the clock."""
+    """Drawing: fine and bold lines (two points each), faces (three points) and faces of solids.
+
+    Solids are visible from outside only: their faces are counterclockwise seen from there.
+    """
 
     fine: Strokes = field(default_factory=Strokes)
     bold: Strokes = field(default_factory=Strokes)
@@ -71,12 +73,12 @@ class Drawing:
 
 @dataclass
 class Degrees:
-    """Degrees of freedom of one coordinate, n of them, where they stand in the world.
+    """Single-coordinate degrees of freedom, n of them, placed in the world.
 
-    ``origin`` (n, 3); ``axis`` (n, 3) and ``zero`` (n, 3), which is where the hand of its dial points at 0, unit
-    vectors at right angles; ``radius`` (n,) of its dial; ``turns`` (n,) tells dials from slides; ``scale`` (n,) is
-    how long one unit of a slide is. ``value``, ``lower`` and ``upper`` (n,) are in rad or units, NaN where there is
-    none.
+    ``origin`` (n, 3); ``axis`` (n, 3) and ``zero`` (n, 3), the direction of a dial's hand at 0, perpendicular unit
+    vectors; ``radius`` (n,) of the dial; ``turns`` (n,) is True for dials and False for sliders; ``scale`` (n,) is the
+    length of one unit of a slider. ``value``, ``lower`` and ``upper`` (n,) are in rad or length units, NaN where there
+    is none.
     """
 
     origin: Array
@@ -93,17 +95,17 @@ class Degrees:
         return len(self.origin)
 
     def some(self, chosen: NDArray[np.bool_]) -> Degrees:
-        """Only those that are chosen (n,)."""
+        """Select a subset by a mask (n,)."""
         return Degrees(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     @property
     def stopped(self) -> NDArray[np.bool_]:
-        """Return which have a stop, (n,)."""
+        """Return a mask (n,) of those that have a stop."""
         return ~(np.isnan(self.lower) & np.isnan(self.upper))
 
     @property
     def beyond(self) -> Array:
-        """By how much each is beyond a stop, (n,): negative below the lower one, 0 within or where there is none."""
+        """Return the distance (n,) beyond a stop: negative below the lower one, 0 within or where there is none."""
         with np.errstate(invalid="ignore"):
             below, above = np.minimum(self.value - self.lower, 0.0), np.maximum(self.value - self.upper, 0.0)
             out = np.nan_to_num(below) + np.nan_to_num(above)
@@ -111,8 +113,13 @@ class Degrees:
         return np.where(np.abs(out) > _TOLERANCE * span, out, 0.0)
 
     def at(self, value: Array, out: Array | float = 1.0, side: Array | float = 0.0) -> Array:
-        """Return where a value (n,) or (n, k) is shown, (n, 3) or (n, k, 3): on a dial ``out`` radii from its middle,
-        along a slide ``side`` radii beside it."""
+        """Compute the point where a value (n,) or (n, k) is shown, (n, 3) or (n, k, 3).
+
+        Args:
+            value: Values in rad or length units.
+            out: Distance from the center of a dial, in radii.
+            side: Distance beside a slider's axis, in radii.
+        """
         value = np.asarray(value, dtype=np.float64)
         origin, axis, zero, radius, turns, scale = (
             part.reshape(len(self), *(1,) * (value.ndim - 1), *part.shape[1:])
@@ -124,12 +131,18 @@ class Degrees:
         return origin + np.where(turns[..., None], dial, line)
 
 
-# ---------------------------------------------------------------- where degrees of freedom stand
+# ---------------------------------------------------------------- placement
 
 
 def side_frames(world: Array, basis: Array, design: Array, scale: float) -> Array:
-    """Return where frames (n, 4, 4) of the design are now that bodies carry: ``world`` and ``basis`` (n, 4, 4) are
-    those of the body, now and at design, ``design`` the frame's; a model that is scaled is ``scale`` times as large."""
+    """Compute the current poses (n, 4, 4) of frames that are carried by bodies.
+
+    Args:
+        world: Current poses (n, 4, 4) of the bodies.
+        basis: Their design poses (n, 4, 4).
+        design: Design poses (n, 4, 4) of the frames.
+        scale: Scale of the mechanism in the world.
+    """
     here, there = without_scale(world), without_scale(basis)
     local = inverse(there) @ without_scale(design)
     local[:, :3, 3] *= scale
@@ -137,7 +150,7 @@ def side_frames(world: Array, basis: Array, design: Array, scale: float) -> Arra
 
 
 def without_scale(poses: Array) -> Array:
-    """Poses (n, 4, 4) with columns of length 1."""
+    """Normalize the columns of poses (n, 4, 4) to length 1."""
     out = np.array(poses, dtype=np.float64)
     length = np.linalg.norm(out[:, :3, :3], axis=1, keepdims=True)
     out[:, :3, :3] /= np.where(length > 0.0, length, 1.0)
@@ -145,7 +158,7 @@ def without_scale(poses: Array) -> Array:
 
 
 def measured(motion: Array, axis: Array, turns: NDArray[np.bool_]) -> Array:
-    """The coordinates (n,) that motions (n, 4, 4) of joints with one axis (n, 3) are at, angles in (-pi, pi]."""
+    """Compute the values (n,) of joints with one axis (n, 3) from their motions (n, 4, 4), angles in (-pi, pi]."""
     first = across(axis)
     second = np.cross(axis, first)
     turned = np.einsum("nij,nj->ni", motion[:, :3, :3], first)
@@ -154,14 +167,14 @@ def measured(motion: Array, axis: Array, turns: NDArray[np.bool_]) -> Array:
 
 
 def moved(frames: Array, turn: Array, slide: Array) -> Array:
-    """Frames (n, 4, 4) moved on, in their own axes, by slides (n, 3) and then by rotation vectors (n, 3)."""
+    """Move frames (n, 4, 4) in their own axes by translations (n, 3) and then by rotation vectors (n, 3)."""
     step = np.zeros_like(frames)
     step[:, :3, :3], step[:, :3, 3], step[:, 3, 3] = rotation_matrix(turn), slide, 1.0
     return frames @ step
 
 
 def across(axis: Array, hint: Array | None = None) -> Array:
-    """Unit vectors (n, 3) at right angles to axes (n, 3), where that can be towards hints (n, 3)."""
+    """Compute unit vectors (n, 3) perpendicular to axes (n, 3), towards hints (n, 3) where possible."""
     out = _square_to(axis, np.eye(3)[np.argmin(np.abs(axis), axis=1)])
     if hint is None:
         return out
@@ -176,11 +189,11 @@ def _square_to(axis: Array, other: Array) -> Array:
     return out / np.linalg.norm(out, axis=1, keepdims=True)
 
 
-# ---------------------------------------------------------------- what is drawn
+# ---------------------------------------------------------------- drawing
 
 
 def draw_axes(drawing: Drawing, degrees: Degrees) -> None:
-    """An arrow along each axis, the way that a growing value turns (right-handed) or slides."""
+    """Draw an arrow along each axis, in the direction in which a growing value moves or rotates (right-handed)."""
     reach = (0.9 * degrees.radius)[:, None] * degrees.axis
     tip, tail = degrees.origin + reach, degrees.origin - reach
     side = (0.12 * degrees.radius)[:, None] * degrees.zero
@@ -190,7 +203,7 @@ def draw_axes(drawing: Drawing, degrees: Degrees) -> None:
 
 
 def draw_balls(drawing: Drawing, frames: Array, radius: Array) -> None:
-    """Three rings about each joint (n, 4, 4) that turns every way, of radii (n,)."""
+    """Draw three rings about each ball joint (n, 4, 4), of radii (n,)."""
     angle = np.linspace(0.0, 2.0 * np.pi, _RING + 1)
     ring = np.stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)], axis=1)
     rings = np.stack([np.roll(ring, shift, axis=1) for shift in range(3)])
@@ -199,9 +212,9 @@ def draw_balls(drawing: Drawing, frames: Array, radius: Array) -> None:
 
 
 def draw_stops(drawing: Drawing, degrees: Degrees) -> None:
-    """A dial from stop to stop of what turns, a bar of what slides, and a hand at the present value.
+    """Draw the range between stops, a dial for hinges and a bar for sliders, and a hand at the current value.
 
-    What is beyond a stop, or between stops that are the wrong way round, is red.
+    Values beyond a stop, and ranges between inverted stops, are red.
     """
     stopped = degrees.some(degrees.stopped)
     _draw_ranges(drawing, stopped)
@@ -216,13 +229,13 @@ def draw_stops(drawing: Drawing, degrees: Degrees) -> None:
 
 def _draw_ranges(drawing: Drawing, stopped: Degrees) -> None:
     lower, upper = stopped.lower.copy(), stopped.upper.copy()
-    half = np.where(stopped.turns, np.pi, 2.0 * stopped.radius / stopped.scale)  # where there is no other stop
+    half = np.where(stopped.turns, np.pi, 2.0 * stopped.radius / stopped.scale)  # for a missing second stop
     lower, upper = (
         np.where(np.isnan(lower), upper - half, lower),
         np.where(np.isnan(upper), lower + half, upper),
     )
     colour = np.where((lower > upper)[:, None], BEYOND, RANGE)
-    # more than a whole turn is drawn as one
+    # more than one revolution is drawn as one
     end = np.where(stopped.turns, np.minimum(upper, lower + 2.0 * np.pi), upper)
     _draw_span(drawing, stopped, lower, end, colour, _FILL)
     for stop in (stopped.lower, stopped.upper):
@@ -233,7 +246,7 @@ def _draw_ranges(drawing: Drawing, stopped: Degrees) -> None:
 
 
 def _draw_span(drawing: Drawing, degrees: Degrees, start: Array, end: Array, colour: Array, fill: float) -> None:
-    """The rim, or the bar, from ``start`` to ``end`` (n,) in colours (n, 4); dials are filled."""
+    """Draw the rim, or the bar, from ``start`` to ``end`` (n,) in colors (n, 4); dials are filled."""
     share = np.linspace(0.0, 1.0, _STEPS + 1)
     turning = degrees.some(degrees.turns)
     mine = degrees.turns
@@ -267,14 +280,18 @@ def draw_centres(drawing: Drawing, places: Array, radius: Array) -> None:
 
 def _add_octahedra(drawing: Drawing, places: Array, radius: Array, colours: Sequence[Array]) -> None:
     signs = [(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)]
-    corners = np.array([np.diag(sign)[:: int(np.prod(sign))] for sign in signs])  # where one is mirrored, the other way
+    corners = np.array([np.diag(sign)[:: int(np.prod(sign))] for sign in signs])  # reversed where mirrored
     points = places[:, None, None] + radius[:, None, None, None] * corners
     shown = np.stack([colours[0] if x * y * z > 0.0 else colours[1] for x, y, z in signs], axis=1)
     drawing.solids.add(points, np.repeat(shown[:, :, None], 3, axis=2))
 
 
 def inertia_box(tensor: Array) -> tuple[Array, Array]:
-    """The axes (3, 3), as columns, and edges (3,) of the box of mass 1 that turns as a tensor (3, 3) of mass 1."""
+    """Compute the box of mass 1 with the same inertia as a tensor (3, 3) of mass 1.
+
+    Returns:
+        Its axes (3, 3), as columns, and its edge lengths (3,).
+    """
     moments, axes = np.linalg.eigh(tensor)
     squares = 6.0 * (moments.sum() - 2.0 * moments)
     if np.linalg.det(axes) < 0.0:
@@ -283,7 +300,7 @@ def inertia_box(tensor: Array) -> tuple[Array, Array]:
 
 
 def draw_boxes(drawing: Drawing, poses: Array, edges: Array) -> None:
-    """The edges of boxes (n, 3) about poses (n, 4, 4)."""
+    """Draw the edges of boxes of sizes (n, 3) at poses (n, 4, 4)."""
     signs = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
     pairs = [(a, b) for a in range(8) for b in range(a + 1, 8) if (signs[a] != signs[b]).sum() == 1]
     corners = np.einsum("nij,nkj->nki", poses[:, :3, :3], signs * edges[:, None]) + poses[:, None, :3, 3]
@@ -291,24 +308,33 @@ def draw_boxes(drawing: Drawing, poses: Array, edges: Array) -> None:
 
 
 def draw_twins(drawing: Drawing, first: Array, second: Array) -> None:
-    """A broken line between the places (n, 3) of each pair of twins."""
+    """Draw a dashed line between the positions (n, 3) of each pair of twins."""
     share = np.arange(_DASHES)[:, None] / (_DASHES - 0.5) + np.array([0.0, 0.5 / (_DASHES - 0.5)])
     share = share.reshape(1, -1, 1)
     drawing.fine.add(first[:, None] * (1.0 - share) + second[:, None] * share, TWIN)
 
 
 def _joined(points: Array) -> Array:
-    """A chain of points (..., k, 3) as lines, (..., 2 (k - 1), 3)."""
+    """Convert polylines (..., k, 3) to line segments (..., 2 (k - 1), 3)."""
     pairs = np.stack([points[..., :-1, :], points[..., 1:, :]], axis=-2)
     return pairs.reshape(*points.shape[:-2], 2 * points.shape[-2] - 2, 3)
 
 
-_EDGE_ON = 0.15  # a dial that is seen at less than this (a sine) is dragged along its rim
+_EDGE_ON = 0.15  # sine of the view angle below which a dial is dragged along its rim
 
 
 def value_under(degree: Degrees, start: Array, ray: Array, value: float) -> float:
-    """The coordinate that a ray, from ``start`` (3,) along ``ray`` (3,), points at on the dial or slide of one degree
-    of freedom, which is at ``value`` now: of all turns the nearest. Where it points at none, ``value``."""
+    """Compute the value that a ray points at on the dial or slider of one degree of freedom.
+
+    Args:
+        degree: The degree of freedom, n = 1.
+        start: Origin (3,) of the ray.
+        ray: Its direction (3,).
+        value: The current value.
+
+    Returns:
+        The value, for a dial the equivalent one nearest to ``value``; ``value`` where the ray points at none.
+    """
     origin, axis, ray = degree.origin[0], degree.axis[0], ray / np.linalg.norm(ray)
     if not degree.turns[0]:
         along = _along(start, ray, origin, axis)
@@ -325,7 +351,7 @@ def value_under(degree: Degrees, start: Array, ray: Array, value: float) -> floa
 
 
 def _along(start: Array, ray: Array, origin: Array, line: Array) -> float | None:
-    """Return how far along a line from its origin a ray comes nearest; None where the two are parallel."""
+    """Return the distance along a line at which a ray is nearest to it; None where the two are parallel."""
     lean = float(ray @ line)
     rest = 1.0 - lean * lean
     if rest < 1e-6:
@@ -335,8 +361,11 @@ def _along(start: Array, ray: Array, origin: Array, line: Array) -> float | None
 
 
 def snap_step(degree: Degrees, fine: bool = False) -> float:
-    """Return what values of a degree of freedom are snapped to: 5 degrees, or 1; of a slide a round length that is
-    about a tenth of its mark's radius, or a hundredth."""
+    """Return the snapping increment of a value, in its unit.
+
+    It is 5 degrees, or 1 if ``fine``; for a slider a power of ten of at most a quarter of its mark's radius, or a tenth
+    of that if ``fine``.
+    """
     if degree.turns[0]:
         return math.radians(1.0 if fine else 5.0)
     step: float = 10.0 ** math.floor(math.log10(float(degree.radius[0] / degree.scale[0]) * 0.25))
@@ -344,12 +373,12 @@ def snap_step(degree: Degrees, fine: bool = False) -> float:
 
 
 def kept_apart(value: float, other: float | None, is_upper: bool) -> float:
-    """A stop that does not pass the other one."""
+    """Clamp a stop so that it does not pass the other one."""
     if other is None:
         return value
     return max(value, other) if is_upper else min(value, other)
 
 
 def value_text(value: float, turns: bool) -> str:
-    """A value as people read it: degrees, or units of length."""
+    """Format a value in degrees or length units."""
     return f"{plain(math.degrees(value), 1)}°" if turns else f"{value:.4g}"

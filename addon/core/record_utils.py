@@ -1,6 +1,9 @@
-"""Copies of mechanisms, in a fraction of the time that ``copy.deepcopy`` takes and without the ``dumps`` of
-``pickle``: bodies and joints are thousands of records that hold little but numbers and words. What two records hold
-together, as some readers' frames do with poses, each copy has for itself."""
+"""Copies, immutable values and comparison of records.
+
+Copying a mechanism takes a fraction of the time of ``copy.deepcopy`` and does without the ``dumps`` of ``pickle``:
+bodies and joints are thousands of records that hold little but numbers and strings. Objects that two records share, as
+some readers' frames share poses, are copied for each.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from .model import Array, Mechanism
 from .transforms import identical
 
 _values: dict[type, Callable[[Any], Sequence[Any]]] = {}
-#: What is as good as its copy.
+#: Immutable types, which need no copy.
 _UNCHANGING = frozenset({str, float, int, bool, bytes, type(None)})
 
 
 def copied(mechanism: Mechanism) -> Mechanism:
-    """A mechanism of one's own: nothing that is done to it, or to what is in it, shows in the other.
+    """Return an independent copy of a mechanism: changes to one, or to anything in it, do not show in the other.
 
     >>> one = Mechanism("rover")
     >>> two = copied(one)
@@ -36,7 +39,7 @@ def copied(mechanism: Mechanism) -> Mechanism:
     return out
 
 
-#: What there are thousands of. Of motions it counts which trajectories are the very ones that were read.
+#: Fields with thousands of records. Not motions: the identity of trajectories tells which are as they were read.
 _RECORDS = frozenset({"bodies", "joints", "frames", "behaviours"})
 
 
@@ -52,7 +55,7 @@ def _of_record(record: Any) -> Any:
 def _of_value(value: Any) -> Any:
     kind = type(value)
     if kind is np.ndarray:
-        return value.copy() if value.flags.writeable else value  # what nobody can write to is shared already
+        return value.copy() if value.flags.writeable else value  # read-only arrays can be shared
     if kind is list:
         return [item if type(item) in _UNCHANGING else _of_value(item) for item in value]
     if kind is dict:
@@ -65,17 +68,17 @@ def _of_value(value: Any) -> Any:
 
 
 def frozen(array: Array) -> Array:
-    """Return an array that is not to be written to from now on."""
+    """Make an array read-only and return it."""
     array.flags.writeable = False
     return array
 
 
-#: The pose of no move, the middle, and the tensors of unit moments and of none.
+#: Read-only constants: identity pose, origin, unit tensor and zero tensor.
 HERE, MIDDLE, UNIT, NOTHING = frozen(np.eye(4)), frozen(np.zeros(3)), frozen(np.eye(3)), frozen(np.zeros((3, 3)))
 
 
 class Shared(dict[str, Any]):
-    """A dictionary that cannot be changed: TypeError where somebody tries. Its copies can."""
+    """Immutable dictionary, shared by many records: changing it raises TypeError. Its copies are plain dictionaries."""
 
     __slots__ = ()
 
@@ -86,26 +89,29 @@ class Shared(dict[str, Any]):
     update = setdefault = pop = popitem = clear = _refuse  # type: ignore[assignment]
 
     def copy(self) -> dict[str, Any]:
-        """One that can be changed."""
+        """Return a plain dictionary, which can be changed."""
         return dict(self)
 
     __copy__ = copy
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> dict[str, Any]:
-        return dict(self)  # which holds nothing that can be changed
+        return dict(self)  # its values are immutable
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
-        return Shared, (dict(self),)  # many records have it there as well
+        return Shared, (dict(self),)  # pickled records share it as well
 
 
 _VALUES: dict[type, Callable[[Any], tuple[Any, ...]] | None] = {}
-#: Where in its file a record stood says nothing of it; nor does what no file has.
+#: Fields that comparison ignores: the position in the file, and what no file format has.
 _UNSAID = frozenset({"line", "mirror_plane", "servo_stiffness", "servo_damping"})
 _SCALARS = frozenset({str, float, int, bool})
 
 
 def same_record(one: Any, other: Any) -> bool:
-    """Return whether two records, or values of records, are the same. Numbers that are none are never."""
+    """Return whether two records, or values of records, are equal. NaN differs from NaN.
+
+    Arrays are compared bit by bit, and a record is equal to itself.
+    """
     if one is other:
         return True
     kind = type(one)
@@ -122,14 +128,14 @@ def same_record(one: Any, other: Any) -> bool:
         return bool(one == other)
     for mine, theirs in zip(values(one), values(other), strict=True):
         if mine is theirs or (type(mine) in _SCALARS and type(theirs) is type(mine) and mine == theirs):
-            continue  # as most are
+            continue  # the common case
         if not same_record(mine, theirs):
             return False
     return True
 
 
 def _values_of(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
-    """Return what gives the values of a record; None for what is none."""
+    """Return a function that gets the compared values of a record; None for types that are no records."""
     names = [item.name for item in dataclasses.fields(kind) if item.name not in _UNSAID] if _is_record(kind) else []
     _VALUES[kind] = attrgetter(*names) if len(names) > 1 else None
     return _VALUES[kind]

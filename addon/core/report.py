@@ -1,4 +1,7 @@
-"""Formatting of numbers and lists of names for messages."""
+"""Reports on files and edits: entries with severity and code, the error of formats, and formatting for messages.
+
+Nothing is dropped in silence: what was read, kept, approximated, repaired or dropped has an entry.
+"""
 
 from __future__ import annotations
 
@@ -7,28 +10,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: From here on digits tell nobody anything.
+#: Values of at least this size are formatted with a power of ten.
 _LONG = 1e9
 
 
 def plain(value: float, digits: int = 0) -> str:
-    """A number with so many digits behind the point, without a power of ten.
+    """Format a number with a fixed number of decimals, without a power of ten.
 
-    What is too large for that, as a strange file may have it, has two digits and that power: 2.5e300.
+    Values of 1e9 and more, as a damaged file may have them, get two digits and a power of ten: 2.5e300.
     """
     return f"{value:.{digits}f}" if abs(value) < _LONG else f"{value:.2g}".replace("e+", "e")
 
 
 def some(names: list[str]) -> str:
-    """The first of some names, and how many more there are."""
+    """Format the first five of a list of names, and the count of the rest."""
     return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 Severity = Literal["error", "warning", "info"]
-#: What became of something in another format: kept aside, changed as told, or gone.
+#: Result of converting something to another format: kept as extension data, approximated as reported, or lost.
 Outcome = Literal["kept", "approximated", "lost"]
 
-#: By how the codes of entries begin. What is repaired or chosen while a file is read is none of these.
+#: Outcomes by the beginning of an entry's code. Repairs and choices made while reading a file have none.
 _OUTCOMES: dict[str, Outcome] = {
     **dict.fromkeys(("kept", "document-kept", "document-patched", "left-joint", "undrawn", "cut-loop"), "kept"),
     **dict.fromkeys(
@@ -43,7 +46,7 @@ _OUTCOMES: dict[str, Outcome] = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing worth saying.
+    """Entry of a report.
 
     ``code`` is a short stable word (``repaired-name``), ``where`` the element's path, ``line`` the line in the file (1
     is the first).
@@ -57,7 +60,7 @@ class Entry:
 
     @property
     def outcome(self) -> Outcome | None:
-        """Return what became of it where a file was written; None where it tells of something else."""
+        """Return the outcome where something was converted to another format; None for other entries."""
         return next((outcome for start, outcome in _OUTCOMES.items() if self.code.startswith(start)), None)
 
     def __str__(self) -> str:
@@ -66,27 +69,32 @@ class Entry:
         return f"{self.severity}: {place}{self.message}{where}"
 
 
-#: So many entries of one code and severity are listed. A file may give rise to a million, which nobody reads.
+#: Most entries of one code and severity that are listed: a file may cause a million, which nobody reads.
 MOST_OF_A_KIND = 1000
-#: So many of them tell their element's path, which takes a walk over all that stand beside it.
+#: Most of these with their element's path: to find a path takes a walk over all siblings of the element.
 MOST_PLACED = 100
 
-#: An element's path, or how it is found.
+#: An element's path, or a function that finds it.
 Where = str | Callable[[], str]
 
 
 @dataclass
 class Report:
-    """Entries in the order in which they happened. Every load, save, build and extract returns one."""
+    """Entries in the order in which they were added. Every load, save, build and extract returns one."""
 
     entries: list[Entry] = field(default_factory=list)
     _counts: Counter[tuple[Severity, str]] = field(default_factory=Counter, repr=False, compare=False)
     _rests: dict[tuple[Severity, str], tuple[int, Entry]] = field(default_factory=dict, repr=False, compare=False)
 
     def add(self, severity: Severity, code: str, message: str, line: int | None = None, where: Where = "") -> None:
-        """Append one entry; of very many of one kind, one says in the end how many are not listed.
+        """Append one entry; beyond ``MOST_OF_A_KIND`` of one kind, count the rest in a single last entry.
 
-        A ``where`` that has to be found is left out for all but the first ``MOST_PLACED`` of a kind.
+        Args:
+            severity: ``error``, ``warning`` or ``info``.
+            code: Short stable word.
+            message: Sentence for users.
+            line: Line in the file, from 1.
+            where: The element's path. A function is called only for the first ``MOST_PLACED`` entries of a kind.
         """
         kind = severity, code
         self._counts[kind] += 1
@@ -104,11 +112,11 @@ class Report:
         self._rests[kind] = place, rest
 
     def info(self, code: str, message: str, line: int | None = None, where: Where = "") -> None:
-        """Something was read, kept or chosen."""
+        """Add an entry on something read, kept or chosen."""
         self.add("info", code, message, line, where)
 
     def warn(self, code: str, message: str, line: int | None = None, where: Where = "") -> None:
-        """Something was repaired, approximated or dropped."""
+        """Add an entry on something repaired, approximated or dropped."""
         self.add("warning", code, message, line, where)
 
     def extend(self, other: Report | None) -> None:
@@ -117,11 +125,11 @@ class Report:
             self.entries.extend(other.entries)
 
     def count(self, severity: Severity) -> int:
-        """Return how many entries have this severity."""
+        """Return the number of entries of this severity."""
         return sum(entry.severity == severity for entry in self.entries)
 
     def outcomes(self) -> dict[str, int]:
-        """Return how many entries tell of something kept aside, approximated and lost."""
+        """Return the numbers of entries of each outcome: kept, approximated and lost."""
         told = Counter(entry.outcome for entry in self.entries)
         return {"kept": told["kept"], "approximated": told["approximated"], "lost": told["lost"]}
 
@@ -130,7 +138,7 @@ class Report:
 
 
 class FormatError(ValueError):
-    """A file that cannot be read or written: what is wrong, where, and what to do.
+    """Error of a file that cannot be read or written: the problem, where it is, and the remedy.
 
     ``str(error)`` reads ``path:line: <where>: message. remedy`` with the parts that are known.
     """

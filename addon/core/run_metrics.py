@@ -1,6 +1,6 @@
-"""How well a run under physics kept to its mechanism: gaps, servo errors, stops, energy, penetration.
+"""Metrics of a simulation: joint separation, tracking error, stops, energy, penetration and distance.
 
-Everything is measured on the recorded poses of the bodies, as anybody could measure it; nothing is asked of the solver.
+Everything is measured on the recorded poses of the bodies, independent of the solver.
 """
 
 from __future__ import annotations
@@ -16,19 +16,28 @@ from .model import DOF_SIZE, Array, Dof, Joint
 from .stops import beyond, stops_of
 from .transforms import inverse, rotation_matrix, rotation_vector
 
-#: How many joints are named as the worst.
+#: Number of worst joints that are listed by default.
 NAMED = 3
-#: The farthest (rad) that bodies may turn from pose to pose for their speed to be told.
+#: Largest rotation (rad) of a body between poses for which its velocity can be determined.
 FASTEST = 0.5
-#: Stands for the ground where bodies are numbered.
+#: Index of the ground among bodies.
 GROUND = -1
 
 
 @dataclass
 class HeldJoint:
-    """A joint that physics had to hold: its record, the places of its two sides among the poses, and its frame (4, 4)
-    on each; how long the link is that it moves; what its servos were told for each frame (n, size), nan where nothing;
-    the coordinates (size,) that it had at first, where those tell whole turns."""
+    """Joint that was simulated.
+
+    Attributes:
+        joint: Its record.
+        parent: Index of its parent side among the poses.
+        child: Index of its child side among the poses.
+        on_parent: Joint frame (4, 4) on the parent.
+        on_child: Joint frame (4, 4) on the child.
+        length: Length of the link that it moves.
+        told: Targets of its servos for each frame (n, size), nan where there is none.
+        begun: Initial values (size,), where these specify whole turns.
+    """
 
     joint: Joint
     parent: int
@@ -42,7 +51,7 @@ class HeldJoint:
 
 @dataclass
 class Overlap:
-    """How deep (n,) two bodies were in one another, by their places; ``GROUND`` is the ground."""
+    """Penetration depth (n,) of two bodies (indices); ``GROUND`` is the ground."""
 
     first: int
     second: int
@@ -51,11 +60,22 @@ class Overlap:
 
 @dataclass
 class Run:
-    """What was recorded of a run: rigid poses (n, bodies + 1, 4, 4), the last the world's; masses (bodies,), 0 of what
-    did not move by physics, and inertia (bodies, 3, 3) in the bodies' axes; gravity (3,). ``free``: no motor worked and
-    nothing was led by keys. ``steps`` are poses at more instants than the frames, where there are any, and ``rate`` how
-    many of these there are per second. All lengths are those of the model, which is ``size`` times as large in the
-    world: what springs store, which know nothing of that, is less by its square."""
+    """Recording of a simulation.
+
+    Lengths are in the mechanism's unit; joint springs, given in the world's, store less by the square of the scale.
+
+    Attributes:
+        poses: Rigid poses (n, bodies + 1, 4, 4), the last the world's.
+        rate: Instants of ``course`` per second.
+        joints: The simulated joints.
+        masses: (bodies,), 0 for bodies that were not moved by physics.
+        tensors: Inertia tensors (bodies, 3, 3) in the bodies' axes.
+        gravity: (3,)
+        free: No motor was active and no body was keyframed.
+        overlaps: Penetrations of pairs of bodies.
+        steps: Poses at more instants than the frames, where available.
+        size: Scale of the mechanism in the world.
+    """
 
     poses: Array
     rate: float
@@ -70,18 +90,17 @@ class Run:
 
     @property
     def course(self) -> Array:
-        """The poses at all instants that there are."""
+        """Return the poses at all recorded instants."""
         return self.poses if self.steps is None else self.steps
 
 
 @dataclass(frozen=True)
 class JointTruth:
-    """How a joint fared.
+    """Accuracy of one joint.
 
-    ``gap`` is how far its sides came apart, ``tilt`` by what angle its axes did, ``error`` how far its servos were from
-    what they were told (nan where they were told nothing), of several those that turn, or the slides where none does;
-    ``beyond`` how far it went beyond its stops. Lengths in the model's unit, angles in radians; ``turns``: errors and
-    stops are angles.
+    ``gap`` is its joint separation and ``tilt`` the angle between its axes; ``error`` is the tracking error of its
+    servos (nan without targets): of several those that rotate, or the sliders where none does; ``beyond`` is how far it
+    went beyond its stops. Lengths in the mechanism's unit, angles in radians; ``turns``: errors and stops are angles.
     """
 
     id: str
@@ -97,22 +116,22 @@ class JointTruth:
 
     @property
     def share(self) -> float:
-        """The worst gap as a share of the link's length."""
+        """Return the largest joint separation as a share of the link's length."""
         return self.gap / self.length if self.length > 0.0 else 0.0
 
     @property
     def mean_share(self) -> float:
-        """The mean gap as a share of the link's length."""
+        """Return the mean joint separation as a share of the link's length."""
         return self.mean_gap / self.length if self.length > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
 class Truth:
-    """How a run fared.
+    """Accuracy of a simulation.
 
-    ``energy_gained`` is a share of the largest kinetic energy, nan where motors worked, nothing moved, or all went too
-    fast to be told from poses; ``depth`` how deep a body was in another, or in the ground, ``deep`` the two and
-    ``deep_at`` the frame, counted from the first.
+    ``energy_gained`` is a share of the largest kinetic energy, nan where motors were active, nothing moved, or bodies
+    were too fast for their velocities to be determined from poses. ``depth`` is the largest penetration, of a body and
+    another or the ground, ``deep`` the two (indices) and ``deep_at`` the index of the frame.
     """
 
     joints: tuple[JointTruth, ...]
@@ -122,12 +141,16 @@ class Truth:
     deep_at: int = 0
 
     def worst(self, count: int = NAMED) -> list[JointTruth]:
-        """The joints that came apart most, of their links' length, the worst first."""
+        """Return the joints with the largest separation relative to their links' length, the worst first."""
         return sorted(self.joints, key=lambda joint: -joint.share)[:count]
 
 
 def judge(run: Run) -> Truth:
-    """The truth about a run. Raises ValueError where poses are not finite: of such there is none."""
+    """Measure the accuracy of a simulation.
+
+    Raises:
+        ValueError: Poses are not finite.
+    """
     if not np.isfinite(run.poses).all():
         raise ValueError("The simulation diverged: its accuracy cannot be measured")
     deepest = max(run.overlaps, key=lambda pair: float(pair.depth.max(initial=0.0)), default=None)
@@ -164,7 +187,7 @@ def _judged(held: HeldJoint, poses: Array) -> JointTruth:
 
 
 def _apart(held: HeldJoint, poses: Array) -> Array:
-    """The motion (n, 4, 4) of a joint's child side from its parent's."""
+    """Compute the motion (n, 4, 4) of a joint's child side relative to its parent side."""
     return inverse(poses[:, held.parent] @ held.on_parent) @ (poses[:, held.child] @ held.on_child)
 
 
@@ -182,7 +205,7 @@ def _counted(held: HeldJoint, values: Array) -> Array:
 
 
 def _are_angles(dofs: Sequence[Dof]) -> list[bool]:
-    """Of every coordinate, whether it is an angle."""
+    """Return for every coordinate whether it is an angle."""
     out: list[bool] = []
     for dof in dofs:
         out += [dof.kind != "translation" and number < 3 for number in range(DOF_SIZE[dof.kind])]
@@ -190,15 +213,21 @@ def _are_angles(dofs: Sequence[Dof]) -> list[bool]:
 
 
 def _servo_error(held: HeldJoint, values: Array, angles: Sequence[bool]) -> tuple[Array, bool]:
-    """|told - actual| (n,) of the worst of a joint's coordinates, angles the short way, balls by the angle between the
-    two; nan where they were told nothing. And whether it is of angles: of those wherever any was told."""
+    """Compute the tracking error of a joint, ``abs(target - actual)``.
+
+    Angles count the short way, balls by the angle between the two rotations.
+
+    Returns:
+        The error (n,) of the worst coordinate, nan without targets; and whether it is an angle, as it is wherever any
+        angle has a target.
+    """
     told = np.full_like(values, math.nan) if held.told is None else held.told[:, : values.shape[1]]
     error = np.abs(told - values)
     at = 0
     for dof in held.joint.dofs:
         if dof.kind == "rotation":
             error[:, at] = np.abs((told[:, at] - values[:, at] + math.pi) % (2.0 * math.pi) - math.pi)
-        elif DOF_SIZE[dof.kind] > 1:  # its turn is in three numbers
+        elif DOF_SIZE[dof.kind] > 1:  # its rotation is a vector
             turn = slice(at, at + 3)
             both = np.swapaxes(rotation_matrix(values[:, turn]), 1, 2) @ rotation_matrix(told[:, turn])
             error[:, turn] = np.linalg.norm(rotation_vector(both), axis=1)[:, None]
@@ -211,7 +240,7 @@ def _servo_error(held: HeldJoint, values: Array, angles: Sequence[bool]) -> tupl
 
 
 def _beyond_stops(joint: Joint, values: Array) -> float:
-    """Return how far the worst of a joint's coordinates went beyond its stops."""
+    """Return the largest distance of a joint's values beyond their stops."""
     return max(
         (
             float(np.abs(beyond(values[:, number], limits)).max(initial=0.0))
@@ -222,11 +251,15 @@ def _beyond_stops(joint: Joint, values: Array) -> float:
 
 
 def energy_gained(run: Run) -> float:
-    """Return how far the run's energy rose above what it began with, as a share of its largest kinetic energy: what a
-    mechanism without motors never does. Nan where there were motors, nothing moved, or bodies turned so far from pose
-    to pose that their speed cannot be told.
+    """Compute by how much the energy rose above its initial value, as a share of the largest kinetic energy.
 
-    The last two instants do not count: speeds are not known well where nothing follows."""
+    In a mechanism without motors it never rises. The last two instants are left out: without following poses their
+    velocities are inaccurate.
+
+    Returns:
+        The share; nan where there were motors, nothing moved, or bodies rotated so far between poses that their
+        velocities cannot be determined.
+    """
     if not run.free or len(run.course) < 7 or not run.masses.any():
         return math.nan
     if turns_fastest(run) > FASTEST:
@@ -240,28 +273,31 @@ def energy_gained(run: Run) -> float:
 
 
 def turns_fastest(run: Run) -> float:
-    """The farthest (rad) that a body turned from one instant to the next."""
+    """Return the largest rotation (rad) of a body between two instants."""
     return float(np.linalg.norm(_turns(run.course[:, :-1][:, run.masses > 0.0]), axis=-1).max())
 
 
 def mechanical_energy(run: Run) -> Array:
-    """(n - 2,): of motion, height and springs, at all instants but the last two, whose speeds are not known well."""
+    """Compute kinetic, potential and spring energy, (n - 2,), without the last two instants.
+
+    Their velocities are inaccurate.
+    """
     return (kinetic_energy(run) + _stored_energy(run))[:-2]
 
 
 def _stored_energy(run: Run) -> Array:
-    """(n,): of height and of springs."""
+    """Compute the energy of height and springs, (n,)."""
     return _height_energy(run) + _spring_energy(run)
 
 
 def _height_energy(run: Run) -> Array:
-    """(n,): relative to where the run begins."""
+    """Compute the potential energy in gravity, (n,), relative to the first instant."""
     risen = run.course[:, :-1, :3, 3] - run.course[0, :-1, :3, 3]
     return -np.einsum("nbi,i,b->n", risen, run.gravity, run.masses)
 
 
 def _spring_energy(run: Run) -> Array:
-    """(n,): of the springs of turns and slides."""
+    """Compute the energy of the springs of rotations and translations, (n,)."""
     stored = np.zeros(len(run.course))
     for held in run.joints:
         if not any(dof.stiffness > 0.0 for dof in held.joint.dofs):
@@ -276,14 +312,15 @@ def _spring_energy(run: Run) -> Array:
 
 
 def kinetic_energy(run: Run) -> Array:
-    """(n,), from poses alone: of fourth order where all is smooth.
+    """Compute the kinetic energy (n,) from poses alone, of fourth order where motion is smooth.
 
-    Of each body, no more than what leads to the frame and what follows it both have, so that a blow does not ring.
+    For each body it is at most the energies extrapolated from before and from after the frame, so that an impact causes
+    no ringing.
     """
     moves, turns = _steps(run.course[:, :-1]) * run.rate, _turns(run.course[:, :-1]) * run.rate
 
     def energy(rule: Callable[[Array], Array]) -> Array:
-        """Of each body (.., bodies), from speeds between frames."""
+        """Compute the energy of each body, (.., bodies), from velocities between frames."""
         speed, spin = rule(moves), rule(turns)
         straight = np.einsum("nbi,nbi,b->nb", speed, speed, run.masses)
         return 0.5 * (straight + np.einsum("nbi,nbj,bij->nb", spin, spin, run.tensors))
@@ -291,7 +328,7 @@ def kinetic_energy(run: Run) -> Array:
     leads, follows = energy(lambda v: 1.5 * v[1:] - 0.5 * v[:-1]), energy(lambda v: 1.5 * v[:-1] - 0.5 * v[1:])
     out = np.empty((len(run.course), len(run.masses)))
     out[:2], out[-2:] = follows[:2], leads[-2:]
-    smooth = energy(lambda v: (-v[:-3] + 7.0 * v[1:-2] + 7.0 * v[2:-1] - v[3:]) / 12.0)  # the five-point rule
+    smooth = energy(lambda v: (-v[:-3] + 7.0 * v[1:-2] + 7.0 * v[2:-1] - v[3:]) / 12.0)  # five-point stencil
     out[2:-2] = np.minimum(smooth, np.minimum(leads[:-2], follows[2:]))
     return out.sum(axis=1)
 
@@ -301,12 +338,12 @@ def _steps(poses: Array) -> Array:
 
 
 def _turns(poses: Array) -> Array:
-    """Rotation vectors from frame to frame (n - 1, bodies, 3), in the bodies' own axes."""
+    """Compute rotation vectors from frame to frame, (n - 1, bodies, 3), in the bodies' own axes."""
     turn = poses[:, :, :3, :3]
     return rotation_vector(np.swapaxes(turn[:-1], -1, -2) @ turn[1:])
 
 
-#: What each figure is, for the heads of tables and plots; lengths and energies are in the model's units.
+#: Names of figures for heads of tables and plots; lengths and energies are in the mechanism's units.
 LABELS = {
     "distance": "distance",
     "energy": "energy put in",
@@ -318,13 +355,13 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Figures:
-    """``distance`` is how far the heaviest body came, level where there is gravity.
+    """Figures of a simulation for comparison with others.
 
-    ``energy`` is by how much the energy of motion, height and springs rose, all rises together: the least that motors
-    put in, since what they held back or what was lost in between is not in it; nan where bodies turned too fast for
-    their speed to be told. ``tracking_error`` is that of the servos that turn, in the mean of servos and frames, and
-    ``worst_error`` of the worst in any frame (rad); nan where none was told anything. ``pivot_gap`` is the worst, as a
-    share of a link.
+    ``distance`` is that of the heaviest body from its initial position, horizontal where there is gravity. ``energy``
+    is the sum of all rises of kinetic, potential and spring energy: a lower bound for the work of the motors, since
+    braking and losses in between are not in it; nan where bodies rotated too fast for their velocities to be
+    determined. ``tracking_error`` is the mean over rotational servos and frames, ``worst_error`` the largest in any
+    frame (rad); nan without targets. ``pivot_gap`` is the largest joint separation, as a share of a link's length.
     """
 
     distance: float
@@ -334,12 +371,12 @@ class Figures:
     pivot_gap: float
 
     def plain(self) -> dict[str, float | None]:
-        """By name, None for nan, as JSON has it."""
+        """Return the figures by name, None for nan, as JSON has it."""
         return {name: value if math.isfinite(value) else None for name, value in asdict(self).items()}
 
 
 def figures_of(run: Run, truth: Truth) -> Figures:
-    """The figures of a run that is judged."""
+    """Compute the figures of a simulation from its recording and its accuracy."""
     turning = [joint for joint in truth.joints if joint.turns and not math.isnan(joint.error)]
     return Figures(
         _distance(run),

@@ -1,7 +1,7 @@
-"""Kinematics of a single pose.
+"""Kinematics of a single pose, joint Jacobians, and effective masses in a constrained system of bodies.
 
-``kinematics`` takes many at once, which for one is nearly all overhead: loops that move while one poses ask for one,
-several times in a frame.
+``kinematics`` works on many poses at once, which for one is nearly all overhead: loops that are solved during posing
+need one, several times in a frame. Spatial vectors are [angular; linear].
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .transforms import inverse, rotation_matrix, spin_rates
 
 
 def motion_of_one(joint: Joint, value: Array) -> Array:
-    """``J(q)`` (4, 4) for coordinates (size of the joint,), as ``kinematics.joint_motion`` has it of many."""
+    """Compute ``J(q)`` (4, 4) for joint values (size of the joint,); like ``kinematics.joint_motion`` for one pose."""
     out, at = None, 0
     for dof in joint.dofs:
         size = DOF_SIZE[dof.kind]
@@ -29,7 +29,7 @@ def motion_of_one(joint: Joint, value: Array) -> Array:
 
 
 def dof_motion_of_one(dof: Dof, value: Array) -> Array:
-    """The motion (4, 4) of one degree of freedom at its coordinates (size,)."""
+    """Compute the motion (4, 4) of one degree of freedom at its values (size,)."""
     out = np.eye(4)
     if dof.kind == "translation":
         out[:3, 3] = dof.axis * value[0]
@@ -46,14 +46,18 @@ def dof_motion_of_one(dof: Dof, value: Array) -> Array:
 
 
 def cross_of_one(one: Array, other: Array) -> Array:
-    """The cross product (3,) of two vectors."""
+    """Compute the cross product (3,) of two vectors (3,)."""
     (a, b, c), (x, y, z) = one.tolist(), other.tolist()
     return np.array([b * z - c * y, c * x - a * z, a * y - b * x])
 
 
 @dataclass(frozen=True)
 class _Step:
-    """From a body to the next: how the joint's two frames stand on them."""
+    """Step of forward kinematics from a carrier (index, None for the world) to a body: the joint with its two frames.
+
+    ``entry`` is the joint frame on the carrier and ``leave`` the inverse of the one on the body; ``against``: the
+    joint's child is the carrier.
+    """
 
     body: int
     carrier: int | None
@@ -64,7 +68,7 @@ class _Step:
 
 
 class OnePose:
-    """A tree's bodies at one pose."""
+    """Forward kinematics of a tree for one pose at a time."""
 
     def __init__(self, tree: Tree) -> None:
         self._start = np.zeros((len(tree.mechanism.bodies), 4, 4))
@@ -80,8 +84,11 @@ class OnePose:
             )
 
     def forward(self, coordinates: Mapping[str, Array]) -> Array:
-        """The pose of every body (bodies, 4, 4) for coordinates of joints (size,) by their ids; of what is not named,
-        zero. As ``Tree.forward`` has it of many."""
+        """Compute the pose of every body, (bodies, 4, 4); like ``Tree.forward`` for one pose.
+
+        Args:
+            coordinates: Values (size of the joint,) by joint id; joints that are not named are at zero.
+        """
         world = self._start.copy()
         for step in self._steps:
             pose = step.entry if step.carrier is None else world[step.carrier] @ step.entry
@@ -94,8 +101,17 @@ class OnePose:
 
 
 def dof_screws(dof: Dof, pose: Array, value: Array) -> Array:
-    """Return what unit rates of a degree of freedom's coordinates, at ``value`` (size,), give what is behind it: (6,
-    size), angular velocity above the velocity of what is at the origin. ``pose`` (4, 4) is where it stands."""
+    """Compute the geometric Jacobian of one degree of freedom.
+
+    Args:
+        dof: The degree of freedom.
+        pose: Pose (4, 4) of its frame before its motion, in the axes of the result.
+        value: Its values (size,).
+
+    Returns:
+        (6, size): columns are the twists [angular; linear] of the child for unit rates, with the velocity of the point
+        at the origin.
+    """
     turn, place = pose[:3, :3], pose[:3, 3]
     nothing = np.zeros(3)
     if dof.kind in {"translation", "rotation", "screw"}:
@@ -112,15 +128,15 @@ def dof_screws(dof: Dof, pose: Array, value: Array) -> Array:
     return np.concatenate([np.concatenate([spins, np.cross(place, spins.T).T]), slides], axis=1)
 
 
-#: What is added to joints that hold what others hold already, as a share of what each answers.
+#: Regularization of redundant constraints, as a share of the diagonal of ``C W Cᵀ``.
 _REDUNDANT = 1e-9
 
 
 @dataclass(frozen=True)
 class Held:
-    """A joint between two bodies by their places among some, -1 for what stands.
+    """Bilateral constraints of a joint between two bodies, given by indices; -1 is the world.
 
-    ``ways`` (n, 6) are what it holds of turns and slides at a ``point`` (3,), in the world's axes.
+    ``ways`` (n, 6) are the constrained directions [angular; linear] at ``point`` (3,), in the world's axes.
     """
 
     parent: int
@@ -130,8 +146,17 @@ class Held:
 
 
 class Bodies:
-    """Bodies for one set of poses: ``masses`` (n,), ``easy`` (n, 3, 3) their inverse moments of inertia and ``middles``
-    (n, 3), in the world's axes."""
+    """Operational-space inverse mass of a constrained multibody system, at one set of poses.
+
+    For block-diagonal inverse mass ``W`` (6n x 6n) and constraint Jacobian ``C``, the response of a unit wrench ``j``
+    along itself is ``j W jᵀ - j W Cᵀ (C W Cᵀ)⁻¹ C W jᵀ`` (Gauss's principle of least constraint; Khatib 1987).
+
+    Args:
+        masses: (n,)
+        easy: Inverse moments of inertia (n, 3, 3), in the world's axes.
+        middles: Centers of mass (n, 3).
+        joints: The constraints.
+    """
 
     def __init__(self, masses: Array, easy: Array, middles: Array, joints: Sequence[Held]) -> None:
         self._middles = middles
@@ -158,15 +183,26 @@ class Bodies:
         return out
 
     def ease(self, push: Array) -> float:
-        """Return how fast (per second, of a push of 1) something pushed (bodies, 6) gets going where it is pushed."""
+        """Compute the inverse effective mass along a Jacobian row (bodies, 6).
+
+        It is the acceleration along the row per unit of generalized force along it, at least 0.
+        """
         answer = np.einsum("bi,bij->bj", push, self._loose)
         against = self._scale * (self._flat @ answer.ravel())
         return max(float((push * answer).sum() - against @ self._back @ against), 0.0)
 
 
 def held_ways(joint: Joint, values: Array, size: float = 1.0) -> Array:
-    """Return what a joint holds at its coordinates (size,): (n, 6), turns and then slides at its frame's origin, in the
-    axes of its frame on the parent. Lengths come out ``size`` times as long."""
+    """Compute the constrained directions of a joint at its values (size,).
+
+    Args:
+        joint: The joint.
+        values: Its values (size of the joint,), rad or length units.
+        size: Factor on lengths.
+
+    Returns:
+        (n, 6), orthonormal rows [angular; linear] at the joint frame's origin, in the axes of its frame on the parent.
+    """
     pose, at, free = np.eye(4), 0, []
     for dof in joint.dofs:
         value = values[at : at + DOF_SIZE[dof.kind]]
@@ -181,5 +217,5 @@ def held_ways(joint: Joint, values: Array, size: float = 1.0) -> Array:
 
 
 def in_axes(ways: Array, turn: Array) -> Array:
-    """Ways (n, 6) in axes (3, 3)."""
+    """Rotate spatial vectors (n, 6) by a rotation (3, 3)."""
     return np.concatenate([ways[:, :3] @ turn.T, ways[:, 3:] @ turn.T], axis=1)

@@ -1,4 +1,4 @@
-"""The one rule of stops: which a coordinate has, and when a value is beyond them."""
+"""Stops of joint values: where they are, when a value is beyond them, and Euler angles under Blender's limits."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 
 from .model import DOF_SIZE, Array, Dof
 
-#: Lower and upper stop of a coordinate (rad or length units), None where there is none.
+#: Lower and upper stop of a joint value (rad or length units), None where there is none.
 Limits = tuple[float | None, float | None]
 
 NO_STOPS: Limits = (None, None)
 
-#: How far (rad, length units) a value may lie beyond a stop and still be on it: files round to four digits.
+#: Absolute tolerance (rad, length units) up to which a value is on its stop: files round to four digits.
 ON_THE_STOP = 1e-4
-#: And how far as a share of the stop: Blender keeps stops and keys in 32 bits, a file more.
+#: Relative tolerance, as a share of the stop: Blender stores stops and keyframes in 32 bits, files in more.
 _TOLD_BY_32_BITS = 2.0**-22
 
 
 def stops_of(dofs: Iterable[Dof]) -> list[Limits]:
-    """The stops of every coordinate of a joint, in their order.
+    """Return the stops of every coordinate of a joint, in their order.
 
-    Balls and free blocks have theirs on their parts, one part for each number of the rotation vector and of the
-    translation; where parts are missing, it cannot be told whose stops the others are, and there are none.
+    Those of balls and free blocks are on their parts, one part for each number of the rotation vector and of the
+    translation; where parts are missing it is unknown which they are, and there are no stops.
     """
     out: list[Limits] = []
     for dof in dofs:
@@ -36,12 +36,12 @@ def stops_of(dofs: Iterable[Dof]) -> list[Limits]:
 
 
 def slack(stop: float) -> float:
-    """Return how far beyond a stop a value still counts as on it."""
+    """Return the distance beyond a stop up to which a value still counts as on it."""
     return ON_THE_STOP + _TOLD_BY_32_BITS * abs(stop)
 
 
 def beyond(values: Array, stops: Limits) -> Array:
-    """By how much each of the values (n,) lies below its lower stop (negative) or above its upper one, else 0: (n,)."""
+    """Measure how far values (n,) are below the lower stop (negative) or above the upper stop, else 0: (n,)."""
     lower, upper = stops
     over = np.zeros(len(values))
     if lower is not None:
@@ -52,52 +52,53 @@ def beyond(values: Array, stops: Limits) -> Array:
 
 
 def put_within(values: Array, stops: Limits) -> Array:
-    """The values (n,), those beyond a stop put on it; all others are what they were."""
+    """Clip values (n,) that are beyond a stop to it; all others, also within the tolerance, stay as they are."""
     low, high = (-math.inf if stops[0] is None else stops[0]), (math.inf if stops[1] is None else stops[1])
     return np.where(beyond(values, stops) != 0.0, np.clip(values, low, high), values)
 
 
 def is_beyond(dof: Dof) -> bool:
-    """Return whether a degree of freedom begins beyond a stop of its own."""
+    """Return whether the initial position of a degree of freedom is beyond one of its stops."""
     low, high = (-math.inf if dof.lower is None else dof.lower), (math.inf if dof.upper is None else dof.upper)
     return not low <= dof.position <= high
 
 
-#: Angles this near (rad) to half a turn may be read off a matrix as half a turn the other way.
+#: Angles this near (rad) to half a turn may be decomposed from a matrix with the opposite sign.
 _SEAM = 1e-4
-#: Two decompositions of a rotation whose sums of angles differ by less than this (rad) may be told apart either way.
+#: Two decompositions of a rotation whose sums of angles differ by less than this (rad): Blender may choose either.
 _TIE = 1e-3
-#: Cosine of the middle angle below which the outer two cannot be told apart.
+#: Cosine of the middle angle below which the outer two are not unique (gimbal lock).
 _LOCKED = 1e-3
-#: Angles that differ by less than this (rad, as a share of them) are the same in 32 bits.
+#: Angles that differ by less than this (rad, relative) are equal in 32 bits.
 _SAME = 1e-6
 
 
 def folded(angles: Array) -> Array:
-    """The angles within half a turn that mean the same, in [-pi, pi)."""
+    """Wrap angles (rad) to [-pi, pi)."""
     return (angles + np.pi) % (2.0 * np.pi) - np.pi
 
 
 def clamp(angles: Array, lower: Array | float, upper: Array | float) -> Array:
-    """Angles put on the stop that they are beyond; where the lower one is above the upper one, this one counts."""
+    """Clamp angles to their stops; where the lower stop is above the upper one, the upper one wins."""
     return np.minimum(np.maximum(angles, lower), upper)
 
 
 def is_limited_exactly(angles: Array, lower: Array, upper: Array, middle: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return whether a plain limit of the angles of a rotation matrix keeps bones where ``clamp`` has them.
+    """Return whether clamping the Euler angles of the rotation matrix keeps bones where ``clamp`` has them.
 
-    Blender's *Limit Rotation* with *Legacy Behavior* decomposes the matrix (``mat3_to_eulO``: of the two sets of
-    angles that mean a rotation, the one with the smaller sum of absolute values, each within half a turn) and clamps
-    every angle. Turns are lost in the matrix, and so is which of the two sets the channels have.
+    Note:
+        Blender's *Limit Rotation* with *Legacy Behavior* decomposes the matrix (``mat3_to_eulO``: of the two sets of
+        angles that mean a rotation, the one with the smaller sum of absolute values, each within half a turn) and
+        clamps every angle. Whole turns are lost in the matrix, and so is which of the two sets the channels have.
 
     Args:
-        angles: Euler angles (n, 3) as the channels have them, in rad.
+        angles: Euler angles (n, 3) of the channels, in rad.
         lower: Lower stops (n, 3), -inf where there is none.
         upper: Upper stops (n, 3), inf where there is none.
         middle: The axis (n,) that is the middle one in each bone's order of rotations.
 
     Returns:
-        (n,), True where the matrix tells enough. Where that is not certain, it is False.
+        (n,), True where the matrix is sufficient; False where that is not certain.
     """
     rows = np.arange(len(angles))
     first = folded(angles)

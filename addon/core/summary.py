@@ -1,4 +1,4 @@
-"""What a mechanism holds, for programs (``describe``) and for people (``summary``)."""
+"""Contents of a mechanism, for programs (``describe``) and for people (``summary``)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from .report import Report
 
 
 def describe(mechanism: Mechanism, motions: Iterable[Motion] = ()) -> dict[str, Any]:
-    """The object that ``info --json`` prints: plain lists, dicts, strings and finite numbers.
+    """Describe a mechanism as ``info --json`` prints it: plain lists, dicts, strings and finite numbers.
 
-    Matrices are row-major in the file's own axes, lengths in the file's units, angles in radians, all at the
-    design pose. ``motions`` are listed behind the mechanism's own; one with root motion has ``root_motion`` beside its
-    ``servos``, in the same form. ``controls`` names the inputs that its gait
-    listens to, and ``engine`` is the clock of that gait, or None.
+    Matrices are row-major in the file's own axes, lengths in the file's units, angles in radians, all at the design
+    pose. ``controls`` names the inputs of its gait, and ``engine`` is the clock of that gait, or None.
+
+    Args:
+        mechanism: The mechanism.
+        motions: Motions listed after the mechanism's own; one with root motion has ``root_motion`` beside its
+            ``servos``, in the same form.
     """
     bodies: dict[str, Body] = {}
     for body in mechanism.bodies:
@@ -48,7 +51,7 @@ def describe(mechanism: Mechanism, motions: Iterable[Motion] = ()) -> dict[str, 
 
 
 def summary(mechanism: Mechanism) -> str:
-    """Some lines about a mechanism for a person to read, the report last."""
+    """Summarize a mechanism in some lines of text, the report last."""
     source, report = mechanism.source, mechanism.report or Report()
     origin = " ".join(part for part in (source.format, source.dialect) if part)
     lines = [f"{mechanism.name} ({origin})" if origin else mechanism.name]
@@ -75,7 +78,7 @@ def summary(mechanism: Mechanism) -> str:
 
 
 def is_motion_only(mechanism: Mechanism) -> bool:
-    """Return whether there is motion and no model: what ``info`` and ``check`` make of a motion file."""
+    """Return whether there is only motion and no mechanism, as ``info`` and ``check`` have it for a motion file."""
     return bool(mechanism.motions) and not (mechanism.bodies or mechanism.joints)
 
 
@@ -148,18 +151,18 @@ def _motion(motion: Motion) -> dict[str, Any]:
 
 
 def describe_report(report: Report | None) -> list[dict[str, Any]]:
-    """The entries of a report as plain values."""
+    """Return the entries of a report as plain values."""
     keys = ("severity", "code", "message", "line", "where")
     return [{key: getattr(entry, key) for key in keys} for entry in (report.entries if report else ())]
 
 
 def _number(value: float | None) -> float | None:
-    """A number as JSON has it: infinite and undefined ones are null."""
+    """Convert a number for JSON: infinite and undefined ones are None."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _list(values: Array) -> Any:
-    """Nested lists of numbers as JSON has them."""
+    """Convert an array to nested lists of numbers for JSON."""
     array = np.asarray(values, dtype=np.float64)
     if np.isfinite(array).all():
         return array.tolist()

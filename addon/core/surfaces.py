@@ -1,4 +1,4 @@
-"""How far points are from the surfaces of primitives: what tells whether a mesh still is the shape it was made for."""
+"""Distances of points from the surfaces of primitives, to test whether a mesh still is the shape it was made for."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from .model import Array, Shape
 from .primitive_fit import NEAR
 from .transforms import inverse
 
-#: How deep, as a share of its radius, the middle of a polygon with few corners may lie in something round.
+#: Depth, as a share of the radius, that the center of a coarse polygon may lie within a round shape.
 _CHORD = 0.2
 
 
 def surface_distance(shape: Shape, points: Array) -> Array:
-    """Distances (n,) of points (n, 3), in the axes that the shape is posed in, from its surface.
+    """Compute the distances (n,) of points (n, 3) from a shape's surface, in the axes that the shape is posed in.
 
-    ValueError for shapes whose surface is not known by their size.
+    For a point outside a pyramid's edges it is a lower bound, for an ellipsoid an upper one.
+
+    Raises:
+        ValueError: The surface of this type is not defined by its size.
     """
     measure = _DISTANCES.get(shape.type)
     if measure is None:
@@ -27,14 +30,18 @@ def surface_distance(shape: Shape, points: Array) -> Array:
 
 
 def is_measured(shape: Shape) -> bool:
-    """Return whether a shape's surface is known by its size."""
+    """Return whether a shape's surface is defined by its size."""
     return shape.type in _DISTANCES
 
 
 def is_surface_of(shapes: Sequence[Shape], points: Array, middles: Array) -> bool:
-    """Return whether a mesh is the surface of measured shapes, one or several: each of its corners (n, 3) on one of
-    them, the middles (m, 3) of its polygons too as far as few corners leave them, and each shape's whole extent
-    reached."""
+    """Return whether a mesh is the surface of one or several measured shapes.
+
+    Args:
+        shapes: The shapes.
+        points: Vertices (n, 3) of the mesh; each must be on the surface of one of the shapes.
+        middles: Centers (m, 3) of its polygons, which must be so too within the tolerance for coarse polygons.
+    """
     if not len(points) or not len(middles):
         return False
     low, high = points.min(axis=0), points.max(axis=0)
@@ -48,7 +55,7 @@ def is_surface_of(shapes: Sequence[Shape], points: Array, middles: Array) -> boo
 
 
 def _radius(shape: Shape) -> float:
-    """Return how round a shape is: its radius, the least of an ellipsoid's; 0 where it is flat all over."""
+    """Return the radius of a shape, for an ellipsoid its least half axis; 0 for polyhedra."""
     if shape.type == "ellipsoid":
         return 0.5 * min(shape.size.values())
     return shape.size.get("radius", 0.0)
@@ -64,7 +71,7 @@ def _sphere(size: dict[str, float], points: Array) -> Array:
 
 
 def _ellipsoid(size: dict[str, float], points: Array) -> Array:
-    """Along the way to its middle, which is no less than the least distance."""
+    """Compute the distance along the ray to the center, which is at least the true distance."""
     half = np.array([size["x"], size["y"], size["z"]]) / 2.0
     share = np.linalg.norm(points / half, axis=1)
     away = np.linalg.norm(points, axis=1)
@@ -87,13 +94,13 @@ def _cone(size: dict[str, float], points: Array) -> Array:
 
 
 def _lathed(points: Array, profile: list[tuple[float, float]]) -> Array:
-    """From what a line (distance from Z, height) sweeps about Z."""
+    """Compute distances from the surface that a profile, vertices (distance from Z, height), sweeps about Z."""
     flat = np.column_stack([np.hypot(points[:, 0], points[:, 1]), points[:, 2]])
     return _from_segments(flat, np.array(profile[:-1]), np.array(profile[1:]))
 
 
 def _from_segments(points: Array, starts: Array, ends: Array) -> Array:
-    """Distances (n,) of points from the nearest of some segments, all of as many dimensions."""
+    """Compute the distances (n,) of points from the nearest of several segments, in any dimension."""
     along = ends - starts
     length = np.maximum((along**2).sum(axis=1), 1e-300)
     share = np.clip(((points[:, None] - starts) * along).sum(axis=2) / length, 0.0, 1.0)
@@ -102,7 +109,7 @@ def _from_segments(points: Array, starts: Array, ends: Array) -> Array:
 
 
 def _pyramid(size: dict[str, float], points: Array) -> Array:
-    """From the nearest of the planes of its sides: beyond an edge somewhat less than the distance."""
+    """Compute the distance from the nearest plane of the sides: beyond an edge somewhat less than the true distance."""
     x, y, height = size["x"] / 2.0, size["y"] / 2.0, size["length"]
     slopes = [(height, 0.0, x), (0.0, height, y)]
     normals = [np.array(slope) * (sign, sign, 1.0) for slope in slopes for sign in (1.0, -1.0)]

@@ -1,4 +1,4 @@
-"""Mechanisms to begin with, made from a few lengths: a pendulum, a four-bar linkage, a slider-crank, a walker."""
+"""Template mechanisms generated from a few lengths: pendulum, four-bar linkage, slider-crank and walker."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .mass_properties import shape_volume
 from .model import Array, Body, Joint, Mechanism, Shape, World
 from .transforms import frame_with_z, inverse
 
-#: What links are made of (kg/m3): about that of hard wood.
+#: Density of links (kg/m3): about that of hard wood.
 _DENSITY = 700.0
-#: How wide links are, of their length, and how far beside each other those of a linkage lie.
+#: Width of links as a share of their length.
 _WIDTH = 0.12
 _BLUE, _ORANGE, _GREEN, _GREY = (
     (0.25, 0.45, 0.75, 1.0), (0.9, 0.55, 0.2, 1.0), (0.35, 0.65, 0.35, 1.0), (0.75, 0.75, 0.72, 1.0),
@@ -23,7 +23,7 @@ _Color = tuple[float, float, float, float]
 
 
 def pendulum(length: float = 1.0, links: int = 1) -> Mechanism:
-    """A pendulum of one or several links, each of a length (m), that hangs from the world and swings about Y."""
+    """Create a pendulum of one or several links, each of a length (m), that hangs from the world and swings about Y."""
     made = Mechanism("Pendulum", World())
     width, top = _WIDTH * length, (links + 0.5) * length
     before = None
@@ -33,15 +33,17 @@ def pendulum(length: float = 1.0, links: int = 1) -> Mechanism:
         made.bodies.append(body)
         made.joints.append(_hinge(f"Hinge {number + 1}", before, body, (0.0, high)))
         before = body
-    made.joints[0].dofs[0].position = 0.6  # so that it swings when it is let go
+    made.joints[0].dofs[0].position = 0.6  # so that it swings when released
     return made
 
 
 def four_bar(crank: float = 0.4, coupler: float = 1.0, rocker: float = 0.8, ground: float = 1.0) -> Mechanism:
-    """A four-bar linkage in the plane of X and Z, hinged about Y.
+    """Create a four-bar linkage in the XZ plane, with hinges about Y.
 
-    Lengths in m; ``ground`` is between the two hinges on the world. ValueError where bars of these lengths cannot be
-    closed.
+    Lengths in m; ``ground`` is the distance of the two hinges on the world.
+
+    Raises:
+        ValueError: Bars of these lengths cannot form a closed loop.
     """
     base, far = np.array([-0.5 * ground, 0.0]), np.array([0.5 * ground, 0.0])
     for angle in np.linspace(0.5 * math.pi, 2.5 * math.pi, 72, endpoint=False):
@@ -71,9 +73,10 @@ def four_bar(crank: float = 0.4, coupler: float = 1.0, rocker: float = 0.8, grou
 
 
 def slider_crank(crank: float = 0.4, rod: float = 1.2) -> Mechanism:
-    """A crank that turns about Y, and a rod that moves a slider along X with it.
+    """Create a slider-crank: a crank about Y and a rod that moves a slider along X. Lengths in m.
 
-    Lengths in m. ValueError for a rod that is not longer than the crank.
+    Raises:
+        ValueError: The rod is not longer than the crank.
     """
     if rod <= crank:
         raise ValueError("The rod has to be longer than the crank")
@@ -98,8 +101,15 @@ def slider_crank(crank: float = 0.4, rod: float = 1.2) -> Mechanism:
 
 
 def walker(legs: int = 4, height: float = 1.0) -> Mechanism:
-    """A trunk with an even number of legs of two hinges each, in pairs that are twins; ``height`` (m) from the ground
-    to the hips. It walks along Y. ValueError for an odd number."""
+    """Create a walker: a trunk with pairs of twin legs of two hinges each, which walks along Y.
+
+    Args:
+        legs: Number of legs.
+        height: Height (m) of the hips above the ground.
+
+    Raises:
+        ValueError: The number of legs is odd or less than 2.
+    """
     if legs < 2 or legs % 2:
         raise ValueError("A walker has an even number of legs")
     made = Mechanism("Walker", World(ground=0.0))
@@ -135,7 +145,7 @@ def walker(legs: int = 4, height: float = 1.0) -> Mechanism:
     return made
 
 
-#: What makes each kind, by its name.
+#: Functions that create the templates, by name.
 STARTERS: dict[str, Callable[..., Mechanism]] = {
     "pendulum": pendulum,
     "four_bar": four_bar,
@@ -151,7 +161,7 @@ def _place(x: float, y: float, z: float) -> Array:
 
 
 def _at(place: Array | tuple[float, float], y: float) -> Array:
-    """The pose (4, 4) at a place in the plane of X and Z, so far along Y."""
+    """Return the pose (4, 4) at a point in the XZ plane, at ``y`` along Y."""
     return _place(float(place[0]), y, float(place[1]))
 
 
@@ -167,7 +177,7 @@ def _bar(
     y: float,
     color: _Color,
 ) -> Body:
-    """A bar between two places in the plane of X and Z, Z along it."""
+    """Create a bar between two points in the XZ plane, with Z along it."""
     one, other = np.array(one), np.array(other)
     along = other - one
     length = float(np.linalg.norm(along))
@@ -179,14 +189,14 @@ def _bar(
 
 
 def _hinge(name: str, parent: Body | None, child: Body, place: Array | tuple[float, float]) -> Joint:
-    """A hinge about Y at a place in the plane of X and Z."""
+    """Create a hinge about Y at a point in the XZ plane."""
     frame = _at(place, 0.0)
     frame[:3, :3] = frame_with_z(np.array([0.0, 1.0, 0.0]))
     return _joint(name, "revolute", parent, child, frame)
 
 
 def _joint(name: str, type_: str, parent: Body | None, child: Body, frame: Array) -> Joint:
-    """A joint at a frame (4, 4) in the world, its coordinates 0 as its bodies stand."""
+    """Create a joint at a frame (4, 4) in the world; its values are 0 at the design pose."""
     there = frame if parent is None else inverse(parent.pose) @ frame
     made = Joint(name, name, type_, None if parent is None else parent.id, child.id, there, inverse(child.pose) @ frame)
     made.dofs = dofs_of_type(type_)
@@ -194,7 +204,7 @@ def _joint(name: str, type_: str, parent: Body | None, child: Body, frame: Array
 
 
 def _meeting(one: Array, reach: float, other: Array, far: float) -> Array | None:
-    """The upper of the places (2,) that are so far from one place and so far from another; None where there is none."""
+    """Intersect two circles: the upper point (2,) at the given distances from two points; None where there is none."""
     way = other - one
     distance = float(np.linalg.norm(way))
     if not abs(reach - far) < distance < reach + far:

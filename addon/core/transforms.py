@@ -1,4 +1,4 @@
-"""Rotations and rigid poses as matrices and rotation vectors: what kinematics is made of."""
+"""Rotations and rigid poses as matrices and rotation vectors: conversions, inverses and rates."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ import numpy as np
 
 from .model import Array
 
-#: Squares of lengths of axes below which they count as scaled to zero.
+#: Squared length of an axis up to which it counts as scaled to zero.
 _FLAT = 1e-20
 
 
 def identical(a: Array, b: Array) -> bool:
-    """Return whether two arrays of numbers are the same to the last bit: far quicker than to compare them number by
-    number, and enough to pass over what nobody touched."""
+    """Return whether two arrays are equal to the last bit.
+
+    It is far quicker than comparing number by number, and enough to skip what nobody changed.
+    """
     return a is b or (a.shape == b.shape and a.tobytes() == b.tobytes())
 
 
 def inverse(pose: Array) -> Array:
-    """The inverse of rigid poses of shape (..., 4, 4)."""
+    """Invert rigid poses (..., 4, 4)."""
     if pose.ndim == 2:
         return _inverse_of_one(pose)
-    out = np.zeros(pose.shape)  # methods and not functions of numpy: most are asked for one by one
+    out = np.zeros(pose.shape)
     turn = pose[..., :3, :3].swapaxes(-1, -2)
     out[..., :3, :3] = turn
     out[..., :3, 3] = -np.einsum("...ij,...j->...i", turn, pose[..., :3, 3])
@@ -31,7 +33,7 @@ def inverse(pose: Array) -> Array:
 
 
 def _inverse_of_one(pose: Array) -> Array:
-    """The inverse of a single pose (4, 4), in a third of the time: readers ask for many, one by one."""
+    """Invert a single pose (4, 4), in a third of the time: file readers invert many, one by one."""
     (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = pose.tolist()
     return np.array(
         [
@@ -44,10 +46,10 @@ def _inverse_of_one(pose: Array) -> Array:
 
 
 def affine_inverse(poses: Array) -> Array:
-    """The inverses of poses (..., 4, 4) that may be scaled and sheared; of one that is scaled to nothing no numbers.
+    """Invert affine poses (..., 4, 4), which may be scaled and sheared; non-finite values where one is singular.
 
-    numpy's own takes ten times as long for many small matrices, since its library sets threads to each of them; where
-    the cores are busy these wait for each other, and a thousand take a second.
+    numpy's ``inv`` takes ten times as long for many small matrices, since its library uses threads for each of them;
+    where the cores are busy the threads wait for each other, and a thousand matrices take a second.
     """
     x, y, z, origin = (poses[..., :3, column] for column in range(4))
     rows = np.stack([np.cross(y, z), np.cross(z, x), np.cross(x, y)], axis=-2)
@@ -60,7 +62,7 @@ def affine_inverse(poses: Array) -> Array:
 
 
 def frame_with_z(axis: Array) -> Array:
-    """A rotation matrix whose Z column is ``axis`` (made a unit vector); the identity for +Z."""
+    """Return a rotation matrix (3, 3) whose Z column is ``axis`` (normalized); the identity for +Z."""
     z = np.asarray(axis, dtype=np.float64)
     z = z / np.linalg.norm(z)
     if z[2] > 0.0 and abs(z[0]) + abs(z[1]) < 1e-12:
@@ -71,12 +73,12 @@ def frame_with_z(axis: Array) -> Array:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
-#: Radians beyond which whole turns are taken off first.
+#: Angle (rad) beyond which whole turns are subtracted first.
 _MANY_TURNS = 1e12
 
 
 def rotation_matrix(vector: Array) -> Array:
-    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3) in radians (Rodrigues)."""
+    """Convert rotation vectors (..., 3) in radians to rotation matrices (..., 3, 3) (Rodrigues' formula)."""
     vector = np.asarray(vector, dtype=np.float64)
     if vector.ndim == 1:
         return _matrix_of_one(*vector.tolist())
@@ -84,13 +86,12 @@ def rotation_matrix(vector: Array) -> Array:
     cross = np.zeros((*vector.shape[:-1], 3, 3))
     cross[..., 0, 1], cross[..., 0, 2], cross[..., 1, 2] = -vector[..., 2], vector[..., 1], -vector[..., 0]
     cross -= np.swapaxes(cross, -1, -2).copy()
-    half = np.sinc(angle / (2.0 * np.pi))  # sin(a/2) / (a/2), steady at zero
+    half = np.sinc(angle / (2.0 * np.pi))  # sin(a/2) / (a/2), well defined at zero
     return np.eye(3) + np.sinc(angle / np.pi) * cross + 0.5 * half**2 * (cross @ cross)
 
 
 def _matrix_of_one(x: float, y: float, z: float) -> Array:
-    """The rotation matrix (3, 3) of a single rotation vector, in a tenth of the time: servos ask for many in a frame,
-    one by one."""
+    """Convert a single rotation vector to a matrix (3, 3), in a tenth of the time: servos convert many in a frame."""
     angle = math.sqrt(x * x + y * y + z * z)
     if angle > _MANY_TURNS:  # the squares of what is left do not overflow
         angle = math.hypot(x, y, z)
@@ -105,7 +106,7 @@ def _matrix_of_one(x: float, y: float, z: float) -> Array:
 
 
 def _vector_of_one(matrix: Array) -> Array:
-    """The rotation vector (3,) of a single rotation matrix (3, 3), as ``rotation_vector`` has it of many."""
+    """Convert a single rotation matrix (3, 3) to a rotation vector (3,); like ``rotation_vector`` for one matrix."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix.tolist()
     sines = zy - yz, xz - zx, yx - xy
     length, trace = math.hypot(*sines), xx + yy + zz
@@ -120,7 +121,7 @@ def _vector_of_one(matrix: Array) -> Array:
 
 
 def rotation_vector(matrix: Array) -> Array:
-    """Rotation vectors (..., 3) of rotation matrices (..., 3, 3), length in [0, pi]."""
+    """Convert rotation matrices (..., 3, 3) to rotation vectors (..., 3) of length in [0, pi]."""
     matrix = np.asarray(matrix, dtype=np.float64)
     if matrix.ndim == 2:
         return _vector_of_one(matrix)
@@ -137,8 +138,8 @@ def rotation_vector(matrix: Array) -> Array:
     angle = np.arctan2(length, trace - 1.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         usual = twice_sine * (angle / length)[..., None]
-    # towards half a turn the sine part vanishes, and of 32-bit numbers leaves noise: there the axis is the largest
-    # column of what is left of R without it, (1 - cos) a a'
+    # towards half a turn the sine part vanishes, and with 32-bit numbers leaves only noise: there the axis is the
+    # largest column of the symmetric remainder of R, (1 - cos) a a'
     symmetric = 0.5 * (matrix + np.swapaxes(matrix, -1, -2)) + np.eye(3) * (1.0 - trace[..., None, None]) / 2.0
     column = np.argmax(np.diagonal(symmetric, axis1=-2, axis2=-1), axis=-1)
     axis = np.take_along_axis(symmetric, column[..., None, None], axis=-1)[..., 0]
@@ -150,8 +151,11 @@ def rotation_vector(matrix: Array) -> Array:
 
 
 def unflattened(poses: Array) -> Array:
-    """Poses (n, 4, 4) in which every axis has a length: an axis that is scaled to zero gets that of a rotation with
-    the axes that are left. The poses themselves where none is. Poses that are no numbers stay so."""
+    """Replace axes that are scaled to zero in poses (n, 4, 4), so that every axis has a length.
+
+    Such an axis becomes that of a rotation with the remaining axes. Returns the array itself where none is scaled to
+    zero; poses with non-finite numbers stay as they are.
+    """
     squares: Array = (poses[:, :3, :3] ** 2).sum(axis=1)
     if squares.min(initial=1.0) > _FLAT:
         return poses
@@ -166,7 +170,10 @@ def unflattened(poses: Array) -> Array:
 
 
 def spin_rates(vectors: Array) -> Array:
-    """Angular velocities, in the outer axes, for unit rates of rotation vectors (..., 3): (..., 3, 3)."""
+    """Return the angular velocity Jacobian (..., 3, 3) of rotation vectors (..., 3): the left Jacobian of SO(3).
+
+    Columns are angular velocities in the outer axes for unit rates of the vector's components.
+    """
     angle = np.sqrt((vectors * vectors).sum(axis=-1))[..., None, None]
     some = np.where(angle < 1e-4, 1.0, angle)
     first = np.where(angle < 1e-4, 0.5, (1.0 - np.cos(some)) / some**2)

@@ -1,4 +1,4 @@
-"""Which way is up in a model, and turning one as a whole."""
+"""Up axis of a model file, and rotation of a whole mechanism."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROTATIONS: dict[str, list[list[int]]] = {
 
 
 def upright_turn(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Array:
-    """Compute the transform (4, 4) that stands a mechanism up: its up axis becomes Z.
+    """Compute the transform (4, 4) that rotates the mechanism's up axis to Z.
 
     Args:
         mechanism: Its gravity decides when ``up_axis`` is ``AUTO``.
@@ -35,7 +35,7 @@ def upright_turn(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Array:
 
 
 def up_by_gravity(mechanism: Mechanism) -> UpAxis:
-    """Find the axis of a file that points up: against the largest component of gravity, Z where there is none."""
+    """Find the up axis of a file: against the largest component of gravity, Z where there is none."""
     gravity = np.asarray(mechanism.world.gravity)
     largest = np.abs(gravity).max()
     axis = 2 if np.abs(gravity[2]) == largest else int(np.argmax(np.abs(gravity)))
@@ -45,8 +45,10 @@ def up_by_gravity(mechanism: Mechanism) -> UpAxis:
 
 
 def turned(mechanism: Mechanism, turn: Array) -> Mechanism:
-    """A copy of a mechanism turned as a whole, with its gravity: all that stands in the world by itself is multiplied
-    by ``turn`` (4, 4) from the left. What it does relative to itself is the same."""
+    """Return a copy of a mechanism rotated as a whole, including its gravity.
+
+    Every pose in the world is multiplied by ``turn`` (4, 4) from the left; poses relative to bodies stay as they are.
+    """
     out = copied(mechanism)
     out.world.gravity = turn[:3, :3] @ out.world.gravity
     for body in out.bodies:

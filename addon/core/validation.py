@@ -1,4 +1,4 @@
-"""What is wrong, or likely to be, with a mechanism: one list behind the panel, the export and the command line."""
+"""Validation of a mechanism: the checks behind the panel, the export and the command line."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .model import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
 from .report import plain
 
 Kind = Literal["body", "joint", "model", "object"]
-#: Beyond this ratio of masses between jointed bodies, solvers have a hard time.
+#: Mass ratio of jointed bodies beyond which solvers converge poorly.
 _MASS_RATIO = 100.0
-#: Loops that are open by less (length units, rad) count as closed.
+#: Opening (length units, rad) up to which a loop counts as closed.
 _OPEN = 1e-4
 _NO_MASS = 1e-9
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to look at: its code, how bad it is, the sentence, and the parts (their kind and ids) that it is about.
+    """Finding of a check: its code, severity and message, and the parts (kind and ids) that it is about.
 
-    ``fix`` is what would mend it safely, in a person's words; empty where nobody can know; ``or_fix`` is another way
-    where there are two. Of the kind ``object`` are Blender's, by their names.
+    ``fix`` is the label of a safe remedy, empty where there is none; ``or_fix`` is an alternative. Parts of the kind
+    ``object`` are Blender objects, by name.
     """
 
     code: str
@@ -43,7 +43,11 @@ class Finding:
 
 
 def validate(mechanism: Mechanism) -> list[Finding]:
-    """Everything that is to be said of a mechanism, errors first."""
+    """Run all checks on a mechanism.
+
+    Returns:
+        The findings, errors first.
+    """
     found = [finding for check in _CHECKS for finding in check(mechanism)]
     order = {"error": 0, "warning": 1, "info": 2}
     return sorted(found, key=lambda finding: order[finding.severity])
@@ -80,7 +84,7 @@ def _ratios(mechanism: Mechanism) -> Iterator[Finding]:
 
 
 def _untouchable(mechanism: Mechanism) -> Iterator[Finding]:
-    """Bodies that nothing can touch, where others can be: they fall through the ground."""
+    """Find bodies without collision shapes, where others have them: they fall through the ground."""
     can = {body.id for body in mechanism.bodies if any(map(_is_solid, body.shapes))}
     none = [
         body for body in mechanism.bodies
@@ -114,7 +118,7 @@ def _ends(mechanism: Mechanism) -> Iterator[Finding]:
 
 
 def _doubles(mechanism: Mechanism) -> Iterator[Finding]:
-    """Two bodies that several joints hold to each other: the second closes a loop of nothing."""
+    """Find bodies that several joints connect: the second joint closes a degenerate loop."""
     between: dict[frozenset[str | None], list[Joint]] = {}
     for joint in mechanism.joints:
         if joint.active and joint.dofs and joint.parent != joint.child:
@@ -127,7 +131,7 @@ def _doubles(mechanism: Mechanism) -> Iterator[Finding]:
 
 
 def _islands(mechanism: Mechanism) -> Iterator[Finding]:
-    """Bodies that no joint holds to anything, where others are held together."""
+    """Find bodies that no joint connects to anything, where others are connected."""
     jointed = {end for joint in mechanism.joints if joint.active for end in (joint.parent, joint.child) if end}
     alone = [body for body in mechanism.bodies if body.active and body.id not in jointed and not body.immobile]
     if not jointed or not alone:

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -25,7 +25,7 @@ from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rendering.options import FilmOptions
 from addon.blender.rendering.video import film
 from addon.core.report import FormatError
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 ENDINGS = {extension for row in formats.FORMATS.values() for extension in row.extensions}
 COLUMNS, ROWS = 6, 5

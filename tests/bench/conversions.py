@@ -19,7 +19,7 @@ from addon.core.model import Mechanism
 from addon.core.report import Entry, FormatError, Report
 from tests.bench.returned import CLOSE, Difference, differences, is_announced
 from tests.bench.standing import Stand, compare
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 EXTENSIONS = {"juice": ".jm", "skel": ".skel", "x_xy": ".xml", "shift": ".json"}
 FORMATS = tuple(EXTENSIONS)

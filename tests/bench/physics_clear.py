@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from addon.blender.physics.simulation.setup import build_physics, clear_physics
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh
-from tests.blender.mechanisms import JUICE, play, put
-from tests.blender.physics.test_clear import FORCES, a_users_rigid_body, differences, everything, left_after
+from tests.support.clear_helpers import FORCES, a_users_rigid_body, differences, everything, left_after
+from tests.support.mechanisms import JUICE, play, put
 
 _MODELS = ("SimpleHex", "bird1", "Dihno2")
 

@@ -25,10 +25,10 @@ from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.data.queries import parts
 from addon.blender.physics.actuators.joint_state import gather
 from addon.core.model import Array, Mechanism
-from tests.blender import loops
-from tests.blender.swings import chain, lean_of, period, put_world, swings
-from tests.blender.tops import leaning_tensor, strays
-from tests.references import CORPUS
+from tests.support import loops
+from tests.support.references import CORPUS
+from tests.support.swings import chain, lean_of, period, put_world, swings
+from tests.support.tops import leaning_tensor, strays
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_models"
 RATE = 60

@@ -27,11 +27,11 @@ from addon.core.model import Body, Joint, Mechanism, Restraint, Shape, World
 from tests.bench import physics
 from tests.bench.mechanisms import star
 from tests.bench.physics_servos import Row, fresh
-from tests.blender.build.test_degrees import put as put_mechanism
-from tests.blender.loops import crank_rocker
-from tests.blender.mechanisms import put
-from tests.blender.physics.test_several_servos import kinds
-from tests.blender.swings import put_world
+from tests.support.degrees_helpers import put as put_mechanism
+from tests.support.loops import crank_rocker
+from tests.support.mechanisms import put
+from tests.support.several_servos_helpers import kinds
+from tests.support.swings import put_world
 
 _FRAMES, _PAIRS = 40, 7
 

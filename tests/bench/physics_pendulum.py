@@ -23,8 +23,8 @@ from addon.blender.physics.actuators.joint_state import gather
 from addon.core.model import Array
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh
-from tests.blender.swings import GRAVITY, chain, put_world
-from tests.references import DARTPY, NO_DARTPY
+from tests.support.references import DARTPY, NO_DARTPY
+from tests.support.swings import GRAVITY, chain, put_world
 
 _RATE, _SECONDS = 60, 2.0
 _STEPS = 40  # of the integration, per frame

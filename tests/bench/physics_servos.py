@@ -15,8 +15,8 @@ import bpy
 import numpy as np
 
 import addon
-from tests.blender.build.test_degrees import Z, rotations, slides
-from tests.blender.physics import test_friction, test_hard_stops, test_pd, test_several_servos, test_springs
+from tests.support import friction_helpers, hard_stops_helpers, pd_helpers, several_servos_helpers, springs_helpers
+from tests.support.degrees_helpers import Z, rotations, slides
 
 Row = tuple[str, float, float, bool]
 #: Loads as shares of a servo's limit.
@@ -36,21 +36,21 @@ def fresh() -> Any:
 def tracking() -> Iterator[Row]:
     """0.8 sin over 4 s under gravity, half a hertz, each axis at another time, and a ball's full turn in 3 s: the worst
     error (rad, m) at several frame rates."""
-    for rate, (name, dofs) in itertools.product((24, 25, 30, 60), test_several_servos.kinds().items()):
+    for rate, (name, dofs) in itertools.product((24, 25, 30, 60), several_servos_helpers.kinds().items()):
         clock = np.arange(4 * rate + 1)[:, None] / rate
-        values = 0.8 * np.sin(math.pi * clock + 0.9 * np.arange(test_several_servos.size_of(dofs)))
-        worst = max(test_several_servos.tracked(fresh(), dofs, values, rate=rate))
+        values = 0.8 * np.sin(math.pi * clock + 0.9 * np.arange(several_servos_helpers.size_of(dofs)))
+        worst = max(several_servos_helpers.tracked(fresh(), dofs, values, rate=rate))
         yield f"track 0.8 sin, 4 s, gravity, {rate} frames/s: {name}, worst error", worst, 0.01, worst < 0.01
     for rate in (24, 60):
         values = np.linspace(0.0, 2.0 * math.pi, 3 * rate + 1)[:, None] * np.array([0.48, 0.6, 0.64])
-        worst, _ = test_several_servos.tracked(fresh(), test_several_servos.kinds()["ball"], values, rate=rate)
+        worst, _ = several_servos_helpers.tracked(fresh(), several_servos_helpers.kinds()["ball"], values, rate=rate)
         yield f"track a full turn of a ball in 3 s, {rate} frames/s: worst error", worst, 0.01, worst < 0.01
 
 
 def holding() -> Iterator[Row]:
     """Ten loads on a servo: the largest share of its limit that it holds, and the smallest at which it yields."""
-    for name, number in test_several_servos.HELD:
-        gone = [abs(test_several_servos.yielded(fresh(), name, number, load)) for load in LOADS]
+    for name, number in several_servos_helpers.HELD:
+        gone = [abs(several_servos_helpers.yielded(fresh(), name, number, load)) for load in LOADS]
         held = max((load for load, far in zip(LOADS, gone, strict=True) if far < _HELD), default=0.0)
         loose = min((load for load, far in zip(LOADS, gone, strict=True) if far >= _HELD), default=math.inf)
         yield f"hold, {name} axis {number}: largest share of its limit held", held, 0.97, held >= 0.97
@@ -64,7 +64,7 @@ def poses() -> Iterator[Row]:
     cases = [(zero, (0.4, 0.5, -0.3)), (zero, (0.8, 1.0, 0.8)), (zero, (0.3, 1.45, 0.5)), ((0.5, 1.0, 0.4),) * 2]
     for (start, pose), number in itertools.product(cases, range(3)):
         low, high = (
-            float(np.abs(test_several_servos.given_way(fresh(), number, start, pose, share)).max())
+            float(np.abs(several_servos_helpers.given_way(fresh(), number, start, pose, share)).max())
             for share in (0.97, 1.03)
         )
         where = ", ".join(f"{value:g}" for value in pose)
@@ -75,12 +75,12 @@ def poses() -> Iterator[Row]:
 def pd() -> Iterator[Row]:
     """The PD law against the oscillator: the worst deviation as a share of the sag."""
     for stiffness, damping in ((50, 2), (200, 4), (200, 16), (800, 16), (2000, 20)):
-        values = test_pd.response(fresh(), stiffness, damping)
-        off = test_pd.deviation(values, stiffness, damping)
+        values = pd_helpers.response(fresh(), stiffness, damping)
+        off = pd_helpers.deviation(values, stiffness, damping)
         yield f"PD, stiffness {stiffness}, damping {damping}, 2 kg: worst deviation / sag", off, 0.15, off < 0.15
     for rate, (stiffness, damping) in itertools.product((24, 60), ((50, 2), (200, 16), (200, 44), (2000, 126))):
-        values = test_pd.stepped(fresh(), stiffness, damping, rate=rate)
-        answer = test_pd.answer(stiffness, damping, np.arange(len(values)) / rate)
+        values = pd_helpers.stepped(fresh(), stiffness, damping, rate=rate)
+        answer = pd_helpers.answer(stiffness, damping, np.arange(len(values)) / rate)
         over = max(float(values.max() - answer.max()), 0.0)
         what = f"PD, stiffness {stiffness}, damping {damping}, keys jump by 1, {rate} frames/s"
         yield f"{what}: beyond the oscillator's peak", over, 0.03, over < 0.03
@@ -91,8 +91,8 @@ def losses() -> Iterator[Row]:
     for friction, damping in ((0, 0), (1.0, 0), (3.0, 0), (0, 0.2), (0, 1.0), (0, 8.0), (0, 40), (0.5, 0.3)):
         (dof,) = dofs = rotations(Z)
         dof.friction, dof.damping = friction, damping
-        found = test_friction.swung(fresh(), dofs, 121)
-        off = float(np.abs(found - test_friction.integrated(friction, damping, 121)).max())
+        found = friction_helpers.swung(fresh(), dofs, 121)
+        off = float(np.abs(found - friction_helpers.integrated(friction, damping, 121)).max())
         yield f"pendulum, friction {friction:g} N m, damping {damping:g} N m s: worst error", off, 0.006, off < 0.006
 
 
@@ -102,9 +102,9 @@ def stops() -> Iterator[Row]:
     for kind, lower, speed in cases:
         dofs = rotations(Z) if kind == "hinge" else slides(Z)
         dofs[0].lower, dofs[0].upper = lower, 1.0
-        look = test_springs.angle(2) if kind == "hinge" else lambda pose: float(pose[2, 3])
+        look = springs_helpers.angle(2) if kind == "hinge" else lambda pose: float(pose[2, 3])
         scene, frames = fresh(), int(600 * (1.0 / speed + 0.15))
-        over = float(test_hard_stops.hit(scene, test_springs.hung(*dofs), speed, look, frames).max()) - 1.0
+        over = float(hard_stops_helpers.hit(scene, springs_helpers.hung(*dofs), speed, look, frames).max()) - 1.0
         other = "alone" if lower is None else f"the other at {lower:g}"
         yield f"stop of a {kind}, {other}, hit at {speed:g} /s: passed by", max(over, 0.0), 0.01, over < 0.01
 

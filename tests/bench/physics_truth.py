@@ -26,8 +26,8 @@ from addon.blender.physics.recording.bake import bake, record
 from addon.blender.physics.simulation import cached_frames as progress
 from addon.blender.physics.simulation import frame_handlers as handlers
 from addon.blender.physics.simulation import handler_table as hooks
-from tests.blender.mechanisms import JUICE, objects_of, play, put, world_of
-from tests.references import CORPUS, DARTPY, NO_DARTPY
+from tests.support.mechanisms import JUICE, objects_of, play, put, world_of
+from tests.support.references import CORPUS, DARTPY, NO_DARTPY
 
 PARTS = ("walkers", "falling", "baked", "scrubbed", "cost")
 _RATE, _SECONDS = 60, 2.0
@@ -56,14 +56,14 @@ def fresh() -> Any:
 
 def walkers() -> Iterator[Row]:
     """Cases that do not do what they do in the reference; how many times faster than real time all ran at least."""
-    from tests.blender.physics.test_walkers import CASES, SECONDS, fault, run
+    from tests.support.walkers_helpers import CASES, fault, run
 
     wrong, speeds = 0, []
     for case in CASES:
         fresh()
         start = time.perf_counter()
         found = run(case)
-        speeds.append(SECONDS / (time.perf_counter() - start))
+        speeds.append(case.seconds / (time.perf_counter() - start))
         wrong += bool(fault(case, found))
         yield Row(f"{case}: times real time", speeds[-1])
         yield Row(f"{case}: worst pivot gap (units)", found.gap)

@@ -21,7 +21,7 @@ from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
 from tests.bench import factory
 from tests.bench.mechanisms import star
-from tests.blender.emptied import empty_file
+from tests.support.emptied import empty_file
 
 
 class Counted:

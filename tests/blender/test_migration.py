@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.emptied import empty_file
+from tests.support.emptied import empty_file
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_models"
@@ -163,7 +163,7 @@ def test_nothing_was_typed_into_files_of_release_1_0(blank: Any, path: Path) -> 
     import bpy
 
     from addon.blender.physics.simulation.setup import typed_frictions
-    from tests.blender.test_release_1_0 import why_unreadable
+    from tests.support.release_1_0_helpers import why_unreadable
 
     if why := why_unreadable(path, path.stem.rpartition("-")[2]):
         pytest.skip(why)
@@ -238,7 +238,7 @@ def test_rigid_loops_of_a_model_of_before_are_locked_and_others_stay_as_they_are
     from addon.blender.data.queries import rig_in
     from addon.blender.reconcile.build import BuildOptions, build
     from addon.blender.rig.pose_channels import set_follows
-    from tests.blender import loops
+    from tests.support import loops
 
     def locked(name: str) -> set[str]:
         return {pose.name for pose in bpy.data.objects[name].pose.bones if all(pose.lock_rotation)}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.saved_elsewhere import HEXAPOD, HUMANOID, ROOT, SQUAT, poses, rigs
+from tests.support.saved_elsewhere import HEXAPOD, HUMANOID, ROOT, SQUAT, poses, rigs
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any
     folder = tmp_path_factory.mktemp("saved")
     path = folder / "old.blend"
     environ = {**os.environ, "BLENDER_USER_RESOURCES": str(folder), "PYTHONPATH": str(ROOT)}
-    script = str(ROOT / "tests/blender/saved_elsewhere.py")
+    script = str(ROOT / "tests/support/saved_elsewhere.py")
     done = subprocess.run([python, script, str(path)], env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("TOLD "))

@@ -5,7 +5,6 @@ They and what release 1.0 wrote of them are in ``tests/data/blends``; ``tests/da
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-BLENDS = Path(__file__).resolve().parents[1] / "data/blends"
+from tests.support.release_1_0_helpers import BLENDS, open_file, why_unreadable
+
 FILES = sorted(path.stem for path in BLENDS.glob("*.blend"))
 SUFFIXES = {"juice": ".jm", "skel": ".skel", "x_xy": ".xml", "shift": ".json"}
 #: What each file is there for: a model's format, whether its run was baked, and how it was saved.
@@ -33,29 +33,6 @@ def opened(request: pytest.FixtureRequest, blank: Any) -> Opened:
     if why:
         pytest.skip(why)
     return stem, told
-
-
-def why_unreadable(path: Path, saved_by: str) -> str:
-    """Open a file; why this Blender cannot read what a newer one saved, as it turns out."""
-    import bpy
-
-    newer = tuple(int(number) for number in re.findall(r"\d+", saved_by)[:2]) > bpy.app.version[:2]
-    try:
-        open_file(path)
-    except RuntimeError as error:
-        if newer and "not a blend file" in str(error):
-            return f"to this Blender a file of Blender {saved_by} is not a blend file"
-        raise
-    records = [bone.knuckle for data in bpy.data.armatures for bone in data.bones]
-    if newer and not all(record.joint or record.root for record in records):
-        return f"this Blender loses add-ons' properties of bones in a file of Blender {saved_by}"
-    return ""
-
-
-def open_file(path: Path) -> None:
-    import bpy
-
-    assert bpy.ops.wm.open_mainfile(filepath=str(path)) == {"FINISHED"}
 
 
 def models() -> dict[str, Any]:

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.book import PAGES, ROOT, Block, blocks, folder_like_ours, name_of, spans
-from tests.doors import load_build
+from tests.support.book import PAGES, ROOT, Block, blocks, folder_like_ours, name_of, spans
+from tests.support.doors import load_build
 
 pytest.importorskip("bpy", reason="Blender is not here")
 

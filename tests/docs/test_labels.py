@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.blender.ui.ui_strings import all_strings
-from tests.docs.book import DOCS, name_of, without_code
+from tests.support.book import DOCS, name_of
+from tests.support.labels_helpers import emphasised
+from tests.support.ui_strings import all_strings
 
 #: Pages of tasks and what they lead to; those of formats and for developers emphasise other words.
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
@@ -21,14 +22,6 @@ BLENDERS = {
 SAMPLES = {folder.name.replace("_", " ").title() for folder in (DOCS.parent / "sample_models").iterdir()}
 #: Joysticks are numbered, and called, as the model has them.
 PATTERNS = re.compile(r"Joystick \d [A-Z]|like this|Kept aside")
-_EMPHASIS = re.compile(r"(?<![*\w])\*(?!\*)([^*]+?)\*(?![*\w])")
-
-
-def emphasised(page: Path) -> set[str]:
-    """The words between single stars, ways through menus in their steps."""
-    text = re.sub(r"^\* ", "", without_code(page.read_text(encoding="utf-8")), flags=re.MULTILINE)
-    found = (" ".join(match[1].split()) for match in _EMPHASIS.finditer(text))
-    return {step for words in found for step in words.split(" > ")}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

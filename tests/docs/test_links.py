@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.docs.book import DOCS, PAGES, ROOT, name_of, without_code
+from tests.support.book import DOCS, PAGES, ROOT, name_of, without_code
 
 _LINK = re.compile(r"!?\[(?:[^\[\]]|!?\[[^\[\]]*\]\([^()]*\))*\]\((?P<target>[^()\s]+)\)")
 _INNER = re.compile(r"!\[[^\[\]]*\]\((?P<target>[^()\s]+)\)")

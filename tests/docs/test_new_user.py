@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.book import DOCS, folder_like_ours
+from tests.support.book import DOCS, folder_like_ours
 
 
 def labelled(idname: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.book import PAGES, ROOT, blocks, folder_like_ours, name_of
+from tests.support.book import PAGES, ROOT, blocks, folder_like_ours, name_of
 
 WITH_PYTHON = [page for page in PAGES if any(block.language == "python" and block.runs for block in blocks(page))]
 #: Modules whose functions have examples, and how many examples there are at least.

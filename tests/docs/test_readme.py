@@ -10,8 +10,8 @@ from urllib.parse import urlparse
 
 import pytest
 
-from tests.docs.book import ROOT
-from tests.docs.test_labels import emphasised
+from tests.support.book import ROOT
+from tests.support.labels_helpers import emphasised
 
 README = ROOT / "README.md"
 #: Whose pages it names: other people's formats. Knuckle's own have no address until it is hosted.

@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench import run, table
 from tests.bench.table import Row
-from tests.doors import load_script
+from tests.support.doors import load_script
 
 
 @pytest.fixture

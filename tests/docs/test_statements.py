@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.docs.book import DOCS, PAGES, ROOT, blocks, name_of
+from tests.support.book import DOCS, PAGES, ROOT, blocks, name_of
 
 #: Pages for those who write scripts. What developers of Knuckle import is no promise.
 FOR_SCRIPTS = [page for page in PAGES if DOCS / "developers" not in page.parents]

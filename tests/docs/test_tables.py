@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.docs.book import DOCS
-from tests.doors import load_script
+from tests.support.book import DOCS
+from tests.support.doors import load_script
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from addon import formats
 from addon.core.model import Motion, Trajectory
 from addon.formats import FormatError
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 
 def refusal(data: bytes | str) -> FormatError:

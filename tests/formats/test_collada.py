@@ -13,7 +13,7 @@ from addon.core.report import Report
 from addon.formats.meshes.bounds import mesh_box
 from addon.formats.meshes.collada import Surface, read_collada
 from addon.formats.meshes.locate import MeshTrouble
-from tests.mesh_samples import dae
+from tests.support.mesh_samples import dae
 
 SOUND = dae().decode()
 MORE = '<source id="{0}"><float_array id="{0}a" count="6">{1}</float_array><technique_common>'

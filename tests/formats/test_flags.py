@@ -8,7 +8,7 @@ import pytest
 
 from addon import formats
 from addon.core.report import FormatError
-from tests.formats.test_hostile import FIELDS, juice
+from tests.support.hostile_helpers import FIELDS, juice
 
 JOINT = (
     "<RevoluteJoint><ID>3</ID><Body1>1</Body1><Body2>2</Body2><LoStopValue>-10</LoStopValue>"

@@ -14,8 +14,8 @@ import pytest
 
 from addon import formats
 from addon.core.gait.behaviors import Clockwork, Network
-from tests.blender.mechanisms import angles_in, number
-from tests.references import CORPUS
+from tests.support.mechanisms import angles_in, number
+from tests.support.references import CORPUS
 
 JUICE = CORPUS / "juice"
 BROKEN = "simpleant2.jp.jm"

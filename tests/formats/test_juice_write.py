@@ -21,7 +21,7 @@ from addon import formats
 from addon.core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Network, Node
 from addon.core.model import Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source
 from addon.formats.juice.conventions import angles_of, rotations
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 JUICE = CORPUS / "juice"
 FILES = [path for path in sorted(JUICE.glob("*/*.j*m")) if path.name != "simpleant2.jp.jm"]

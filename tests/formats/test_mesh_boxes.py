@@ -18,8 +18,8 @@ from addon.formats.meshes.bounds import mesh_box
 from addon.formats.meshes.collada import read_collada
 from addon.formats.meshes.locate import MeshTrouble
 from addon.formats.meshes.obj import harmless
-from tests import mesh_samples as samples
-from tests.formats.skel_compare import dart_of, needs_dart, same_as_dart
+from tests.support import mesh_samples as samples
+from tests.support.skel_compare import dart_of, needs_dart, same_as_dart
 
 ROOT = Path(__file__).resolve().parents[2]
 KIMA = "skel/dart-6.13.1/data/skel/kima"

@@ -14,7 +14,7 @@ from addon import formats
 from addon.formats.meshes.bounds import mesh_box
 from addon.formats.meshes.locate import find_mesh
 from addon.formats.meshes.obj import harmless
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 OBJ = "mtllib {}\nv 0 0 0\nv {} 0 0\nv 0 2 0\nv 0 0 3\nusemtl red\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 MTL = "newmtl red\nKd 1 0 0\nmap_Kd -s 2 2 1 {}\n"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from addon import formats
 from addon.core.model import Motion, Source, Trajectory
 from addon.core.report import FormatError, Report
-from tests.formats.motion_strategies import (
+from tests.support.motion_strategies import (
     changed_tokens,
     finite,
     is_refused_or_read,

@@ -10,7 +10,7 @@ import pytest
 
 from addon import formats
 from addon.formats.text.xml_reader import Repairs
-from tests.formats.test_hostile import juice
+from tests.support.hostile_helpers import juice
 
 NAMES = ["a < b", "R&D", "<", "&", "a & <b>", "&lt;&amp;", "&nbsp;", "&&amp;&", "<<>>", "x &lt; & y", "&#65;&"]
 BODIES = "".join(f"<Body><ID>{at}</ID><Name>{name}</Name><Mass>1</Mass></Body>\n" for at, name in enumerate(NAMES, 1))

@@ -13,9 +13,9 @@ from addon import formats
 from addon.core.kinematics import spanning_tree
 from addon.core.model import Array, Body, Dof, Joint, Mechanism
 from addon.core.transforms import inverse
-from tests.formats.skel_compare import dart_of, numbers
-from tests.formats.test_skel_write import KINDS, R, pose
-from tests.references import CORPUS, DARTPY, NO_DARTPY
+from tests.support.references import CORPUS, DARTPY, NO_DARTPY
+from tests.support.skel_compare import dart_of, numbers
+from tests.support.skel_write_helpers import KINDS, R, pose
 
 needs_dart = pytest.mark.skipif(not DARTPY, reason=NO_DARTPY)
 #: Files of the other formats in which something is joined to the ground.

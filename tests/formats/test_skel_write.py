@@ -16,7 +16,7 @@ from addon import formats
 from addon.core.kinematics import joint_motion, spanning_tree
 from addon.core.model import DOF_SIZE, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Restraint, Shape
 from addon.core.report import FormatError
-from tests.formats.skel_compare import (
+from tests.support.skel_compare import (
     CORPUS,
     FILES,
     coordinates_of,
@@ -24,9 +24,9 @@ from tests.formats.skel_compare import (
     needs_dart,
     needs_files,
     same_as_dart,
-    turn,
 )
-from tests.formats.test_skel import BOX, NO_FRAGS, body, everything, joint, only, read, shown, skel, skeleton
+from tests.support.skel_helpers import BOX, NO_FRAGS, body, everything, joint, only, read, shown, skel, skeleton
+from tests.support.skel_write_helpers import KINDS, R, T, Z, dofs, pose
 
 pytestmark = pytest.mark.filterwarnings("error")
 each_file = pytest.mark.parametrize(
@@ -50,12 +50,6 @@ def patched(mechanism: Mechanism) -> tuple[Mechanism, list[str]]:
     old, new = mechanism.source.text.splitlines(), text.splitlines()
     lines = [line for line in difflib.unified_diff(old, new, n=0, lineterm="") if line[:3] not in ("---", "+++")]
     return formats.loads(text.encode(), "test.skel"), [line for line in lines if not line.startswith("@@")]
-
-
-def pose(x: float = 0.0, y: float = 0.0, z: float = 0.0, about: tuple[float, ...] = (0.0, 0.0, 0.0)) -> np.ndarray:
-    out = np.eye(4)
-    out[:3, :3], out[:3, 3] = turn(np.array(about)), (x, y, z)
-    return out
 
 
 def differences(a: Mechanism, b: Mechanism) -> list[str]:
@@ -486,36 +480,6 @@ def two(type_: str, dofs: list[Dof], **more: object) -> Mechanism:
     mechanism.joints = [Joint("r", "root", "weld", None, "a", base.pose, pose())]
     mechanism.joints.append(Joint("j", "elbow", type_, "a", "b", frame, other, dofs, **more))  # type: ignore[arg-type]
     return mechanism
-
-
-def dofs(*kinds: tuple[str, tuple[float, ...]]) -> list[Dof]:
-    return [Dof(kind, np.array(axis, dtype=float) / np.linalg.norm(axis)) for kind, axis in kinds]  # type: ignore[arg-type]
-
-
-R, T = "rotation", "translation"
-X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
-KINDS = {
-    "weld": [],
-    "revolute": dofs((R, (1, 2, 3))),
-    "prismatic": dofs((T, (1, 2, 3))),
-    "universal": dofs((R, (1, 2, 0)), (R, (0, 1, 3))),
-    "ball": [Dof("ball")],
-    "free": [Dof("free")],
-    "euler": dofs((R, Y), (R, X), (R, Z)),
-    "euler the other way": dofs((R, Y), (R, Z), (R, X)),
-    "euler against": dofs((R, (-1, 0, 0)), (R, Y), (R, Z)),
-    "planar": dofs((T, Z), (T, X), (R, Y)),
-    "planar against": dofs((T, X), (T, Y), (R, (0, 0, -1))),
-    "planar, turn first": dofs((R, X), (T, Y), (T, Z)),
-    "three slides": dofs((T, Y), (T, Z), (T, X)),
-    "three slides, left-handed": dofs((T, Y), (T, X), (T, Z)),
-    "two slides": dofs((T, X), (T, Y)),
-    "cylindrical": dofs((R, Z), (T, Z)),
-    "three turns askew": dofs((R, X), (R, (1, 1, 0)), (R, Z)),
-    "six": dofs((T, X), (T, Y), (T, Z), (R, X), (R, Y), (R, Z)),
-    "free and three slides": [Dof("free"), *dofs((T, X), (T, Y), (T, Z))],
-    "hinge and ball": [*dofs((R, X)), Dof("ball")],
-}
 
 
 @needs_dart

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from addon import formats
 from addon.core.model import Motion, Source
 from addon.core.report import FormatError, Report
-from tests.formats.motion_strategies import (
+from tests.support.motion_strategies import (
     changed_tokens,
     finite,
     is_refused_or_read,
@@ -21,7 +21,7 @@ from tests.formats.motion_strategies import (
     same,
     same_keys,
 )
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 HEAD = "#WEBOTS_MOTION,V1.0"
 TEXT = HEAD + ",hip,knee\n00:00:000,Start,0,-.70\n00:00:500,bend,1e-1,*\n00:01:000,bend,0.25,+0.5\n"

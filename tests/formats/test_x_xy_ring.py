@@ -1,6 +1,6 @@
 """x_xy against imt-ring itself: what it loads stands, weighs and moves here as there, and what we write it loads.
 
-The program runs in a Python of its own (``tests.references``); without one these tests skip.
+The program runs in a Python of its own (``tests.support.references``); without one these tests skip.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from addon import formats
 from addon.core.kinematics import spanning_tree
 from addon.core.model import Array, Body, Dof, Frame, Joint, Mechanism, Shape, Source
 from addon.core.transforms import inverse, rotation_matrix, rotation_vector
-from tests.references import NO_RING, RING, answered
+from tests.support.references import NO_RING, RING, answered
 
 pytestmark = pytest.mark.slow
 
@@ -216,7 +216,7 @@ def answers(texts: dict[str, str]) -> dict[str, Any]:
         pytest.skip(NO_RING)
     # what was written anew is posed as the model that it was made from
     questions = {name: [zlib.crc32(name.removeprefix("anew ").encode()), text] for name, text in texts.items()}
-    return answered(RING, Path(__file__).with_name("ring_reference.py"), questions)
+    return answered(RING, Path(__file__).resolve().parents[1] / "support/ring_reference.py", questions)
 
 
 def coordinate(kind: str, q: list[float]) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from addon import formats
-from tests.blender.scenes import OWN
+from tests.support.scenes import OWN
 
 
 @pytest.mark.parametrize("edited", [False, True])

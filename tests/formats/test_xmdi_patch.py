@@ -18,8 +18,8 @@ from addon.core.model import Motion, Source
 from addon.core.report import FormatError, Report
 from addon.formats.document import cache as remembered
 from addon.formats.xmdi import FRAME_SECONDS, dumps, loads
-from tests.formats.motion_strategies import is_refused_or_read, keyed, mangled, same, same_keys
-from tests.formats.xmdi_schema import assert_valid
+from tests.support.motion_strategies import is_refused_or_read, keyed, mangled, same, same_keys
+from tests.support.xmdi_schema import assert_valid
 
 TEXT = """<?xml version='1.0' encoding="UTF-8"?>
 <!-- two motions -->

@@ -14,8 +14,8 @@ from lxml import etree
 
 from addon.core.model import Motion, Trajectory
 from addon.formats.xmdi import dumps
-from tests.formats.motion_strategies import finite, keyed
-from tests.formats.xmdi_schema import SCHEMA, assert_valid, errors
+from tests.support.motion_strategies import finite, keyed
+from tests.support.xmdi_schema import SCHEMA, assert_valid, errors
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / "addon/formats/xmdi/REQUIREMENTS.md"

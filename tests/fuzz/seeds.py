@@ -16,9 +16,9 @@ from addon.core.gait.engine import gait_motion, gait_of
 from addon.core.model import Mechanism, Motion, Trajectory
 from addon.core.report import FormatError
 from addon.formats.text.file_io import encode
-from tests import mesh_samples
 from tests.fuzz.mutate import CUTS
-from tests.references import CORPUS
+from tests.support import mesh_samples
+from tests.support.references import CORPUS
 
 ROOT = Path(__file__).resolve().parents[2]
 #: A larger file is not thinned but passed over.

@@ -19,7 +19,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from tests.blender.emptied import empty_file
+from tests.support.emptied import empty_file
 
 from . import names
 from .document import Document, differences, placed, same

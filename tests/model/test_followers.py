@@ -11,7 +11,7 @@ from addon.core.kinematics import spanning_tree
 from addon.core.loops.closure import LoopSystem, driver_order, joint_initial
 from addon.core.loops.dependents import Follower, linkages
 from addon.core.model import Body, Joint, Mechanism
-from tests.blender.loops import crank_rocker
+from tests.support.loops import crank_rocker
 
 
 @pytest.mark.parametrize("past", [0.003, 0.08])

@@ -22,7 +22,7 @@ from addon.core.gait.behaviors import (
 )
 from addon.core.gait.engine import Gait
 from addon.core.model import Body, Dof, Joint, Mechanism
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 etree = pytest.importorskip("lxml.etree")
 

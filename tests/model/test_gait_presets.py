@@ -13,8 +13,8 @@ from addon.core.gait.engine import gait_of
 from addon.core.gait.presets import PRESETS, Inputs, Travel, Trial, input_presets
 from addon.core.model import Mechanism
 from addon.core.up_axis import turned
-from tests.blender.scenes import OWN
-from tests.references import CORPUS
+from tests.support.references import CORPUS
+from tests.support.scenes import OWN
 
 HEXAPOD, ROVER = OWN / "hexapod/hexapod.jm", OWN / "rover/rover.jm"
 Y, X, R = "joystick 1 y", "joystick 1 x", "joystick 1 r"

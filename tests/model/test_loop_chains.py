@@ -12,8 +12,8 @@ from addon.core.loops.closure import LoopSystem, driver_order, joint_initial
 from addon.core.loops.dependents import Follower, linkages
 from addon.core.model import Array
 from addon.core.transforms import inverse
-from tests.blender import loops
-from tests.model.test_kinematics import random_mechanism, some_values
+from tests.support import loops
+from tests.support.kinematics_helpers import random_mechanism, some_values
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -13,7 +13,7 @@ from addon.core.kinematics import design_openings, spanning_tree
 from addon.core.loops.closure import assemble, chord_errors
 from addon.core.loops.dependents import Follower, linkages
 from addon.core.model import Array, Body, Dof, Joint, Mechanism
-from tests.blender.loops import crank_rocker, crank_rocker_points
+from tests.support.loops import crank_rocker, crank_rocker_points
 
 #: The crank's angle as it is drawn, and by how much it is turned.
 DRAWN, TURNED = 0.8, 0.3

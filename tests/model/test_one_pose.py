@@ -9,7 +9,7 @@ from addon.core.kinematics import joint_motion, spanning_tree
 from addon.core.loops.closure import LoopSystem
 from addon.core.model import Dof, Joint
 from addon.core.spatial import OnePose, motion_of_one
-from tests.model.test_kinematics import random_mechanism, some_values
+from tests.support.kinematics_helpers import random_mechanism, some_values
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -15,7 +15,7 @@ from addon.core.editing.sides import sides_of
 from addon.core.editing.symmetry import all_asymmetries, asymmetries, hung_otherwise, missing_twins
 from addon.core.model import Dof, Joint, Mechanism
 from addon.core.validation import validate
-from tests.model.test_mirror import OWN
+from tests.support.mirror_helpers import OWN
 
 
 def hexapod() -> Mechanism:

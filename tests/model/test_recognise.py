@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from addon.core.mass_properties import shape_volume, unit_inertia
 from addon.core.model import Shape
 from addon.core.primitive_fit import mesh_mass, recognise
-from tests.model.test_mirror import some_pose
+from tests.support.mirror_helpers import some_pose
 
 RINGS = 24
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from addon.core.transforms import affine_inverse, frame_with_z, inverse, rotation_matrix, rotation_vector
-from tests.model.test_kinematics import some_pose, turning
+from tests.support.kinematics_helpers import some_pose, turning
 
 
 @pytest.mark.parametrize("length", [0.0, 1e-12, 1e-7, 1e-3, 1.0, 3.0, math.pi - 1e-7, math.pi - 1e-10, math.pi])

@@ -21,8 +21,8 @@ from addon.core.joint_types import JOINT_TYPES, dofs_of_type
 from addon.core.kinematics import joint_frame_world, spanning_tree
 from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism, Plane, Shape
 from addon.core.report import FormatError
-from tests.model.test_mirror import KINDS, OWN, displacements, misses, sizes, symmetric
-from tests.references import CORPUS
+from tests.support.mirror_helpers import KINDS, OWN, displacements, misses, sizes, symmetric
+from tests.support.references import CORPUS
 
 #: The degrees of freedom of all joints of the formats, and of those that the editor makes.
 ALL_KINDS: dict[str, list[str]] = {

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("bpy", reason="Blender is not here")
 
-from tests.references import CORPUS
 from tests.sequences.run import shrink
+from tests.support.references import CORPUS
 
 _ROOT = Path(__file__).resolve().parents[2]
 _OWN = _ROOT / "sample_models"

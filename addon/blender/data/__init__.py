@@ -1,1 +1,1 @@
-"""The records of mechanisms on Blender's data: read, written, queried, counted."""
+"""Storage of mechanisms on Blender's data: property groups, queries, conversion, caches and change counters."""

@@ -1,4 +1,4 @@
-"""Typed ways to our property groups: Blender's classes do not know that they carry them."""
+"""Typed access to our property groups, which Blender's type stubs do not know."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .properties.model import KnuckleBone, KnuckleModel, KnuckleObject
 
 
 def record_of(obj: bpy.types.Object) -> KnuckleObject:
-    """Return what an object is to its model."""
+    """Return the property group of an object: its role and its record in the mechanism."""
     return obj.knuckle  # type: ignore[attr-defined, no-any-return]
 
 
 def armature_of(rig: bpy.types.Object) -> bpy.types.Armature:
-    """The data of a model's armature."""
+    """Return the armature data of a mechanism's armature object."""
     return cast(bpy.types.Armature, rig.data)
 
 
 def settings(rig: bpy.types.Object) -> KnuckleModel:
-    """A model's settings."""
+    """Return the settings of a mechanism, by its armature object."""
     return armature_settings(armature_of(rig))
 
 
 def model_uid(rig: bpy.types.Object) -> str:
-    """Return what tells a model from others of the same file."""
+    """Return the unique id (32 hex digits) of a mechanism within its file; create it at the first call."""
     model = settings(rig)
     if not model.uid:
         model.uid = uuid.uuid4().hex
@@ -35,15 +35,15 @@ def model_uid(rig: bpy.types.Object) -> str:
 
 
 def armature_settings(data: bpy.types.Armature) -> KnuckleModel:
-    """The settings of the model whose armature has this data."""
+    """Return the settings of the mechanism that uses this armature data."""
     return cast(KnuckleModel, data.knuckle)  # type: ignore[attr-defined]
 
 
 def bone_record(bone: bpy.types.Bone) -> KnuckleBone:
-    """Return which joint or root a bone is for."""
+    """Return the property group of a bone: the joint or the root body that it moves."""
     return cast(KnuckleBone, bone.knuckle)  # type: ignore[attr-defined]
 
 
 def action_record(action: bpy.types.Action) -> KnuckleAction:
-    """Return what an Action is to its model."""
+    """Return the property group of an Action: its kind, its mechanism and the files that it came from."""
     return cast(KnuckleAction, action.knuckle)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Setting the records of many joints at once, and telling of each joint once."""
+"""Edits of many joint records at once, with one change signal per joint."""
 
 from __future__ import annotations
 
@@ -13,22 +13,28 @@ from .conversion import is_angle
 from .properties.joint import KnuckleDof
 from .queries import parts
 
-#: What is in the unit of the coordinate: it goes from turns to turns and from slides to slides alone.
+#: Fields in the unit of the joint value: copied between rotations, or between translations, only.
 _UNITED = {"lower", "upper", "rest"}
-#: What limits and constraints are made from.
+#: Fields that bone limits and rigid-body constraints are derived from.
 _DERIVED = {"use_lower", "lower", "use_upper", "upper", "damping", "stiffness"}
 
 
 def records_of(empty: bpy.types.Object) -> Iterator[KnuckleDof]:
-    """The degrees of freedom of a joint, and the parts of its balls."""
+    """Yield the degrees of freedom of a joint, then the single parts of its balls and free joints."""
     joint = record_of(empty).joint
     yield from joint.dofs
     yield from joint.parts
 
 
 def spread(dof: KnuckleDof, field: str, value: float) -> None:
-    """Set a field of all ticked degrees of freedom of the mechanism of one of them: angles of rotations, lengths of
-    translations, all else of both."""
+    """Set a field of all ticked degrees of freedom of a mechanism.
+
+    Args:
+        dof: A ticked degree of freedom of the mechanism.
+        field: Name of the property. Values with a unit (stops, rest value) go from rotations to rotations and from
+            translations to translations only; all others go to both.
+        value: Value to set (rad or length units where the field has a unit).
+    """
     empty = cast(bpy.types.Object, dof.id_data)
     put_all(
         (
@@ -42,9 +48,14 @@ def spread(dof: KnuckleDof, field: str, value: float) -> None:
 
 
 def put_all(chosen: Iterable[tuple[bpy.types.Object, KnuckleDof]], values: dict[str, float]) -> int:
-    """Set fields of degrees of freedom of joints; what is derived from them is made anew once for each joint.
+    """Set fields of degrees of freedom and emit one change signal for each joint that changed.
 
-    Returns how many degrees of freedom changed.
+    Args:
+        chosen: Pairs of a joint's empty and one of its degrees of freedom.
+        values: Values by the name of the property.
+
+    Returns:
+        The count of degrees of freedom that changed.
     """
     changed, count = [], 0
     with quiet():

@@ -1,5 +1,11 @@
-"""Looking at a model's records once: a pass over a model asks the same of each joint many times, and each time that
-Blender is asked costs as much as ten looks at what it said before."""
+"""Memoized reads of RNA properties.
+
+Within the context manager each property of a joint is read from Blender at most once; it is valid only while no
+body or joint is created, removed or written.
+
+Note:
+    A read from Blender costs as much as ten reads from the cache.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +26,18 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Glimpse:
-    """A record as it is when it is looked at: each of its properties is read when it is first asked for.
+    """Read-only view of a property group that reads each property once, at its first access.
 
-    It is not for writing, and sees nothing that is written after.
+    Later writes to the property group are not seen.
     """
 
     def __init__(self, find: Callable[[], Any], known: Mapping[str, Any] = _NOTHING) -> None:
-        """``find`` gives the record, ``known`` is what is known of it anyway: where that is all that is asked for,
-        Blender is not asked for the record itself."""
+        """Keep the source of the property group.
+
+        Args:
+            find: Returns the property group; called only where a property is not among ``known``.
+            known: Values known beforehand, by the name of the property.
+        """
         self.__dict__.update(known)
         self.__dict__["_find"] = find
 
@@ -49,16 +59,16 @@ def _itself(record: Any) -> Any:
 
 
 class _Seen:
-    """What was looked at since the outermost ``glimpsing`` began, by what was asked; None outside."""
+    """Cache of the outermost open context, by function and arguments; None outside of one."""
 
     answers: dict[tuple[Any, ...], Any] | None = None
 
 
 @contextmanager
 def glimpsing() -> Iterator[None]:
-    """Within it ``once`` asks everything once.
+    """Memoize reads of records until the outermost context ends.
 
-    For work that, once it has asked, makes or removes no bodies and joints of a model and changes no joint's record.
+    For work that creates or removes no bodies and joints and writes no joint's record once it has read one.
     """
     outer = _Seen.answers
     _Seen.answers = {} if outer is None else outer
@@ -69,12 +79,12 @@ def glimpsing() -> Iterator[None]:
 
 
 def is_glimpsing() -> bool:
-    """Return whether work goes on for which everything is asked once."""
+    """Return whether reads are memoized at present."""
     return _Seen.answers is not None
 
 
 def once(ask: Callable[..., Answer], *about: Any) -> Answer:
-    """Return what ``ask`` says about something; within ``glimpsing`` it is asked that once."""
+    """Return the result of a function, memoized by its arguments within ``glimpsing``."""
     answers = _Seen.answers
     if answers is None:
         return ask(*about)
@@ -85,13 +95,13 @@ def once(ask: Callable[..., Answer], *about: Any) -> Answer:
 
 
 def know(answer: Answer, ask: Callable[..., Answer], *about: Any) -> None:
-    """Within ``glimpsing``, have ``once`` know an answer without asking: by who made what is asked about."""
+    """Enter a result into the cache of ``glimpsing``: for the creator of what would be read."""
     if _Seen.answers is not None:
         _Seen.answers[ask, *about] = answer
 
 
 def joint_of(empty: bpy.types.Object) -> KnuckleJoint:
-    """The record of a joint, to be read."""
+    """Return the record of a joint for reading, memoized within ``glimpsing``."""
     answers = _Seen.answers
     if answers is None:
         return record_of(empty).joint
@@ -107,8 +117,14 @@ _Told = Sequence[Mapping[str, Any]]
 
 
 def foresee(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _Told, parts: _Told) -> None:
-    """Have ``joint_of`` know the record of a joint that was written just now, by what was: of the joint, of its degrees
-    of freedom, and of the parts of balls and free blocks. What is not told is as in every new record."""
+    """Enter the record of a joint that was just written into the cache.
+
+    Args:
+        empty: The joint's empty.
+        joint: Values of the joint's properties.
+        dofs: Values of each of its degrees of freedom.
+        parts: Values of each single rotation or translation of its balls and free joints. Absent values are defaults.
+    """
     answers = _Seen.answers
     if answers is None:
         return
@@ -116,7 +132,7 @@ def foresee(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _Told, part
     def record() -> KnuckleJoint:
         return record_of(empty).joint
 
-    # stops get constraints of their own in runs alone
+    # stops get constraints of their own in simulations only
     known: dict[str, Any] = {**_pick(KnuckleJoint, _OF_JOINT), "far_stops": (), **joint}
     usual = _pick(KnuckleDof, _OF_DOF)
     for name, every in (("dofs", dofs), ("parts", parts)):
@@ -130,7 +146,7 @@ def _member(record: Callable[[], Any], name: str, number: int) -> Any:
     return getattr(record(), name)[number]
 
 
-#: What is foreseen where it is not told.
+#: Properties that are entered with their defaults where no value is given.
 _OF_JOINT = ("at_world", "active", "loop", "is_open", "follows", "against", "parent", "child")
 _OF_DOF = (
     *DOF_FIELDS,

@@ -1,5 +1,7 @@
-"""A number that grows with every change of the file that Blender tells of: what was worked out at one number holds
-until there is another. Panels are drawn far more often than anything changes."""
+"""Counter of the changes that Blender reports, and caches that are valid until it changes.
+
+Panels are drawn far more often than anything changes.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,25 @@ from ..events.signals import Handlers, hang, take_down
 from .access import armature_of, record_of
 from .queries import parts, rigs_in
 
-#: Of each joint its name and whether it follows its loop; and the names of the bones.
+#: Name of each joint and whether it is the dependent joint of a closed loop; then the names of the bones.
 Names = tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]
 
 _now = {"number": 0}
 _Answer = TypeVar("_Answer")
 
-#: Answers by what was asked and the rig's ``session_uid``, with the state at which they were worked out.
+#: Results by function and the armature's ``session_uid``, with the state for which they were computed.
 _held: dict[tuple[Callable[..., Any], int], tuple[tuple[int, ...], Any]] = {}
-#: The models of scenes by the scene's ``session_uid``.
+#: The mechanisms of scenes by the scene's ``session_uid``.
 _scenes: dict[int, SceneModels] = {}
 
 
 def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _Answer:
-    """What ``ask`` says of a model, worked out once between two changes.
+    """Return the result of a function of a mechanism, computed once between two changes.
 
-    It may keep neither objects nor records: numbers and names stay what they are when those are freed.
+    Args:
+        ask: Function of the armature object. Its result must hold no objects or property groups, only numbers and
+            names, which stay valid when those are freed.
+        rig: The armature object.
     """
     state = state_of(rig)
     kept = _held.get((ask, rig.session_uid))
@@ -39,50 +44,50 @@ def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _
 
 
 def state_of(rig: bpy.types.Object) -> tuple[int, ...]:
-    """Return what is another after every change."""
+    """Return a key that differs after every change of a mechanism or its file."""
     data, every = armature_of(rig), bpy.data
     return data.session_uid, len(data.bones), *_changes(), len(every.collections), len(every.texts), len(every.scenes)
 
 
 def _changes() -> tuple[int, ...]:
-    """The number of changes.
+    """Return the change counter and the count of objects.
 
-    Counts tell of what a script added or deleted, of which Blender tells no sooner than it works out the scene.
+    Note:
+        The count reveals what a script added or deleted, which Blender reports only with the next depsgraph update.
     """
     return _now["number"], len(bpy.data.objects)
 
 
 class SceneModels:
-    """The models of a scene between two changes, for what is done at every frame: one look tells all who are called
-    there whether anything changed."""
+    """The mechanisms of a scene between two changes, for frame-change handlers: they share one check for changes."""
 
     def __init__(self, scene: bpy.types.Scene, state: tuple[int, ...]) -> None:
         self._scene, self._state = scene, state
         self._found: dict[Callable[..., Any], list[bpy.types.Object]] = {}
-        #: All of them, with those of other files.
+        #: All mechanisms of the scene, with linked ones.
         self.every = list(rigs_in(scene, linked=True))
         self._data = self._data_now()
         self._kept: dict[int, Any] = {}
         self._kept_at = _now["number"]
 
     def of(self, ask: Callable[[bpy.types.Scene], Iterable[bpy.types.Object]]) -> list[bpy.types.Object]:
-        """Those of the models that ``ask`` says, asked for once."""
+        """Return the mechanisms that a function selects from the scene, computed once."""
         if ask not in self._found:
             self._found[ask] = list(ask(self._scene))
         return self._found[ask]
 
     @property
     def kept(self) -> dict[int, Any]:
-        """Values kept for each of them, by its ``session_uid``, until something changes, here and now too."""
+        """Values by the ``session_uid`` of a mechanism, emptied by every change, also one during the present frame."""
         if self._kept_at != _now["number"]:
             self._kept, self._kept_at = {}, _now["number"]
         return self._kept
 
     def holds(self, state: tuple[int, ...]) -> bool:
-        """Return whether nothing changed since."""
+        """Return whether nothing has changed since the state was taken."""
         try:
             return self._state == state and self._data_now() == self._data
-        except ReferenceError:  # one is gone, and another came
+        except ReferenceError:  # one was removed and another added
             return False
 
     def _data_now(self) -> list[int]:
@@ -90,7 +95,7 @@ class SceneModels:
 
 
 def models_at_frames(scene: bpy.types.Scene) -> SceneModels:
-    """The models of a scene as they are now."""
+    """Return the mechanisms of a scene, from the cache while nothing changed."""
     state = *_changes(), len(scene.collection.children)
     kept = _scenes.get(scene.session_uid)
     if kept is None or not kept.holds(state):
@@ -99,7 +104,7 @@ def models_at_frames(scene: bpy.types.Scene) -> SceneModels:
 
 
 def names_of(rig: bpy.types.Object) -> Names:
-    """What a model's joints and bones are called, read once between two changes."""
+    """Return the names of a mechanism's joints and bones, read once between two changes."""
     return held(_names, rig)
 
 
@@ -110,13 +115,13 @@ def _names(rig: bpy.types.Object) -> Names:
 
 @persistent
 def after_change(*_args: Any) -> None:
-    """Something is another now."""
+    """Count a change."""
     _now["number"] += 1
 
 
 @persistent
 def forget(*_args: Any) -> None:
-    """All of it, or another file."""
+    """Count a change and clear the caches, after undo, redo or loading a file."""
     after_change()
     _held.clear()
     _scenes.clear()
@@ -132,11 +137,11 @@ _HANDLERS: Handlers = (
 
 
 def register() -> None:
-    """Hang in what counts."""
+    """Add the handlers that count changes."""
     hang(_HANDLERS)
 
 
 def unregister() -> None:
-    """Take it out again."""
+    """Remove the handlers and clear the caches."""
     take_down(_HANDLERS)
     forget()

@@ -1,4 +1,9 @@
-"""Bone names in data paths of F-curves and drivers."""
+"""Mapping between the joint values of a mechanism, its bones' channels and the names of its servos in motion files.
+
+The only place that knows it: bones are built with it, limited, keyed, read and driven by it. The channel of each
+degree of freedom is stored in its record when the rig is built (``build.degrees`` decides). Also: bone names in data
+paths of F-curves and drivers.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +27,25 @@ _PREFIX = 'pose.bones["'
 
 
 def bone_in(path: str) -> str:
-    """The name of the bone that a data path begins with; empty for another path."""
+    """Return the name of the bone that a data path begins with; empty for another path."""
     end = _end_of_name(path)
     return bpy.utils.unescape_identifier(path[len(_PREFIX) : end]) if end else ""
 
 
 def renamed_path(path: str, names: Mapping[str, str]) -> str:
-    """A data path with the new name of its bone, if that is among the old ones."""
+    """Return a data path with its bone renamed.
+
+    Args:
+        path: Data path from the armature object.
+        names: New names by old ones.
+    """
     end = _end_of_name(path)
     new = names.get(bone_in(path)) if end else None
     return path if new is None else f"{_PREFIX}{bpy.utils.escape_identifier(new)}{path[end:]}"
 
 
 def _end_of_name(path: str) -> int:
-    """Return where the quotes around a bone's name end; 0 where a path is no bone's."""
+    """Return the index of the quote that ends a bone's name in a data path; 0 for a path of no bone."""
     if not path.startswith(_PREFIX):
         return 0
     at = len(_PREFIX)
@@ -44,72 +54,74 @@ def _end_of_name(path: str) -> int:
     return at if at < len(path) else 0
 
 
-#: What the keys of roots among channels begin with, before the body's id: no name in a file has such a character.
+#: Prefix of the keys of roots, before the body's id. No name in a file contains its first character.
 ROOT = "\x1froot:"
 
 
 @dataclass(frozen=True)
 class Channel:
-    """A coordinate of a joint and the channel that poses it.
+    """A joint value and the channel that poses it.
 
-    One-number kinds are number ``index`` of ``prop`` (``location`` or ``rotation_euler``), value for value. The
-    numbers of a ball are number ``index`` (0 to 2) of a rotation vector that is posed by the bone's whole
-    ``rotation_quaternion``; of a free block those and, 3 to 5, of a translation.
+    For kinds with one value the value is element ``index`` of ``prop`` (``location`` or ``rotation_euler``). The values
+    of a ball are elements 0 to 2 of a rotation vector (rad), posed by the bone's whole ``rotation_quaternion``; a free
+    joint adds elements 3 to 5, a translation.
     """
 
     joint: str
-    number: int  # among the joint's coordinates
+    number: int  # index among the joint's values
     name: str  # of the servo
     kind: DofKind
     bone: str
     prop: str
     index: int
-    against: bool  # the joint points against the tree: its bones carry the inverse of its motion
-    start: float  # where the file has it
+    against: bool  # the joint points towards the root: its bones have the inverse of its motion
+    start: float  # initial value
 
     @property
     def is_root(self) -> bool:
-        """Return whether it is a coordinate of a root's path, and no servo's."""
+        """True if the value belongs to the root motion rather than to a servo."""
         return self.joint.startswith(ROOT)
 
     @property
     def is_single(self) -> bool:
-        """Return whether the channel's value is the coordinate itself."""
+        """True if the channel's value is the joint value itself."""
         return DOF_SIZE[self.kind] == 1
 
     @property
     def is_angle(self) -> bool:
-        """Return whether the coordinate is in radians, not in length units."""
+        """True if the joint value is in radians, false if in length units."""
         if self.is_single:
             return self.prop == "rotation_euler"
         return self.index < 3
 
     @property
     def path(self) -> str:
-        """The data path of the property, from the armature object."""
+        """Data path of the property, from the armature object."""
         return bone_path(self.bone, self.prop)
 
     def numbers(self) -> list[tuple[str, int]]:
-        """The (property, index) of all of its bone that poses it."""
+        """Return (property, index) of all of the bone's channels that pose the joint value."""
         if self.is_single:
             return [(self.prop, self.index)]
         turns = [("rotation_quaternion", index) for index in range(4)]
         return turns + [("location", index) for index in range(3 if self.kind == "free" else 0)]
 
     def curves(self) -> list[tuple[str, int]]:
-        """The (data path, index) of all that poses it."""
+        """Return (data path, index) of all channels that pose the joint value."""
         return [(bone_path(self.bone, prop), index) for prop, index in self.numbers()]
 
 
 def bone_path(bone: str, prop: str) -> str:
-    """The data path of a bone's property, from the armature object."""
+    """Return the data path of a bone's property, from the armature object."""
     return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}'
 
 
 def servo_names(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, tuple[str, ...]]:
-    """The names of the servos of every joint's coordinates, in their order, by joint id: as motions use them.
+    """Return the servo names of each joint, in the order of its joint values, by joint id: the names in motion files.
 
-    ``found``: the rig's parts, where they were looked up.
+    Args:
+        rig: The mechanism's armature object.
+        found: Its parts, where they are at hand.
     """
     found = found or RigParts(rig)
     records = ((empty, record_of(empty)) for empty in found.joints)
@@ -119,15 +131,17 @@ def servo_names(rig: bpy.types.Object, found: RigParts | None = None) -> dict[st
 
 
 def names_as_built(found: RigParts) -> dict[str, tuple[str, ...]]:
-    """The names that they had in the model's file."""
+    """Return the servo names of each joint as in the model file, by joint id."""
     records = [record_of(empty) for empty in found.joints]
     return names_of((record.source_id, record.source_name, record.joint.dofs) for record in records)
 
 
 def servo_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, list[Channel]]:
-    """The channels of every joint that moves and has bones, one per coordinate in their order, by joint id.
+    """Return the channels of every joint that moves and has bones, one per joint value in order, by joint id.
 
-    ``found``: the rig's parts, where they were looked up.
+    Args:
+        rig: The mechanism's armature object.
+        found: Its parts, where they are at hand.
     """
     found = found or RigParts(rig)
     chains, names = found.chains, servo_names(rig, found)
@@ -152,11 +166,11 @@ def servo_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict
 
 
 def root_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, list[Channel]]:
-    """Find the channels of the paths of a mechanism's roots: those of free blocks, one list for each root.
+    """Return the channels of the root motion: those of a free joint for each root body.
 
     Args:
-        rig: The mechanism's armature.
-        found: Its parts, where they were looked up.
+        rig: The mechanism's armature object.
+        found: Its parts, where they are at hand.
 
     Returns:
         Lists of six channels by ``ROOT`` and the body's id. They are no servos: ``servo_channels`` is without them.
@@ -174,20 +188,24 @@ def root_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[
 
 
 def motion_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
-    """All that motion files may hold: the channels of servos, and those of the roots' paths behind them."""
+    """Return all channels that motion files may hold: those of the servos, then those of the root motion."""
     found = RigParts(rig)
     return servo_channels(rig, found) | root_channels(rig, found)
 
 
 def is_of_screw(curve: bpy.types.FCurve) -> bool:
-    """Return whether a driver is one that has a screw's bone slide as another turns."""
+    """Return whether a driver is the one that slides a screw joint's bone as it rotates."""
     names = [variable.name for variable in curve.driver.variables]
     return names == ["angle"] and curve.driver.expression.startswith("angle * ")
 
 
 def block_turn(rig: bpy.types.Object, bone: str) -> Array:
-    """The turn (3, 3) from the axes of a ball's or free block's bone to those that its coordinates count in: of a root
-    those of the armature."""
+    """Return the rotation (3, 3) from a bone's axes to those of its joint values.
+
+    Args:
+        rig: The mechanism's armature object.
+        bone: Name of the bone of a ball or free joint, or of a root. For a root the values are in the armature's axes.
+    """
     data = armature_of(rig).bones[bone]
     if bone_record(data).root:
         return np.array(data.matrix_local.to_3x3(), dtype=np.float64)
@@ -195,7 +213,7 @@ def block_turn(rig: bpy.types.Object, bone: str) -> Array:
 
 
 def keep_chosen_servo(chosen: KnuckleServoName) -> None:
-    """Store the joint and coordinate of the servo that a name means: the joint may be renamed later."""
+    """Store the joint id and the index of the servo whose name the user chose, since the joint may be renamed later."""
     rig = cast(Any, chosen.id_data).knuckle.rig
     names = servo_names(rig) if rig is not None else {}
     at = next(((joint, own.index(chosen.servo)) for joint, own in names.items() if chosen.servo in own), ("", 0))
@@ -203,12 +221,12 @@ def keep_chosen_servo(chosen: KnuckleServoName) -> None:
 
 
 def settings_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
-    """The curves that key the model's settings, by data path and index. They live on the armature's data."""
+    """Return the F-curves of the mechanism's settings, which are on the armature's data, by data path and index."""
     return {(curve.data_path, curve.array_index): curve for curve in _curves(armature_of(rig))}
 
 
 def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
-    """The curves of the rig's Action that pose bones, by data path and index."""
+    """Return the F-curves of the armature's Action that pose bones, by data path and index."""
     return {
         (curve.data_path, curve.array_index): curve
         for curve in _curves(rig)
@@ -217,7 +235,7 @@ def pose_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve
 
 
 def _curves(owner: bpy.types.Object | bpy.types.Armature) -> Iterator[bpy.types.FCurve]:
-    """Curves of an owner's Action that have a say: Blender passes over muted ones."""
+    """Yield the unmuted F-curves of a datablock's Action; Blender does not evaluate muted ones."""
     data = owner.animation_data
     action = played_action(data) if data is not None else None
     if action is not None:

@@ -1,4 +1,7 @@
-"""Between the model's records and the property groups that keep them in Blender (32-bit numbers)."""
+"""Conversion between the classes of ``core.model`` and the property groups (32-bit floats) that store them in Blender.
+
+Includes restraints and mirror planes that mirroring stored, which no document holds, and entries of the report.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,14 @@ from .access import settings
 from .bulk_write import is_other_zero, put_each, usual_of
 from .properties.joint import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
 
-#: A size that a shape does not give: the scale of a mesh, the length of axes.
+#: Size of a shape that gives none: the scale of a mesh, the length of axes.
 UNIT_SIZE = 1.0
 #: Fields that a degree of freedom and its property group share by name.
 DOF_FIELDS = (
     "kind", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature",
     "gain", "max_force", "servo_stiffness", "servo_damping", "actuator", "file_sign", "pitch", "name",
 )  # fmt: skip
-#: The same, of several numbers: those of a ball or free block.
+#: Shared vector fields: those of a ball or free joint.
 DOF_VECTORS = ("start", "start_rates")
 _fields_of = attrgetter(*DOF_FIELDS)
 _NOTHING: Mapping[Any, Any] = {}
@@ -44,8 +47,15 @@ def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
 def told_dofs(
     dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _NOTHING
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Return what is to be said of degrees of freedom that a new property group does not say anyway, with what there is
-    to say of where they are posed, by their numbers; and of the parts of balls and free blocks among them."""
+    """Return the property values of degrees of freedom that differ from the defaults.
+
+    Args:
+        dofs: The degrees of freedom of a joint.
+        places: Additional values (the channels that pose them) by the index of the degree of freedom.
+
+    Returns:
+        Values of each degree of freedom, and of each single rotation or translation of the balls and free joints.
+    """
     told, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
         values = _unusual(dof)
@@ -58,7 +68,7 @@ def told_dofs(
 
 
 def read_dofs(record: KnuckleJoint) -> list[Dof]:
-    """A joint's degrees of freedom from its property group."""
+    """Return a joint's degrees of freedom from its property group."""
     parts = iter(record.parts)
     out = []
     for kept in record.dofs:
@@ -68,7 +78,7 @@ def read_dofs(record: KnuckleJoint) -> list[Dof]:
 
 
 def write_dof(record: KnuckleDof, dof: Dof) -> None:
-    """Put a degree of freedom into its property group."""
+    """Write a degree of freedom to its property group."""
     for name, value in _dof_values(dof).items():
         setattr(record, name, value)
 
@@ -86,7 +96,7 @@ def _dof_values(dof: Dof) -> dict[str, Any]:
 
 
 def _unusual(dof: Dof) -> dict[str, Any]:
-    """The same, of it what a new property group has not anyway."""
+    """Return the fields of a degree of freedom that differ from the property defaults, by the name of the property."""
     usual = usual_of(KnuckleDof)
     values: dict[str, Any] = {
         name: value
@@ -107,7 +117,7 @@ def _unusual(dof: Dof) -> dict[str, Any]:
 
 
 def read_dof(record: KnuckleDof) -> Dof:
-    """A degree of freedom from its property group."""
+    """Return a degree of freedom from its property group."""
     dof = Dof(**{name: getattr(record, name) for name in DOF_FIELDS})
     for name in DOF_VECTORS if DOF_SIZE[dof.kind] > 1 else ():
         numbers = tuple(float(x) for x in getattr(record, name))[: DOF_SIZE[dof.kind]]
@@ -118,7 +128,7 @@ def read_dof(record: KnuckleDof) -> Dof:
 
 
 def start_of(record: KnuckleDof) -> list[float]:
-    """The coordinates at which a degree of freedom begins: the file's, or those at which its loops close."""
+    """Return the initial values of a degree of freedom (rad or length units): the file's, or those that close loops."""
     size = DOF_SIZE[record.kind]
     if record.assembled:
         return list(record.begins)[:size]
@@ -126,25 +136,24 @@ def start_of(record: KnuckleDof) -> list[float]:
 
 
 def stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:
-    """Lower and upper stop of a record, ours or Blender's; None where there is none."""
+    """Return lower and upper stop (rad or length units) of a ``Dof`` or its property group; None for an absent stop."""
     if isinstance(dof, Dof):
         return dof.lower, dof.upper
     return dof.lower if dof.use_lower else None, dof.upper if dof.use_upper else None
 
 
 def is_angle(dof: KnuckleDof) -> bool:
-    """Return whether the numbers of a degree of freedom, or of a part of a ball, are in radians and not in length
-    units."""
+    """Return whether the values of a degree of freedom, or of a part of a ball, are in radians, not length units."""
     return dof.kind != "translation"
 
 
 def write_shape(record: KnuckleShape, shape: Shape) -> None:
-    """Put a shape into a property group that was made for it."""
+    """Write a shape to its new property group."""
     put_each(record, told_shape(shape))
 
 
 def told_shape(shape: Shape) -> dict[str, Any]:
-    """Return what is to be said of a shape in its property group."""
+    """Return the property values of a shape."""
     size = [float(shape.size.get(key, UNIT_SIZE)) for key in SIZE_KEYS.get(shape.type, ())]
     values: dict[str, Any] = {
         "type": shape.type,
@@ -163,7 +172,7 @@ def told_shape(shape: Shape) -> dict[str, Any]:
 
 
 def read_shape(record: KnuckleShape) -> Shape:
-    """A shape from its property group."""
+    """Return a shape from its property group."""
     return Shape(
         record.type,
         dict(zip(SIZE_KEYS.get(record.type, ()), map(float, record.size), strict=False)),
@@ -177,8 +186,7 @@ def read_shape(record: KnuckleShape) -> Shape:
 
 
 def surface_figures(mesh: bpy.types.Mesh) -> list[float]:
-    """Return what tells that a mesh was edited, (4,): how many points it has, and how far out they are along each axis,
-    as the mean of the squares."""
+    """Return figures (4,) that detect an edit of a mesh: vertex count, then the mean square of each coordinate."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
     spread = (points.reshape(-1, 3).astype(np.float64) ** 2).mean(axis=0) if len(points) else np.zeros(3)
@@ -186,8 +194,10 @@ def surface_figures(mesh: bpy.types.Mesh) -> list[float]:
 
 
 def surface_corners(mesh: bpy.types.Mesh) -> list[float]:
-    """Numbers and places of four points of a mesh that are not in one plane, (16,), by which it is known after all of
-    it was moved; zeros where it has none."""
+    """Return indices and coordinates (16,) of four vertices not in one plane, to recognize a mesh moved as a whole.
+
+    Zeros where it has no such vertices.
+    """
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
     points = points.reshape(-1, 3).astype(np.float64)
@@ -196,7 +206,7 @@ def surface_corners(mesh: bpy.types.Mesh) -> list[float]:
     chosen = [0]
     away = points - points[0]
     size = 0.0
-    for _ in range(3):  # each the farthest from what those before span
+    for _ in range(3):  # each the farthest from the affine hull of the previous ones
         far = np.einsum("ij,ij->i", away, away)
         chosen.append(int(far.argmax()))
         length = float(np.sqrt(far[chosen[-1]]))
@@ -209,33 +219,32 @@ def surface_corners(mesh: bpy.types.Mesh) -> list[float]:
 
 
 def flat(pose: Any) -> list[float]:
-    """A 4x4 matrix, numpy's or Blender's, as 16 numbers row by row."""
+    """Return a 4×4 matrix, numpy's or Blender's, as 16 numbers by rows."""
     if isinstance(pose, np.ndarray):
         flattened: list[float] = pose.astype(np.float64, copy=False).ravel().tolist()
         return flattened
-    # a copy, and slices: Blender works the matrix of an object out anew for every number that is asked of it itself
+    # a copy, and slices: Blender recomputes an object's matrix for every number that is read from it
     one, two, three, four = pose.copy()
     return [*one[:], *two[:], *three[:], *four[:]]
 
 
 def unflat(numbers: Iterable[float]) -> Array:
-    """The 4x4 matrix of 16 numbers."""
+    """Return the 4×4 matrix of 16 numbers by rows."""
     return np.array(list(numbers), dtype=np.float64).reshape(4, 4)
 
 
 def kinds_of(record: KnuckleJoint) -> str:
-    """Return what a joint's degrees of freedom are, in one word that tells a change; never empty."""
+    """Return the kinds of a joint's degrees of freedom as one text, to detect a change; never empty."""
     return word_of(dof.kind for dof in record.dofs)
 
 
 def word_of(kinds: Iterable[str]) -> str:
-    """Return kinds of degrees of freedom as one word, never empty."""
+    """Return kinds of degrees of freedom as one text, never empty."""
     return " ".join(kinds) or "none"
 
 
 def with_mirrored(rig: bpy.types.Object, restraints: Sequence[Restraint]) -> list[Restraint]:
-    """Return the restraints of a model's document with those that mirroring set in their place, and those that it made
-    after them."""
+    """Return the restraints of a mechanism's document, with those that mirroring replaced and added."""
     out, told = list(restraints), _told(rig)
     for key in sorted(told, key=int):
         row = dict(told[key])
@@ -249,7 +258,7 @@ def with_mirrored(rig: bpy.types.Object, restraints: Sequence[Restraint]) -> lis
 
 
 def keep_mirrored(rig: bpy.types.Object, images: Mapping[int, Restraint]) -> None:
-    """Keep restraints that mirroring made or set, by their index among all of the model."""
+    """Store restraints that mirroring added or set, by their index among all restraints of the mechanism."""
     told = _told(rig)
     for number, image in images.items():
         row = asdict(image)
@@ -266,7 +275,7 @@ def _told(rig: bpy.types.Object) -> dict[str, dict[str, Any]]:
 
 
 def has_stops(joint: KnuckleJoint) -> bool:
-    """Return whether any of a joint's degrees of freedom has a stop."""
+    """Return whether any degree of freedom of a joint has a stop."""
     return any(dof.use_lower or dof.use_upper for dof in [*joint.dofs, *joint.parts])
 
 
@@ -281,7 +290,7 @@ def is_lossy(joint: KnuckleJoint) -> bool:
 
 
 def kept_plane(rig: bpy.types.Object) -> Plane | None:
-    """The mirror plane of a mechanism; None where none was found and nobody has chosen one."""
+    """Return the mirror plane of a mechanism; None where none was found or chosen."""
     kept = settings(rig).mirror
     normal = np.array(kept.normal, dtype=np.float64)
     length = float(np.linalg.norm(normal))
@@ -289,16 +298,19 @@ def kept_plane(rig: bpy.types.Object) -> Plane | None:
 
 
 def keep_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
-    """Have a mechanism be mirrored across a plane from now on; None: across none yet."""
+    """Store the mirror plane of a mechanism; None removes it."""
     kept = settings(rig).mirror
     kept.normal = (0.0, 0.0, 0.0) if plane is None else plane.normal.tolist()
     kept.offset = 0.0 if plane is None else plane.offset
 
 
 def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[str] = ()) -> None:
-    """Add to a model's report what is new to it.
+    """Add the entries of a report to the mechanism's report.
 
-    What it says already of the same thing makes way, and what it says of codes ``instead_of`` which this is.
+    Args:
+        rig: The mechanism's armature object.
+        report: The new entries. Each replaces an entry with the same code and part.
+        instead_of: Codes whose present entries are removed.
     """
     lines = settings(rig).report
     for number in reversed(range(len(lines))):
@@ -313,7 +325,7 @@ def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[
         at[entry.code, entry.where] = len(lines) - 1 if number is None else number
 
 
-#: What imports tell of; the next tells it anew.
+#: Report codes of motion imports; the next import replaces them.
 OF_IMPORTS = (
     "motion-unmatched", "servo-unmatched", "servo-matched", "servo-repeated", "servo-empty", "servos-keyed",
     "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short", "root-matched", "root-unmatched",

@@ -1,5 +1,11 @@
-"""The collision shapes that hang on bodies as hidden children, where bodies are copied: Blender copies what is
-selected, and selects nothing that is hidden."""
+"""Mechanisms that did not come by an import: copied with Shift+D or with their scene, pasted, appended, made local.
+
+Blender numbers their parts' names and may leave them pointing at the original; here they become mechanisms of their
+own, whose parts keep the names that files and motions use, and get the hidden collision children that Blender does
+not copy, since hidden objects are not selected. Only in a mechanism that is not processed yet is a number
+Blender's; afterwards it is the user's, "Leg.001" like any name. The armature's record marks a processed mechanism
+with the armature's own id: a copy has its original's mark, so it is processed once, and undo removes both together.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +22,12 @@ from .access import armature_settings, record_of, settings
 from .properties.model import KnuckleObject
 from .queries import is_foreign, is_in, parts, was_numbered
 
-#: Children by the number of the shape that they stand for.
+#: Collision children by the index of their shape.
 Children = dict[int, bpy.types.Object]
 
 
 def copy_beside(obj: bpy.types.Object) -> bpy.types.Object:
-    """A copy of an object in the same collections; into that of the world Blender puts some itself."""
+    """Return a copy of an object, linked to the same collections; Blender links it to that of the world itself."""
     made = obj.copy()
     for folder in obj.users_collection:
         if folder.objects.get(made.name) is None:
@@ -30,9 +36,13 @@ def copy_beside(obj: bpy.types.Object) -> bpy.types.Object:
 
 
 def complete_children(rig: bpy.types.Object, first: bpy.types.Object | None) -> None:
-    """Give the bodies of a model that is a copy the collision children that it came without, from the ``first`` that it
-    was copied from. Where that is in another file, and none came at all, the bodies remember that nobody deleted
-    any."""
+    """Copy missing collision children to the bodies of a copied mechanism.
+
+    Args:
+        rig: The copy.
+        first: Its original. Where that is in another file, and no child came along, the bodies record that the user
+            deleted none.
+    """
     lacking = _without_children(rig)
     if not lacking:
         return
@@ -47,7 +57,7 @@ def complete_children(rig: bpy.types.Object, first: bpy.types.Object | None) -> 
         if original is None or len(record_of(original).shapes) != len(record.shapes):
             record.without_children = not some_came
             continue
-        for number in numbers & children.keys():  # what is not there was deleted from the original too
+        for number in numbers & children.keys():  # absent ones were deleted from the original too
             made = copy_beside(children[number])
             made.parent = obj
             made.matrix_parent_inverse = children[number].matrix_parent_inverse.copy()
@@ -55,8 +65,7 @@ def complete_children(rig: bpy.types.Object, first: bpy.types.Object | None) -> 
 
 
 def _without_children(rig: bpy.types.Object) -> dict[bpy.types.Object, set[int]]:
-    """The bodies of a model that came with none of the children that stand for their shapes, with the shapes'
-    numbers."""
+    """Return the bodies of a mechanism that have none of their collision children, with the indices of the shapes."""
     hung = _children(rig)
     out = {}
     for obj in parts(rig, "BODY"):
@@ -76,18 +85,21 @@ def _children(rig: bpy.types.Object) -> dict[bpy.types.Object, Children]:
 
 _NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
-#: The armatures that were seen to, with their data, by their ``session_uid``.
+#: Processed armatures: ``session_uid`` of the object and of its data.
 _settled: set[tuple[int, int]] = set()
-#: The armatures that were made here or came with their file, by their ``session_uid``, whatever undo does: it may lead
-#: back to the file as it was read, which has no marks of this session.
+#: Armatures built here or loaded with their file, by ``session_uid``. Not cleared by undo, which may lead back to the
+#: file as it was read, without marks of this session.
 _at_home: set[int] = set()
-#: What the armatures were when they were looked through last.
+#: State of the armatures at the last search.
 _seen: dict[str, tuple[Any, ...] | None] = {"armatures": None}
 
 
 def settle(rig: bpy.types.Object) -> None:
-    """Make an armature with the settings of a model the owner of these, unless it is the linked copy of another; and
-    have what Blender numbered of the parts of one that came keep their names for files."""
+    """Process a mechanism that came into the file.
+
+    Its armature becomes the owner of its settings, unless it is a linked copy of another; the numbers that Blender gave
+    to its parts do not change their names for files.
+    """
     _own(rig)
     model = settings(rig)
     if model.rig == rig and not _holds(model.collection, rig):
@@ -99,7 +111,7 @@ def settle(rig: bpy.types.Object) -> None:
         record_of(rig).settled = _mark(rig)
 
 
-#: What the marks of this session begin with: an armature that comes from another one may have its number there.
+#: Prefix of this session's marks: an armature of another session may have the same ``session_uid``.
 _SESSION = f"{os.getpid()}:"
 
 
@@ -108,7 +120,7 @@ def _mark(rig: bpy.types.Object) -> str:
 
 
 def _original(rig: bpy.types.Object) -> bpy.types.Object | None:
-    """The model that one which came is a copy of: that whose mark it has, or in whose collection it lies."""
+    """Return the mechanism that another is a copy of: the one with its mark, or else in its collection."""
     others = [other for other in _models() if other != rig and other.users_scene]
     marked = (other for other in others if _mark(other) == record_of(rig).settled)
     beside = (other for other in others if settings(other).collection == settings(rig).collection is not None)
@@ -125,7 +137,7 @@ def _own(rig: bpy.types.Object) -> None:
 
 
 def _holds(collection: bpy.types.Collection | None, rig: bpy.types.Object) -> bool:
-    """Return whether a collection has a model: its armature, or any of its bodies."""
+    """Return whether a collection holds a mechanism: its armature or any of its bodies."""
     if collection is None or collection.library is not None or collection.override_library is not None:
         return False
     if collection.objects.get(rig.name) == rig:
@@ -134,9 +146,9 @@ def _holds(collection: bpy.types.Collection | None, rig: bpy.types.Object) -> bo
 
 
 def _keep_names(rig: bpy.types.Object) -> None:
-    """A part that is the only one of its id has the name that it was built with, whatever number came to it.
+    """Store Blender's numbered names as the names as built, for parts that are the only ones with their id.
 
-    Of several those with a number are copies that the user made within the model.
+    Of several parts with one id those with a number are copies that the user made within the mechanism.
     """
     every = [obj for role in _NAMED for obj in parts(rig, role)]
     count = Counter(map(_key, every))
@@ -164,8 +176,7 @@ def _key(obj: bpy.types.Object) -> tuple[str, str]:
 
 
 def is_settled(rig: bpy.types.Object) -> None:
-    """Take a model that was made just now for one that was seen to: it owns its settings, and nothing of it came with
-    a number."""
+    """Mark a new mechanism as processed: it owns its settings, and none of its names is numbered by Blender."""
     assert rig.data is not None
     _settled.add((rig.session_uid, rig.data.session_uid))
     _mark_as_at_home(rig)
@@ -178,10 +189,10 @@ def _mark_as_at_home(rig: bpy.types.Object) -> None:
 
 @persistent
 def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
-    """See to the models that came.
+    """Process the mechanisms that came into the file.
 
-    Only where there are other armatures than before, or more users of one: to look for them among all that Blender
-    tells of would take long after every change.
+    Runs only where the armatures or their users changed: a search through all updates that Blender reports would take
+    long after every change.
     """
     state = _state_of_armatures()
     if state == _seen["armatures"]:
@@ -191,15 +202,15 @@ def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> No
         if not rig.users_scene:
             continue
         key = rig.session_uid, rig.data.session_uid
-        cleared = settings(rig).rig is None and settings(rig).collection is None  # it stays to be seen that it was
+        cleared = settings(rig).rig is None and settings(rig).collection is None  # checks must still find it so
         if not cleared and (key not in _settled or settings(rig).rig is None):
             _settled.add(key)
             settle(rig)
-            _seen["armatures"] = None  # it has another owner now
+            _seen["armatures"] = None  # its owner changed
 
 
 def _state_of_armatures() -> tuple[Any, ...]:
-    """Return what changes where a model came, or came to be of this file."""
+    """Return a key that differs after an armature was added or made local."""
     return tuple(
         (data.session_uid, data.users, data.library is None, data.override_library is None, _owner(data))
         for data in bpy.data.armatures
@@ -213,14 +224,14 @@ def _owner(data: bpy.types.Armature) -> int:
 
 @persistent
 def forget(*_args: Any) -> None:
-    """After undo, which may take back what was settled."""
+    """Clear the processed armatures after undo, which may revert the processing."""
     _settled.clear()
     _seen["armatures"] = None
 
 
 @persistent
 def after_load(*_args: Any) -> None:
-    """The models of a file were settled when they came into it."""
+    """Mark the mechanisms of a loaded file as processed: they were when they came into it."""
     forget()
     _at_home.clear()
     for rig in _models():
@@ -228,15 +239,17 @@ def after_load(*_args: Any) -> None:
 
 
 def _models() -> Iterator[bpy.types.Object]:
-    """The models that can be worked on; none while Blender starts."""
+    """Yield the mechanisms that can be edited; none while Blender starts."""
     for rig in getattr(bpy.data, "objects", ()):
         if rig.type == "ARMATURE" and record_of(rig).role == "MODEL" and not is_foreign(rig):
             yield rig
 
 
 def _know(rig: bpy.types.Object) -> None:
-    """Take a model that came with its file for one that was seen to, but for whose settings it shows: that may be gone
-    by now."""
+    """Mark a mechanism of a loaded file as processed.
+
+    Where its settings name another owner, which may be deleted by now, the next update still checks the ownership.
+    """
     if settings(rig).rig == rig:
         is_settled(rig)
     else:
@@ -253,10 +266,10 @@ _HANDLERS: Handlers = (
 
 
 def register() -> None:
-    """Hang in what sees to models that come.
+    """Add the handlers that process copied mechanisms.
 
-    Those that are there came with their file, unless they have a mark of this session: such were seen to before, or are
-    copies of such that came meanwhile.
+    Mechanisms that exist already came with their file, unless they have a mark of this session: those were processed
+    before, or are copies of such made while the add-on was disabled.
     """
     hang(_HANDLERS)
     for rig in _models():
@@ -265,7 +278,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it out again."""
+    """Remove the handlers and clear the state."""
     take_down(_HANDLERS)
     forget()
     _at_home.clear()

@@ -1,4 +1,10 @@
-"""Which datablocks came since a moment, so that what was begun can be taken back. Blender numbers them as they come."""
+"""Datablocks created since a given moment, for rollback, and a workaround for stale collection lists after undo.
+
+Note:
+    Blender numbers datablocks in order of creation (``session_uid``). A collection keeps its list of all objects,
+    nested ones included, also where undo recreated some of them; reading it then reads freed memory (4.2 to 5.2: a
+    crash).
+"""
 
 from __future__ import annotations
 
@@ -13,17 +19,26 @@ from numpy.typing import NDArray
 
 from .access import armature_settings
 
-#: What Blender puts behind a name that is taken.
+#: Suffix that Blender adds to a name in use.
 NUMBER = re.compile(r"\.\d{3,}$")
 
 
 def latest(kinds: Sequence[str]) -> int:
-    """The moment now: the number of the newest datablock of these kinds, which are names in ``bpy.data``."""
+    """Return the ``session_uid`` of the newest datablock.
+
+    Args:
+        kinds: Names of lists in ``bpy.data``.
+    """
     return max((int(_numbers(kind).max(initial=0)) for kind in kinds), default=0)
 
 
 def made_since(moment: int, kinds: Sequence[str]) -> list[Any]:
-    """The datablocks of these kinds, those of the moment's or fewer, that came after it."""
+    """Return the datablocks created after a moment.
+
+    Args:
+        moment: A ``session_uid``, as ``latest`` returns it.
+        kinds: Names of lists in ``bpy.data``: those of ``latest`` or fewer.
+    """
     found: list[Any] = []
     for kind in kinds:
         blocks = getattr(bpy.data, kind)
@@ -32,7 +47,7 @@ def made_since(moment: int, kinds: Sequence[str]) -> list[Any]:
 
 
 def is_there(block: bpy.types.ID) -> bool:
-    """Return whether a datablock was not deleted since somebody kept it."""
+    """Return whether a datablock that a reference points at still exists."""
     try:
         return bool(block.session_uid)
     except ReferenceError:
@@ -40,9 +55,10 @@ def is_there(block: bpy.types.ID) -> bool:
 
 
 def linked_objects() -> set[bpy.types.Object]:
-    """Every object that is in a collection, of the file's or a scene's own.
+    """Return every object that is in a collection, of the file or a scene's own.
 
-    To ask an object, or a collection by its name, is to look through all of them each time.
+    Note:
+        A query of one object, or of a collection by name, searches through all of them each time.
     """
     found: set[bpy.types.Object] = set()
     for collection in (*bpy.data.collections, *(scene.collection for scene in bpy.data.scenes)):
@@ -51,7 +67,7 @@ def linked_objects() -> set[bpy.types.Object]:
 
 
 def remove_since(moment: int, kinds: Sequence[str]) -> None:
-    """Leave nothing half made: remove what came after the moment."""
+    """Remove the datablocks created after a moment."""
     bpy.data.batch_remove(made_since(moment, kinds))
 
 
@@ -64,7 +80,7 @@ def _numbers(kind: str) -> NDArray[np.int32]:
 
 @persistent
 def refresh(*_arguments: Any) -> None:
-    """Have Blender make these lists anew, for the collections of all models."""
+    """Make Blender rebuild the lists of all objects of the mechanisms' collections."""
     for data in bpy.data.armatures:
         top = armature_settings(data).collection
         for collection in (top, *top.children_recursive) if top is not None else ():

@@ -1,4 +1,4 @@
-"""The imported document, kept word for word in a Text of the .blend that travels with the model."""
+"""The imported document, kept word for word in a Text of the .blend."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ...formats import loads, loads_again
 from ...formats.text.file_io import declared_encoding, encode
 from .access import settings
 
-#: Blender takes a line of a million characters in seconds and one of ten million in minutes.
+#: Blender takes seconds for a line of a million characters and minutes for one of ten million.
 _LONGEST_LINE = 10_000
-#: What a Text keeps of itself, so that it is still that document where the model has lost what it knew: the encoding of
-#: its file, and the character at which its lines are folded.
+#: Custom properties of a Text (encoding of its file, fold character), so that it can be adopted again when the
+#: mechanism's settings are lost.
 _ENCODING, _FOLD = "knuckle_encoding", "knuckle_fold"
-#: A declaration of an encoding stands within so many characters.
+#: Count of characters that are searched for a declaration of the encoding.
 _HEAD = 200
 
 
 def keep_document(rig: bpy.types.Object, name: str, text: str, encoding: str) -> None:
-    """Put a document into a Text of its own. Overlong lines are folded at a character that the text has not."""
+    """Store a document in a new Text of the mechanism; overlong lines are folded at a character that the text lacks."""
     model = settings(rig)
     model.encoding = encoding
     model.fold = ""
@@ -33,27 +33,30 @@ def keep_document(rig: bpy.types.Object, name: str, text: str, encoding: str) ->
 
 
 def adopt_document(rig: bpy.types.Object, text: bpy.types.Text) -> None:
-    """Have a Text of the file be the document of a model."""
+    """Make an existing Text the document of a mechanism."""
     model = settings(rig)
     model.document = text
     model.encoding, model.fold = _kept(text)
 
 
 def read_text(text: bpy.types.Text, path: str) -> Mechanism:
-    """The mechanism of any Text, as it would be of a model from ``path``. FormatError where it is none."""
+    """Return the mechanism of any Text, as if read from ``path``.
+
+    Raises:
+        FormatError: The Text holds no mechanism.
+    """
     encoding, fold = _kept(text)
     return loads(encode(_unfolded(text, fold), encoding, as_read=True), path)
 
 
 def _kept(text: bpy.types.Text) -> tuple[str, str]:
-    """Encoding and fold of a Text. Those that an earlier release made do not know theirs."""
+    """Return encoding and fold character of a Text; Texts of earlier releases do not record them."""
     encoding = text.get(_ENCODING) or declared_encoding(text.as_string()[:_HEAD]) or "utf-8"
     return str(encoding), str(text.get(_FOLD, ""))
 
 
 def _has_long_line(text: str) -> bool:
-    """Return whether a line is longer than Blender takes well: seen by leaps from one end of a line to the last in
-    reach."""
+    """Return whether a line is longer than ``_LONGEST_LINE``; searches in jumps, each to the last line end in reach."""
     at = 0
     while len(text) - at > _LONGEST_LINE:
         at = text.rfind("\n", at, at + _LONGEST_LINE + 1) + 1
@@ -68,7 +71,7 @@ def _folded(line: str, mark: str) -> str:
 
 
 def document_text(rig: bpy.types.Object) -> str | None:
-    """The document as it was read; None where the model has none."""
+    """Return the document as it was read; None where the mechanism has none."""
     model = settings(rig)
     if model.document is None:
         return None
@@ -81,9 +84,10 @@ def _unfolded(document: bpy.types.Text, fold: str) -> str:
 
 
 def read_document(rig: bpy.types.Object) -> Mechanism | None:
-    """The mechanism as its document has it; None where there is none.
+    """Return the mechanism of the document; None where there is none.
 
-    FormatError, which names the Text, where the user has made something else of it.
+    Raises:
+        FormatError: The user edited the Text so that it is not valid; the error names the Text.
     """
     data = document_bytes(rig)
     if data is None:
@@ -98,6 +102,6 @@ def read_document(rig: bpy.types.Object) -> Mechanism | None:
 
 
 def document_bytes(rig: bpy.types.Object) -> bytes | None:
-    """The document as the bytes of the file; None where the model has none."""
+    """Return the document as the bytes of its file; None where the mechanism has none."""
     text = document_text(rig)
     return None if text is None else encode(text, settings(rig).encoding, as_read=True)

@@ -1,4 +1,4 @@
-"""Finding a model and its parts from anything that belongs to it."""
+"""Queries for mechanisms, their parts and their bones, from anything that belongs to them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from .caching import is_glimpsing, know, once
 from .datablocks import NUMBER
 from .properties.model import VERSION
 
-#: What objects of a model's file are.
+#: Roles of the objects that a model file describes.
 _ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
-#: What holds motors and other objects that only the simulation needs.
+#: Name of the collection of helper objects, such as motors, that only the simulation needs.
 HELPERS = "Helpers"
-#: Bytes of the shortest name that Blender may have cut to make room for its number.
+#: Shortest name (bytes) that Blender may have cut to append its number.
 _CUT = 55
-#: Those of which none comes or goes while a model is looked at (``glimpsing``).
+#: Roles of which none is created or removed while reads are memoized.
 _STEADY = {"BODY", "JOINT"}
 
 
 def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
-    """The armature of the model that an object belongs to, or None."""
+    """Return the armature object of the mechanism that an object belongs to, or None."""
     if obj is None:
         return None
     record = record_of(obj)
@@ -34,7 +34,11 @@ def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
 
 
 def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The model that the user means: the active object's, a selected one's, or the only one in the scene."""
+    """Return the armature of the mechanism that the user means.
+
+    That is the active object's, else a selected one's, else the only one in the scene. None where the active object is
+    a part without a mechanism.
+    """
     active = getattr(context, "object", None) or context.view_layer.objects.active
     rig = rig_of(active)
     if rig is not None or is_orphan_part(active):
@@ -48,14 +52,18 @@ def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def is_orphan_part(obj: bpy.types.Object | None) -> bool:
-    """Return whether an object is a part of a model that is gone for good: it is no other model that is meant then."""
+    """Return whether an object is a part of a deleted mechanism, so that the user means no other one by it."""
     record = record_of(obj) if obj is not None else None
     return record is not None and record.role in _ROLES and record.model is None and not record.is_ground
 
 
 def rigs_in(scene: bpy.types.Scene, linked: bool = False) -> Iterator[bpy.types.Object]:
-    """The models of a scene that can be worked on: those ``linked`` from other files are theirs, and are left out
-    unless they are asked for. Looks through the armatures, which are few, and not the objects."""
+    """Yield the mechanisms of a scene that can be edited. Searches the armatures, which are few, not the objects.
+
+    Args:
+        scene: The scene.
+        linked: Yield those linked from other files as well.
+    """
     left_out = is_newer if linked else is_foreign
     for armature in bpy.data.armatures:
         for rig in rigs_of(armature) if linked or armature.library is None else ():
@@ -64,8 +72,10 @@ def rigs_in(scene: bpy.types.Scene, linked: bool = False) -> Iterator[bpy.types.
 
 
 def rigs_of(armature: bpy.types.Armature) -> Iterator[bpy.types.Object]:
-    """The mechanism whose bones an armature has, and the library overrides of it: these share the linked armature,
-    which knows the linked mechanism alone."""
+    """Yield the mechanism that owns armature data, then its library overrides.
+
+    Overrides share the linked armature data, which knows the linked mechanism only.
+    """
     rig = armature_settings(armature).rig
     if rig is None or rig.data != armature:
         return
@@ -76,13 +86,12 @@ def rigs_of(armature: bpy.types.Armature) -> Iterator[bpy.types.Object]:
 
 
 def is_newer(rig: bpy.types.Object) -> bool:
-    """Return whether a newer release of ours keeps the model, in a way that this one does not know."""
+    """Return whether a mechanism is stored in the form of a newer release, which this one cannot read."""
     return isinstance(rig.data, bpy.types.Armature) and settings(rig).version > VERSION
 
 
 def is_foreign(rig: bpy.types.Object) -> bool:
-    """Return whether a model is linked from another file, overridden or not, or a newer release's: nothing of it can be
-    set."""
+    """Return whether a mechanism cannot be edited: linked, a library override, or of a newer release."""
     data = rig.data
     if is_newer(rig):
         return True
@@ -92,8 +101,7 @@ def is_foreign(rig: bpy.types.Object) -> bool:
 
 
 def why_linked(scene: bpy.types.Scene) -> str:
-    """Return what to do in a scene that nothing can be put into, since it is linked from another file; empty in
-    others."""
+    """Return a message for a scene that nothing can be added to, since it is linked; empty for other scenes."""
     if scene.library is None:
         return ""
     return (
@@ -103,9 +111,9 @@ def why_linked(scene: bpy.types.Scene) -> str:
 
 
 def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
-    """The model whose settings an armature shows without being it: that of which it is a linked copy.
+    """Return the mechanism that an armature object is a linked copy of, showing its settings.
 
-    None where it is a model of its own, or overrides the one of a library.
+    None where it is a mechanism of its own, or overrides that of a library.
     """
     if not isinstance(rig.data, bpy.types.Armature):
         return None
@@ -115,11 +123,11 @@ def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Return whether a scene has a model.
+    """Return whether a scene contains a mechanism.
 
-    This is asked in every frame: what a layer shows, hides or has selected it knows at once. Looking for a name takes
-    the longer the more objects there are, and only where all layers exclude the model are all objects of all scenes
-    looked through.
+    Called in every frame. An object that is visible, hidden or selected in a view layer is found at once; a search by
+    name takes the longer the more objects there are; only where all view layers exclude the mechanism are all objects
+    of all scenes searched.
     """
     return (
         any(_layer_knows(layer, rig) for layer in scene.view_layers)
@@ -133,7 +141,7 @@ def _layer_knows(layer: bpy.types.ViewLayer, rig: bpy.types.Object) -> bool:
 
 
 def rig_in(collection: bpy.types.Collection | None) -> bpy.types.Object | None:
-    """The armature of the model that a collection holds, also where the user moved it into another."""
+    """Return the armature of the mechanism of a collection, also where the user moved it into another collection."""
     if collection is None:
         return None
     inside = (obj for obj in collection.all_objects if record_of(obj).role == "MODEL")
@@ -148,8 +156,14 @@ def _rigs_of(collection: bpy.types.Collection) -> Iterator[bpy.types.Object]:
 
 
 def require_rig(model: bpy.types.Collection | bpy.types.Object | None) -> bpy.types.Object:
-    """The armature of a model, which is given by its collection, or by the armature itself where copies of the model
-    may lie in the same collection. ValueError where it has none, or where the model has lost its collection."""
+    """Return the armature of a mechanism.
+
+    Args:
+        model: Its collection, or the armature itself where copies of the mechanism may be in the same collection.
+
+    Raises:
+        ValueError: The collection has no armature, or the mechanism has lost its collection (None).
+    """
     if isinstance(model, bpy.types.Object):
         return model
     if model is None:
@@ -164,7 +178,11 @@ def require_rig(model: bpy.types.Collection | bpy.types.Object | None) -> bpy.ty
 
 
 def collection_of(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.Collection:
-    """The collection of a model that is given by it or by its armature. ValueError where it has lost it."""
+    """Return the collection of a mechanism that is given by it or by its armature.
+
+    Raises:
+        ValueError: The mechanism has lost its collection.
+    """
     if not isinstance(model, bpy.types.Object):
         return model
     collection = _collection(model)
@@ -174,9 +192,10 @@ def collection_of(model: bpy.types.Collection | bpy.types.Object) -> bpy.types.C
 
 
 def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
-    """The collection with a model's parts.
+    """Return the collection with a mechanism's parts.
 
-    The armature's data, which know it, are of the library where the model is overridden, and so is what they know.
+    The settings are on the armature's data, which of an overridden mechanism are the library's: the override of the
+    collection that they name is returned.
     """
     collection: bpy.types.Collection | None = settings(rig).collection
     if rig.override_library is None or collection is None or collection.override_library is not None:
@@ -188,7 +207,7 @@ def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
 
 
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
-    """The model's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were made."""
+    """Return the mechanism's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were created."""
     if role in _STEADY and is_glimpsing():
         return [*once(_steady_parts, rig).get(role, ())]
     collection = _collection(rig)
@@ -196,18 +215,23 @@ def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
 
 
 def names_of_all(rig: bpy.types.Object) -> tuple[str, ...]:
-    """Return what everything in the model's collection is called: quickly asked, in every redraw."""
+    """Return the names of all objects in the mechanism's collection; fast enough for every redraw."""
     collection = _collection(rig)
     return () if collection is None else tuple(collection.all_objects.keys())
 
 
 def _steady_parts(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
-    """By role, of those roles alone: who made the model just now foresees no others."""
+    """Return bodies and joints by role; no other roles, since the creator of a mechanism caches only these."""
     return {role: objects for role, objects in parts_by_role(rig).items() if role in _STEADY}
 
 
 def foresee_parts(rig: bpy.types.Object, made: Mapping[str, Collection[bpy.types.Object]]) -> None:
-    """Have ``parts`` know a model's bodies and joints, by their roles, that were made just now: all that it has."""
+    """Enter the parts of a new mechanism into the cache of ``parts``.
+
+    Args:
+        rig: The armature object.
+        made: All of its bodies and joints, by their roles.
+    """
     collection = _collection(rig)
     every = collection.all_objects[:] if collection is not None else ()
     own = {role: set(objects) for role, objects in made.items()}
@@ -215,7 +239,7 @@ def foresee_parts(rig: bpy.types.Object, made: Mapping[str, Collection[bpy.types
 
 
 def parts_by_role(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
-    """All of the model's objects by their roles, in one look through its collection."""
+    """Return all of the mechanism's objects by their roles, in one pass through its collection."""
     collection, out = _collection(rig), dict[str, list[bpy.types.Object]]()
     for obj in collection.all_objects if collection is not None else ():
         record = record_of(obj)
@@ -226,7 +250,7 @@ def parts_by_role(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
 
 
 def strays(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The parts that the user moved out of the model's collection, into others of a scene."""
+    """Return the parts that the user moved out of the mechanism's collection, into others of a scene."""
     collection = _collection(rig)
     inside = set(collection.all_objects) if collection is not None else set()
     own = (obj for obj in rig.children_recursive if obj not in inside and record_of(obj).model == rig)
@@ -234,15 +258,18 @@ def strays(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def every_part(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
-    """List the model's objects of one role with the strays: what a file has."""
+    """Return the mechanism's objects of one role, strays included: those that an export has."""
     return parts(rig, role) + [obj for obj in strays(rig) if record_of(obj).role == role]
 
 
 def every_part_by_role(
     rig: bpy.types.Object, collection: bpy.types.Collection
 ) -> tuple[dict[str, list[bpy.types.Object]], set[bpy.types.Object]]:
-    """Gather the model's objects by their roles, in one look, of those that are in a collection or strayed from it; and
-    all objects that are, parts or not."""
+    """Return the mechanism's parts by role, strays included, in one pass.
+
+    Returns:
+        Objects by their roles, and the set of all objects in the collection or among the strays, parts or not.
+    """
     out, moved = parts_by_role(rig), strays(rig)
     present = {*collection.all_objects, *moved}
     for obj in moved:
@@ -251,7 +278,7 @@ def every_part_by_role(
 
 
 def is_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str) -> bool:
-    """Return whether an object is a model's, in a role."""
+    """Return whether an object is a part of a mechanism, in the given role."""
     record = record_of(obj)
     return record.role == role and record.model == rig
 
@@ -268,20 +295,22 @@ def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
 
 
 def helper_collection(rig: bpy.types.Object) -> bpy.types.Collection:
-    """Return the model's child collection of helpers; where there is none, as in a file of 1.0, that of the joints."""
+    """Return the mechanism's child collection of helpers; without one, as in a file of 1.0, that of the joints."""
     children = settings(rig).collection.children
     found = next((child for child in children if child.name.split(".")[0] == HELPERS), None)
     return found or child_collection(rig, "Joints")
 
 
 def servo_bones(rig: bpy.types.Object) -> dict[str, str]:
-    """Bone names by the id of the joint that they move; of a joint's chain the last, which carries the body."""
+    """Return, by joint id, the last bone of the joint's chain, which carries the body."""
     return {joint: chain[-1] for joint, chain in joint_bones(rig).items()}
 
 
 class RigParts:
-    """The joints, bodies and bones of a mechanism, each looked up once: for work that asks for them several times and
-    adds, removes and renames none meanwhile. It is passed along, and ends with the work."""
+    """Joints, bodies and bones of a mechanism, each searched once.
+
+    For work that needs them several times and adds, removes and renames none meanwhile; passed along as an argument.
+    """
 
     def __init__(self, rig: bpy.types.Object) -> None:
         self.rig = rig
@@ -293,7 +322,7 @@ class RigParts:
 
     @cached_property
     def chains(self) -> dict[str, list[str]]:
-        """The names of the bones of each joint's chain, from the carrier outwards, by the joint's id."""
+        """Names of the bones of each joint's chain, from the carrier outwards, by joint id."""
         chains: dict[str, list[tuple[int, str]]] = {}
         for (joint, _root, step), name in self._bones.items():
             if joint:
@@ -302,17 +331,17 @@ class RigParts:
 
     @cached_property
     def roots(self) -> dict[str, str]:
-        """The names of the bones that carry roots, by the ids of their bodies."""
+        """Names of the bones that carry root bodies, by the bodies' ids."""
         return {root: name for (joint, root, _step), name in self._bones.items() if root and not joint}
 
     @cached_property
     def own_bones(self) -> set[str]:
-        """The names of the bones that turn joints or carry roots; all others are the user's."""
+        """Names of the bones that move joints or root bodies; all others are the user's."""
         return set(self._bones.values())
 
     @cached_property
     def renamed_bones(self) -> dict[str, str]:
-        """The names of the bones that the user renamed, by the id of the joint that they turn."""
+        """Names of the bones that the user renamed, by the id of the joint that they move."""
         bones, out = armature_of(self.rig).bones, {}
         for (joint, _root, _step), name in self._bones.items():
             if joint and bone_record(bones[name]).built_name not in {"", name}:
@@ -325,32 +354,32 @@ class RigParts:
 
 
 def joint_bones(rig: bpy.types.Object) -> dict[str, list[str]]:
-    """The names of the bones of each joint's chain, from the carrier outwards, by the joint's id."""
+    """Return the names of the bones of each joint's chain, from the carrier outwards, by joint id."""
     return RigParts(rig).chains
 
 
 def root_bones(rig: bpy.types.Object) -> dict[str, str]:
-    """The names of the bones that carry a model's roots, by the ids of their bodies."""
+    """Return the names of the bones that carry a mechanism's root bodies, by the bodies' ids."""
     return RigParts(rig).roots
 
 
 def carrying_bones(rig: bpy.types.Object) -> tuple[dict[str, int], set[str]]:
-    """Return how many bones turn each joint, by its id, and the ids of the bodies of the roots that bones carry."""
+    """Return the count of bones of each joint, by its id, and the ids of the root bodies that bones carry."""
     tasks = _bones_by_task(rig)
     turned = Counter(joint for joint, _, _ in tasks if joint)
     return turned, {root for joint, root, _ in tasks if root and not joint}
 
 
 def own_bones(rig: bpy.types.Object) -> set[str]:
-    """The names of the bones that turn a model's joints or carry its roots; all others are the user's."""
+    """Return the names of the bones that move a mechanism's joints or root bodies; all others are the user's."""
     return RigParts(rig).own_bones
 
 
 def _bones_by_task(rig: bpy.types.Object) -> dict[tuple[str, str, int], str]:
-    """Bones by the joint, the root and the step that they are for.
+    """Return bone names by (joint id, root body id, step in the joint's chain).
 
-    A bone that the user duplicated is for nothing: of several alike the one that has the name that it was made with is
-    meant, else the first.
+    A duplicate that the user made is left out: of several bones with the same task the one with its name as built
+    counts, else the first.
     """
     out: dict[tuple[str, str, int], str] = {}
     for bone in armature_of(rig).bones:
@@ -363,8 +392,10 @@ def _bones_by_task(rig: bpy.types.Object) -> dict[tuple[str, str, int], str]:
 
 
 def bones_of(empty: bpy.types.Object) -> list[str]:
-    """The names of the bones of one joint's chain, from the carrier outwards, without a look at all bones: the last of
-    them carries one of its bodies."""
+    """Return the names of the bones of one joint's chain, from the carrier outwards.
+
+    Found from the joint's bodies, one of which the last bone carries, without a search through all bones.
+    """
     record = record_of(empty)
     rig, joint = record.model, record.joint
     if rig is None or joint.loop:
@@ -378,12 +409,20 @@ def bones_of(empty: bpy.types.Object) -> list[str]:
             bone = bone.parent
         if chain:
             return chain[::-1]
-    return joint_bones(rig).get(record.source_id, [])  # its bodies were hung elsewhere, or deleted
+    return joint_bones(rig).get(record.source_id, [])  # its bodies were re-parented or deleted
 
 
 def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> str:
-    """A part's name for files and motions: what the user renamed it to, else the file's own, which Blender may have
-    cut or numbered. ``bones`` are the ``renamed_bones`` of its model: a joint may be renamed by its bone."""
+    """Return a part's name for files and motions.
+
+    Args:
+        obj: The part.
+        bones: The mechanism's renamed bones by joint id: a joint may be renamed by its bone.
+
+    Returns:
+        The name that the user gave it, else the file's own, which Blender may have cut or numbered in the object's
+        name.
+    """
     record = record_of(obj)
     if record.role == "JOINT" and bones and record.source_id in bones:
         return bones[record.source_id]
@@ -391,8 +430,9 @@ def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> 
 
 
 def was_numbered(name: str, before: str) -> bool:
-    """Return whether a name is another one with Blender's number behind it, which may have replaced one, or the end of
-    a long name.
+    """Return whether a name is another one with a number that Blender added.
+
+    The number may have replaced a previous one, or the end of a long name.
 
     >>> was_numbered("Leg.001", "Leg"), was_numbered("Leg.002", "Leg.001"), was_numbered("Arm.001", "Leg")
     (True, True, False)
@@ -406,16 +446,16 @@ def was_numbered(name: str, before: str) -> bool:
 
 
 def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:
-    """The names of the bones that the user renamed, by the id of the joint that they turn."""
+    """Return the names of the bones that the user renamed, by the id of the joint that they move."""
     return RigParts(rig).renamed_bones
 
 
 def let_go(rig: bpy.types.Object, ids: Iterable[str]) -> None:
-    """Remember that parts were taken away on purpose: they do not come back."""
+    """Record the ids of parts that were deleted on purpose, so that they are not rebuilt."""
     kept = settings(rig).let_go.split("\n")
     settings(rig).let_go = "\n".join(dict.fromkeys(filter(None, (*kept, *ids))))
 
 
 def part_ids(rig: bpy.types.Object) -> set[str]:
-    """The ids of a model's bodies and joints."""
+    """Return the ids of a mechanism's bodies and joints."""
     return {record_of(obj).source_id for role in ("BODY", "JOINT") for obj in parts(rig, role)}

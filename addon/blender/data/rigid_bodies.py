@@ -1,4 +1,12 @@
-"""Masses of bodies as the Physics tab shows them, where an inertia proxy carries part of one."""
+"""Masses and collision shapes of bodies.
+
+An inertia proxy has a share of its body's mass; Blender's Physics tab shows the rest. A body collides with its own
+visible mesh, or with children that have its collision shapes.
+
+Note:
+    Blender takes the children of a body with a compound collision shape as its parts, hidden or not (measured in 4.2,
+    5.0 and 5.2: they rest, and tip, where they should).
+"""
 
 from __future__ import annotations
 
@@ -17,18 +25,18 @@ from .properties.model import KnuckleObject
 
 
 def expected_mass(obj: bpy.types.Object) -> float:
-    """The mass that a body's rigid body has beside its flywheel."""
+    """Return the mass (kg) of a body's rigid body, without that of its inertia proxy."""
     record = record_of(obj)
     return max(record.mass * (1.0 - _share(obj)), LEAST_MASS)
 
 
 def whole_mass(obj: bpy.types.Object, own: float) -> float:
-    """The mass of a body and its flywheel, of that of its rigid body."""
+    """Return the mass (kg) of a body with its inertia proxy, from that of its rigid body."""
     return own / (1.0 - _share(obj))
 
 
 def shown_mass(obj: bpy.types.Object) -> float | None:
-    """Return what Blender shows of a body's mass where its flywheel has the rest; None where it shows all of it."""
+    """Return the mass (kg) that Blender shows where an inertia proxy has the rest; None where it shows all of it."""
     return expected_mass(obj) if obj.rigid_body is not None and _share(obj) else None
 
 
@@ -38,9 +46,9 @@ def _share(obj: bpy.types.Object) -> float:
 
 
 def keep_mass(obj: bpy.types.Object) -> None:
-    """Take over a mass that was typed on the rigid body itself: it is the whole one, flywheel and all.
+    """Store a mass that the user typed on the rigid body in the record, as that of the body with its inertia proxy.
 
-    The record has it then; ``put_masses`` splits it.
+    It is not split here: ``put_masses`` does that.
     """
     record, body = record_of(obj), obj.rigid_body
     if body is not None and is_typed(obj):
@@ -49,40 +57,41 @@ def keep_mass(obj: bpy.types.Object) -> None:
 
 
 def is_typed(obj: bpy.types.Object) -> bool:
-    """Return whether the mass of a body's rigid body is another than was set: the user has typed it into Blender's
-    panel."""
+    """Return whether the mass of a body's rigid body differs from the one that was set: the user typed it."""
     return bool(np.float32(obj.rigid_body.mass) != np.float32(expected_mass(obj)))
 
 
 def put_masses(obj: bpy.types.Object) -> None:
-    """Set the masses of a body and its flywheel from its record."""
+    """Set the masses of a body's rigid body and its inertia proxy from the record."""
     obj.rigid_body.mass = expected_mass(obj)
     if _share(obj):
         record_of(obj).flywheel.rigid_body.mass = max(record_of(obj).mass * _share(obj), LEAST_MASS)
 
 
-#: Blender refuses less.
+#: Least mass (kg) of a rigid body in Blender.
 LEAST_MASS = 0.001
 
 
-#: Blender's collision shapes that are what they are called. They stand about the object's origin, along its axes, with
-#: the extent of its mesh; everything else is taken as its convex hull, which follows the mesh itself.
+#: Blender's primitive collision shapes. They are centered on the object's origin, along its axes, with the extent of
+#: its mesh; all other shapes become convex hulls, which follow the mesh itself.
 _PRIMITIVES = {"box": "BOX", "sphere": "SPHERE", "capsule": "CAPSULE", "cylinder": "CYLINDER", "cone": "CONE"}
 _HOLLOW = {"axes", "none"}
-#: Entries of two poses that differ by less, in lengths or as rotations, are the same.
+#: Poses whose entries differ by less (length units, or entries of rotation matrices) are equal.
 _SAME = 1e-6
 _IDENTITY = tuple(float(x) for x in np.eye(4).ravel())
 
 
 def collides(shape: Shape | KnuckleShape) -> bool:
-    """Return whether anything can touch a shape: it is there to collide with, and has an inside."""
+    """Return whether a shape can be touched: it is an enabled collision shape and has an inside."""
     can = shape.collidable if isinstance(shape, KnuckleShape) else shape.extra.get("collidable", True)
     return bool(shape.collision and can and shape.type not in _HOLLOW)
 
 
 def own_mesh_collides(shapes: Sequence[Shape]) -> bool:
-    """Return whether the mesh of a body's visible shapes is what it collides with: where one shape is both, or two are
-    one, or where nothing collides."""
+    """Return whether a body collides with its own visible mesh.
+
+    That is so where its one visible and its one colliding shape are the same or equal, and where nothing collides.
+    """
     solid = [shape for shape in shapes if collides(shape)]
     if not solid:
         return True
@@ -98,12 +107,12 @@ def _alike(a: Shape, b: Shape) -> bool:
 
 
 def own_collision_type(record: KnuckleObject) -> Any:
-    """Blender's collision shape for a body that collides with its own mesh; None where nothing collides."""
-    # what had a child of its own and has it no more does not collide
+    """Return Blender's collision shape for a body that collides with its own mesh; None where nothing collides."""
+    # a shape whose child was deleted does not collide
     solid = next((shape for shape in record.shapes if collides(shape) and not shape.has_child), None)
     if solid is None:
         return None
-    pose = tuple(solid.pose[:])  # slices: all numbers in one question
+    pose = tuple(solid.pose[:])  # slices: all numbers in one read
     if pose != _IDENTITY or any(record.com[:]):
         centred = np.array(pose).reshape(4, 4)
         centred[:3, 3] -= record.com
@@ -113,7 +122,7 @@ def own_collision_type(record: KnuckleObject) -> Any:
 
 
 def primitive_type(type_: str) -> Any:
-    """Blender's collision shape for a shape that stands at its object's origin along its object's axes."""
+    """Return Blender's collision shape for a shape at its object's origin along its object's axes."""
     return _PRIMITIVES.get(type_, "CONVEX_HULL")
 
 

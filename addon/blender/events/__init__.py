@@ -1,1 +1,1 @@
-"""Handlers, signals, undo and files: events of Blender and of the interface."""
+"""Handlers, signals and file events of Blender and of our properties."""

@@ -1,7 +1,8 @@
-"""The file that is open while the add-on is switched on.
+"""Call of our ``load_post`` handlers for the file already open when the add-on is enabled; reset of document caches.
 
-Blender hides all data meanwhile, and tells of no file after it, as it does where it opens one: who looks at files that
-are opened is told of this one as soon as it is seen.
+Note:
+    During ``register()`` ``bpy.data`` is restricted and no ``load_post`` follows, so the handlers are called once from
+    the first timer or depsgraph update.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ _state = {"looked": True}
 
 @persistent
 def look(*_args: Any) -> None:
-    """Tell them, once."""
+    """Call our ``load_post`` handlers once for the open file, as soon as ``bpy.data`` is accessible."""
     if _state["looked"] or not hasattr(bpy.data, "scenes"):
         return
     _state["looked"] = True
-    ours = (__package__ or "").rpartition(".")[0]  # all of what is beside this package
+    ours = (__package__ or "").rpartition(".")[0]  # all packages beside this one
     every: list[Any] = bpy.app.handlers.load_post
-    for act in every:  # some add what is to be called last
+    for act in every:  # a copy: some handlers append others
         if act is not told and act.__module__.startswith(ours):
             act(bpy.data.filepath)
 
 
 @persistent
 def told(*_args: Any) -> None:
-    """Blender itself tells them of a file."""
+    """Note that Blender itself calls the ``load_post`` handlers."""
     _state["looked"] = True
 
 
-#: In a window a timer is called first; without one there are none, and the next change it is.
+#: With a window a timer comes first; in background mode there are no timers, so the next depsgraph update serves.
 _HANDLERS: Handlers = (("depsgraph_update_post", look), ("load_post", told))
 
 
 def register() -> None:
-    """Look at the open file, now or soon."""
+    """Call the handlers for the open file, now or as soon as possible."""
     _state["looked"] = False
     hang(_HANDLERS)
     look()
@@ -50,7 +51,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Look no more."""
+    """Remove the handlers and the timer."""
     take_down(_HANDLERS)
     if bpy.app.timers.is_registered(_soon):
         bpy.app.timers.unregister(_soon)
@@ -62,7 +63,7 @@ def _soon() -> None:
 
 @persistent
 def forget(*_: Any) -> None:
-    """Keep nothing: another file is open."""
+    """Clear the caches of parsed documents when another file is opened."""
     lately.forget()
 
 
@@ -70,11 +71,11 @@ _CACHE_HANDLERS: Handlers = (("load_post", forget), ("load_factory_startup_post"
 
 
 def register_cache_reset() -> None:
-    """Hang in what forgets."""
+    """Add the handlers that clear the document caches."""
     hang(_CACHE_HANDLERS)
 
 
 def unregister_cache_reset() -> None:
-    """Take it out again."""
+    """Remove the handlers and clear the document caches."""
     take_down(_CACHE_HANDLERS)
     forget()

@@ -1,4 +1,4 @@
-"""Who is told when the user changes one of our properties: what is derived from them is made anew."""
+"""Signals emitted when our properties change, and registration of handlers and listeners."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any
 
 import bpy
 
-#: Called with a joint's empty after its record changed, and with the armature after the drive changed.
-#: The physics room sets them when it registers: this module knows nobody.
+#: Called with a joint's empty after its record changed; those below with the armature data, or the body, that changed.
+#: Other packages add their listeners when they register, so that this module imports none of them.
 on_joint_change: list[Callable[[bpy.types.Object], None]] = []
 on_drive_change: list[Callable[[bpy.types.Armature], None]] = []
 on_world_change: list[Callable[[bpy.types.Armature], None]] = []
 on_ground_change: list[Callable[[bpy.types.Armature], None]] = []
 on_body_change: list[Callable[[bpy.types.Object], None]] = []
-#: Called with a joint's empty after any value of its record was edited, also one that nothing is derived from.
+#: Called with a joint's empty after any value of its record was edited, also one that nothing derives from.
 on_value_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a degree of freedom that is ticked in the table of joints, a field of it and the value to set.
 on_ticked_value: list[Callable[[Any, str, Any], None]] = []
-#: Called with the name of a servo in motion files after the user chose which servo it means.
+#: Called with the record of a servo name in motion files after the user chose the servo that it means.
 on_servo_chosen: list[Callable[[Any], None]] = []
 #: Called with a mechanism's armature object; returns the names of its servos by joint id.
 servo_name_sources: list[Callable[[bpy.types.Object], Mapping[str, Sequence[str]]]] = []
 on_twin_change: list[Callable[[bpy.types.Object], None]] = []
-#: Called with a model's armature after that was made anew: parts came, went, or hang together in another way.
+#: Called with a mechanism's armature after its rig was rebuilt: parts were added, removed or connected differently.
 on_refit: list[Callable[[bpy.types.Object], None]] = []
-#: Called with a model's armature and the old names of bones with their new ones, after motions and drivers followed.
+#: Called with a mechanism's armature and new bone names by old ones, after motions and drivers were updated.
 on_bones_renamed: list[Callable[[bpy.types.Object, Mapping[str, str]], None]] = []
 on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
 
@@ -36,7 +36,7 @@ _quiet = {"depth": 0}
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within it, setting our properties wakes nothing that is derived from them."""
+    """Suppress the signals of our properties within the context."""
     _quiet["depth"] += 1
     try:
         yield
@@ -45,7 +45,7 @@ def quiet() -> Iterator[None]:
 
 
 def wakes(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
-    """An update function that tells the listeners which data changed."""
+    """Return an update function for a property that calls the listeners with the changed datablock."""
 
     def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
         if not _quiet["depth"]:
@@ -56,9 +56,11 @@ def wakes(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
 
 
 def tell(empties: Iterable[bpy.types.Object], derived: bool = True) -> None:
-    """Tell of joints whose records were edited within ``quiet``, each once.
+    """Emit the change signals of joints whose records were edited within ``quiet``, once for each joint.
 
-    ``derived``: among it is what limits and constraints are made from.
+    Args:
+        empties: The joints' empties; repetitions are ignored.
+        derived: Whether limits and constraints derive from the edited values.
     """
     for empty in dict.fromkeys(empties):
         for act in (*(on_joint_change if derived else ()), *on_value_change):
@@ -75,21 +77,21 @@ ground_changed = wakes(on_ground_change)
 body_changed = wakes(on_body_change)
 
 
-#: Names of lists in ``bpy.app.handlers`` with what is to be called.
+#: Pairs of the name of a list in ``bpy.app.handlers`` and a function to add to it.
 Handlers = Sequence[tuple[str, Callable[..., None]]]
-#: Lists of ``listeners`` with what is to be told.
+#: Pairs of a list of listeners and a function to add to it.
 Listeners = Sequence[tuple[Any, Callable[..., Any]]]
 
 
 def hang(handlers: Handlers, listeners: Listeners = ()) -> None:
-    """Hang them in; does nothing the second time."""
+    """Add handlers and listeners to their lists; do nothing the second time."""
     for calls, act in _places(handlers, listeners):
         if act not in calls:
             calls.append(act)
 
 
 def take_down(handlers: Handlers, listeners: Listeners = ()) -> None:
-    """Take them out again."""
+    """Remove handlers and listeners from their lists."""
     for calls, act in _places(handlers, listeners):
         if act in calls:
             calls.remove(act)

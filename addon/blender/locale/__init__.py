@@ -1,8 +1,7 @@
 """Translations of the interface: one gettext catalog (.po) per language beside this module.
 
-Labels, tooltips and enum items are looked up by Blender. Sentences that are put together from parts go through
-``told``, which finds the template that they were made by: ``{}`` stands for each part, and parts are translated in
-their turn, but not names in quotes.
+Blender looks up labels, tooltips and enum items. Sentences composed of parts are matched against templates in which
+``{}`` stands for each part; parts are translated in turn, except names in quotes.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from pathlib import Path
 
 import bpy
 
-#: The names that Blender's versions have for each language, by the name of its catalog.
+#: Locale names of each language in Blender's versions, by the name of its catalog.
 LANGUAGES = {"de": ("de", "de_DE")}
 _OWN = __package__ or __name__
-#: The context of labels that Blender translates otherwise where it uses them itself, such as *Keyframes*.
+#: Translation context of labels that Blender itself translates differently, such as *Keyframes*.
 CONTEXT = "Knuckle"
-#: Blender looks labels of operators up in a context of their own.
+#: Translation contexts; Blender has one of its own for labels of operators.
 _CONTEXTS = ("*", "Operator", CONTEXT)
-#: A name in quotes, and a part of a sentence, which does not end within one.
+#: A name in quotes; ``_PART`` below is a part of a sentence, which does not end within quotes.
 _NAME = re.compile(r"'[^']*'|\"[^\"]*\"")
 _ENOUGH = 3  # letters
 _PART = r"((?:'[^']*'|\"[^\"]*\"|.)*?)"
@@ -29,7 +28,7 @@ _PART = r"((?:'[^']*'|\"[^\"]*\"|.)*?)"
 
 @cache
 def catalog(language: str) -> dict[str, str]:
-    """Read the catalog of a language: English texts with their translations."""
+    """Read the catalog of a language: translations by English texts."""
     texts: dict[str, str] = {}
     key, field = "", ""
     for line in (Path(__file__).parent / f"{language}.po").read_text(encoding="utf-8").splitlines():
@@ -59,26 +58,26 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them back."""
+    """Unregister the catalogs."""
     bpy.app.translations.unregister(_OWN)
 
 
 def told(text: str) -> str:
-    """A text in the user's language; the text itself where that is English or the user wants English."""
+    """Return a text in the user's language; unchanged if that is English or the interface is not translated."""
     language = wanted_language()
     return translate(text, language) if language in LANGUAGES else text
 
 
 def wanted_language() -> str:
-    """The beginning of the name of the language that the interface is in: ``de``."""
+    """Return the language code of the interface, without the country: ``de``."""
     if not bpy.context.preferences.view.use_translate_interface:
         return "en"
     return bpy.app.translations.locale.partition("_")[0]
 
 
-@lru_cache(4096)  # panels ask for the same lines at every drawing
+@lru_cache(4096)  # panels translate the same lines at every redraw
 def translate(text: str, language: str) -> str:
-    """A text in a language; what that has no words for stays as it is."""
+    """Return a text in a language; unchanged where the catalog has no translation."""
     words = catalog(language)
     if text in words:
         return words[text]
@@ -97,21 +96,20 @@ def translate(text: str, language: str) -> str:
 
 @cache
 def _says_enough(template: re.Pattern[str]) -> bool:
-    """Return whether a template is long enough not to be mistaken for a part of a sentence that nobody has
-    translated."""
+    """Return whether a template has enough letters of its own not to match untranslated parts by chance."""
     own = template.pattern.replace(_PART, "").replace("\\", "")
     return sum(map(str.isalpha, own)) >= _ENOUGH
 
 
 def _is_known(part: str, language: str) -> bool:
-    """Return whether a part is a name in quotes, a number, nothing, or a text that has a translation."""
+    """Return whether a part is a name in quotes, a number, empty, or a text with a translation."""
     named = _NAME.fullmatch(part) is not None or not any(map(str.isalpha, part))
     return named or translate(part, language) != part
 
 
 @cache
 def _templates(language: str) -> list[tuple[re.Pattern[str], str]]:
-    """The sentences with parts, those that say most themselves first."""
+    """Return the compiled templates of sentences with their translations, those with the most text first."""
     words = catalog(language)
     several = [text for text in words if "{}" in text and any(map(str.isalpha, text))]
     several.sort(key=lambda text: -len(text.replace("{}", "")))

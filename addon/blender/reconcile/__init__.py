@@ -1,1 +1,1 @@
-"""Mechanisms made into objects, bones, constraints and Actions of Blender."""
+"""Creation of objects, bones, constraints and Actions of Blender from a mechanism."""

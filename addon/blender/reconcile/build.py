@@ -1,7 +1,9 @@
-"""Model -> Blender: one collection with an armature, bodies, joints and what drives them.
+"""Builds a mechanism in a scene: one collection with an armature, bodies, joints and physics.
 
-``build`` decides a plan and then runs named passes on it, filling collections that are not in the scene
-yet and linking them once: Blender evaluates the whole scene at every link, mode switch and operator.
+First decides a plan, then runs named passes that fill collections which are linked to the scene once at the end.
+
+Note:
+    Blender evaluates the whole scene at every link, mode switch and operator.
 """
 
 from __future__ import annotations
@@ -54,20 +56,26 @@ if TYPE_CHECKING:
 __all__ = ["BuildOptions", "build"]
 
 
-#: Edges, as shares of the model's size, of the box for a missing mesh and of the square for an endless plane.
+#: Edges, as shares of the mechanism's size, of the box for a missing mesh and of the square for an infinite plane.
 PROXY, PLANE = 0.06, 2.0
 
 
 @dataclass
 class BuildOptions:
-    """What an import makes.
+    """Options of an import.
 
-    ``physics``: rigid bodies and constraints. ``gait``: the file's gait as an Action of ``gait_seconds``.
-    ``sine_without_type``: whether motors of a gait whose file states no motion type play a sine.
-    ``adapt_scene``: 60 frames per second (servos are controlled once per frame) and a frame range that
-    holds the gait, never shorter than it was. ``up_axis``: what of the file points up in Blender. ``assemble``: where
-    the file's joint positions leave a loop open, start from the nearest ones that close it. ``mesh_folders``: absolute
-    folders in which meshes may lie beside that of the model; None: those of the preferences.
+    Attributes:
+        physics: Create rigid bodies and constraints.
+        gait: Create an Action of the file's gait.
+        gait_seconds: Duration of that Action (s).
+        adapt_scene: Set 60 frames per second (servos are controlled once per frame) and a frame range that holds the
+            gait, never shorter than before.
+        ground: Create the ground that the file asks for.
+        up_axis: The file's axis that points up in Blender.
+        assemble: Where the file's joint values leave a loop open, start from the nearest ones that close it.
+        mesh_folders: Absolute folders searched for meshes besides that of the model file; None for those of the
+            preferences.
+        sine_without_type: Whether motors of a gait whose file states no motion type play a sine.
 
     >>> from addon import formats
     >>> bare = build(formats.load("sample_models/rover/rover.jm"), options=BuildOptions(physics=False, gait=False))
@@ -90,10 +98,13 @@ class BuildOptions:
 def build(
     mechanism: Mechanism, context: bpy.types.Context | None = None, options: BuildOptions | None = None
 ) -> bpy.types.Collection:
-    """Create a model in the context's scene and return its collection.
+    """Create a mechanism in the context's scene and return its collection.
 
-    What was approximated is added to ``mechanism.report`` and kept with the model. On an error nothing
-    that was begun is left behind. ValueError in a scene that is linked from another file.
+    What was approximated is added to ``mechanism.report`` and kept with the mechanism. On an error everything
+    created so far is removed again.
+
+    Raises:
+        ValueError: The scene is linked from another file.
 
     >>> from addon import formats
     >>> collection = build(formats.load("sample_models/hexapod/hexapod.jm"))
@@ -147,7 +158,7 @@ _Made = Mapping[str, Collection[bpy.types.Object]]
 
 
 def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Object, Folders, list[str], _Made]:
-    """The rig, the collections, the names of bones, and bodies and joints by their role."""
+    """Create the objects; return the armature, the collections, the bones' names, and bodies and joints by role."""
     mechanism = decided.mechanism
     rig, bone_names = make_rig(decided)
     folders, hook = Folders(mechanism.name, mechanism.assemblies), Hook(decided, rig, bone_names)
@@ -166,7 +177,7 @@ def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Objec
 
 
 def _spare_looks(rig: bpy.types.Object, bone_names: list[str], decided: Plan) -> None:
-    """Those who see to models after every change need not look through one that was made just now."""
+    """Mark a new mechanism as processed, so that the handlers that run after every change do not search it."""
     settling.is_settled(rig)
     if not any(is_beyond(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
         rotation_stops.is_plain(rig)
@@ -194,7 +205,7 @@ def _keep_settings(
 
 
 def keep_facts(rig: bpy.types.Object, collection: bpy.types.Collection, mechanism: Mechanism) -> None:
-    """Keep with a model what its document says of it as a whole."""
+    """Store in the settings what the document says about the mechanism as a whole."""
     model, source, world = settings(rig), mechanism.source, mechanism.world
     model.collection, model.rig, model.version = collection, rig, properties.VERSION
     model.upright = rig.matrix_basis.to_quaternion()
@@ -219,7 +230,7 @@ def keep_facts(rig: bpy.types.Object, collection: bpy.types.Collection, mechanis
 
 
 def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None:
-    """Set the frame rate that servos need, where nothing is animated, and a range that holds the gait."""
+    """Set the frame rate that servos need, unless anything is animated, and a frame range that holds the gait."""
     if frame_rate(scene) != FRAME_RATE and _is_animated(scene):
         report.warn(
             "frame-rate-kept",
@@ -232,7 +243,7 @@ def _adapt_scene(scene: bpy.types.Scene, seconds: float, report: Report) -> None
 
 
 def _is_animated(scene: bpy.types.Scene) -> bool:
-    """Return whether anything in the scene has keys, whose timing a change of the frame rate would change."""
+    """Return whether anything in the scene has keyframes, whose timing would change with the frame rate."""
     owners = [scene, *scene.objects, *(obj.data for obj in scene.objects if obj.data is not None)]
     data = (owner.animation_data for owner in owners)
     return any(each is not None and (each.action is not None or len(each.nla_tracks) > 0) for each in data)
@@ -247,7 +258,7 @@ def _keep_report(rig: bpy.types.Object, report: Report) -> None:
         line.line, line.where = entry.line or 0, entry.where
 
 
-#: What an import makes.
+#: Lists in ``bpy.data`` of the datablocks that an import creates.
 KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "images", "texts", "actions")
 
 
@@ -255,7 +266,7 @@ KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials",
 class _SceneState:
     """Settings of a scene that an import changes.
 
-    ``span`` (range), ``substeps`` and ``iterations`` are those of its rigid-body world, if it has one.
+    ``span`` (frame range of the cache), ``substeps`` and ``iterations`` are those of its rigid-body world, if any.
     """
 
     rate: tuple[int, float]

@@ -1,1 +1,1 @@
-"""Bones: channels, limits, dials and joint frames."""
+"""Bones of mechanisms: channels, limits, dials and joint frames."""

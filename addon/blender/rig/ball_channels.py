@@ -1,8 +1,8 @@
-"""Balls and free blocks: between their coordinates and the location and quaternion of the bone that poses them.
+"""Conversion between the joint values of balls and free joints and their bones' location and quaternion. Only numpy.
 
-Coordinates are a rotation vector, of a free block followed by a translation, in the joint's axes; a bone's channels
-count in the bone's. ``turn`` (3, 3) leads from the bone's axes to the joint's. A bone whose joint points against the
-tree carries the inverse of its motion. Only numpy.
+Joint values are a rotation vector (rad), of a free joint followed by a translation, in the joint's axes; a bone's
+channels are in the bone's axes. ``turn`` (3, 3) maps from the bone's axes to the joint's. ``against``: the joint points
+towards the root, and its bone has the inverse of its motion.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from ...core.model import Array
 from ...core.transforms import rotation_matrix, rotation_vector
 
-#: The longest turn (rad) between two keys of a quaternion: Blender interpolates its four numbers, which strays from the
-#: straight line between rotation vectors by the square of this (measured: 2e-5 rad).
+#: Largest rotation (rad) between two keyframes of a quaternion: Blender interpolates its four numbers, which deviates
+#: from linear interpolation of rotation vectors by the square of this (measured: 2e-5 rad).
 LONGEST_TURN = 0.05
 
-#: The shortest distance (frames) between such keys: nearer ones Blender would make one of.
+#: Shortest distance (frames) between such keyframes: Blender would merge nearer ones.
 _SHORTEST_STEP = 0.02
 
-#: A rotation by less (rad) has no axis that could be told from Blender's 32-bit matrices.
+#: Smallest rotation (rad) whose axis Blender's 32-bit matrices determine.
 _NO_TURN = 2e-5
 
 
 def block_pose(values: Array, turn: Array, against: bool) -> tuple[Array, Array]:
-    """Locations (n, 3) and quaternions (n, 4; w first) of the bone for coordinates (n, 3) or (n, 6).
+    """Return locations (n, 3) and quaternions (n, 4; w first) of the bone for joint values (n, 3) or (n, 6).
 
-    Quaternions follow rotation vectors without a jump, past half a turn and more.
+    Quaternions follow rotation vectors without jumps, also beyond half a turn.
     """
     vectors = values[:, :3]
     moved = values[:, 3:] if values.shape[1] > 3 else np.zeros((len(values), 3))
@@ -43,30 +43,48 @@ def block_pose(values: Array, turn: Array, against: bool) -> tuple[Array, Array]
 
 
 def block_coordinates(local: Array, turn: Array, against: bool, free: bool) -> Array:
-    """Coordinates (n, 3) or (n, 6) of bones' own motions (n, 4, 4), each with its ``turn`` (n, 3, 3) or all with one;
-    rotation vectors of half a turn at most."""
+    """Return joint values (n, 3) or (n, 6) of bones' own motions.
+
+    Args:
+        local: Motions (n, 4, 4) relative to the bones' rest poses.
+        turn: Rotations (n, 3, 3) from the bones' axes to the joints', or one (3, 3) for all.
+        against: Whether the joint points towards the root.
+        free: Whether it is a free joint.
+
+    Returns:
+        Rotation vectors of half a turn at most, of a free joint followed by translations.
+    """
     vectors = _through(turn, rotation_vector(local[:, :3, :3])) * (-1.0 if against else 1.0)
     return _with_places(vectors, _through(turn, local[:, :3, 3]), against) if free else vectors
 
 
 def coordinates_of(places: Array | None, quaternions: Array, turn: Array, against: bool, free: bool) -> Array:
-    """Coordinates (n, 3) or (n, 6) of the keys of a bone, its locations (n, 3; None unless ``free``) and quaternions
-    (n, 4; w first), with one ``turn`` (3, 3). The first rotation vector is as it is written, up to a whole turn; those
-    after it follow without jumps, see ``unbroken``."""
+    """Return joint values (n, 3) or (n, 6) of a bone's keyframes.
+
+    Args:
+        places: Locations (n, 3); None unless ``free``.
+        quaternions: Rotations (n, 4; w first).
+        turn: Rotation (3, 3) from the bone's axes to the joint's.
+        against: Whether the joint points towards the root.
+        free: Whether it is a free joint.
+
+    Returns:
+        Rotation vectors, of a free joint followed by translations. The first is as written, up to a whole turn; the
+        others follow without jumps.
+    """
     vectors = unbroken(told_vectors(quaternions, turn, against))
     return _with_places(vectors, _through(turn, places), against) if free and places is not None else vectors
 
 
 def _with_places(vectors: Array, moved: Array, against: bool) -> Array:
-    """Coordinates (n, 6) of rotation vectors and translations (n, 3), both in the joint's axes."""
+    """Return joint values (n, 6) of rotation vectors (n, 3) and translations (n, 3), both in the joint's axes."""
     if against:
         moved = -np.einsum("nij,nj->ni", rotation_matrix(vectors), moved)
     return np.concatenate([vectors, moved], axis=1)
 
 
 def told_vectors(quaternions: Array, turn: Array, against: bool) -> Array:
-    """The rotation vectors (n, 3) in the joint's axes of quaternions (n, 4; w first) as they are written: up to a whole
-    turn."""
+    """Return rotation vectors (n, 3) in the joint's axes of quaternions (n, 4; w first) as written: up to a turn."""
     length = np.linalg.norm(quaternions[:, 1:], axis=1)
     angle = 2.0 * np.arctan2(length, quaternions[:, 0])
     vectors = quaternions[:, 1:] * (angle / np.where(length > 0.0, length, 1.0))[:, None]
@@ -78,7 +96,7 @@ def _through(turn: Array, vectors: Array) -> Array:
 
 
 def nearest_vectors(vectors: Array, others: Array) -> Array:
-    """Of the rotation vectors (n, 3) that mean the same rotations as ``vectors``, the nearest to ``others``."""
+    """Return those equivalents of rotation vectors (n, 3) that are nearest to ``others`` (n, 3)."""
     length = np.linalg.norm(vectors, axis=1)
     far = np.linalg.norm(others, axis=1)
     axis = vectors / np.where(length > 0.0, length, 1.0)[:, None]
@@ -90,9 +108,11 @@ def nearest_vectors(vectors: Array, others: Array) -> Array:
 
 
 def unbroken(vectors: Array) -> Array:
-    """Rotation vectors (n, 3) that mean the same rotations one after the other without leaps of whole turns: the first
-    as it is, each of the others the nearest to the one before. Where only whole turns are left, no rotation tells their
-    axis: it is that of the one before, and of the one after where there is none before."""
+    """Return equivalents of successive rotation vectors (n, 3) without jumps by whole turns.
+
+    The first stays; each of the others is the nearest to the one before. A rotation by whole turns has no axis: it gets
+    that of the one before, or of the one after where there is none before.
+    """
     length = np.linalg.norm(vectors, axis=1)
     if len(vectors) < 2 or length.max() <= 0.5 * np.pi:
         return vectors.copy()
@@ -104,7 +124,7 @@ def unbroken(vectors: Array) -> Array:
     axis = axis[told]
     shares = np.where(none, 0.0, length) / (2.0 * np.pi)
     along = np.einsum("ni,ni->n", axis[1:], axis[:-1])
-    # each count of turns follows from the one before, so they are counted in turn, as plain numbers
+    # each count of turns depends on the previous one, so this is a loop over plain numbers
     counts = [int(np.round(whole[0] / (2.0 * np.pi))) if none[0] else 0]
     for near, before, share in zip(along.tolist(), shares[:-1].tolist(), shares[1:].tolist(), strict=True):
         counts.append(round(near * (before + counts[-1]) - share))
@@ -118,8 +138,16 @@ def _whole_turns(angle: Array) -> Array:
 def in_short_turns(
     frames: Array, values: Array, held: NDArray[np.bool_] | None = None
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Keys (n,) and (n, size) with more of them put in where a rotation vector goes further than the longest turn, and
-    which of them (m,) were given. Values that are ``held`` (n,) until the next key go nowhere."""
+    """Insert keyframes where a rotation vector moves by more than ``LONGEST_TURN``.
+
+    Args:
+        frames: Times (n,) of the keyframes.
+        values: Joint values (n, size).
+        held: Mask (n,) of values that stay constant until the next keyframe; none are inserted there.
+
+    Returns:
+        Times (m,), values (m, size) and the mask (m,) of the keyframes that were given.
+    """
     gone = np.linalg.norm(np.diff(values[:, :3], axis=0), axis=1)
     room = np.floor(np.diff(frames) / _SHORTEST_STEP)
     counts = np.maximum(np.minimum(np.ceil(gone / LONGEST_TURN), room), 1.0).astype(int)
@@ -132,8 +160,14 @@ def in_short_turns(
 
 
 def parted(counts: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Return where keys are, counted in keys (m,), when the way from each to the next is made of so many equal parts (n
-    - 1,), and what share of that way lies before them (m,)."""
+    """Subdivide the intervals between keyframes.
+
+    Args:
+        counts: Count of equal parts (n - 1,) of each interval.
+
+    Returns:
+        Fractional keyframe indices (m,), and the share (m,) of its interval before each.
+    """
     first = np.repeat(np.cumsum(counts) - counts, counts)
     shares = np.append((np.arange(counts.sum()) - first) / np.repeat(counts, counts), 0.0)
     return np.append(np.repeat(np.arange(len(counts)), counts), len(counts)) + shares, shares

@@ -1,4 +1,4 @@
-"""A joint's stops on its bones: limit constraints for posing and limits for IK, derived from the record."""
+"""Stops of joints on their bones: limit constraints for posing and IK limits, derived from the joints' records."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _TYPES: dict[str, Any] = {"rotation_euler": "LIMIT_ROTATION", "location": "LIMIT
 _AXES = "xyz"
 
 
-#: Half a turn: what Blender lets a limit of inverse kinematics have at most.
+#: Half a turn: the largest IK limit in Blender.
 _HALF = float(np.float32(math.pi))
-#: What a rotation limit is set to where there is no stop: angles read off a matrix are within half a turn.
+#: Rotation limit without effect: angles decomposed from a matrix are within half a turn.
 _NEVER = 2.0 * math.pi
-#: The highest angle (rad) that a rotation limit takes.
+#: Largest angle (rad) that a rotation limit accepts.
 _MOST = 1000.0
 
 
 @dataclass(frozen=True)
 class Stop:
-    """The stops of one channel of a bone; one of them may be None.
+    """Stops of one channel of a bone (rad or length units); one of them may be None.
 
-    ``begins``: where its file has the joint begin, if that is beyond a stop, else None.
+    ``begins``: initial value of the joint if that is outside its stops, else None.
     """
 
     prop: str
@@ -46,24 +46,27 @@ class Stop:
 
     @property
     def ik_limits(self) -> Limits:
-        """The limits (rad) of inverse kinematics that are nearest to an angle's stops, None where any angle is within
-        them. Blender's are within half a turn, and 0 is always between them."""
+        """IK limits (rad) nearest to an angle's stops; (None, None) if they allow any angle.
+
+        Note:
+            Blender's IK limits are within half a turn, and 0 is always between them.
+        """
         low = -_HALF if self.lower is None else min(max(self.lower, -_HALF), 0.0)
         high = _HALF if self.upper is None else max(min(self.upper, _HALF), 0.0)
         return (None, None) if high - low > 2.0 * _HALF - 1e-5 else (low, high)
 
     @property
     def is_exact_for_ik(self) -> bool:
-        """Whether inverse kinematics keeps to an angle's stops themselves."""
+        """True if inverse kinematics respects an angle's stops exactly."""
         low, high = (0.0 if end is None else end for end in (self.lower, self.upper))
         return -_HALF <= low <= 0.0 <= high <= _HALF
 
 
 def stop_of(dof: Dof | KnuckleDof, prop: str, index: int) -> Stop | None:
-    """The stops that a bone can show of a degree of freedom, None where there are none.
+    """Return the stops of a degree of freedom that its bone can show; None where there are none.
 
-    Some files begin with a joint outside its stops. There its bone stands all the same (``animation.limited_bones``):
-    it is where the file says, and physics is what drives the joint into its stops.
+    Some files give a joint an initial value outside its stops. Its bone is posed there all the same (see
+    ``animation.rotation_stops``); a simulation drives the joint into its stops.
     """
     lower, upper = stops(dof)
     if prop not in _TYPES or (lower is None and upper is None):
@@ -74,8 +77,12 @@ def stop_of(dof: Dof | KnuckleDof, prop: str, index: int) -> Stop | None:
 
 
 def limit_bone_of(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> None:
-    """Derive the limits of the bones that a joint's empty belongs to, if it has any, and their dials; ``bones`` are
-    their names where those are known."""
+    """Update the limits and dials of a joint's bones.
+
+    Args:
+        empty: The joint's empty.
+        bones: Names of its bones, where known.
+    """
     rig = record_of(empty).model
     found = stops_of_bones(empty, bones)
     for bone, here in found.items():
@@ -84,7 +91,12 @@ def limit_bone_of(empty: bpy.types.Object, bones: Sequence[str] | None = None) -
 
 
 def stops_of_bones(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> dict[str, list[Stop]]:
-    """The stops of the channels of the bones that a joint's empty belongs to, by the bones' names."""
+    """Return the stops of the channels of a joint's bones, by bone name.
+
+    Args:
+        empty: The joint's empty.
+        bones: Names of its bones, where known.
+    """
     dofs = record_of(empty).joint.dofs
     out = {}
     for step, bone in enumerate(bones_of(empty) if bones is None else bones):
@@ -94,9 +106,9 @@ def stops_of_bones(empty: bpy.types.Object, bones: Sequence[str] | None = None) 
 
 
 def stops_of_joints(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, dict[str, list[Stop]]]]:
-    """The joints' empties of a rig, each with the stops of its bones by name.
+    """Yield the joints' empties of a mechanism, each with the stops of its bones by name.
 
-    Of empties that share a joint, which copies do, the first has the bones.
+    Of several empties with one joint id (copies) the first has the bones.
     """
     chains = joint_bones(rig)
     for empty in parts(rig, "JOINT"):
@@ -104,21 +116,21 @@ def stops_of_joints(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, d
 
 
 def limit_every_bone(rig: bpy.types.Object) -> None:
-    """Derive the limits of the bones of all joints anew."""
+    """Update the limits of the bones of all joints."""
     for _, found in stops_of_joints(rig):
         for bone, here in found.items():
             limit_bone(rig.pose.bones[bone], here)
 
 
 def is_stop(constraint: bpy.types.Constraint) -> bool:
-    """Whether a bone's constraint is one of those that are made here."""
+    """Return whether a bone's constraint is one of our limit constraints."""
     return constraint.name.split(".")[0] == _NAME and constraint.type in _TYPES.values()
 
 
 def limit_bone(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
-    """Derive a bone's limit constraints and IK limits anew from the stops of its channels.
+    """Update a bone's limit constraints and IK limits from the stops of its channels.
 
-    A constraint that is there is set anew: whether it is switched off, and its place among others, stay.
+    An existing constraint is reused: its mute state and its position in the stack stay.
     """
     for prop, kind in _TYPES.items():
         alike = [stop for stop in here if stop.prop == prop]
@@ -133,7 +145,7 @@ def limit_bone(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
 
 
 def unlimit_bone(pose: bpy.types.PoseBone) -> None:
-    """Take away the limits of a bone that are made here."""
+    """Remove our limits from a bone."""
     for limit in [c for c in pose.constraints if is_stop(c)]:
         pose.constraints.remove(limit)
     _free_ik(pose)
@@ -147,7 +159,7 @@ def _free_ik(pose: bpy.types.PoseBone) -> None:
 
 
 def limit_ik(pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
-    """Give one bone, which has none, its limits for IK."""
+    """Set the IK limits of a bone that has none."""
     for stop in here:
         low, high = stop.ik_limits
         if stop.prop == "rotation_euler" and low is not None:
@@ -157,35 +169,36 @@ def limit_ik(pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
             setattr(pose, f"ik_max_{axis}", high)
 
 
-#: How often the limits of rigs were derived, by the ``session_uid``: what was gathered of them before is old.
+#: Count of updates of the limits of mechanisms, by ``session_uid`` of the armature: invalidates caches.
 _changes: dict[int, int] = {}
 
 
 def changed(rig: Any) -> None:
-    """Tell that limits of a rig were derived anew."""
+    """Count an update of the limits of a mechanism."""
     _changes[rig.session_uid] = changes(rig) + 1
 
 
 def changes(rig: bpy.types.Object) -> int:
-    """A number that is another after the limits of a rig were derived anew."""
+    """Return a number that differs after the limits of a mechanism were updated."""
     return _changes.get(rig.session_uid, 0)
 
 
 class Limiter:
-    """Puts stops on many bones.
+    """Sets the limits of many new bones.
 
-    A limit like one that was made before is copied from it: every setting of a bone constraint makes Blender look
-    through all bones.
+    Note:
+        A constraint equal to a previous one is copied from it, since Blender searches all bones at every property of a
+        bone constraint that is set.
     """
 
     def __init__(self) -> None:
         self._made: dict[tuple[Stop, ...], bpy.types.Constraint] = {}
         self._ik: list[tuple[str, Stop]] = []
-        #: Bones whose angles inverse kinematics does not keep to their stops.
+        #: Bones whose stops inverse kinematics does not respect exactly.
         self.inexact: list[str] = []
 
     def __call__(self, pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
-        """Derive the limits of a bone that has none yet; for IK they are put later."""
+        """Create the limit constraints of a bone that has none yet; IK limits are collected for later."""
         every = tuple(here)
         for prop in _TYPES:
             alike = tuple(stop for stop in every if stop.prop == prop)
@@ -201,7 +214,7 @@ class Limiter:
                 self._made[alike] = _limit_pose(pose, alike)
 
     def put_every_ik(self, rig: bpy.types.Object) -> None:
-        """Give the bones of a rig, of which none has any yet, their limits for IK."""
+        """Set the collected IK limits of a mechanism's bones, none of which has any yet."""
         bones = rig.pose.bones
         order = {name: number for number, name in enumerate(bones.keys())}
         for index, axis in enumerate(_AXES):
@@ -227,19 +240,19 @@ def _limit_pose(
     limit.name = _NAME
     limit.owner_space = "LOCAL"
     if limit.type == "LIMIT_ROTATION":
-        limit.use_legacy_behavior = True  # else Blender takes angles to the nearer stop around the circle
+        limit.use_legacy_behavior = True  # else Blender clamps to the nearer stop around the circle
     put_ranges(limit, plain_ranges(here))
     return limit
 
 
-#: What a limit lets each of the three numbers of its channels be: the lowest and the highest, None where it does not
-#: say. Rotation limits have both or neither.
+#: Lowest and highest value that a limit constraint allows each of its three channels, None where unlimited. Rotation
+#: limits have both or neither.
 Ranges = tuple[tuple[float | None, float | None], ...]
 _FREE = (None, None)
 
 
 def plain_ranges(here: Sequence[Stop]) -> Ranges:
-    """What a bone's limit is set to for the stops of a property: those of angles as far as a matrix can tell."""
+    """Return the ranges of a limit constraint for stops of one property; angles within what the constraint accepts."""
     out: list[tuple[float | None, float | None]] = [_FREE] * 3
     for stop in here:
         ends = stop.lower, stop.upper
@@ -254,20 +267,20 @@ def plain_ranges(here: Sequence[Stop]) -> Ranges:
 
 
 def _taken(angle: float) -> float:
-    """An angle as a rotation limit takes it: one beyond 1000 rad as many turns nearer to 0."""
+    """Return an angle (rad) as a rotation limit accepts it: beyond 1000 rad it is moved towards 0 by whole turns."""
     turns = math.ceil(max(abs(angle) - _MOST, 0.0) / (2.0 * math.pi))
     return angle - math.copysign(2.0 * math.pi * turns, angle)
 
 
 def _switches(limit: bpy.types.Constraint, axis: str) -> tuple[str, str]:
-    """The names of what switches the two ends of a limit on."""
+    """Return the names of the properties that enable the lower and the upper end of a limit constraint."""
     if limit.type == "LIMIT_ROTATION":
         return f"use_limit_{axis}", f"use_limit_{axis}"
     return f"use_min_{axis}", f"use_max_{axis}"
 
 
 def ranges_of(limit: bpy.types.Constraint) -> Ranges:
-    """What a limit is set to."""
+    """Return the present ranges of a limit constraint."""
     out = []
     for axis in _AXES:
         (low, high) = (
@@ -279,7 +292,7 @@ def ranges_of(limit: bpy.types.Constraint) -> Ranges:
 
 
 def put_ranges(limit: bpy.types.Constraint, ranges: Ranges) -> None:
-    """Set a limit. What it has already is not touched: each setting makes Blender look through all bones."""
+    """Set the ranges of a limit constraint where they differ, since Blender searches all bones at each property set."""
     for axis, span, old in zip(_AXES, ranges, ranges_of(limit), strict=True):
         for end, switch, value, before in zip(("min", "max"), _switches(limit, axis), span, old, strict=True):
             if value == before:
@@ -290,5 +303,5 @@ def put_ranges(limit: bpy.types.Constraint, ranges: Ranges) -> None:
 
 
 def limit_of(pose: bpy.types.PoseBone, prop: str) -> bpy.types.Constraint | None:
-    """The limit constraint of a bone's property that was made here, None where it has none."""
+    """Return our limit constraint for a property of a bone; None where it has none."""
     return next((c for c in pose.constraints if c.type == _TYPES[prop] and is_stop(c)), None)

@@ -1,4 +1,4 @@
-"""Bones shown as dials: custom shapes made from the axes and stops of joints, fixed to what carries the joint."""
+"""Dials: custom bone shapes made from the axes and stops of joints, fixed to the bone that carries the joint."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from ..data.conversion import kept_plane, stops
 from ..data.properties.joint import KnuckleDof
 from ..data.queries import bones_of
 
-#: The bone collection of the bones that turn joints or carry roots.
+#: Bone collection of the bones that move joints or carry root bodies.
 BONES = "Mechanism"
-#: What the objects of shapes are called, like those of Blender's own rigs, before what they show.
+#: Name prefix of the shape objects, in the manner of Blender's own rigs.
 _PREFIX = "WGT-Knuckle "
-#: Characters of the longest name of an object.
+#: Maximum length of an object's name.
 _LONGEST = 63
 #: Themes of bones by their side of the mirror plane: blue on the left, red on the right, yellow between.
 _THEMES = {1: "THEME04", -1: "THEME01", 0: "THEME09"}
 #: Width (pixels) of the lines.
 _WIDTH = 2.0
-#: Radius of a dial, as a share of the middle dimension of the thinner body: it stands out of it.
+#: Radius of a dial, as a share of the middle dimension of the thinner body, so that it projects from it.
 _RADIUS = 1.3
 #: Limits of this radius, as shares of the mechanism's size.
 _LEAST, _MOST = 0.04, 0.15
-#: Steps per radius in which the stops of slides are drawn. Those of hinges are in whole degrees.
+#: Steps per radius to which the stops of sliders are rounded. Those of hinges are in whole degrees.
 _STEPS = 20
-#: Directions of 0 and of a quarter turn, by the axis of rotation.
+#: Directions at 0° and 90°, by the axis of rotation.
 _ACROSS = (((0, 1, 0), (0, 0, 1)), ((0, 0, 1), (1, 0, 0)), ((0, 1, 0), (-1, 0, 0)))
 _AXES = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 _DEGREES = math.degrees(1.0)
-#: Angle (degrees) of a line of an arc.
+#: Angle (degrees) of one segment of an arc.
 _STEP = 9.0
-#: Radius of the ring of a hinge, in which its range is 1.
+#: Radius of a hinge's ring, where that of its range is 1.
 _RING = 0.85
 #: Display of a joint's empty: without the letters of axes, which would cover small mechanisms.
 EMPTY_TYPE: Literal["PLAIN_AXES"] = "PLAIN_AXES"
 #: Its size, as a share of the radius of the joint's dial.
 EMPTY_SHARE = 0.4
 
-#: What a shape shows of a degree of freedom: kind, axis (0 to 2), and lower and upper stop in steps.
+#: Degree of freedom as a shape shows it: kind, axis (0 to 2), lower and upper stop in steps.
 _Part = tuple[str, int, int | None, int | None]
 _ROOT: _Part = ("root", 2, None, None)
 _Line = list[tuple[float, ...]]
@@ -60,7 +60,12 @@ _Dofs = Sequence[tuple[Dof | KnuckleDof, str, int]]
 
 
 def joint_radius(ends: Iterable[bpy.types.Object | None], size: float) -> float:
-    """Radius of a joint's dial between bodies, in a mechanism of a size."""
+    """Return the radius of a joint's dial, in length units.
+
+    Args:
+        ends: The bodies that the joint connects.
+        size: Size of the mechanism.
+    """
     sections = (float(sorted(obj.dimensions[:])[1]) for obj in ends if obj is not None)
     thinnest = min((section for section in sections if section > 0.0), default=0.0)
     if not thinnest:
@@ -69,7 +74,13 @@ def joint_radius(ends: Iterable[bpy.types.Object | None], size: float) -> float:
 
 
 def color_bones(rig: bpy.types.Object, names: Sequence[str], places: Array) -> None:
-    """Color bones by the sides of the mirror plane on which they are designed, (n, 3)."""
+    """Color bones by their side of the mirror plane.
+
+    Args:
+        rig: The armature object.
+        names: Names of the bones.
+        places: Their positions (n, 3) at the design pose.
+    """
     plane, bones = kept_plane(rig), armature_of(rig).bones
     signs = [0] * len(names) if plane is None else side_signs(plane, places, names)
     for name, sign in zip(names, signs, strict=True):
@@ -77,7 +88,7 @@ def color_bones(rig: bpy.types.Object, names: Sequence[str], places: Array) -> N
 
 
 def bone_collection(armature: bpy.types.Armature) -> bpy.types.BoneCollection:
-    """Return the collection of our bones, made where it is missing."""
+    """Return the bone collection of our bones; create it if missing."""
     return armature.collections.get(BONES) or armature.collections.new(BONES)
 
 
@@ -89,7 +100,7 @@ def show_dials(
     dofs: Mapping[str, _Dofs],
     radii: Mapping[str, float],
 ) -> None:
-    """Give bones their dials.
+    """Assign dials to bones.
 
     Args:
         rig: The armature.
@@ -127,7 +138,7 @@ def show_dials(
 
 
 def _put(rig: bpy.types.Object, prop: str, width: int, rows: Sequence[int], values: Any) -> None:
-    """Set a property of numbers of some bones, by their indices."""
+    """Set a numeric property of some bones, given by their indices."""
     bones: Any = rig.pose.bones
     every = np.empty(width * len(bones), dtype=bool if prop.startswith("use") else np.float32)
     bones.foreach_get(prop, every)
@@ -136,17 +147,17 @@ def _put(rig: bpy.types.Object, prop: str, width: int, rows: Sequence[int], valu
 
 
 def _is_carried(dofs: _Dofs) -> bool:
-    """Return whether a dial stays with what carries the joint, so that its stops stand still."""
+    """Return whether a dial is fixed to the bone that carries the joint, so that its stops do not move with it."""
     return bool(dofs) and all(dof.kind not in {"ball", "free"} for dof, _, _ in dofs)
 
 
 def has_dial(pose: bpy.types.PoseBone) -> bool:
-    """Return whether a bone shows a shape of ours, and not one of the user's or none."""
+    """Return whether a bone shows a shape of ours, rather than one of the user's or none."""
     return pose.custom_shape is not None and pose.custom_shape.name.startswith(_PREFIX)
 
 
 def update_dial(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> None:
-    """Have the dials of a joint's bones agree with its record; bones that have none stay without."""
+    """Update the dials of a joint's bones from its record; bones without a dial get none."""
     rig = record_of(empty).model
     names = bones_of(empty) if bones is None else bones
     shown = [name for name in names if has_dial(rig.pose.bones[name])]
@@ -157,7 +168,7 @@ def update_dial(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> 
 
 
 def dofs_of_bones(empty: bpy.types.Object, bones: Sequence[str]) -> dict[str, list[tuple[KnuckleDof, str, int]]]:
-    """Degrees of freedom of the bones of a joint's chain, with the properties and indices that pose them."""
+    """Return the degrees of freedom of the bones of a joint's chain, with the properties and indices that pose them."""
     dofs = record_of(empty).joint.dofs
     return {
         bone: [(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step]
@@ -176,9 +187,9 @@ def _shape(parts: Sequence[_Part]) -> bpy.types.Object:
 
 
 def _parts(dofs: _Dofs, radius: float, carried: bool) -> list[_Part]:
-    """List the degrees of freedom that a dial of a radius shows.
+    """Return the degrees of freedom that a dial of a given radius shows.
 
-    Stops are left out where nothing carries the dial: it would turn with the bone.
+    Stops are left out where no bone carries the dial: they would rotate with the bone.
     """
     out: list[_Part] = []
     for dof, prop, index in dofs:
@@ -197,7 +208,7 @@ def _word(part: _Part) -> str:
 
 
 def _mesh(name: str, parts: Sequence[_Part]) -> bpy.types.Mesh:
-    """Make the lines that show degrees of freedom, at the radius 1."""
+    """Create the lines that show degrees of freedom, at radius 1."""
     lines = [line for part in parts for line in _lines(part)] or [
         [(*(0.35 * sign * axis for axis in _AXES[each]),) for each, sign in ((i, 1), (j, 1), (i, -1), (j, -1), (i, 1))]
         for i, j in ((0, 1), (1, 2), (2, 0))
@@ -228,7 +239,7 @@ def _lines(part: _Part) -> list[_Line]:
 
 
 def _on_circle(axis: int, line: _Polar) -> _Line:
-    """Points at angles (degrees) around an axis and distances from it."""
+    """Return points at angles (degrees) around an axis and distances from it."""
     zero, quarter = _ACROSS[axis]
     turned = [(radius * math.cos(angle / _DEGREES), radius * math.sin(angle / _DEGREES)) for angle, radius in line]
     return [(*(x * a + y * b for a, b in zip(zero, quarter, strict=True)),) for x, y in turned]
@@ -240,7 +251,7 @@ def _arc(first: int, last: int, radius: float = 1.0) -> _Polar:
 
 
 def _sector(low: int | None, high: int | None) -> list[_Polar]:
-    """A ring, a band on it for the range of a hinge, or a bar for its only stop, and a mark at 0."""
+    """Return a ring, a band for the range of a hinge or a bar for its only stop, and a mark at 0."""
     ring: _Polar = _arc(0, 360, _RING)
     mark: _Polar = [(-7, 1.2), (0, 1.0), (7, 1.2), (-7, 1.2)]
     bars: list[_Polar] = [[(stop, 0.7), (stop, 1.0)] for stop in (low, high) if stop is not None]
@@ -250,7 +261,7 @@ def _sector(low: int | None, high: int | None) -> list[_Polar]:
 
 
 def _rail(axis: int, low: float | None, high: float | None) -> list[_Line]:
-    """The range of a slide, with a bar at each stop, an arrow where there is none, and a mark at 0."""
+    """Return the range of a slider, with a bar at each stop, an arrow where there is none, and a mark at 0."""
 
     def at(along: float, first: float, second: float) -> tuple[float, ...]:
         return (*(along * a + first * b + second * c for a, b, c in zip(_AXES[axis], *_ACROSS[axis], strict=True)),)

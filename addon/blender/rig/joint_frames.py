@@ -1,8 +1,8 @@
-"""Which way a joint's empty is turned: Blender's rigid-body constraints want axes on certain letters. No bpy.
+"""Frames of joints on their empties and bodies, and reading of bodies and joints from Blender's objects.
 
-A lone turn is on Z, a lone slide on X. Of several axes at right angles the first turn is on Z; of three turns the
-second is on Y and the third on X (or against it), as Blender's generic constraint counts them; all else goes where
-there is room.
+Blender's rigid-body constraints expect axes on certain letters. A lone rotation is on Z, a lone translation on X. Of
+several perpendicular axes the first rotation is on Z; of three rotations the second is on Y and the third on X (or
+against it), in the order of Blender's generic constraint; all others take the free letters.
 """
 
 from __future__ import annotations
@@ -20,38 +20,47 @@ from ..data.access import record_of
 from ..data.conversion import read_dofs, read_shape, unflat
 from ..data.queries import file_name
 
-#: Axes that are this far from a right angle (as a cosine) still stand at one: 32-bit numbers cannot tell.
+#: Axes that deviate from a right angle by up to this cosine count as perpendicular: the precision of 32-bit numbers.
 SQUARE = 1e-7
 
 
 class Degree(Protocol):
-    """What is asked of a degree of freedom: a record of the model's or Blender's."""
+    """Degree of freedom of a mechanism or of a joint's record, as used here."""
 
     @property
-    def kind(self) -> DofKind: ...
+    def kind(self) -> DofKind:
+        """Kind of the degree of freedom."""
+        ...
     @property
-    def axis(self) -> Array: ...
+    def axis(self) -> Array:
+        """Axis (3,) in the joint's frame."""
+        ...
 
 
 class Jointed(Protocol):
-    """What is asked of a joint: a record of the model's or Blender's."""
+    """Joint of a mechanism or a joint's record, as used here."""
 
     @property
-    def dofs(self) -> Any: ...
+    def dofs(self) -> Any:
+        """Degrees of freedom, in order."""
+        ...
 
 
 def main_axis(dofs: Sequence[Degree]) -> Array:
     """The unit axis (3,) of the first degree of freedom that has one, in the joint's frame; Z where none has."""
     for dof in dofs:
         if dof.kind in {"rotation", "translation", "screw"}:
-            x, y, z = map(float, dof.axis)  # plain numbers: of three, numpy's take five times as long
+            x, y, z = map(float, dof.axis)  # plain numbers: numpy takes five times as long for three
             return np.array((x, y, z)) / math.sqrt(x * x + y * y + z * z)
     return np.array([0.0, 0.0, 1.0])
 
 
 def constraint_turn(joint: Jointed) -> Array | None:
-    """From the joint's frame to its empty (4, 4): Z on the axis, or X on it for slides, where Blender wants it; each
-    axis on one of the empty's where several stand at right angles. None where the two frames are the same."""
+    """Return the pose (4, 4) of a joint's empty in the joint's frame, as Blender's constraints need it.
+
+    Its Z is on the axis (X for a translation); several perpendicular axes are each on one of the empty's. None where
+    the two frames are the same.
+    """
     if len(joint.dofs) == 1 and joint.dofs[0].kind == "rotation":
         x, y, z = joint.dofs[0].axis
         if z == 1.0 and x == y == 0.0:
@@ -73,9 +82,9 @@ def constraint_turn(joint: Jointed) -> Array | None:
 
 
 def axes_in_joint(dofs: Sequence[Degree]) -> Array | None:
-    """The axes (3, 3) of a joint with several directions, as columns in its frame.
+    """Return the axes (3, 3) of the empty of a joint with several directions, as columns in the joint's frame.
 
-    None where there is one direction or none, or no right angle between them.
+    None where there are fewer than two directions, or where they are not perpendicular.
     """
     if len(dofs) < 2:
         return None
@@ -93,7 +102,10 @@ def axes_in_joint(dofs: Sequence[Degree]) -> Array | None:
 
 
 def _directions(dofs: Sequence[Degree], kinds: set[str], known: list[Array]) -> list[Array] | None:
-    """The known directions and those of degrees of freedom of some kinds; None at any other than a right angle."""
+    """Return the known directions and those of degrees of freedom of some kinds.
+
+    None where two of them are neither parallel nor perpendicular.
+    """
     lines = list(known)
     for dof in (dof for dof in dofs if dof.kind in kinds):
         axis = np.array(dof.axis, dtype=np.float64)
@@ -108,7 +120,7 @@ def _directions(dofs: Sequence[Degree], kinds: set[str], known: list[Array]) -> 
 
 
 def design_pose(obj: bpy.types.Object | None) -> Array:
-    """Return where an object stands in the model's frame when nothing is posed: its local matrix (4, 4), unscaled.
+    """Return the design pose (4, 4) of an object in the armature's frame: its local matrix, unscaled.
 
     None is the world.
     """
@@ -117,14 +129,17 @@ def design_pose(obj: bpy.types.Object | None) -> Array:
     return unflattened(np.array(obj.matrix_basis.normalized(), dtype=np.float64)[None])[0]
 
 
-#: What tells where an object stands at design, (4, 4); None is the world.
+#: Returns the design pose (4, 4) of an object; that of the world for None.
 PoseOf = Callable[[bpy.types.Object | None], Array]
 
 
 def sides_of(empty: bpy.types.Object, turn: Array | None = None, pose_of: PoseOf = design_pose) -> tuple[Array, Array]:
-    """The frame (4, 4) of a joint on its parent and on its child, which at design are apart where the joint is open.
+    """Return the frames (4, 4) of a joint on its parent and on its child, which differ in the world for an open loop.
 
-    ``turn`` (4, 4) is from the joint's empty to the axes that the frames are to have; by default the file's.
+    Args:
+        empty: The joint's empty.
+        turn: Pose (4, 4) of the wanted axes in the empty's frame; by default the file's axes.
+        pose_of: Returns the pose (4, 4) of an object, or of the world for None.
     """
     joint = record_of(empty).joint
     if turn is None:
@@ -136,7 +151,7 @@ def sides_of(empty: bpy.types.Object, turn: Array | None = None, pose_of: PoseOf
 
 
 def read_joint(empty: bpy.types.Object, pose_of: PoseOf = design_pose) -> Joint:
-    """Read a joint from its empty and record, with its frames on its bodies' objects."""
+    """Return a joint from its empty and record, with its frames on its bodies' objects."""
     record = record_of(empty).joint
     parent, child = (None if end is None else record_of(end).source_id for end in (record.parent, record.child))
     sides = sides_of(empty, pose_of=pose_of)
@@ -146,7 +161,7 @@ def read_joint(empty: bpy.types.Object, pose_of: PoseOf = design_pose) -> Joint:
 
 
 def read_body(obj: bpy.types.Object, pose_of: PoseOf = design_pose) -> Body:
-    """Read a body from its object and record, without the scale of the object; its inertia is that of mass 1."""
+    """Return a body from its object and record, without the object's scale; its inertia tensor is for mass 1."""
     record = record_of(obj)
     pose, com = pose_of(obj), np.array(record.com, dtype=np.float64)
     pose[:3, 3] -= pose[:3, :3] @ com

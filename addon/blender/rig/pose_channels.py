@@ -1,4 +1,4 @@
-"""The coordinates of joints as the channels of their bones have them: read and written."""
+"""Joint values in the channels of bones: read, written and reset; display of dependent joints as locked, gray bones."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ from .ball_channels import block_pose, coordinates_of
 
 
 def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | None = None) -> Array:
-    """The coordinates (size,) that the channels of a joint's bones say.
+    """Return the joint values (size,) of a joint from its bones' channels.
 
-    ``rig`` may be an evaluated one; ``turn`` is the ``block_turn`` of the joint's bone where that is known.
+    Args:
+        rig: The armature object, evaluated or not.
+        channels: The joint's channels.
+        turn: Rotation (3, 3) from the bone's axes to the joint's, where known.
     """
     out = np.zeros(len(channels))
     for number, channel in enumerate(channels):
@@ -36,7 +39,10 @@ def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | 
 
 
 def write_pose(rig: bpy.types.Object, channels: Sequence[Channel], values: Array, turn: Array | None = None) -> None:
-    """Pose a joint at coordinates (size,); channels that have them already are not touched."""
+    """Pose a joint's bones at joint values (size,).
+
+    Single-value channels that have the value already are not written.
+    """
     for channel, value in zip(channels, values, strict=True):
         pose = rig.pose.bones[channel.bone]
         if channel.is_single:
@@ -53,8 +59,17 @@ def write_pose(rig: bpy.types.Object, channels: Sequence[Channel], values: Array
 
 
 def pose_numbers(channels: Sequence[Channel], values: Array, turn: Array | None = None) -> Array:
-    """The numbers that pose a joint's bones at coordinates (n, size), in the order of the channels and of the
-    ``numbers`` of each (of a ball or free block of its first): (n, numbers)."""
+    """Return the values of the bones' channels that pose a joint at joint values.
+
+    Args:
+        channels: The joint's channels.
+        values: Joint values (n, size).
+        turn: Rotation (3, 3) from the bone's axes to the joint's; needed for balls and free joints.
+
+    Returns:
+        Channel values (n, count) in the order of the channels and of the ``numbers`` of each (for a ball or free joint
+        those of its first channel).
+    """
     out = []
     for channel in channels:
         if channel.is_single:
@@ -68,20 +83,21 @@ def pose_numbers(channels: Sequence[Channel], values: Array, turn: Array | None 
 
 
 def pose_of(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> dict[str, Array]:
-    """The coordinates of joints by id, (size,) each."""
+    """Return the joint values (size,) of joints, by joint id."""
     return {joint: read_pose(rig, own) for joint, own in channels.items()}
 
 
-#: What poses a bone, and what that is of a bone that nobody posed.
+#: Channels of a bone, with their values at rest.
 _UNPOSED = {"location": (0.0, 0.0, 0.0), "rotation_euler": (0.0, 0.0, 0.0), "rotation_quaternion": (1.0, 0.0, 0.0, 0.0)}
 
 
 def reset_residue(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> list[str]:
-    """Reset what bones of joints say beside their joints' degrees of freedom, such as the channel of one that a joint
-    no longer has. What is keyed or driven is left.
+    """Reset channels of joints' bones that pose none of their degrees of freedom, such as that of one since removed.
+
+    Keyed and driven channels are left.
 
     Returns:
-        Names of the bones of which something was reset.
+        Names of the bones of which a channel was reset.
     """
     data = rig.animation_data
     curves = [] if data is None else [*data.drivers]
@@ -102,12 +118,12 @@ def reset_residue(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel
     return out
 
 
-#: Grey, and paler while selected and active.
+#: Gray, and lighter while selected and active.
 _COLORS = {"normal": (0.35, 0.35, 0.38), "select": (0.6, 0.6, 0.63), "active": (0.8, 0.8, 0.83)}
 
 
 def lock_follower(pose: bpy.types.PoseBone) -> None:
-    """Lock every channel of a bone, for hand and for IK, and paint it: it follows its loop."""
+    """Lock every channel of a dependent joint's bone, for posing and for IK, and color it gray."""
     pose.lock_location = pose.lock_rotation = (True, True, True)
     pose.lock_rotation_w = True
     pose.lock_ik_x = pose.lock_ik_y = pose.lock_ik_z = True
@@ -117,7 +133,7 @@ def lock_follower(pose: bpy.types.PoseBone) -> None:
 
 
 def set_follows(empty: bpy.types.Object, follows: bool) -> None:
-    """Have a joint follow its loop, or drive it, and its bones show that."""
+    """Make a joint the dependent or an independent joint of its closed loop, and update the display of its bones."""
     record = record_of(empty)
     if record.joint.follows == follows:
         return
@@ -133,7 +149,7 @@ def set_follows(empty: bpy.types.Object, follows: bool) -> None:
 
 
 def _free_channels(pose: bpy.types.PoseBone, joint: KnuckleJoint, step: int) -> None:
-    """Open the channels of a bone that its joint's degrees of freedom are posed by."""
+    """Unlock those channels of a bone that pose its joint's degrees of freedom."""
     for dof in (dof for dof in joint.dofs if dof.step == step):
         block = dof.kind in {"ball", "free"}
         numbers = range(3) if block else [dof.channel_index]

@@ -13,7 +13,7 @@ from tests.bench.mechanisms import written
 from tests.bench.speed.parsing import largest
 from tests.bench.table import Row
 from tests.fuzz.grown import GROWN
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 #: Bytes of a file.
 SIZES, QUICK = (100_000, 300_000, 1_000_000), (10_000,)

@@ -18,7 +18,7 @@ from tests.bench.mechanisms import star, written
 from tests.bench.mjcf import mjcf
 from tests.bench.peers import asking
 from tests.bench.table import NOTE, Row
-from tests.references import DARTPY, MUJOCO, NO_DARTPY, NO_MUJOCO
+from tests.support.references import DARTPY, MUJOCO, NO_DARTPY, NO_MUJOCO
 
 SIZES, QUICK = (31, 310, 1000), (3, 6, 9)
 #: Poses times joints, and poses.

@@ -22,8 +22,8 @@ from addon.core.model import Mechanism
 from tests.bench.at_work import unhandled
 from tests.bench.measuring import fresh, in_turn, nothing
 from tests.bench.table import Row
-from tests.blender.loops import klann
-from tests.blender.suspension import suspension
+from tests.support.loops import klann
+from tests.support.suspension import suspension
 
 SIZES, FULL, QUICK = (3, 6, 12), (3, 12, 48), (3, 6)
 #: The most that a pass may take after a change, later, and a pose; and a frame of a mechanism without loops.

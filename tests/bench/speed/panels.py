@@ -16,7 +16,7 @@ from addon.blender.ui.joints.operators import KNUCKLE_UL_joint_table
 from tests.bench.measuring import again, fresh_model, timed
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
-from tests.blender.ui.test_panels import panels_of_tab
+from tests.support.panels_helpers import panels_of_tab
 
 SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 3000), (5, 10)
 #: Seconds for all panels of the tab, and for the joint table's list, of 1,000 joints.

@@ -18,7 +18,7 @@ from tests.bench.measuring import seconds
 from tests.bench.mechanisms import written
 from tests.bench.peers import asking
 from tests.bench.table import NOTE, Row
-from tests.references import CORPUS, DARTPY, NO_DARTPY, NO_RING, RING
+from tests.support.references import CORPUS, DARTPY, NO_DARTPY, NO_RING, RING
 
 SIZES, FULL, QUICK = (100, 300, 1000), (100, 1000, 5000), (10, 20, 40)
 ROUNDS = 5

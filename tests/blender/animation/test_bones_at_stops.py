@@ -16,7 +16,7 @@ import pytest
 
 from addon.core.model import Array, Dof
 from addon.core.stops import clamp, is_limited_exactly
-from tests.blender.emptied import empty_file
+from tests.support.emptied import empty_file
 
 X, Y, Z = np.eye(3)
 #: Lower and upper stop (rad), None where there is none, and where the file begins: within them.
@@ -75,7 +75,7 @@ def made(dofs: list[list[Dof]], physics: bool = False) -> Any:
 
     from addon.blender.data.queries import rig_in
     from addon.blender.reconcile.build import BuildOptions, build
-    from tests.blender.edit.test_stops import arms
+    from tests.support.stops_helpers import arms
 
     rig = rig_in(build(arms(dofs), options=BuildOptions(gait=False, physics=physics)))
     bpy.context.view_layer.objects.active = rig
@@ -306,7 +306,8 @@ def test_motion_files_have_what_is_seen(hinges: Any, tmp_path: Path) -> None:
 def test_stops_from_pose_are_what_was_set(hinges: Any, number: int) -> None:
     """Also beyond a stop, which widens the range, and whole turns beyond it; as the user presses the button."""
     from addon.blender.data.access import record_of
-    from tests.blender.edit.test_stops import joint_of, pick
+    from tests.support.scenes import pick
+    from tests.support.stops_helpers import joint_of
 
     lower, upper, _at = RANGES[number]
     empty = joint_of(hinges, f"J{number}")
@@ -388,9 +389,9 @@ def test_inverse_kinematics_keeps_to_its_limits_and_is_exported_as_it_is_seen(hi
 def test_servos_are_told_the_stop(blank: Any, lower: float | None, upper: float | None, told: float) -> None:
     """A target beyond a stop is that stop: a servo that was told to go on pushed the other way around."""
     from addon.blender.physics.simulation import frame_handlers as handlers
-    from tests.blender.build.test_degrees import put, rotations
-    from tests.blender.mechanisms import play
-    from tests.blender.physics.test_springs import angle, hung, moved
+    from tests.support.degrees_helpers import put, rotations
+    from tests.support.mechanisms import play
+    from tests.support.springs_helpers import angle, hung, moved
 
     (dof,) = dofs = rotations(Z)
     dof.lower, dof.upper, dof.max_force = lower, upper, 1000.0
@@ -654,7 +655,8 @@ def test_a_duplicated_joint_leaves_the_bone_its_own_stops(blank: Any, edited: st
     import bpy
 
     from addon.blender.data.access import record_of
-    from tests.blender.edit.test_stops import joint_of, pick
+    from tests.support.scenes import pick
+    from tests.support.stops_helpers import joint_of
 
     rig = made([[Dof("rotation", Z, lower=-2.6, upper=0.2)], [Dof("rotation", Z, lower=-4.0, upper=4.0)]])
     original = joint_of(rig, "J0")

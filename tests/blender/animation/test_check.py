@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.animation.test_retime_refused import mute
-from tests.blender.mechanisms import body, bone_of, curves_of, joint, key, model, put
+from tests.support.mechanisms import body, bone_of, curves_of, joint, key, model, put
+from tests.support.retime_refused_helpers import mute
 
 STOPS = (-30.0, 20.0)
 

@@ -11,7 +11,7 @@ import pytest
 from addon.core.kinematics import spanning_tree
 from addon.core.model import DOF_SIZE, Array, Dof, Motion, Trajectory
 from addon.core.transforms import inverse
-from tests.blender.build.test_degrees import (
+from tests.support.degrees_helpers import (
     CHAINS,
     X,
     Y,
@@ -26,7 +26,7 @@ from tests.blender.build.test_degrees import (
     worst,
     zero,
 )
-from tests.blender.mechanisms import curves_of, objects_of, world_of
+from tests.support.mechanisms import curves_of, objects_of, world_of
 
 NEAR = 2e-5  # what 32-bit matrices leave of a coordinate
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import (
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import (
     XmlModel,
     body,
     bone_of,
@@ -223,7 +223,7 @@ def test_a_keyed_speed_is_summed_up(blank: Any) -> None:
 
 def test_edited_stops_and_engine_are_in_the_next_bake(blank: Any) -> None:
     from addon.blender.animation.gait import bake_gait
-    from tests.blender.mechanisms import objects_of
+    from tests.support.mechanisms import objects_of
 
     text = machine(clockwork(clockwork_motor(21, amplitude=40)), stops=(-90, 90))
     rig, document = put(text), XmlModel(text)

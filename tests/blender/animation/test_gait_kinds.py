@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import (
+from tests.support.mechanisms import (
     XmlModel,
     body,
     bone_of,

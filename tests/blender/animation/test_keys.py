@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from addon.core.model import Motion, Trajectory
-from tests.blender.mechanisms import XmlModel, body, bone_of, coordinate, curves_of, joint, key, model, put, turn
+from tests.support.mechanisms import XmlModel, body, bone_of, coordinate, curves_of, joint, key, model, put, turn
 
 #: A trunk with an upper arm and a forearm on hinges across Y, a slide, a head on a ball, and two joints of one name.
 DOCUMENT = model(

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from addon.core.loops.dependents import Follower
-from tests.blender import loops
-from tests.blender.animation.test_live_loops import (
+from tests.support import loops
+from tests.support.emptied import empty_file
+from tests.support.live_loops_helpers import (
     WITHIN,
     Pivots,
     codes,
@@ -26,7 +27,6 @@ from tests.blender.animation.test_live_loops import (
     put,
     rocker,
 )
-from tests.blender.emptied import empty_file
 
 FRAMES = range(1, 42)
 #: Where the crank is drawn, and how far it turns by then.
@@ -147,7 +147,7 @@ def test_what_changes_drivers_is_followed(blank: Any, name: str, told: bool) -> 
 
 
 def test_a_stop_that_is_set_holds_and_one_that_is_taken_away_does_not(blank: Any) -> None:
-    from tests.blender.mechanisms import objects_of
+    from tests.support.mechanisms import objects_of
 
     rig, pivots = keyed()
     dof = objects_of(rig, "JOINT")["A"].knuckle.joint.dofs[0]
@@ -281,7 +281,7 @@ def test_known_frames_are_the_same_in_exports(blank: Any, tmp_path: Path) -> Non
     """Exporters have a graph of their own, which stays from frame to frame."""
     import bpy
 
-    from tests.blender.mechanisms import objects_of, world_of
+    from tests.support.mechanisms import objects_of, world_of
 
     rig, _ = keyed()
     wanted = {}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from addon import formats
-from tests.blender import loops
-from tests.blender.animation.test_live_loops import WITHIN, Pivots, codes, key_driver, pose_driver, put, triangle
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import objects_of, world_of
+from tests.support import loops
+from tests.support.emptied import empty_file
+from tests.support.live_loops_helpers import WITHIN, Pivots, codes, key_driver, pose_driver, put, triangle
+from tests.support.mechanisms import objects_of, world_of
 
 FRAME = 31
 

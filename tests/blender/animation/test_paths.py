@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.animation.retimed import FLIP, KEYS, OPEN, displacements, keyed, legged, looks
-from tests.blender.mechanisms import body, bone_of, curves_of, joint, model, objects_of, put, world_of
+from tests.support.mechanisms import body, bone_of, curves_of, joint, model, objects_of, put, world_of
+from tests.support.retimed import FLIP, KEYS, OPEN, displacements, keyed, legged, looks
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.animation.retimed import FLIP, KEYS, OPEN, course, curve_of, displacements, keyed, legged, looks
-from tests.blender.mechanisms import bone_of, curves_of, objects_of, put, world_of
+from tests.support.mechanisms import bone_of, curves_of, objects_of, put, world_of
+from tests.support.retimed import FLIP, KEYS, OPEN, course, curve_of, displacements, keyed, legged, looks
 
 TYPES = ["FREE", "ALIGNED", "VECTOR", "AUTO", "AUTO_CLAMPED"]
 

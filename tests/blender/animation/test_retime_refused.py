@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.animation.retimed import KEYS, OPEN, course, curve_of, keyed, legged, looks
-from tests.blender.mechanisms import body, bone_of, curves_of, joint, model, put
+from tests.support.mechanisms import body, bone_of, curves_of, joint, model, put
+from tests.support.retime_refused_helpers import mute
+from tests.support.retimed import KEYS, OPEN, course, curve_of, keyed, legged, looks
 
 
 @pytest.fixture
@@ -145,20 +146,6 @@ def test_a_seam_beside_a_key_loses_none(rig: Any) -> None:
 
 
 # ---------------------------------------------------------------- muted
-
-
-def mute(curve: Any, how: str) -> None:
-    """A curve muted by itself, or with its group."""
-    if how == "curve":
-        curve.mute = True
-        return
-    import bpy
-
-    if bpy.app.version >= (4, 4):
-        pytest.skip("Blender plays the curves of muted groups since Actions have layers")
-    if curve.group is None:  # keys put in by scripts have none in some versions
-        curve.group = curve.id_data.groups.new("together")
-    curve.group.mute = True
 
 
 @pytest.mark.parametrize("how", ["curve", "group"])

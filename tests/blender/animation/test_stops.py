@@ -11,7 +11,7 @@ import pytest
 from addon.core.model import Dof, Joint, Mechanism, Motion, Trajectory
 from addon.core.motion.servo_matching import servos_of
 from addon.core.report import FormatError
-from tests.blender.mechanisms import body, joint, model, put
+from tests.support.mechanisms import body, joint, model, put
 
 
 def told(rig: Any, motion: Motion) -> list[bool]:

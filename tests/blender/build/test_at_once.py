@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from tests.blender.physics.test_clear import values
+from tests.support.clear_helpers import values
 
 MODELS = sorted(path for path in Path("sample_models").glob("*/*") if path.suffix in {".jm", ".skel", ".json"})
 MODELS += [Path("sample_models/sensor_leg/sensor_leg.xml")]
@@ -31,8 +31,8 @@ def test_records_are_set_in_one_go_as_one_by_one(blank: Any, path: Path, monkeyp
     import bpy
 
     from addon.blender import compat
-    from tests.blender.emptied import empty_file
-    from tests.blender.ui.snapshot import differences, snapshot
+    from tests.support.emptied import empty_file
+    from tests.support.snapshot import differences, snapshot
 
     found = []
     for at_once in (True, False):

@@ -13,7 +13,7 @@ import pytest
 
 from addon import formats
 from addon.core.model import Body, Joint, Mechanism, Shape, World
-from tests.blender.mechanisms import (
+from tests.support.mechanisms import (
     XmlModel,
     body,
     bone_of,

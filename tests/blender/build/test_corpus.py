@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import (
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import (
     FILES,
     NO_FILES,
     X,

@@ -11,8 +11,8 @@ import pytest
 from addon.core.report import Report
 from addon.formats.meshes.bounds import mesh_bounds
 from addon.formats.meshes.locate import MeshTrouble
-from tests import mesh_samples as samples
-from tests.blender.build.test_mesh_files import BODY, files_of, points_of, shape
+from tests.support import mesh_samples as samples
+from tests.support.mesh_files_helpers import BODY, files_of, points_of, shape
 
 SOUND = samples.obj().decode()
 LAST = len(SOUND.splitlines())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.core.model import Body, Mechanism, Shape, Source
+from addon.core.model import Body, Mechanism, Source
 from addon.core.report import Report
-from tests import mesh_samples as samples
+from tests.support import mesh_samples as samples
+from tests.support.mesh_files_helpers import BODY, files_of, points_of, shape
 
 KINDS = ("scenes", "objects", "meshes", "materials", "images", "collections", "node_groups", "curves", "textures")
 
@@ -23,26 +23,6 @@ def counts() -> dict[str, int]:
     import bpy
 
     return {kind: len(getattr(bpy.data, kind)) for kind in KINDS}
-
-
-def files_of(folder: Path, report: Report, folders: Sequence[str] = (), ignore_unit: bool | None = None) -> Any:
-    from addon.blender.scene.mesh_files import MeshFiles
-
-    mechanism = Mechanism(source=Source(path=str(folder / "model.skel")))
-    return MeshFiles(mechanism, report, folders, ignore_unit)
-
-
-def shape(name: str, **extra: Any) -> Shape:
-    return Shape("mesh", {"x": 1.0, "y": 1.0, "z": 1.0}, mesh=name, extra=extra)
-
-
-BODY = Body("foot", "Foot")
-
-
-def points_of(mesh: Any) -> np.ndarray:
-    found = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    mesh.vertices.foreach_get("co", found)
-    return found.reshape(-1, 3)
 
 
 @pytest.mark.parametrize("name", samples.SAMPLES)

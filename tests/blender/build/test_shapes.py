@@ -11,8 +11,8 @@ import pytest
 
 from addon import formats
 from addon.core.model import Array, Body, Mechanism, Shape, World
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import objects_of, world_of
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import objects_of, world_of
 
 ROUND = 0.012  # what 32 sides lose of a round body's volume and width
 EMPTY = (math.nan,) * 3

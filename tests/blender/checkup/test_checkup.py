@@ -14,8 +14,8 @@ from unittest.mock import MagicMock
 import pytest
 
 from addon.installation import STATES, Row, plain_text
-from tests.blender.ui.operator_cases import duo, mode
-from tests.blender.ui.snapshot import differences, snapshot
+from tests.support.operator_cases import duo, mode
+from tests.support.snapshot import differences, snapshot
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
 from addon.blender.physics.simulation.setup import build_physics
 from addon.blender.scene.read.mechanism import extract
-from tests.blender.build.test_attachments import document, folders, put
+from tests.support.attachments_helpers import document, folders, put
 
 
 def state(rig: Any) -> dict[str, Any]:

@@ -19,14 +19,9 @@ from addon.blender.scene.read.mechanism import extract
 from addon.core.editing.sides import sides_of
 from addon.core.editing.symmetry import asymmetries
 from addon.core.kinematics import spanning_tree
-from tests.blender.emptied import empty_file
-from tests.blender.scenes import pick
-
-
-def cylinder(name: str, radius: float, depth: float, place: tuple[float, float, float]) -> Any:
-    bpy.ops.mesh.primitive_cylinder_add(radius=radius, depth=depth, location=place)
-    bpy.context.object.name = name
-    return bpy.context.object
+from tests.support.authoring_helpers import cylinder
+from tests.support.emptied import empty_file
+from tests.support.scenes import pick
 
 
 def strider() -> Any:

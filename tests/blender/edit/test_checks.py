@@ -12,7 +12,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.reconcile.build import build
 from addon.core.model import Body, Shape
-from tests.model.test_validate import sound
+from tests.support.validate_helpers import sound
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from addon.blender.reconcile.build import build
 from addon.blender.scene.read.mechanism import extract
 from addon.core.model import Shape
 from addon.core.surfaces import is_surface_of, surface_distance
-from tests.blender import mechanisms
-from tests.blender.emptied import empty_file
-from tests.model.test_validate import sound
+from tests.support import mechanisms
+from tests.support.emptied import empty_file
+from tests.support.validate_helpers import sound
 
 BOX = {"x": 1.0, "y": 0.5, "z": 0.25}
 

@@ -22,10 +22,10 @@ from addon.blender.editing.split_merge import split_model
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
-from tests.blender.edit import holding
-from tests.blender.edit.holding import SAME, Seen
-from tests.blender.emptied import empty_file
-from tests.blender.scenes import body, made
+from tests.support import holding
+from tests.support.emptied import empty_file
+from tests.support.holding import SAME, Seen
+from tests.support.scenes import body, made
 
 HELD = "slider_crank_2substructures_2.json"
 KEYS = (1, 21)

@@ -14,7 +14,7 @@ import pytest
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
 from addon.blender.editing.repair.rig_mismatch import edited_bones
-from tests.blender.scenes import found, pick, the_rig
+from tests.support.scenes import found, pick, the_rig
 
 
 def brought(name: str) -> tuple[Any, Path]:

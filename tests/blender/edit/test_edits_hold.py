@@ -28,10 +28,10 @@ from addon.blender.editing.symmetry.create import create_twins
 from addon.blender.editing.symmetry.twins import plane_along
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
-from tests.blender.edit import holding
-from tests.blender.edit.holding import SAME, STATES, Seen
-from tests.blender.emptied import empty_file
-from tests.blender.scenes import body, made, pick
+from tests.support import holding
+from tests.support.emptied import empty_file
+from tests.support.holding import SAME, STATES, Seen
+from tests.support.scenes import body, made, pick
 
 #: One of each format, with loops and without, with joints of several degrees, and of bones in chains.
 FILES = ["desk_lamp.skel", "pumpjack.json", "sensor_leg.xml", "rover.jm"]

@@ -15,10 +15,10 @@ from addon.blender.data.queries import parts
 from addon.blender.editing.symmetry.appearance import all_differences
 from addon.blender.editing.symmetry.links import twin_of
 from addon.core.editing.mirroring import mirror_of
-from tests.blender.edit.test_authoring import cylinder
-from tests.blender.scenes import now, pick, the_rig
-from tests.blender.ui.snapshot import differences, snapshot
-from tests.model.test_mirror import misses
+from tests.support.authoring_helpers import cylinder
+from tests.support.mirror_helpers import misses
+from tests.support.scenes import now, pick, the_rig
+from tests.support.snapshot import differences, snapshot
 
 JOINTS = ["Left Thigh to Left Shin", "Right Thigh to Right Shin", "Trunk to Left Thigh", "Trunk to Right Thigh"]
 

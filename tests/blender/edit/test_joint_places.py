@@ -10,7 +10,7 @@ import pytest
 from mathutils import Euler
 
 from addon.blender.data.queries import parts
-from tests.blender.scenes import pick
+from tests.support.scenes import pick
 
 LEANS = (0.3, -0.5, 0.8)
 

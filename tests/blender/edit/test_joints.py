@@ -24,9 +24,8 @@ from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
 from addon.core.joint_types import JOINT_TYPES, dofs_of_type
 from addon.core.kinematics import design_openings, joint_frame_world
-from tests.blender.edit.test_twins import made, now, pick
-from tests.blender.emptied import empty_file
-from tests.blender.scenes import found, the_rig
+from tests.support.emptied import empty_file
+from tests.support.scenes import found, made, now, pick, the_rig
 
 
 def between(empty: Any) -> np.ndarray:

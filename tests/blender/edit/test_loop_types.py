@@ -14,7 +14,7 @@ from addon.blender.data.queries import joint_bones, parts, rig_in
 from addon.blender.editing.joints import set_type
 from addon.blender.editing.rig_update import refit
 from addon.blender.reconcile.build import BuildOptions, build
-from tests.blender.loops import crank_rocker
+from tests.support.loops import crank_rocker
 
 
 def put() -> Any:

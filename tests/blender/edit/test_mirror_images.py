@@ -13,7 +13,6 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Euler, Vector
-from mathutils.kdtree import KDTree
 
 from addon import formats
 from addon.blender.compat import select_bone
@@ -26,7 +25,8 @@ from addon.blender.rig.pose_channels import write_pose
 from addon.core.editing.mirroring import mirror_of
 from addon.core.kinematics import joint_frame_world
 from addon.core.model import Plane
-from tests.blender.scenes import body, found, imported, joint_of, now, pick, the_rig
+from tests.support.mirror_images_helpers import exported, find_and_link, furthest, reopened
+from tests.support.scenes import body, found, imported, joint_of, now, pick, the_rig
 
 FLIP = np.diag([-1.0, 1.0, 1.0, 1.0])
 MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
@@ -42,14 +42,6 @@ def corners(obj: Any, rig: Any) -> np.ndarray:
     points = np.array([corner.co[:] for corner in obj.data.vertices]).reshape(-1, 3)
     pose = in_model(obj, rig)
     return points @ pose[:3, :3].T + pose[:3, 3]
-
-
-def furthest(points: np.ndarray, others: np.ndarray) -> float:
-    tree = KDTree(len(others))
-    for number, point in enumerate(others.tolist()):
-        tree.insert(point, number)
-    tree.balance()
-    return max(tree.find(point)[2] for point in points.tolist())
 
 
 def off_the_image(obj: Any, mate: Any, rig: Any, flip: np.ndarray = FLIP) -> float:
@@ -72,27 +64,6 @@ def zeroed(rig: Any) -> None:
     for own in servo_channels(rig).values():
         write_pose(rig, own, np.zeros(len(own)))
     bpy.context.view_layer.update()
-
-
-def exported(rig: Any, folder: Path) -> Path:
-    kind = settings(rig).format
-    path = folder / f"out{dict(juice='.jm', skel='.skel', x_xy='.xml', shift='.json')[kind]}"
-    bpy.context.view_layer.objects.active = rig
-    assert bpy.ops.export_scene.mechanism(filepath=str(path), format=kind) == {"FINISHED"}
-    return path
-
-
-def reopened(folder: Path) -> Any:
-    path = str(folder / "saved.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.open_mainfile(filepath=path)
-    return the_rig()
-
-
-def find_and_link(rig: Any) -> None:
-    bpy.context.view_layer.objects.active = rig
-    bpy.ops.knuckle.find_twins()
-    bpy.ops.knuckle.link_found_twins()
 
 
 # ---------------------------------------------------------------- mass

@@ -13,8 +13,8 @@ import pytest
 
 from addon.blender.editing.symmetry.links import twin_of
 from addon.blender.editing.symmetry.twins import mirror_to_twins
-from tests.blender.edit.test_mirror_images import furthest, reopened
-from tests.blender.scenes import pick, the_rig
+from tests.support.mirror_images_helpers import furthest, reopened
+from tests.support.scenes import pick, the_rig
 
 #: The order and signs of the axes of a twin's own frame, as Euler angles that it is turned by.
 TURNS = [(0.0, 0.0, 0.0), (0.0, np.pi / 2.0, 0.0), (np.pi / 2.0, 0.0, np.pi), (0.3, 0.2, 1.2)]

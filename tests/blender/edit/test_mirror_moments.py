@@ -13,8 +13,8 @@ import pytest
 
 from addon.blender.data.queries import parts
 from addon.blender.editing.symmetry.links import unlink_twins
-from tests.blender.edit.test_mirror_images import exported
-from tests.blender.scenes import body, joint_of, pick, the_rig
+from tests.support.mirror_images_helpers import exported
+from tests.support.scenes import body, joint_of, pick, the_rig
 
 #: Two arms whose boxes, masses and centers of mass differ.
 ARMS = """<skel version="1.0"><world name="w"><physics><gravity>0 0 -9.81</gravity></physics><skeleton name="s">

@@ -16,9 +16,9 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
 from addon.blender.editing.symmetry.links import twin_of
 from addon.core.transforms import rotation_matrix
-from tests.blender.edit.test_mirror_images import exported, find_and_link, reopened
-from tests.blender.scenes import body, joint_of, pick, the_rig
-from tests.formats.test_shift import placed, pose
+from tests.support.mirror_images_helpers import exported, find_and_link, reopened
+from tests.support.scenes import body, joint_of, pick, the_rig
+from tests.support.shift_helpers import placed, pose
 
 FLIP = np.diag([-1.0, 1.0, 1.0, 1.0])
 LAWS = {"knot_points": [-0.2, 0.1], "coefficients": [[1.0, 0.5, -2.0], [3.0, 0.0, 0.7, 0.1], [4.0]]}

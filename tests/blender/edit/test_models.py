@@ -16,7 +16,7 @@ from addon.blender.data.queries import parts
 from addon.blender.rig.pose_channels import pose_of
 from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import spanning_tree
-from tests.blender.scenes import made, pick
+from tests.support.scenes import made, pick
 
 
 def stand(rig: Any) -> dict[str, np.ndarray]:

@@ -16,7 +16,7 @@ from addon.blender.data.queries import parts, rig_in
 from addon.blender.editing.rig_update import moved_joints, refit
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
-from tests.references import CORPUS
+from tests.support.references import CORPUS
 
 OWN = Path(__file__).resolve().parents[3] / "sample_models"
 NAMES = [

@@ -21,11 +21,11 @@ from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
 from addon.core.editing.mirroring import mirror_of
-from addon.core.model import Body, Dof, Joint, Mechanism, Shape
-from tests.blender.edit.test_twins import pick
-from tests.blender.loops import crank_rocker
+from addon.core.model import Dof
+from tests.support.loops import crank_rocker
+from tests.support.scenes import pick
+from tests.support.stops_helpers import X, Z, arms, joint_of
 
-X, Y, Z = np.eye(3)
 OWN = Path(__file__).resolve().parents[3] / "sample_models"
 
 
@@ -40,24 +40,6 @@ def made(physics: bool) -> Any:
 @pytest.fixture
 def hexapod(blank: Any) -> Any:
     return made(physics=False)
-
-
-def arms(kinds: list[list[Dof]]) -> Mechanism:
-    """A trunk with an arm at each joint: j0, j1…"""
-    out = Mechanism("Arms", bodies=[Body("trunk", "Trunk", mass=1.0, shapes=[Shape("sphere", {"radius": 0.2})])])
-    for number, dofs in enumerate(kinds):
-        place, inward = np.eye(4), np.eye(4)
-        place[:3, 3], inward[0, 3] = (1.0, number, 0.0), -0.5
-        root = place @ inward
-        body = Body(f"arm{number}", f"Arm {number}", place, mass=1.0)
-        body.shapes = [Shape("box", {"x": 0.8, "y": 0.2, "z": 0.2})]
-        out.bodies.append(body)
-        out.joints.append(Joint(f"j{number}", f"J{number}", "", "trunk", f"arm{number}", root, inward, dofs))
-    return out
-
-
-def joint_of(rig: Any, name: str) -> Any:
-    return next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_name == name)
 
 
 def knee(rig: Any, angle: float | None = None) -> tuple[Any, Any, Any]:

@@ -16,7 +16,7 @@ from addon.blender.data.queries import child_collection, parts
 from addon.blender.editing.rig_update import refit
 from addon.blender.physics.world.membership import home_of
 from addon.blender.scene.read.mechanism import extract
-from tests.blender.scenes import body, joint_of, made, pick
+from tests.support.scenes import body, joint_of, made, pick
 
 LEG, OTHER_LEG = "Left Front Femur", "Right Rear Femur"
 

@@ -20,8 +20,8 @@ from addon.blender.rig.pose_channels import read_pose, write_pose
 from addon.core.editing.mirroring import mirror_of
 from addon.core.editing.sides import sides_of
 from addon.core.editing.symmetry import asymmetries
-from tests.blender.scenes import body, imported, joint_of, now, pick, the_rig
-from tests.model.test_mirror import misses
+from tests.support.mirror_helpers import misses
+from tests.support.scenes import body, imported, joint_of, now, pick, the_rig
 
 LEG = "Left Front Femur"
 

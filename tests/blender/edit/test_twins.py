@@ -32,8 +32,8 @@ from addon.core.editing.mirroring import mirror_of
 from addon.core.editing.sides import sides_of
 from addon.core.editing.symmetry import asymmetries
 from addon.core.kinematics import joint_frame_world, joint_side_world
-from tests.blender.scenes import body, found, imported, joint_of, made, now, pick, the_rig
-from tests.model.test_mirror import misses
+from tests.support.mirror_helpers import misses
+from tests.support.scenes import body, found, imported, joint_of, made, now, pick, the_rig
 
 
 @pytest.mark.parametrize("name", ["hexapod.jm", "Dihno2.jm", "fullbody1.skel", "humanoid2.jm"])

@@ -10,7 +10,7 @@ import pytest
 
 from addon import formats
 from addon.core.kinematics import initial_coordinates, spanning_tree
-from tests.blender.scenes import OWN, imported, pick, the_rig
+from tests.support.scenes import OWN, imported, pick, the_rig
 
 _MODELS = sorted(path.name for ending in ("jm", "skel", "json", "xml") for path in OWN.rglob(f"*.{ending}"))
 _FAST = ("desk_lamp.skel", "pumpjack.json")

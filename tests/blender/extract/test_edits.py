@@ -12,7 +12,7 @@ import pytest
 
 from addon import formats
 from addon.core.model import Array, Mechanism
-from tests.blender.mechanisms import objects_of
+from tests.support.mechanisms import objects_of
 
 
 def skel(shape: str, extra: str = "", offset: str = "0 0 1") -> str:

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from addon import formats
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import XmlModel, bone_of, each_file, objects_of, play, put, turn, world_of
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import XmlModel, bone_of, each_file, objects_of, play, put, turn, world_of
 
 
 def component(
@@ -653,7 +653,7 @@ def test_what_cannot_be_written_is_said(blank: Any) -> None:
     import bpy
 
     from addon.blender.scene.read.mechanism import extract
-    from tests.blender.mechanisms import body, joint, model, put
+    from tests.support.mechanisms import body, joint, model, put
 
     rig = put(model(body(1, (0, 0, 4), (2, 2, 8)), body(2, (3, 0, 6)), joint(3, 1, 2, (2, 0, 6))))
     collection = rig.data.knuckle.collection

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from tests.blender.scenes import OWN, body, found, pick, the_rig
+from tests.support.scenes import OWN, body, found, pick, the_rig
 
 _SHIFT = (0.3, 0.2, 0.1)
 _JOINTS = ("anchor", "motor", "saddle_bearing", "crank_pin", "tail_bearing")

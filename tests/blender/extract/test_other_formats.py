@@ -10,7 +10,7 @@ import pytest
 
 from addon import formats
 from addon.core.report import FormatError
-from tests.blender.emptied import empty_file
+from tests.support.emptied import empty_file
 
 X_XY = """<x_xy model="arm">
     <options gravity="0 0 9.81" dt="0.01"/>

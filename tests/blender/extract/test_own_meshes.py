@@ -16,7 +16,7 @@ from addon.blender.data.queries import parts, rig_in
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
 from addon.formats.meshes.copy import IS_WRITTEN
-from tests.blender.full_disk import full
+from tests.support.full_disk import full
 
 
 def paint(obj: Any, color: tuple[float, float, float]) -> None:

@@ -30,7 +30,7 @@ def rounds(which: str, times: int) -> Any:
     own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
     env = {**own, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("again.py")), which, str(times)],
+        [sys.executable, str(ROOT / "tests/support/again.py"), which, str(times)],
         capture_output=True, text=True, env=env, timeout=240, check=False,
     )  # fmt: skip
     told = [line for line in done.stdout.splitlines() if line.startswith("FOUND ")]

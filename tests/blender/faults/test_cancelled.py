@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from tests.blender.ui.small import models, put
-from tests.blender.ui.snapshot import differences, snapshot
+from tests.support.small import models, put
+from tests.support.snapshot import differences, snapshot
 
 ADDON = Path(__file__).resolve().parents[3] / "addon"
 FILM: dict[str, Any] = {"size": (64, 36), "samples": 1}

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.blender.ui.small import models, put
+from tests.support.small import models, put
 
 pytest.importorskip("bpy", reason="Blender is not here")
 #: Nobody, on every Unix.

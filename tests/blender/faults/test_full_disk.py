@@ -10,31 +10,16 @@ import importlib
 import shutil
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.blender.full_disk import full
-from tests.blender.ui.small import MOTION, put
+from tests.support.full_disk import full
+from tests.support.full_disk_helpers import ROOM, run
+from tests.support.small import MOTION, put
 
 pytest.importorskip("bpy", reason="Blender is not here")
-
-#: Bytes that a file may have: less than anything that is written here needs.
-ROOM = 700
-
-
-def run(*words: str | Path, room: int = ROOM) -> SimpleNamespace:
-    """The command line on a disk that is full: its exit code and what it says."""
-    from addon.cli import main
-
-    out, told = StringIO(), StringIO()
-    with full(room), redirect_stdout(out), redirect_stderr(told):
-        code = main([*map(str, words)])
-    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=told.getvalue())
 
 
 @pytest.fixture

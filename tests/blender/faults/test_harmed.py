@@ -9,15 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.blender.faults.harms import HARMS
+from tests.support.harmed_helpers import FATAL
+from tests.support.harms import HARMS
 
 pytest.importorskip("bpy", reason="Blender is not here")
 ROOT = Path(__file__).resolve().parents[3]
-#: After which Blender crashes now and then, as it frees constraints whose bodies are gone: see ``stripping.py``. So it
-#: does without a line of ours: ``plain.py`` counts how often.
-FATAL = {
-    "root body", "body", "body for good", "bodies", "collection of bodies and all", "meshes", "world",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("drive", ["SERVO", "LIMP"])
@@ -26,7 +22,7 @@ def test_a_harmed_model_under_physics_makes_no_traceback(tmp_path: Path, drive: 
     harms = harms[::2] if drive == "SERVO" else ["values of a joint", *harms[1::2]]
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("harmed.py")), str(tmp_path), drive, *harms],
+        [sys.executable, str(ROOT / "tests/support/harmed.py"), str(tmp_path), drive, *harms],
         capture_output=True, text=True, env=env, timeout=300, check=False,
     )  # fmt: skip
     told = done.stderr

@@ -40,7 +40,7 @@ def test_it_is_installed_upgraded_switched_off_and_on_and_uninstalled(tmp_path: 
     }  # fmt: skip
     old, new = zipped(tmp_path / "old.zip", "0.9.0"), zipped(tmp_path / "new.zip")
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("installed.py")), str(tmp_path), str(old), str(new)],
+        [sys.executable, str(ROOT / "tests/support/installed.py"), str(tmp_path), str(old), str(new)],
         capture_output=True, text=True, env=env, timeout=240, check=False,
     )  # fmt: skip
     told = done.stderr

@@ -25,7 +25,7 @@ LONGEST = 1.2
 def killed(folder: Path, seed: int) -> None:
     """Have all outputs written again and again in a process, and kill that at a moment of the seed."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    script = str(Path(__file__).with_name("writing.py"))
+    script = str(ROOT / "tests/support/writing.py")
     with (folder / "log").open("w") as log, subprocess.Popen(
         [sys.executable, script, str(folder), str(seed)], stdout=subprocess.PIPE, stderr=log, text=True, env=env
     ) as child:  # fmt: skip

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.blender.faults.harms import clear_settings
-from tests.blender.faults.test_rebuild import exported, imported
-from tests.blender.scenes import found, the_rig
-from tests.blender.ui.small import FLAPPER, put
+from tests.support.harms import clear_settings
+from tests.support.rebuild_helpers import exported, imported
+from tests.support.scenes import found, the_rig
+from tests.support.small import FLAPPER, put
 
 DECLARED = FLAPPER.replace('<?xml version="1.0"?>', '<?xml version="1.0" encoding="windows-1252"?>')
 

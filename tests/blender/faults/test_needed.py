@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.blender.faults.harms import HARMS, Harm, delete, drop, drop_hierarchy
-from tests.blender.faults.test_rebuild import exported, imported, places, same
-from tests.blender.scenes import found, the_rig
-from tests.blender.ui.small import put
-from tests.blender.ui.snapshot import differences, snapshot
-from tests.blender.ui.test_panels import draw_all
+from tests.support.harms import HARMS, Harm, delete, drop, drop_hierarchy
+from tests.support.needed_helpers import activate, lacks, named
+from tests.support.panels_helpers import draw_all
+from tests.support.rebuild_helpers import exported, imported, places, same
+from tests.support.scenes import found, the_rig
+from tests.support.small import put
+from tests.support.snapshot import differences, snapshot
 
 OTHERS = ["desk_lamp.skel", "sensor_leg.xml", "pumpjack.json"]
 
@@ -23,28 +24,9 @@ def model(name: str, folder: Path) -> Path:
     return put(folder / name) if name == "flapper.jm" else found(name)
 
 
-def lacks() -> list[str]:
-    from addon.blender.editing.repair.missing_parts import missing
-
-    return missing(the_rig())
-
-
 def offered() -> bool:
     """Whether the sidebar offers to rebuild."""
     return ("operator", "knuckle.rebuild") in draw_all()["Mechanism"]
-
-
-def named(*names: str) -> list[Any]:
-    import bpy
-
-    return [obj for obj in bpy.context.scene.objects if obj.name in names]
-
-
-def activate(obj: Any = None) -> None:
-    import bpy
-
-    bpy.ops.object.select_all(action="DESELECT")
-    bpy.context.view_layer.objects.active = obj or the_rig()
 
 
 # ---------------------------------------------------------------- made smaller

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.blender.ui.small import put
+from tests.support.small import put
 
 
 @pytest.mark.parametrize("ending", [".mp4", ".webm", ".webp", ".gif"])

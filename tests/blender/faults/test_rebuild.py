@@ -8,52 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.faults.harms import HARMS, delete
-from tests.blender.scenes import found, the_rig
-from tests.blender.ui.small import FLAPPER, put
-from tests.blender.ui.snapshot import differences, snapshot
-from tests.blender.ui.test_panels import draw_all
+from tests.support.harms import HARMS, delete
+from tests.support.panels_helpers import draw_all
+from tests.support.rebuild_helpers import exported, imported, places, same
+from tests.support.scenes import found, the_rig
+from tests.support.small import FLAPPER, put
+from tests.support.snapshot import differences, snapshot
 
 #: What takes bodies away from under the constraints that hold them. Blender then crashes now and then, without us as
 #: well, when it frees those: these are done to models without physics.
 OF_BODIES = {
     "root body", "body", "body for good", "bodies", "collection of bodies and all", "meshes", "values of a joint",
 }  # fmt: skip
-
-
-def imported(path: Path, physics: bool = True) -> Any:
-    import bpy
-
-    assert bpy.ops.import_scene.mechanism(filepath=str(path), gait_seconds=0.5, physics=physics) == {"FINISHED"}
-    bpy.context.view_layer.update()
-    return the_rig()
-
-
-def places() -> dict[str, np.ndarray]:
-    """Where all parts of the model stand, by their roles and the file's ids."""
-    import bpy
-
-    bpy.context.view_layer.update()
-    return {
-        f"{obj.knuckle.role} {obj.knuckle.source_id}": np.array(obj.matrix_world)
-        for obj in bpy.context.scene.objects
-        if obj.knuckle.role in {"MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT"} and not obj.knuckle.is_ground
-    }
-
-
-def exported(path: Path) -> bytes:
-    import bpy
-
-    rig = the_rig()
-    bpy.ops.object.select_all(action="DESELECT")
-    bpy.context.view_layer.objects.active = rig
-    assert bpy.ops.export_scene.mechanism(filepath=str(path), format=rig.data.knuckle.format) == {"FINISHED"}
-    return path.read_bytes()
-
-
-def same(now: dict[str, np.ndarray], before: dict[str, np.ndarray]) -> None:
-    assert now.keys() == before.keys()
-    assert max(float(np.abs(now[each] - before[each]).max()) for each in before) < 1e-6
 
 
 @pytest.mark.parametrize("name", ["hexapod.jm", "desk_lamp.skel", "sensor_leg.xml"])

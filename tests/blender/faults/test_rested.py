@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.blender.mechanisms import put
-from tests.blender.ui.small import FLAPPER
+from tests.support.mechanisms import put
+from tests.support.small import FLAPPER
 
 bpy = pytest.importorskip("bpy", reason="Blender is not here")
 ROOT = Path(__file__).resolve().parents[3]
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_bodies_deleted_after_an_edit_crash_nothing(tmp_path: Path, drive: str) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("rested.py")), str(tmp_path), drive, "6"],
+        [sys.executable, str(ROOT / "tests/support/rested.py"), str(tmp_path), drive, "6"],
         capture_output=True, text=True, env=env, timeout=300, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr[-3000:]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.blender.faults.test_full_disk import run
-from tests.blender.ui.small import FLAPPER, put
+from tests.support.full_disk_helpers import run
+from tests.support.small import FLAPPER, put
 
 #: The one of the five that fails: not the first, not the last.
 THIRD = 2

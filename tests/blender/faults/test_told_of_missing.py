@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.blender.faults.harms import delete, delete_with_data, drop_all
-from tests.blender.faults.test_needed import activate, lacks, named
-from tests.blender.faults.test_rebuild import exported, imported
-from tests.blender.odd.libraries import saved
-from tests.blender.scenes import found, the_rig
-from tests.blender.ui.small import put
+from tests.support.harms import delete, delete_with_data, drop_all
+from tests.support.libraries import saved
+from tests.support.needed_helpers import activate, lacks, named
+from tests.support.rebuild_helpers import exported, imported
+from tests.support.scenes import found, the_rig
+from tests.support.small import put
 
 
 def findings() -> dict[str, Any]:

@@ -15,10 +15,10 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
 from addon.blender.scene.read.mechanism import extract
-from tests.blender.emptied import empty_file
-from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, rigs
-from tests.blender.scenes import body, found, pick
-from tests.blender.ui.small import MOTION
+from tests.support.emptied import empty_file
+from tests.support.exam import DUO, assert_works, bring, clean, exported, rigs
+from tests.support.scenes import body, found, pick
+from tests.support.small import MOTION
 
 
 def select_all() -> None:

@@ -14,7 +14,7 @@ from mathutils import Quaternion
 
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from tests.blender.odd.exporting import (
+from tests.support.exporting import (
     MODELS,
     brought,
     crossed,
@@ -29,7 +29,7 @@ from tests.blender.odd.exporting import (
     stray,
     told,
 )
-from tests.blender.scenes import pick
+from tests.support.scenes import pick
 
 each_format = pytest.mark.parametrize("format_", list(MODELS))
 Act = Callable[[Any], None]

@@ -10,9 +10,9 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import bone_of, curves_of, key, put
-from tests.blender.scenes import pick
-from tests.blender.ui.test_motion_options import ARM, angle_of, exported, imported, put_xmdi, track, wave
+from tests.support.mechanisms import bone_of, curves_of, key, put
+from tests.support.motion_options_helpers import ARM, angle_of, exported, imported, put_xmdi, track, wave
+from tests.support.scenes import pick
 
 FIRST, LAST, RATE = 1, 25, 25
 #: Where the file has each hinge.

@@ -14,8 +14,8 @@ import pytest
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import every_part, parts
-from tests.blender.odd.exporting import MODELS, brought, crossed, export, is_whole, last, reopened, told
-from tests.blender.scenes import pick
+from tests.support.exporting import MODELS, brought, crossed, export, is_whole, last, reopened, told
+from tests.support.scenes import pick
 
 each_format = pytest.mark.parametrize("format_", list(MODELS))
 Act = Callable[[Any], None]
@@ -23,7 +23,7 @@ Act = Callable[[Any], None]
 
 def fix(code: str) -> None:
     """What a user does who believes the check."""
-    from tests.blender.scenes import the_rig
+    from tests.support.scenes import the_rig
 
     assert bpy.ops.knuckle.check_model() == {"FINISHED"}
     row = [each.code for each in settings(the_rig()).findings].index(code)

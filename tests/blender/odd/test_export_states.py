@@ -12,9 +12,9 @@ import pytest
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from tests.blender.odd.exam import DUO, bring, exported
-from tests.blender.odd.exporting import told
-from tests.blender.scenes import pick
+from tests.support.exam import DUO, bring, exported
+from tests.support.exporting import told
+from tests.support.scenes import pick
 
 State = Callable[[Any, Path], Any]
 

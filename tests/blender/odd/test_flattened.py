@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from addon.core.transforms import unflattened
-from tests.blender.scenes import OWN, imported, pick
+from tests.support.scenes import OWN, imported, pick
 
 _MODELS = sorted(path.name for ending in ("jm", "skel", "json", "xml") for path in OWN.rglob(f"*.{ending}"))
 _SCALES = [(0, 1, 1), (0, 0, 1), (0, 0, 0)]

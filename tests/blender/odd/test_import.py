@@ -13,8 +13,8 @@ import bpy
 import pytest
 
 from addon.blender.data.access import settings
-from tests.blender.odd.exam import assert_works, bring, clean, rigs
-from tests.blender.ui.snapshot import changed, snapshot
+from tests.support.exam import assert_works, bring, clean, rigs
+from tests.support.snapshot import changed, snapshot
 
 #: What an import changes of the scene that it comes into, and what leaving a mode does to what was edited.
 _SCENE = (

@@ -15,10 +15,10 @@ import pytest
 from addon.blender.data.access import settings
 from addon.blender.data.queries import parts
 from addon.blender.ui.base import operators
-from tests.blender.odd.exam import DUO, assert_works, bring, clean, exported, model_file, rigs
-from tests.blender.odd.libraries import load, saved
-from tests.blender.scenes import pick
-from tests.blender.ui.snapshot import changed, snapshot
+from tests.support.exam import DUO, assert_works, bring, clean, exported, model_file, rigs
+from tests.support.libraries import load, saved
+from tests.support.scenes import pick
+from tests.support.snapshot import changed, snapshot
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -11,11 +11,11 @@ import pytest
 
 from addon.blender.data.access import settings
 from addon.blender.data.queries import parts
-from tests.blender.odd.exam import DUO, assert_alike, assert_works, bring, clean, exported, places, played, rigs
-from tests.blender.odd.libraries import load, put, put_by_operator, saved
-from tests.blender.scenes import pick
-from tests.blender.ui.small import MOTION
-from tests.blender.ui.snapshot import changed, snapshot
+from tests.support.exam import DUO, assert_alike, assert_works, bring, clean, exported, places, played, rigs
+from tests.support.libraries import load, put, put_by_operator, saved
+from tests.support.scenes import pick
+from tests.support.small import MOTION
+from tests.support.snapshot import changed, snapshot
 
 #: Operators that need no model, and those that make one.
 _OTHERS = {"add_mechanism", "copy_check", "new_model", "self_check"}

@@ -16,8 +16,8 @@ from addon.blender.data.access import armature_of, record_of
 from addon.blender.data.queries import joint_bones, parts
 from addon.core.model import Motion, Trajectory
 from addon.formats.text.file_io import encode
-from tests.blender.odd.exam import rigs
-from tests.blender.scenes import pick
+from tests.support.exam import rigs
+from tests.support.scenes import pick
 
 #: As a body, and as the joint that it hangs by.
 ODD = [

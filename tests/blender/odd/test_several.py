@@ -13,7 +13,7 @@ from mathutils import Matrix
 
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
-from tests.blender.odd.exam import (
+from tests.support.exam import (
     DUO,
     FALLEN,
     assert_alike,
@@ -25,7 +25,7 @@ from tests.blender.odd.exam import (
     played,
     rigs,
 )
-from tests.blender.scenes import pick
+from tests.support.scenes import pick
 
 _APART = 50.0
 

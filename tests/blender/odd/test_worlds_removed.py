@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.blender.scenes import OWN
+from tests.support.scenes import OWN
 
 _ROOT = Path(__file__).resolve().parents[3]
 _BEGIN = """

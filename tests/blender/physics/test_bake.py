@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import (
+from tests.support.bake_helpers import CRAWLER, G, stand, state
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import (
     XmlModel,
     body,
     bone_of,
-    clockwork,
-    clockwork_motor,
     coordinate,
     curves_of,
     four_bar,
@@ -29,27 +28,6 @@ from tests.blender.mechanisms import (
     world_of,
 )
 
-G = 9.81
-
-#: A trunk that drops on two swinging legs and carries a slide and a loose head: it tumbles about on the ground.
-CRAWLER = model(
-    body(1, (0, 0, 2.2), (2, 1, 0.5), mass=4),
-    body(2, (-1.2, 0, 1.7), (0.3, 0.3, 1.6)),
-    body(3, (1.2, 0, 1.7), (0.3, 0.3, 1.6)),
-    body(4, (0, 0.9, 2.2), (0.5, 0.5, 0.2)),
-    body(5, (0, -0.9, 2.2), shape=3, size=0.5, mass=0.5),
-    joint(21, 1, 2, (-1.2, 0, 2.2), (0, 90, 0), force=80, stops=(-80, 80)),
-    joint(22, 1, 3, (1.2, 0, 2.2), (90, 90, 0), force=80),
-    joint(23, 1, 4, (0, 0.6, 2.2), force=40, tag="PrismaticJoint"),
-    joint(24, 1, 5, (0, -0.6, 2.2), tag="SphericalJoint"),
-    gravity=G,
-    behaviours=clockwork(
-        clockwork_motor(21, amplitude=50),
-        clockwork_motor(22, amplitude=35, phase=120),
-        clockwork_motor(23, amplitude=0.2, phase=30),
-    ),
-    speed=100,
-)  # fmt: skip
 #: Two floating bodies that a motor turns against each other, for ever.
 PAIR = model(
     body(1, (0, 0, 9), (1, 1, 1)),
@@ -85,13 +63,6 @@ def run(rig: Any, frames: int, document: XmlModel, joints: tuple[int, ...]) -> t
         bpy.context.scene.frame_start,
     )
     return np.array([pose for pose, _ in seen]), np.unwrap([values for _, values in seen], axis=0)
-
-
-def stand(rig: Any, how: str) -> None:
-    if how == "elsewhere":
-        rig.location, rig.rotation_euler = (3, -2, 0), (0, 0, 1.1)
-    elif how == "in the ground":
-        rig.location.z = -1.5
 
 
 @pytest.mark.parametrize("how", ["as designed", "elsewhere", "in the ground"])
@@ -140,7 +111,7 @@ def test_what_hangs_on_a_ball_joint_turns_as_it_did(blank: Any) -> None:
 
 
 def test_a_loop_that_physics_kept_closed_is_closed_on_keys(blank: Any) -> None:
-    from tests.blender.mechanisms import gap
+    from tests.support.mechanisms import gap
 
     text = four_bar()
     rig, document = put(text), XmlModel(text)
@@ -275,26 +246,6 @@ def test_the_motion_of_a_run_is_read_off_on_a_grid(blank: Any) -> None:
 
 
 # ---------------------------------------------------------------- stopped half way
-
-
-def state(rig: Any) -> dict[str, Any]:
-    import bpy
-
-    scene = bpy.context.scene
-    world = scene.rigidbody_world
-    return {
-        "frame": (scene.frame_current, scene.frame_subframe),
-        "range": (scene.frame_start, scene.frame_end),
-        "rate": (scene.render.fps, scene.render.fps_base),
-        "cache": (world.point_cache.frame_start, world.point_cache.frame_end),
-        "time": world.time_scale,
-        "drive": rig.data.knuckle.drive,
-        "action": rig.animation_data.action.name,
-        "actions": sorted(action.name for action in bpy.data.actions),
-        "objects": sorted(obj.name for obj in bpy.data.objects),
-        "muted": [curve.mute for curve in curves_of(rig)],
-        "kinematic": {obj.rigid_body.kinematic for obj in objects_of(rig, "BODY").values()},
-    }
 
 
 @pytest.mark.parametrize("fps", [24, 60])

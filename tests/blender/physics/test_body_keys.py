@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import key, objects_of, play, put, world_of
-from tests.blender.physics.test_bake import CRAWLER, stand, state
-from tests.blender.physics.test_truth import SOFT
+from tests.support.bake_helpers import CRAWLER, stand, state
+from tests.support.mechanisms import key, objects_of, play, put, world_of
+from tests.support.truth_helpers import SOFT
 
 #: Reads where bodies are at every frame in a Blender that has never heard of us.
 ALONE = """

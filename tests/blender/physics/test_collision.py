@@ -8,37 +8,11 @@ import numpy as np
 import pytest
 
 from addon.core.model import Body, Mechanism, Shape, World
-from tests.blender.mechanisms import body, joint, model, objects_of, play, put, world_of
-from tests.blender.physics.test_clear import differences, everything
+from tests.support.clear_helpers import differences, everything
+from tests.support.collision_helpers import OVERLAPPING, limp, skel, skeleton
+from tests.support.mechanisms import body, joint, model, objects_of, play, put, world_of
 
 G = 9.81
-
-
-def skeleton(name: str, *bodies: tuple[str, float, float]) -> str:
-    """Floating boxes of 1 at (x, z)."""
-    parts = "".join(
-        f'<body name="{key}"><transformation>{x} 0 {z} 0 0 0</transformation><inertia><mass>1</mass></inertia>'
-        "<visualization_shape><geometry><box><size>1 1 1</size></box></geometry></visualization_shape>"
-        "<collision_shape><geometry><box><size>1 1 1</size></box></geometry></collision_shape></body>"
-        f'<joint type="free" name="j{key}"><parent>world</parent><child>{key}</child></joint>'
-        for key, x, z in bodies
-    )
-    return f'<skeleton name="{name}">{parts}</skeleton>'
-
-
-def skel(*skeletons: str, gravity: float = 0.0) -> str:
-    return (
-        f'<?xml version="1.0"?><skel version="1.0"><world name="w"><physics><gravity>0 0 -{gravity}</gravity></physics>'
-        f"{''.join(skeletons)}</world></skel>"
-    )
-
-
-def limp(text: str, name: str = "small.skel", **settings: Any) -> Any:
-    rig = put(text, name, gait=False)
-    for key, value in settings.items():
-        setattr(rig.data.knuckle, key, value)
-    rig.data.knuckle.drive = "LIMP"
-    return rig
 
 
 def moved(rig: Any, frames: int) -> dict[str, np.ndarray]:
@@ -48,9 +22,6 @@ def moved(rig: Any, frames: int) -> dict[str, np.ndarray]:
     found = objects_of(rig, "BODY")
     seen = play(bpy.context.scene, frames, lambda: {key: world_of(obj)[:3, 3] for key, obj in found.items()})
     return {key.split("/")[-1]: seen[-1][key] - seen[0][key] for key in seen[0]}
-
-
-OVERLAPPING = skeleton("one", ("a", 0.0, 5.0), ("b", 0.6, 5.0), ("c", -0.6, 5.0))
 
 
 @pytest.mark.parametrize("collide", [False, True])

@@ -13,7 +13,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in, rigs_in
 from addon.blender.reconcile.build import build
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape, World
-from tests.blender.emptied import empty_file
+from tests.support.emptied import empty_file
 
 
 def pendulum() -> Mechanism:

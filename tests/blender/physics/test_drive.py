@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import (
+from tests.support.drive_helpers import key_drive
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import (
     XmlModel,
     body,
     clockwork,
@@ -82,15 +83,6 @@ def test_the_drive_switch_builds_physics_where_there_is_none(blank: Any) -> None
     assert {obj.rigid_body.type for obj in objects_of(rig, "BODY").values()} == {"ACTIVE"}
     assert tuple(blank.scene.gravity) == pytest.approx((0, 0, -G), abs=1e-5)
     assert play(blank.scene, 60, lambda: value(rig, XmlModel(arm())))[-1] < -0.8
-
-
-def key_drive(rig: Any, *switches: tuple[int, str]) -> None:
-    for frame, drive in switches:
-        rig.data.knuckle.drive = drive
-        rig.data.keyframe_insert("knuckle.drive", frame=frame)
-    for curve in curves_of(rig.data):
-        for point in curve.keyframe_points:
-            point.interpolation = "CONSTANT"
 
 
 def test_a_model_moves_on_keys_and_then_falls(blank: Any) -> None:

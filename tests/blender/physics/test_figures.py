@@ -11,10 +11,10 @@ import pytest
 
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape
 from addon.core.transforms import inverse
-from tests.blender.build.test_degrees import X, Y, Z, pose_of
-from tests.blender.loops import crank_rocker
-from tests.blender.mechanisms import bone_of, curves_of, key, objects_of, play, world_of
-from tests.blender.swings import chain, put_world
+from tests.support.degrees_helpers import X, Y, Z, pose_of
+from tests.support.loops import crank_rocker
+from tests.support.mechanisms import bone_of, curves_of, key, objects_of, play, world_of
+from tests.support.swings import chain, put_world
 
 G = 9.81
 

@@ -10,31 +10,13 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import joint_coordinates
-from addon.core.model import Array, Dof
-from tests.blender.build.test_degrees import Y, Z, linked, put, rotations, slides
-from tests.blender.mechanisms import objects_of, play, world_of
-from tests.blender.physics.test_friction import ARM, WEIGHT, G
-from tests.blender.physics.test_restraints import floating
-from tests.blender.physics.test_several_servos import beside, motion
-from tests.blender.physics.test_spring_rest import coordinates
-from tests.blender.physics.test_springs import INERTIA, MASS, angle, hung, warnings
-
-
-def thrown_pendulum(scene: Any, frames: int) -> tuple[Array, Array]:
-    """A pendulum that begins level at 3 rad/s under gravity: under physics, and as it should be."""
-    (dof,) = dofs = rotations(Z)
-    dof.velocity = 3.0
-    arm = np.array([ARM, 0.0, 0.0])
-    rig = put(beside(dofs, arm, np.array([0.0, -G, 0.0])), physics=True)
-    rig.data.knuckle.drive = "LIMP"
-    found = np.unwrap(np.array(play(scene, frames, lambda: angle(2)(motion(rig, arm)))))
-    place, speed, true, step = 0.0, 3.0, [], 1 / 60 / 200
-    for number in range(200 * frames):
-        if number % 200 == 0:
-            true.append(place)
-        speed -= WEIGHT * math.cos(place) / (INERTIA + MASS * ARM**2) * step
-        place += speed * step
-    return found, np.array(true)
+from addon.core.model import Dof
+from tests.support.degrees_helpers import Y, Z, linked, put, rotations, slides
+from tests.support.first_speeds_helpers import thrown_pendulum
+from tests.support.mechanisms import objects_of, play, world_of
+from tests.support.restraints_helpers import floating
+from tests.support.spring_rest_helpers import coordinates
+from tests.support.springs_helpers import hung, warnings
 
 
 def test_a_pendulum_is_thrown_against_its_weight(blank: Any) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import play
-from tests.blender.mechanisms import put as put_text
-from tests.blender.physics.test_clear import ARM, a_users_rigid_body
-from tests.blender.swings import chain, lean_of, period, put_world, swings
+from tests.support.clear_helpers import ARM, a_users_rigid_body
+from tests.support.mechanisms import play
+from tests.support.mechanisms import put as put_text
+from tests.support.swings import chain, lean_of, period, put_world, swings
 
 
 def plant_of(rig: Any) -> Any:

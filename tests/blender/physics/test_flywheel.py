@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape
-from tests.blender.mechanisms import objects_of, play, world_of
-from tests.blender.physics.test_clear import differences, everything
-from tests.blender.swings import GRAVITY, chain, lean_of, put_world, swings
-from tests.blender.tops import MASS, SIZE, leaning_tensor, strays
+from tests.support.clear_helpers import differences, everything
+from tests.support.mechanisms import objects_of, play, world_of
+from tests.support.swings import GRAVITY, chain, lean_of, put_world, swings
+from tests.support.tops import MASS, SIZE, leaning_tensor, strays
 
 
 def test_a_body_turns_freely_as_the_file_has_it(blank: Any) -> None:

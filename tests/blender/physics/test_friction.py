@@ -2,44 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
 
-from addon.core.model import Array, Dof
-from tests.blender.build.test_degrees import X, Z, put, rotations, slides
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import key, objects_of, play
-from tests.blender.physics.test_several_servos import beside, motion
-from tests.blender.physics.test_springs import INERTIA, MASS, angle, hung, moved, warnings
-
-G, ARM = 9.81, 0.5
-WEIGHT = MASS * G * ARM
-
-
-def integrated(friction: float, damping: float, frames: int, steps: int = 200) -> Array:
-    """The angle of a pendulum that begins level, at rest: I q'' = -m g l cos q - c q' - f sign q'."""
-    angle_, speed, out = 0.0, 0.0, [0.0]
-    step = 1 / 60 / steps
-    for _ in range(frames - 1):
-        for _ in range(steps):
-            torque = -WEIGHT * math.cos(angle_) - damping * speed
-            if speed or abs(torque) > friction:
-                way = math.copysign(1.0, speed or torque)
-                faster = speed + (torque - way * friction) / (INERTIA + MASS * ARM**2) * step
-                speed = faster if faster * speed >= 0.0 else 0.0
-                angle_ += speed * step
-        out.append(angle_)
-    return np.array(out)
-
-
-def swung(scene: Any, dofs: list[Dof], frames: int) -> Array:
-    arm = np.array([ARM, 0.0, 0.0])
-    rig = put(beside(dofs, arm, np.array([0.0, -G, 0.0])), physics=True)
-    rig.data.knuckle.drive = "LIMP"
-    return np.unwrap(np.array(play(scene, frames, lambda: angle(2)(motion(rig, arm)))))
+from addon.core.model import Dof
+from tests.support.degrees_helpers import X, Z, put, rotations, slides
+from tests.support.emptied import empty_file
+from tests.support.friction_helpers import WEIGHT, integrated, swung
+from tests.support.mechanisms import key, objects_of, play
+from tests.support.springs_helpers import MASS, hung, moved, warnings
 
 
 @pytest.mark.parametrize("kind", ["hinge", "universal"])

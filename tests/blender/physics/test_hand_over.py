@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from addon.core.model import Array
-from tests.blender import loops
-from tests.blender.build.test_degrees import Z, put, rotations, slides
-from tests.blender.mechanisms import key, objects_of, play, world_of
-from tests.blender.physics.test_drive import key_drive
-from tests.blender.physics.test_springs import angle, hung, moved
+from tests.support import loops
+from tests.support.degrees_helpers import Z, put, rotations, slides
+from tests.support.drive_helpers import key_drive
+from tests.support.mechanisms import key, objects_of, play, world_of
+from tests.support.springs_helpers import angle, hung, moved
 
 RATE = 24
 #: The frame from which on physics has the model, and that from which on keys have it again.

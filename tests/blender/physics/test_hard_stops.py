@@ -10,22 +10,10 @@ import pytest
 
 from addon.blender.physics.constraints.constraints import hinge_window
 from addon.core.model import Array
-from tests.blender.build.test_degrees import Z, put, rotations, slides
-from tests.blender.mechanisms import key, play
-from tests.blender.physics.test_springs import angle, hung, moved
-
-
-def hit(scene: Any, mechanism: Any, speed: float, look: Any, frames: int, rate: int = 600) -> Array:
-    """The coordinate in every step of Blender's own while the joint is driven to half way to 1 with a speed and let
-    go there."""
-    rig = put(mechanism, physics=True)
-    scene.render.fps, scene.rigidbody_world.substeps_per_frame = rate, 1
-    key(rig, "j", [(1, 0.0), (1 + 0.5 / speed * rate, 0.5)])
-    for frame, drive in ((1, "SERVO"), (1 + math.ceil(0.5 / speed * rate), "LIMP")):
-        rig.data.knuckle.drive = drive
-        rig.data.keyframe_insert("knuckle.drive", frame=frame)
-    scene.frame_end = frames
-    return np.array(play(scene, frames, lambda: look(moved(rig))))
+from tests.support.degrees_helpers import Z, put, rotations, slides
+from tests.support.hard_stops_helpers import hit
+from tests.support.mechanisms import key, play
+from tests.support.springs_helpers import angle, hung, moved
 
 
 @pytest.mark.parametrize("speed", [10.0, 30.0])

@@ -15,10 +15,10 @@ from addon.blender.data.queries import parts, rig_in
 from addon.blender.physics.actuators.motors import listed
 from addon.blender.physics.simulation.setup import build_physics
 from addon.blender.reconcile.build import BuildOptions, build
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import play, put, world_of
-from tests.blender.physics.test_clear import ARM, FORCES
-from tests.blender.test_release_1_0 import BLENDS, why_unreadable
+from tests.support.clear_helpers import ARM, FORCES
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import play, put, world_of
+from tests.support.release_1_0_helpers import BLENDS, why_unreadable
 
 FRAMES = 12
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.scenes import body, imported, pick, the_rig
+from tests.support.scenes import body, imported, pick, the_rig
 
 MODELS = [
     ("hexapod.jm", "Left Front Tibia"),

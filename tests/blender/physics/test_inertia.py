@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape
-from tests.blender.build.test_degrees import X, Y, Z, pose_of, put
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import objects_of, play, world_of
+from tests.support.degrees_helpers import X, Y, Z, pose_of, put
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import objects_of, play, world_of
 
 MASS, STIFFNESS, PULL = 2.0, 30.0, 4.0
 SIZES = {

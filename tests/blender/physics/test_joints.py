@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import (
+from tests.support.mechanisms import (
     XmlModel,
     angle_about,
     body,

@@ -13,10 +13,10 @@ from addon.blender.data.access import settings
 from addon.core.kinematics import joint_motion
 from addon.core.model import Dof
 from addon.core.transforms import inverse, rotation_vector
-from tests.blender.build.test_degrees import X, Z, rotations
-from tests.blender.build.test_degrees import put as put_mechanism
-from tests.blender.mechanisms import XmlModel, body, bone_of, coordinate, joint, key, model, play, put
-from tests.blender.physics.test_several_servos import beside, motion
+from tests.support.degrees_helpers import X, Z, rotations
+from tests.support.degrees_helpers import put as put_mechanism
+from tests.support.mechanisms import XmlModel, body, bone_of, coordinate, joint, key, model, play, put
+from tests.support.several_servos_helpers import beside, motion
 
 ARM = model(
     body(1, (0, 0, 6), (1, 1, 12), mass=1e5),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.scenes import OWN
+from tests.support.scenes import OWN
 
 HEXAPOD, LAMP = OWN / "hexapod/hexapod.jm", OWN / "desk_lamp/desk_lamp.skel"
 #: Keys that go down and come up (``-``) at frames.

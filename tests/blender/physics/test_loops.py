@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender import loops
-from tests.blender.mechanisms import objects_of, play, world_of
-from tests.blender.swings import put_world
+from tests.support import loops
+from tests.support.mechanisms import objects_of, play, world_of
+from tests.support.swings import put_world
 
 BAR = 1e-3  # of the shortest link
 

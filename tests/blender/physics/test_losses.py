@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from addon import formats
-from tests.blender.build.test_degrees import put
-from tests.blender.mechanisms import objects_of, play, world_of
-from tests.blender.physics.test_world_joints import anchors, begin, gaps, skel
 from tests.conftest import ROOT
+from tests.support.degrees_helpers import put
+from tests.support.losses_helpers import delete
+from tests.support.mechanisms import objects_of, play, world_of
+from tests.support.world_joints_helpers import anchors, begin, gaps, skel
 
 BALL = "<geometry><sphere><radius>0.2</radius></sphere></geometry>"
 HULL = "<geometry><box><size>0.4 0.4 0.4</size></box></geometry>"
@@ -45,15 +46,6 @@ def compound() -> Any:
         + "</skeleton></world></skel>"
     )
     return formats.loads(text.encode(), "m.skel")
-
-
-def delete(objects: list[Any]) -> None:
-    """As the user does: select, and X."""
-    import bpy
-
-    for obj in bpy.context.view_layer.objects:
-        obj.select_set(obj in objects)
-    bpy.ops.object.delete()
 
 
 def named(rig: Any, name: str) -> Any:

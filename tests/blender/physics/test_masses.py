@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import objects_of
-from tests.blender.swings import chain, put_world
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import objects_of
+from tests.support.swings import chain, put_world
 
 
 def weight_of(obj: Any) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import (
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import (
     XmlModel,
     body,
     bone_of,
@@ -22,23 +22,9 @@ from tests.blender.mechanisms import (
     put,
     world_of,
 )
-
-HARD = 1e-6
-G = 9.81
-
-
-def tower(*arm: str, force: float = 0.0, gain: float = 10.0, ypr: tuple = (0, 90, 0), **world: Any) -> str:
-    """A heavy tower on the ground with an arm hinged to its side at height 6, about an axis along -Y."""
-    return model(
-        body(1, (0, 0, 4), (2, 2, 8), mass=1e5),
-        *arm,
-        joint(3, 1, 2, (2, 0, 6), ypr, force=force, gain=gain),
-        **{"gravity": G, "cfm": HARD, **world},
-    )
-
+from tests.support.motion_helpers import HANGING, HARD, G, tower
 
 LEVEL = body(2, (3, 0, 6), (2, 0.2, 0.3), mass=1.5)  # its centre one from the hinge
-HANGING = body(2, (2, 0, 5.1), (0.2, 0.2, 1.4), mass=1.5)
 
 
 # ---------------------------------------------------------------- without motors

@@ -19,14 +19,14 @@ from addon.blender.physics.simulation import cached_frames as progress
 from addon.blender.physics.simulation import frame_handlers as handlers
 from addon.blender.physics.simulation.setup import build_physics, clear_physics
 from addon.core.model import Array, Dof, Mechanism, Restraint
-from tests.blender.build.test_degrees import X, Y, Z, put, rotations, slides
-from tests.blender.mechanisms import objects_of, play, world_of
-from tests.blender.physics.test_losses import delete
-from tests.blender.physics.test_restraints import floating
-from tests.blender.physics.test_several_servos import beside, motion
-from tests.blender.physics.test_springs import FRAME, MASS, angle, hung, moved
-from tests.blender.swings import chain, put_world
 from tests.conftest import ROOT
+from tests.support.degrees_helpers import X, Y, Z, put, rotations, slides
+from tests.support.losses_helpers import delete
+from tests.support.mechanisms import objects_of, play, world_of
+from tests.support.restraints_helpers import floating
+from tests.support.several_servos_helpers import beside, motion
+from tests.support.springs_helpers import FRAME, MASS, angle, hung, moved
+from tests.support.swings import chain, put_world
 
 
 def limp(mechanism: Mechanism) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import body, joint, model, pose, put
-from tests.blender.physics.test_collision import OVERLAPPING, limp, skel
-from tests.blender.physics.test_truth import baked
+from tests.support.collision_helpers import OVERLAPPING, limp, skel
+from tests.support.mechanisms import body, joint, model, pose, put
+from tests.support.truth_helpers import baked
 
 pytest.importorskip("bpy", reason="Blender is not here")
 

@@ -8,49 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.model import Array
-from tests.blender.build.test_degrees import Z, put, rotations, slides
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import key, objects_of, play
-from tests.blender.physics.test_several_servos import beside, motion
-from tests.blender.physics.test_springs import FRAME, INERTIA, MASS, angle, hung, moved
-
-PULL = 4.0
-
-
-def response(scene: Any, stiffness: float, damping: float, limit: float = 0.0, frames: int = 121) -> Array:
-    """Where a mass on a slide is that a PD servo holds at 0 and a pull takes away."""
-    (dof,) = dofs = slides(Z)
-    dof.max_force = limit
-    rig = put(hung(*dofs, gravity=FRAME[:3, 2] * PULL), physics=True)
-    record = objects_of(rig, "JOINT")["j"].knuckle.joint.dofs[0]
-    record.servo_stiffness, record.servo_damping = stiffness, damping
-    rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
-    return np.array(play(scene, frames, lambda: float(moved(rig)[2, 3])))
-
-
-def stepped(scene: Any, stiffness: float, damping: float, interpolation: str = "CONSTANT", rate: int = 60) -> Array:
-    """Where that mass is, without a pull, from the frame on in which its keys jump to 1, for a second."""
-    scene.render.fps = rate
-    rig = put(hung(*slides(Z)), physics=True, adapt_scene=False)
-    record = objects_of(rig, "JOINT")["j"].knuckle.joint.dofs[0]
-    record.servo_stiffness, record.servo_damping = stiffness, damping
-    key(rig, "j", [(1, 0.0), (10, 0.0), (11, 1.0)], interpolation)
-    rig.data.knuckle.drive, rig.data.knuckle.law = "SERVO", "PD"
-    return np.array(play(scene, rate + 11, lambda: float(moved(rig)[2, 3])))[10:]
-
-
-def answer(stiffness: float, damping: float, time: Array) -> Array:
-    """What a damped oscillator does to a step: 1 - exp(-zwt) (cos wd t + zw / wd sin wd t)."""
-    decay = damping / (2 * MASS)
-    free = np.sqrt(complex(stiffness / MASS - decay**2))
-    return np.real(1 - np.exp(-decay * time) * (np.cos(free * time) + decay / free * np.sin(free * time)))
-
-
-def deviation(values: Array, stiffness: float, damping: float) -> float:
-    """How far a response to the pull is, as a share of the sag."""
-    sag, time = MASS * PULL / stiffness, np.arange(len(values)) / 60
-    return float(np.abs(values - sag * answer(stiffness, damping, time)).max() / sag)
+from tests.support.degrees_helpers import Z, put, rotations
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import key, play
+from tests.support.pd_helpers import PULL, answer, deviation, response, stepped
+from tests.support.several_servos_helpers import beside, motion
+from tests.support.springs_helpers import INERTIA, MASS, angle, hung, moved
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import curves_of, objects_of, play, put, world_of
-from tests.blender.physics.test_bake import CRAWLER
+from tests.support.bake_helpers import CRAWLER
+from tests.support.mechanisms import curves_of, objects_of, play, put, world_of
 
 FRAMES = 50
 

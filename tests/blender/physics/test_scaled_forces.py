@@ -14,11 +14,11 @@ import pytest
 
 from addon.blender.animation.keying import LINEAR, key_servos
 from addon.core.model import Array, Dof, Mechanism, Restraint
-from tests.blender.build.test_degrees import Y, Z, pose_of, put, rotations, slides
-from tests.blender.mechanisms import objects_of, play, world_of
-from tests.blender.physics.test_restraints import floating
-from tests.blender.physics.test_several_servos import beside
-from tests.blender.physics.test_springs import FRAME, INERTIA, MASS, angle, hung
+from tests.support.degrees_helpers import Y, Z, pose_of, put, rotations, slides
+from tests.support.mechanisms import objects_of, play, world_of
+from tests.support.restraints_helpers import floating
+from tests.support.several_servos_helpers import beside
+from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung
 
 FRAMES = 61
 TIME = np.arange(FRAMES) / 60

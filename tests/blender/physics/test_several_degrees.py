@@ -9,8 +9,8 @@ import pytest
 
 from addon.core.model import Dof
 from addon.core.transforms import inverse
-from tests.blender.build.test_degrees import X, Y, Z, linked, put, rotations, slides
-from tests.blender.mechanisms import objects_of, world_of
+from tests.support.degrees_helpers import X, Y, Z, linked, put, rotations, slides
+from tests.support.mechanisms import objects_of, world_of
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import pytest
 from addon.core.kinematics import joint_coordinates
 from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape
 from addon.core.transforms import inverse
-from tests.blender.build.test_degrees import X, Y, Z, pose, pose_of, put, rotations, slides, turned
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import objects_of, play, world_of
+from tests.support.degrees_helpers import X, Y, Z, pose, pose_of, put, rotations, slides, turned
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import objects_of, play, world_of
 
 IN_BASE, IN_BODY = pose_of((0.4, -0.9, 0.3), (1, 2, 3)), pose_of((0.1, 0.2, -0.3), (0.1, -0.2, 0.4))
 DEGREE = math.radians(1.0)

@@ -8,46 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.kinematics import joint_coordinates
-from addon.core.model import Array, Dof, Mechanism
+from addon.core.model import Dof
 from addon.core.transforms import rotation_matrix, rotation_vector
-from tests.blender.build.test_degrees import X, Y, put, rotations, slides
-from tests.blender.mechanisms import objects_of, play
-from tests.blender.physics.test_several_servos import kinds, size_of
-from tests.blender.physics.test_springs import INERTIA, MASS, hung, moved, period
-
-
-def sprung(name: str, number: int, frequency: float, rest: float, start: float) -> Mechanism:
-    """A cube on a joint of a kind, with a spring on one coordinate that begins at ``start``."""
-    dofs = kinds()[name]
-    ball = dofs[-1].kind == "ball"
-    turns = ball or dofs[number].kind == "rotation"
-    if ball:
-        dofs[0].parts = [Dof("rotation", axis) for axis in np.eye(3)]
-        dofs[0].start = tuple(start * (k == number) for k in range(3))
-    dof = dofs[0].parts[number] if ball else dofs[number]
-    dof.stiffness, dof.rest = (INERTIA if turns else MASS) * frequency**2, rest
-    dof.position = start
-    return hung(*dofs)
-
-
-def coordinates(scene: Any, mechanism: Mechanism, frames: int) -> Array:
-    """The joint's coordinates (frames, size) under physics."""
-    rig = put(mechanism, physics=True)
-    rig.data.knuckle.drive = "LIMP"
-    return joint_coordinates(mechanism.joints[0], np.array(play(scene, frames, lambda: moved(rig))))
-
-
-def all_springs() -> list[tuple[str, int]]:
-    """Every coordinate of every kind of joint."""
-    return [(name, number) for name, dofs in kinds().items() for number in range(size_of(dofs))]
-
-
-def off(values: Array, number: int, frequency: float, rest: float, start: float) -> tuple[float, float]:
-    """By how much (shares) the time and the width of a swing are off."""
-    swing = values[:, number] - rest
-    wide = (swing.max() - swing.min()) / 2 / abs(start - rest)
-    return period(swing) / (2 * math.pi / frequency) - 1.0, wide - 1.0
+from tests.support.degrees_helpers import X, Y, put, rotations, slides
+from tests.support.mechanisms import objects_of, play
+from tests.support.spring_rest_helpers import coordinates, off, sprung
+from tests.support.springs_helpers import INERTIA, MASS, hung
 
 
 @pytest.mark.parametrize(
@@ -78,7 +44,7 @@ def test_springs_on_axes_that_lean_swing_together(blank: Any) -> None:
 
 def test_a_balls_damper_brakes_although_its_weight_pulls(blank: Any) -> None:
     """Hanging beside its pivot, it sinks at the speed at which the damper carries the weight."""
-    from tests.blender.physics.test_several_servos import beside
+    from tests.support.several_servos_helpers import beside
 
     ball = Dof("ball", damping=30.0)
     arm = np.array([0.5, 0.0, 0.0])
@@ -89,7 +55,7 @@ def test_a_balls_damper_brakes_although_its_weight_pulls(blank: Any) -> None:
 
 def test_clearing_takes_what_pushes_away(blank: Any) -> None:
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
-    from tests.blender.physics.test_clear import differences, everything
+    from tests.support.clear_helpers import differences, everything
 
     dofs = [*slides(X, Y)]
     dofs[0].stiffness, dofs[0].rest = 50.0, 0.2

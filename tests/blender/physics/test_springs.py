@@ -10,33 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape
-from addon.core.transforms import inverse
-from tests.blender.build.test_degrees import X, Y, Z, pose_of, put, rotations, slides
-from tests.blender.mechanisms import key, objects_of, play, world_of
-
-FRAME = pose_of((0.4, -0.9, 0.3), (1, 2, 3))
-MASS, EDGE = 2.0, 0.6
-INERTIA = MASS * EDGE**2 / 6.0  # of a cube, about any axis
-
-
-def hung(*dofs: Dof, gravity: Array | None = None, world: bool = True) -> Mechanism:
-    """A cube on a joint, at the world or at a body that stays, with its middle in the joint's askew frame."""
-    cube = Body("cube", "Cube", FRAME.copy(), MASS, shapes=[Shape("box", dict.fromkeys("xyz", EDGE))])
-    joint = Joint("j", "Joint", "any", None, "cube", FRAME.copy(), np.eye(4), list(dofs))
-    mechanism = Mechanism("hung", bodies=[cube], joints=[joint])
-    if not world:
-        mechanism.bodies.insert(
-            0, Body("base", "Base", immobile=True, shapes=[Shape("box", dict.fromkeys("xyz", 0.1))])
-        )
-        joint.parent = "base"
-    mechanism.world.gravity = np.zeros(3) if gravity is None else np.asarray(gravity, dtype=float)
-    return mechanism
-
-
-def moved(rig: Any) -> Array:
-    """The cube's motion since design, in the joint's frame."""
-    return inverse(FRAME) @ inverse(world_of(rig)) @ world_of(objects_of(rig, "BODY")["cube"])
+from addon.core.model import Array, Dof, Mechanism
+from tests.support.degrees_helpers import X, Y, Z, pose_of, put, rotations, slides
+from tests.support.mechanisms import key, objects_of, play
+from tests.support.springs_helpers import FRAME, INERTIA, MASS, angle, hung, moved, period, warnings
 
 
 def run(mechanism: Mechanism, look: Callable[[Array], float], frames: int = 240) -> Array:
@@ -48,23 +25,11 @@ def run(mechanism: Mechanism, look: Callable[[Array], float], frames: int = 240)
     return np.array(play(bpy.context.scene, frames, lambda: look(moved(rig))))
 
 
-def period(values: Array) -> float:
-    """Seconds of a whole swing, from the crossings of the middle."""
-    at = np.flatnonzero(np.diff(np.sign(values)))
-    crossings = at + values[at] / (values[at] - values[at + 1])
-    return float(np.diff(crossings).mean()) * 2 / 60
-
-
 def decay(values: Array) -> float:
     """By how much the logarithm of the peaks falls per second."""
     size = np.abs(values)
     peaks = np.flatnonzero((size[1:-1] > size[:-2]) & (size[1:-1] > size[2:])) + 1
     return -float(np.polyfit(peaks / 60, np.log(size[peaks]), 1)[0])
-
-
-def angle(axis: int) -> Callable[[Array], float]:
-    one, other = (axis + 1) % 3, (axis + 2) % 3
-    return lambda pose: math.atan2(pose[other, one], pose[one, one])
 
 
 @pytest.mark.parametrize("world", [True, False], ids=["at the world", "at a body"])
@@ -164,11 +129,6 @@ def test_an_edited_spring_is_in_the_next_run(blank: Any) -> None:
     assert empty.rigid_body_constraint.type == "SLIDER"
 
 
-def warnings(mechanism: Mechanism) -> set[str]:
-    put(mechanism, physics=True)
-    return {entry.code for entry in mechanism.report.entries if entry.severity == "warning"}
-
-
 def test_what_blender_cannot_have_is_told(blank: Any) -> None:
     at_rest, away, screw, skew = slides(Y)[0], rotations(X)[0], Dof("screw", Z, pitch=0.1), rotations(X, (X + Y) / 2)
     several = [*slides(X), *rotations(Y)]
@@ -211,7 +171,7 @@ def test_a_lone_hinge_comes_to_the_rest_of_its_spring(blank: Any, start: float) 
 
 def test_clearing_takes_what_pushes_springs_away(blank: Any) -> None:
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
-    from tests.blender.physics.test_clear import differences, everything
+    from tests.support.clear_helpers import differences, everything
 
     (dof,) = dofs = slides(Y)
     dof.stiffness, dof.rest = 50.0, 0.2

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.mechanisms import body, joint, key, model, objects_of, put, world_of
+from tests.support.emptied import empty_file
+from tests.support.mechanisms import body, joint, key, model, objects_of, put, world_of
 
 ARM = model(
     body(1, (0, 0, 4), (2, 2, 8), mass=1e5),
@@ -209,7 +209,7 @@ def test_a_bone_may_be_renamed(blank: Any) -> None:
     from addon.blender.animation.gait import plays_own_gait
     from addon.blender.data.channels import servo_names
     from addon.blender.scene.read.mechanism import extract
-    from tests.blender.mechanisms import spinner
+    from tests.support.mechanisms import spinner
 
     spun = model(body(1, (0, 0, 4)), body(2, (1, 0, 4)), joint(3, 1, 2, (0.5, 0, 4)), behaviours=spinner(3, 1.0))
     rig = put(spun)

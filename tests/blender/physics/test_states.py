@@ -14,8 +14,8 @@ from addon.blender.data.queries import parts
 from addon.blender.physics.recording.bake import record
 from addon.blender.physics.simulation import cached_frames as progress
 from addon.blender.physics.world.solver_settings import fit_of
-from tests.blender.mechanisms import XmlModel, body, coordinate, joint, key, model, objects_of, play, put, world_of
-from tests.blender.swings import chain, put_world
+from tests.support.mechanisms import XmlModel, body, coordinate, joint, key, model, objects_of, play, put, world_of
+from tests.support.swings import chain, put_world
 
 ARM = model(
     body(1, (0, 0, 6), (1, 1, 12), mass=1e5),

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.loops import crank_rocker
-from tests.blender.mechanisms import put
-from tests.blender.ui.operator_cases import DUO
+from tests.support.emptied import empty_file
+from tests.support.loops import crank_rocker
+from tests.support.mechanisms import put
+from tests.support.operator_cases import DUO
 
 
 class Counted:
@@ -45,7 +45,7 @@ def test_a_loop_follows_its_crank_that_another_object_drives(blank: Any) -> None
     import bpy
 
     from addon.blender.animation.loops import live_solver
-    from tests.blender.build.test_degrees import put as put_mechanism
+    from tests.support.degrees_helpers import put as put_mechanism
 
     rig = put_mechanism(crank_rocker(), physics=False)
     (loop,) = live_solver.live_loops(rig)

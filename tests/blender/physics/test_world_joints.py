@@ -18,42 +18,13 @@ import pytest
 
 from addon import formats
 from addon.core.model import Array, Body, Joint, Mechanism
-from tests.blender.build.test_degrees import put, turned
-from tests.blender.mechanisms import bone_of, key, objects_of, play, world_of
-from tests.blender.physics.test_clear import differences, everything
+from tests.support.clear_helpers import differences, everything
+from tests.support.degrees_helpers import put, turned
+from tests.support.mechanisms import bone_of, key, objects_of, play, world_of
+from tests.support.world_joints_helpers import LENGTH, START, THICK, G, anchors, begin, gaps, links, skel
 
-G, LENGTH, THICK = 9.81, 1.0, 0.1
 BOX = (THICK**2 + LENGTH**2) / 12.0
 BALL = 0.4 * 0.5**2  # what Blender takes for a body without a shape: measured
-START = 0.7, -0.4  # of the two hinges, rad
-
-
-def skel() -> Mechanism:
-    """Two boxes that hang on the world and on each other, hinges about X."""
-
-    def link(name: str, height: float) -> str:
-        box = f"<geometry><box><size>{THICK} {THICK} {LENGTH}</size></box></geometry>"
-        shapes = f"<visualization_shape>{box}</visualization_shape><collision_shape>{box}</collision_shape>"
-        return (
-            f'<body name="{name}"><transformation>0.3 -0.2 {height} 0 0 0</transformation>'
-            f"<inertia><mass>1</mass></inertia>{shapes}</body>"
-        )
-
-    def hinge(name: str, parent: str, child: str) -> str:
-        return (
-            f'<joint name="{name}" type="revolute"><parent>{parent}</parent><child>{child}</child>'
-            f"<transformation>0 0 {LENGTH / 2} 0 0 0</transformation><axis><xyz>1 0 0</xyz></axis></joint>"
-        )
-
-    text = (
-        '<skel version="1.0"><world><physics><gravity>0 0 -9.81</gravity></physics><skeleton name="s">'
-        + link("upper", -0.5)
-        + link("lower", -1.5)
-        + hinge("one", "world", "upper")
-        + hinge("two", "upper", "lower")
-        + "</skeleton></world></skel>"
-    )
-    return formats.loads(text.encode(), "m.skel")
 
 
 def x_xy() -> Mechanism:
@@ -123,41 +94,16 @@ def swing(inertia: float, seconds: float, rate: int = 60, steps: int = 50) -> Ar
     return np.array(out)
 
 
-def begin(rig: Any, mechanism: Mechanism, start: tuple[float, float] = START) -> None:
-    """Key both hinges to where the run begins."""
-    for joint, value in zip(mechanism.joints, start, strict=False):
-        key(rig, joint.id, [(1, value)])
-
-
-def links(rig: Any) -> list[Any]:
-    bodies = objects_of(rig, "BODY")
-    return [next(obj for obj in bodies.values() if obj.knuckle.source_name == name) for name in ("upper", "lower")]
-
-
 def angles(rig: Any) -> list[float]:
     """The angles of both links with the plumb line, about the armature's X, as seen by their mesh objects."""
     stand = np.linalg.inv(world_of(rig))
     return [math.atan2(pose[2, 1], pose[2, 2]) for pose in (stand @ world_of(link) for link in links(rig))]
 
 
-def gaps(rig: Any) -> list[float]:
-    """How far the two pivots are from where they belong."""
-    upper, lower = (world_of(link) for link in links(rig))
-    top, bottom = [0, 0, LENGTH / 2, 1], [0, 0, -LENGTH / 2, 1]
-    hook = world_of(rig) @ [0.3, -0.2, 0, 1]
-    return [float(np.linalg.norm(upper @ top - hook)), float(np.linalg.norm(lower @ top - upper @ bottom))]
-
-
 def force(rig: Any, torque: float) -> None:
     """The formats with joints at the world say nothing of servos: give them some force."""
     for empty in objects_of(rig, "JOINT").values():
         empty.knuckle.joint.dofs[0].max_force = torque
-
-
-def anchors() -> list[Any]:
-    import bpy
-
-    return [obj for obj in bpy.data.objects if obj.knuckle.model and obj.knuckle.model.data.knuckle.anchor == obj]
 
 
 # ---------------------------------------------------------------- motion

@@ -11,7 +11,7 @@ import pytest
 
 bpy = pytest.importorskip("bpy", reason="needs Blender as a Python module")
 
-from tests.blender.render.test_filming import decoded, video_facts  # noqa: E402
+from tests.support.filming_helpers import decoded, video_facts  # noqa: E402
 
 FRAMES = 5
 

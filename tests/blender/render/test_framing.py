@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.framing_helpers import projected
+
 pytest.importorskip("bpy", reason="Blender is not here")
 
 RNG = np.random.default_rng(7)
@@ -19,14 +21,6 @@ def walk(frames: int = 120, speed: float = 0.03) -> np.ndarray:
     t = np.arange(frames)
     path = np.column_stack([speed * t, 0.3 * np.sin(0.02 * t), 0.1 * np.abs(np.sin(0.3 * t))])
     return box + path[:, None] + 0.02 * RNG.standard_normal((frames, 1, 3))
-
-
-def projected(points: np.ndarray, rotation: np.ndarray, position: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Pinhole projection, from the definition of a 50 mm lens on a 36 mm sensor: -1..1 inside the picture."""
-    view = np.linalg.inv(rotation) @ (points - position).T
-    assert (view[2] < 0.0).all(), "behind the camera"
-    long_side = max(size)
-    return np.array([view[i] / -view[2] * 50.0 / 18.0 * long_side / size[i] for i in (0, 1)])
 
 
 @pytest.mark.parametrize("size", SIZES)

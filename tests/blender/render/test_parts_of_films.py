@@ -12,8 +12,8 @@ import pytest
 
 bpy = pytest.importorskip("bpy", reason="Blender is not here")
 
-from tests.blender.emptied import empty_file  # noqa: E402
-from tests.blender.render.test_filming import SMALL, pixels_of, set_up_oddly, snapshot, video_facts, walker  # noqa: E402
+from tests.support.emptied import empty_file  # noqa: E402
+from tests.support.filming_helpers import SMALL, pixels_of, set_up_oddly, snapshot, video_facts, walker  # noqa: E402
 
 
 class Escape(Exception):

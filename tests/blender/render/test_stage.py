@@ -10,7 +10,7 @@ import pytest
 
 bpy = pytest.importorskip("bpy", reason="Blender is not here")
 
-from tests.blender.render.test_framing import projected  # noqa: E402
+from tests.support.framing_helpers import projected  # noqa: E402
 
 
 def test_tiles_lie_on_the_grid() -> None:
@@ -103,7 +103,7 @@ def lamp() -> Any:
     import addon
     from addon import formats
     from addon.blender.reconcile.build import build
-    from tests.blender.emptied import empty_file
+    from tests.support.emptied import empty_file
 
     empty_file()
     if not addon.is_registered():

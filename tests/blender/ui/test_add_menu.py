@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.ui.test_panels import Layout
+from tests.support.panels_helpers import Layout
 
 
 def drawn(menu: Any) -> list[tuple[str, Any]]:

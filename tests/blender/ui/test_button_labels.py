@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.blender.loops import crank_rocker
-from tests.blender.ui import test_panels
-from tests.blender.ui.operator_cases import duo, hexapod, pick, rig
-from tests.blender.ui.test_operators import operators
-from tests.blender.ui.test_panels import Layout
+from tests.support import panels_helpers
+from tests.support.loops import crank_rocker
+from tests.support.operator_cases import duo, hexapod, pick, rig
+from tests.support.operators_helpers import operators
+from tests.support.panels_helpers import Layout
 
 #: Begins the label of a choice: it is read together with the others, and has to be the only one of its panel.
 CHOICE = "choice "
@@ -64,7 +64,7 @@ class RecordingLayout(Layout):
 def labels() -> dict[str, list[str]]:
     """What each label of a button does, with the panel that it is in."""
     out: dict[str, list[str]] = {}
-    for panel, drawn in test_panels.draw_all().items():
+    for panel, drawn in panels_helpers.draw_all().items():
         for kind, what in drawn:
             if kind == "button":
                 label = what[0].replace(CHOICE, f"{panel} > ")
@@ -117,7 +117,7 @@ def test_no_two_buttons_have_one_label(
 ) -> None:
     import bpy
 
-    monkeypatch.setattr(test_panels, "Layout", RecordingLayout)
+    monkeypatch.setattr(panels_helpers, "Layout", RecordingLayout)
     state(tmp_path)
     bpy.context.window_manager.knuckle_joint_list.columns = columns
     for drive in ("KEYS", "SERVO", "LIMP"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.blender.scenes import OWN
+from tests.support.scenes import OWN
 
 LAMP = str(OWN / "desk_lamp/desk_lamp.skel")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.blender.ui.small import datablocks
+from tests.support.small import datablocks
 
 OPERATORS = ("set_drive", "build_physics", "clear_physics", "select_part", "bake_gait", "bake_physics", "render_film")
 
@@ -267,7 +267,7 @@ def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) 
     import bpy
 
     from addon.blender.ui.video.panel import VIEW3D_PT_knuckle_film
-    from tests.blender.ui.test_panels import Layout
+    from tests.support.panels_helpers import Layout
 
     bpy.context.scene.render.fps, bpy.context.scene.frame_start, bpy.context.scene.frame_end = 60, 1, 240
     drawn: list[tuple[str, Any]] = []

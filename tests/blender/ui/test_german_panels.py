@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from addon import formats
-from tests.blender.ui import test_panels
-from tests.blender.ui.operator_cases import CASES, DUO, duo, pick, rig
-from tests.blender.ui.test_operators import operators, refusal
+from tests.support import panels_helpers
+from tests.support.operator_cases import CASES, DUO, duo, pick, rig
+from tests.support.operators_helpers import operators, refusal
 
 #: Words of every English sentence that no German one has.
 _ENGLISH = {
@@ -20,7 +20,7 @@ _ENGLISH = {
 }  # fmt: skip
 
 
-class GermanLayout(test_panels.Layout):
+class GermanLayout(panels_helpers.Layout):
     """Keeps each text as it is drawn: Blender translates what nobody told it not to."""
 
     def label(self, text: str = "", icon: str = "NONE", translate: bool = True, **_: Any) -> None:
@@ -78,11 +78,11 @@ def german(blank: Any, monkeypatch: Any) -> None:
     from addon.blender import locale
 
     monkeypatch.setattr(locale, "wanted_language", lambda: "de")
-    monkeypatch.setattr(test_panels, "Layout", GermanLayout)
+    monkeypatch.setattr(panels_helpers, "Layout", GermanLayout)
 
 
 def texts_of_panels() -> list[str]:
-    return [text for drawn in test_panels.draw_all().values() for kind, text in drawn if kind == "label"]
+    return [text for drawn in panels_helpers.draw_all().values() for kind, text in drawn if kind == "label"]
 
 
 def test_no_panel_has_an_english_sentence(german: None, tmp_path: Path) -> None:

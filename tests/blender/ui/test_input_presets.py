@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.scenes import OWN
+from tests.support.scenes import OWN
 
 HEXAPOD = OWN / "hexapod/hexapod.jm"
 SAMPLES = [OWN / "rover/rover.jm", HEXAPOD]
@@ -114,7 +114,7 @@ def test_keyed_inputs_are_told(blank: Any, capfd: pytest.CaptureFixture[str]) ->
 def test_what_the_gait_cannot_do_is_told(blank: Any) -> None:
     import bpy
 
-    from tests.references import CORPUS
+    from tests.support.references import CORPUS
 
     path = CORPUS / "juice/models/Backhoe.jm"
     if not path.exists():

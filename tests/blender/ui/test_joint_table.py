@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.blender.edit.test_twins import pick
-from tests.blender.ui.test_panels import Layout
+from tests.support.panels_helpers import Layout
+from tests.support.scenes import pick
 
 OWN = Path(__file__).resolve().parents[3] / "sample_models"
 

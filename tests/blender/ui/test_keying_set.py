@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.blender.scenes import OWN
+from tests.support.scenes import OWN
 
 
 def insert_keyframe() -> None:

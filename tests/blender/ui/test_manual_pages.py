@@ -10,9 +10,9 @@ from urllib.request import url2pathname
 
 import pytest
 
-from tests.blender.ui.test_operators import operators
-from tests.blender.ui.test_panels import Layout, panels_of_tab
-from tests.docs.book import DOCS
+from tests.support.book import DOCS
+from tests.support.operators_helpers import operators
+from tests.support.panels_helpers import Layout, panels_of_tab
 
 
 def looked_up(identifier: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.blender.ui.test_panels import Layout
+from tests.support.panels_helpers import Layout
 
 #: Operators that act on the row of a list or table in which their button stands, or on another operator's result.
 ROWS = {

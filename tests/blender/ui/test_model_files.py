@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.ui.small import BROKEN, FLAPPER, MOTION, datablocks, models, put
+from tests.support.emptied import empty_file
+from tests.support.small import BROKEN, FLAPPER, MOTION, datablocks, models, put
 
 
 def ops() -> Any:

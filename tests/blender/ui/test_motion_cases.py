@@ -12,9 +12,9 @@ import pytest
 
 from addon import formats
 from addon.core.model import Motion, Trajectory
-from tests.blender.mechanisms import bone_of, curves_of, key
-from tests.blender.ui.test_motion_exact import XMDI, put_file, three_joints
-from tests.blender.ui.test_motion_options import exported, imported, ops, posed, put_xmdi, scene, track
+from tests.support.mechanisms import bone_of, curves_of, key
+from tests.support.motion_exact_helpers import XMDI, put_file, three_joints
+from tests.support.motion_options_helpers import exported, imported, ops, posed, put_xmdi, scene, track
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_the_dialog_writes_the_whole_motion_unless_it_is_told_otherwise(rig: Any
 
 
 def test_free_joints_come_back(blank: Any, tmp_path: Path, sample_models: Path) -> None:
-    from tests.blender.mechanisms import put
+    from tests.support.mechanisms import put
 
     put(sample_models / "sensor_leg/sensor_leg.xml", gait=False)
     motion = Motion("m", [servo("pelvis/x", [0, 0.32], [0, 0.5]), servo("pelvis/rx", [0, 0.32], [0, 0.4])])

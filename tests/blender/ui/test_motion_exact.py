@@ -14,25 +14,12 @@ from hypothesis import strategies as st
 
 from addon import formats
 from addon.core.model import Motion, Trajectory
-from tests.blender.mechanisms import body, bone_of, curves_of, joint, model, put
-from tests.references import CORPUS
+from tests.support.mechanisms import body, bone_of, curves_of, joint, model, put
+from tests.support.motion_exact_helpers import XMDI, put_file, three_joints
+from tests.support.references import CORPUS
 
 RATES = [(24, 1.0), (25, 1.0), (30, 1.0), (60, 1.0), (30, 1.001), (125, 4.0)]
 STARTS = [0, 1, -10, 1001]
-XMDI = """<?xml version='1.0' encoding='iso-8859-1'?>
-<!-- two gestures of a caf\xe9's robot -->
-<archive owner="us">
-  <gestures kind="greeting"><motion name="wave" author="A. Nother" speed="1.50">
-      <servo name="left_hip"><position>0 -.70
-        +1.10e-1 3</position><frames>0 10  40 41.25</frames></servo>
-      <servo name="Tail"><position>0.30 .4</position><frames>1 2</frames></servo>
-      <servo name="Lift"><position>0.123456789012345678 0.1</position><frames>0 7</frames></servo>
-      <servo name="Neck/rx"><position>0 1.25 3.5</position><frames>0 20 30</frames></servo>
-      <servo name="Neck/ry"><position>0.2 -0.5</position><frames>5 20</frames></servo>
-  </motion>
-  <motion name="rest"><servo name="Left Hip"><position>1</position><frames>3</frames></servo></motion></gestures>
-</archive>
-"""
 WEBOTS = """#WEBOTS_MOTION,V1.0,Left Hip,Tail,Lift
 01:000,First,0.10,.5,0.250
 1:032,Pose2,-.2,0.5,*
@@ -58,20 +45,6 @@ def rig(blank: Any) -> Any:
     return three_joints()
 
 
-def three_joints() -> Any:
-    """A trunk with a hinge, a slide and a ball."""
-    text = model(
-        body(1, (0, 0, 4), (2, 2, 2)),
-        body(2, (0, 0, 2)),
-        body(3, (0, 2.5, 4)),
-        body(4, (0, 0, 6)),
-        joint(51, 1, 2, (0, 0, 3), name="Left Hip"),
-        joint(52, 1, 3, (0, 1.5, 4), name="Lift", tag="PrismaticJoint"),
-        joint(53, 1, 4, (0, 0, 5), name="Neck", tag="SphericalJoint"),
-    )
-    return put(text, gait=False, adapt_scene=False)
-
-
 def ops() -> Any:
     import bpy
 
@@ -90,11 +63,6 @@ def carried(path: Path, out: Path, reopen: bool = True, **options: Any) -> bytes
         ops().wm.open_mainfile(filepath=str(out.with_suffix(".blend")))
     ops().export_anim.servo_motion(filepath=str(out), motions="ALL" if several else "ACTIVE")
     return out.read_bytes()
-
-
-def put_file(path: Path, text: str, encoding: str = "utf-8") -> Path:
-    path.write_bytes(text.encode(encoding))
-    return path
 
 
 @pytest.mark.parametrize("start", STARTS)

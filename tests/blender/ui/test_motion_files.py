@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import curves_of
-from tests.blender.scenes import OWN
-from tests.blender.ui.small import BROKEN, MOTION, datablocks, put
+from tests.support.mechanisms import curves_of
+from tests.support.scenes import OWN
+from tests.support.small import BROKEN, MOTION, datablocks, put
 
 
 def ops() -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.mechanisms import bone_of, curves_of
-from tests.blender.ui.test_panels import Layout
+from tests.support.mechanisms import bone_of, curves_of
+from tests.support.panels_helpers import Layout
 
 TOOLS = ("loop_motion", "stop_looping", "mirror_motion", "offset_motion", "scale_motion")
 

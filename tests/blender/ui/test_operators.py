@@ -8,26 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.blender.ui.operator_cases import CASES, Case, alone, duo, rig
-from tests.blender.ui.snapshot import changed, differences, snapshot
+from tests.support.operator_cases import CASES, Case, alone, duo, rig
+from tests.support.operators_helpers import operators, refusal
+from tests.support.snapshot import changed, differences, snapshot
 
-_MODULES = ("knuckle", "import_scene", "export_scene", "import_anim", "export_anim")
 _WINDOW_SCRIPTS = Path(__file__).resolve().parents[2] / "window"
 rows = pytest.mark.parametrize("name", sorted(CASES))
-
-
-def operators() -> dict[str, Any]:
-    """All operators of ours that Blender knows, by the names that scripts call them by."""
-    import bpy
-
-    found = {}
-    for module in _MODULES:
-        for short in dir(getattr(bpy.ops, module)):
-            known = getattr(getattr(bpy.ops, module), short)
-            cls = getattr(bpy.types, known.idname(), None)
-            if cls is not None and cls.__module__.partition(".")[0] == "addon":
-                found[f"{module}.{short}"] = known
-    return found
 
 
 def now() -> dict[str, Any]:
@@ -95,14 +81,6 @@ def test_it_runs_and_undo_takes_it_back_in_one_step(scene: Path, name: str) -> N
     bpy.ops.ed.undo()  # as Adjust Last Operation does: undone and run again
     assert run("EXEC_DEFAULT", True, **options) == {"FINISHED"}
     assert differences(after, now()) == [], "run again, it does something else"
-
-
-def refusal(run: Any) -> str:
-    """What an operator says that cannot run."""
-    assert not run.poll()
-    with pytest.raises(RuntimeError) as caught:
-        run("EXEC_DEFAULT")
-    return str(caught.value)
 
 
 def test_each_says_why_it_cannot_run(scene: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.emptied import empty_file
-from tests.blender.ui.small import FLAPPER, models, put
+from tests.support.emptied import empty_file
+from tests.support.small import FLAPPER, models, put
 
 SIZE = (160, 120)
 #: A slide with stops, in place of the one without.

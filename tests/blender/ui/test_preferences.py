@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from addon import formats
-from tests import mesh_samples as samples
+from tests.support import mesh_samples as samples
 
 NAME = "addon"
 
@@ -132,7 +132,7 @@ def test_the_panel_shows_every_folder_and_marks_those_that_are_not_there(enabled
 def test_new_xmdi_files_call_their_containers_as_the_preferences_say(enabled: Any, tmp_path: Path) -> None:
     import bpy
 
-    from tests.blender.mechanisms import body, joint, key, model, put
+    from tests.support.mechanisms import body, joint, key, model, put
 
     rig = put(model(body(1, (0, 0, 0)), body(2, (2, 0, 0)), joint(3, 1, 2, (1, 0, 0))), gait=False)
     key(rig, 3, [(1, 0.0), (2, 1.0)])
@@ -168,7 +168,7 @@ def test_the_first_mechanism_of_a_scene_switches_the_wished_overlays_on(enabled:
 
     from addon.blender import overlay
     from addon.blender.ui.overlay import kinds_of
-    from tests.blender.ui.small import put
+    from tests.support.small import put
 
     choices = enabled.bl_rna.properties["overlays"].enum_items.keys()
     assert choices == list(overlay.KINDS)
@@ -203,7 +203,7 @@ def test_dialogs_have_presets_and_take_several_files_and_drops(blank: Any) -> No
 def test_several_files_become_several_mechanisms(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from tests.blender.ui.small import models, put
+    from tests.support.small import models, put
 
     names = [put(tmp_path / f"{name}.jm").name for name in ("one", "two")]
     files = [{"name": name} for name in names]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.blender.faults.harms import delete
-from tests.blender.scenes import the_rig
-from tests.blender.ui.test_panels import draw_all
+from tests.support.harms import delete
+from tests.support.panels_helpers import draw_all
+from tests.support.scenes import the_rig
 
 
 @pytest.fixture

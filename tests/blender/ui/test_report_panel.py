@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.blender.ui import test_panels
-from tests.blender.ui.test_panels import Layout, draw_all
+from tests.support import panels_helpers
+from tests.support.panels_helpers import Layout, draw_all
 
 LONG = "Body 'Trunk' has no mass, so that physics cannot move it. Give it a mass above 0, or make it immobile"
 ROWS = [("info", "Model has no Gravity"), ("warning", LONG), ("error", "A mesh is missing"), ("warning", "A stop")]
@@ -33,7 +33,7 @@ class Texts(Layout):
 
 @pytest.fixture
 def reported(rig: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(test_panels, "Layout", Texts)
+    monkeypatch.setattr(panels_helpers, "Layout", Texts)
     report = rig.data.knuckle.report
     report.clear()
     for severity, message in ROWS:
@@ -91,7 +91,7 @@ def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.Monkey
 
     from addon.core import accuracy
 
-    monkeypatch.setattr(test_panels, "Layout", Texts)
+    monkeypatch.setattr(panels_helpers, "Layout", Texts)
     rig.data.knuckle.drive = "SERVO"
     assert bpy.ops.knuckle.bake_physics(frame_end=6) == {"FINISHED"}
 

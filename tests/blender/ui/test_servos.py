@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.edit.test_stops import X, Z, arms
-from tests.blender.loops import crank_rocker
-from tests.blender.ui.test_panels import Layout
+from tests.support.loops import crank_rocker
+from tests.support.panels_helpers import Layout
+from tests.support.stops_helpers import X, Z, arms
 
 OWN = Path(__file__).resolve().parents[3] / "sample_models"
 

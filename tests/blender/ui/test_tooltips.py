@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.blender.ui.test_operators import operators
+from tests.support.operators_helpers import operators
 
 #: Options that nobody sees: the file browser's own.
 _BROWSER = {"filepath", "filter_glob", "files", "directory", "index"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.blender.ui.report_strings import all_reports
-from tests.blender.ui.ui_strings import ADDON, all_strings
+from tests.support.report_strings import all_reports
+from tests.support.ui_strings import ADDON, all_strings
 
 
 def test_every_text_of_the_interface_has_a_translation(blank: Any) -> None:

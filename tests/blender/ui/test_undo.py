@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.blender.ui.operator_cases import one_file, pick, rig
-from tests.blender.ui.snapshot import changed, differences, snapshot
+from tests.support.operator_cases import one_file, pick, rig
+from tests.support.snapshot import changed, differences, snapshot
 
 
 def now() -> dict[str, Any]:

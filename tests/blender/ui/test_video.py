@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.blender.ui.test_panels import Layout
+from tests.support.panels_helpers import Layout
 
 
 class Watching(Layout):

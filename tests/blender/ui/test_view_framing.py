@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.blender.scenes import OWN
+from tests.support.scenes import OWN
 
 MODELS = [
     "hexapod/hexapod.jm",

@@ -1,7 +1,7 @@
-"""What an Action of ours keeps: what it is, and the documents that its keys came from.
+"""Property groups of Actions: their kind, and the motion files that their keyframes came from.
 
-Blender's keys are 32-bit. The document of a motion stays in the .blend as it was read, and an Action remembers where
-its servos' keys were put, so that keys nobody touched go out with the file's own numbers.
+Blender's keyframes are 32-bit. The document of a motion is kept in the .blend as it was read, and an Action records
+where its servos' keyframes were placed, so that unedited keyframes are exported with the file's own numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bpy.props import (
 
 from ...events.signals import on_servo_chosen, servo_name_sources
 
-#: What numbers in a file of motion can be in.
+#: Units of the angles in a motion file.
 ANGLE_UNITS = [
     ("RAD", "Radians", "Angles in the file are in radians"),
     ("DEG", "Degrees", "Angles in the file are in degrees"),
@@ -33,7 +33,7 @@ LENGTH_UNITS = [
 
 
 class KnuckleOriginServo(bpy.types.PropertyGroup):
-    """Which channel a trajectory of a file keys."""
+    """Channel that a trajectory of a motion file was keyed on."""
 
     place: IntProperty(description="Which trajectory of the motion in the file, from 0")
     joint: StringProperty(description="Id of the joint; empty for one that moves nothing here")
@@ -41,7 +41,7 @@ class KnuckleOriginServo(bpy.types.PropertyGroup):
 
 
 class KnuckleOrigin(bpy.types.PropertyGroup):
-    """A motion of a file that was keyed in an Action, and how its times became frames."""
+    """Motion of a file that was keyed in an Action, and the mapping of its times to frames."""
 
     key: StringProperty(description="The Action's property that holds the file")
     packed: BoolProperty(description="Whether the file is compressed there")
@@ -58,13 +58,13 @@ class KnuckleOrigin(bpy.types.PropertyGroup):
 
 
 class KnuckleAttribute(bpy.types.PropertyGroup):
-    """An attribute of a motion, called by its name."""
+    """Attribute of a motion, found by its name."""
 
     value: StringProperty(name="Value", description="What the file says there")
 
 
 def _servo_names(self: Any, _context: bpy.types.Context, text: str) -> list[str]:
-    """The names of the model's servos, for the field to choose from."""
+    """Return the names of the mechanism's servos that contain a text, as suggestions for the field."""
     rig = self.id_data.knuckle.rig
     by_joint = [names for source in servo_name_sources for names in source(rig).values()] if rig is not None else []
     return [name for names in by_joint for name in names if text.lower() in name.lower()]
@@ -76,7 +76,7 @@ def _servo_chosen(self: Any, _context: bpy.types.Context) -> None:
 
 
 class KnuckleServoName(bpy.types.PropertyGroup):
-    """Which servo of the model a motion means by a name that is not the servo's."""
+    """Servo of the mechanism that a motion file means by another name."""
 
     leave_out: BoolProperty(name="Leave Out", description="The servo of this name is to move nothing here")
     servo: StringProperty(
@@ -91,7 +91,7 @@ class KnuckleServoName(bpy.types.PropertyGroup):
 
 
 class KnuckleAction(bpy.types.PropertyGroup):
-    """What an Action of ours is: a baked gait knows itself again, edited or not."""
+    """Kind and origin of an Action of ours; a baked gait is recognized by it, edited or not."""
 
     kind: EnumProperty(
         items=[

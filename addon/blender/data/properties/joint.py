@@ -1,4 +1,4 @@
-"""What pulls on a model besides its joints' own springs, kept on Blender's data: the restraints of its file."""
+"""Property groups of joints, degrees of freedom, motors, shapes and restraints: the records all else derives from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...events.signals import joint_changed, on_ticked_value, value_changed
 
 
 class KnuckleRestraint(bpy.types.PropertyGroup):
-    """A spring, damper or friction by formula, along a joint or between two places on bodies."""
+    """Spring, damper or friction by formula, along a joint or between two points on bodies."""
 
     kind: StringProperty(description="spring, damper or friction")
     joint: PointerProperty(type=bpy.types.Object, description="The joint whose coordinate it is of")
@@ -35,7 +35,7 @@ class KnuckleRestraint(bpy.types.PropertyGroup):
     motors: CollectionProperty(type=KnuckleMotor, description="What pushes its bodies: three motors for each")
 
 
-#: The order in which a shape's size is kept in three numbers.
+#: Names of the sizes of each type of shape, in the order of the three stored numbers.
 SIZE_KEYS: dict[str, tuple[str, ...]] = {
     "box": ("x", "y", "z"),
     "sphere": ("radius",),
@@ -50,12 +50,12 @@ SIZE_KEYS: dict[str, tuple[str, ...]] = {
 }
 
 
-#: Of a pointer: in a library override it points at what overrides the library's object, also in a file opened again.
+#: Option of a pointer: in a library override it points at the override of the library's object, also after reopening.
 FOLLOWS_OVERRIDES: Any = {"LIBRARY_OVERRIDABLE"}
 
 
 class KnuckleShape(bpy.types.PropertyGroup):
-    """A piece of a body's geometry, as the model counts it."""
+    """Shape of a body, as the file describes it."""
 
     type: StringProperty(name="Shape", description="What kind of shape it is")
     size: FloatVectorProperty(name="Size", description="Its size, by the kind of shape (length units)", size=3)
@@ -75,7 +75,7 @@ class KnuckleShape(bpy.types.PropertyGroup):
 
 
 def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
-    """Getter and setter that show a dof's number as an angle, so that it reads in degrees."""
+    """Return getter and setter that present a number of a degree of freedom as an angle, shown in degrees."""
 
     def get(self: bpy.types.PropertyGroup) -> float:
         return getattr(self, name)
@@ -87,7 +87,7 @@ def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
 
 
 def _angle(name: str, description: str, field: str) -> FloatProperty:
-    """A number of a degree of freedom as an angle, in degrees in the interface. It is stored in radians elsewhere."""
+    """Return an angle property, in degrees in the interface, for a number stored in radians in another property."""
     get, put = _as_angle(field)
     return FloatProperty(name=name, description=description, subtype="ANGLE", precision=2, get=get, set=put)
 
@@ -96,7 +96,7 @@ _LOWER, _UPPER = _as_angle("lower"), _as_angle("upper")
 
 
 def _for_ticked(field: str, name: str, description: str, **more: Any) -> FloatProperty:
-    """A field of a degree of freedom that sets that of all that are ticked with it, in the table of joints."""
+    """Return a property that edits a field of one degree of freedom, or of all that are ticked with it."""
 
     def get(self: Any) -> Any:
         return getattr(self, field)
@@ -113,7 +113,7 @@ def _for_ticked(field: str, name: str, description: str, **more: Any) -> FloatPr
 
 
 class KnuckleDof(bpy.types.PropertyGroup):
-    """One degree of freedom of a joint: rad for rotations, length units for translations."""
+    """Degree of freedom of a joint: rad for rotations, length units for translations."""
 
     kind: StringProperty(name="Kind", description="Whether it turns or slides, or does more")
     axis: FloatVectorProperty(name="Axis", description="The axis in the joint's frame", size=3, default=(0.0, 0.0, 1.0))
@@ -218,7 +218,7 @@ class KnuckleDof(bpy.types.PropertyGroup):
 
 
 class KnuckleMotor(bpy.types.PropertyGroup):
-    """A motor of a joint of several degrees, on an empty of its own."""
+    """Motor of a joint with several degrees of freedom, on an empty of its own."""
 
     empty: PointerProperty(type=bpy.types.Object)
     number: IntProperty(description="Which of the joint's coordinates it moves")
@@ -227,7 +227,7 @@ class KnuckleMotor(bpy.types.PropertyGroup):
 
 
 class KnuckleJoint(bpy.types.PropertyGroup):
-    """The record of a joint."""
+    """Record of a joint."""
 
     type: StringProperty(name="Type", description="What kind of joint it is")
     parent: PointerProperty(

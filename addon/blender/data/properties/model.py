@@ -1,4 +1,9 @@
-"""The mirror plane of a mechanism as its settings keep it."""
+"""Property groups of objects, bones and materials, and the settings of mechanisms.
+
+``Object.knuckle`` holds the role of an object and its origin in the file; a joint's record is on its empty, and
+everything that shows or enforces it is derived from it. The mechanism's settings are on the armature *data*, so that
+keyframes on its inputs and its drive are apart from the Action that poses the bones.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +31,7 @@ from .joint import FOLLOWS_OVERRIDES, KnuckleJoint, KnuckleMotor, KnuckleRestrai
 from .report import CLASSES as REPORT_CLASSES
 from .report import KnuckleFinding, KnuckleReportLine, KnuckleTruth, KnuckleTwinPair
 
-#: Of a mirror plane: what its normal lies along.
+#: Axis of the normal of a mirror plane.
 AXIS_ITEMS = [
     ("NONE", "None", "No mirror plane: twins cannot be made or mirrored"),
     ("X", "X", "The plane square to the X axis of the mechanism"),
@@ -37,7 +42,7 @@ AXIS_ITEMS = [
 
 
 def _axis_of(self: Any) -> int:
-    """Number of the item of ``AXIS_ITEMS`` that the normal is."""
+    """Return the index of the item of ``AXIS_ITEMS`` for the present normal."""
     normal = [abs(part) for part in self.normal]
     length = max(normal)
     if not length:
@@ -53,9 +58,9 @@ def _set_axis(self: Any, value: int) -> None:
 
 
 class KnuckleMirrorPlane(bpy.types.PropertyGroup):
-    """The plane between a mechanism's halves, in the axes of its design: where its normal times a point is the offset.
+    """Mirror plane of a mechanism in the axes of its design: points whose product with the normal is the offset.
 
-    A normal of zeros: there is none.
+    A normal of zeros means that there is none.
     """
 
     axis: EnumProperty(
@@ -80,9 +85,9 @@ class KnuckleMirrorPlane(bpy.types.PropertyGroup):
     )
 
 
-#: The positions of the drive switch, in the order of their numbers in curves.
+#: Drives, in the order of their values in F-curves.
 DRIVES = ("KEYS", "SERVO", "LIMP")
-#: The same as choices.
+#: Enum items of the drives.
 DRIVE_ITEMS = [
     ("KEYS", "Keyframes", "Bodies follow the bones exactly"),
     ("SERVO", "Servos", "Physics moves the bodies; each servo tracks its target within its force"),
@@ -91,16 +96,16 @@ DRIVE_ITEMS = [
 
 ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 
-#: How a model is kept in a .blend, written when it is built; ``edit.migration`` brings older ones up to date. Since 2,
-#: frames, lights and collision shapes are objects. Since 3, materials know the colour that they were made with. Since
-#: 4, joints know the channels of their bones and where these were made, and bones how they were named. Since 5, limits
-#: of bones clamp angles plainly, models know their mirror plane, bodies their flags and shapes the balls that they are
-#: of.
+#: Version of the stored form of a mechanism in a .blend; ``editing.migration`` upgrades older ones. 2: reference
+#: frames, lights and collision shapes are objects. 3: materials store the color that they were created with. 4: joints
+#: store the channels of their bones and the pose for which these were made, bones store their names as built. 5: limits
+#: of bones clamp angles with the legacy behavior, mechanisms store their mirror plane, bodies their flags, shapes the
+#: balls that they consist of.
 VERSION = 5
 
 
 class KnuckleObject(bpy.types.PropertyGroup):
-    """What an object is to its model."""
+    """Role of an object in its mechanism, and its record."""
 
     role: EnumProperty(
         name="Role",
@@ -152,14 +157,14 @@ class KnuckleObject(bpy.types.PropertyGroup):
 
 
 class KnuckleMaterial(bpy.types.PropertyGroup):
-    """The colour that a material of ours was made with: what tells that it was painted over."""
+    """Color with which we created a material, to detect that the user changed it."""
 
     is_built: BoolProperty()
     built: FloatVectorProperty(size=4)
 
 
 class KnuckleBone(bpy.types.PropertyGroup):
-    """Which joint a bone turns, or which root body it carries."""
+    """Joint that a bone moves, or root body that it carries."""
 
     joint: StringProperty(name="Joint Id", description="The id of the joint that the bone moves")
     step: IntProperty(description="Which bone of the joint's chain it is, 0 hangs on the carrier")
@@ -182,7 +187,7 @@ def _control(name: str, description: str) -> FloatProperty:
 
 
 class KnuckleControls(bpy.types.PropertyGroup):
-    """The inputs that a model listens to. Set or key them like any property."""
+    """Inputs that a gait reads. Set or key them like any property."""
 
     joystick_1_x: _control("Joystick 1 X", "Left and right")
     joystick_1_y: _control("Joystick 1 Y", "-1 is forward")
@@ -197,19 +202,19 @@ class KnuckleControls(bpy.types.PropertyGroup):
 
 
 def control_property(control: str) -> str:
-    """The property of ``KnuckleControls`` that holds a control: ``joystick 1 y`` -> ``joystick_1_y``."""
+    """Return the name of the property for an input: ``joystick 1 y`` -> ``joystick_1_y``."""
     return control.replace(" ", "_").replace("/", "_")
 
 
 class KnuckleAssembly(bpy.types.PropertyGroup):
-    """A group of parts that is on or off as a whole."""
+    """Assembly: a group of parts that can be switched off."""
 
     path: StringProperty(description="What names it from the top")
     active: BoolProperty(name="On", description="The assembly's parts pose and simulate", default=True)
 
 
 class KnuckleServoState(bpy.types.PropertyGroup):
-    """Scene settings that building physics changed, so that clearing it can put them back."""
+    """Scene settings that building physics changed, so that clearing it can restore them."""
 
     world: StringProperty(description="Which scene's world it was: the scene has the same mark, another file's has not")
     made_world: BoolProperty()
@@ -235,7 +240,7 @@ def _show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) 
 
 
 class KnuckleModel(bpy.types.PropertyGroup):
-    """A model's settings. Lives on the armature's data."""
+    """Settings of a mechanism, on the armature's data."""
 
     version: IntProperty(description="How the model is kept; see VERSION", default=1)
     uid: StringProperty(description="What tells the model from others of the same file")
@@ -408,12 +413,12 @@ POINTERS: tuple[tuple[Any, type], ...] = (
 
 
 def registered() -> bool:
-    """Return whether Blender knows our property groups."""
+    """Return whether our property groups are registered."""
     return hasattr(bpy.types.Object, "knuckle")
 
 
 def register() -> None:
-    """Tell Blender of the property groups; does nothing the second time."""
+    """Register the property groups; do nothing the second time."""
     if registered():
         return
     for cls in CLASSES:
@@ -429,7 +434,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take them away again; what they hold in a file stays there."""
+    """Unregister the property groups; their data in a file remain."""
     if not registered():
         return
     del bpy.types.Scene.knuckle_idle  # type: ignore[attr-defined]

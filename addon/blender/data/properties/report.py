@@ -1,4 +1,4 @@
-"""What reports and checks said of a model, line by line."""
+"""Property groups of reports, check findings, twin pairs and the accuracy of the last baked simulation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bpy.props import (
 
 
 class KnuckleReportLine(bpy.types.PropertyGroup):
-    """One entry of the model's report."""
+    """Entry of the mechanism's report."""
 
     severity: StringProperty()
     code: StringProperty()
@@ -25,7 +25,7 @@ class KnuckleReportLine(bpy.types.PropertyGroup):
 
 
 class KnuckleFinding(bpy.types.PropertyGroup):
-    """What a check found; parts by the names of their objects, and by their ids, line by line."""
+    """Finding of a check; parts by the names of their objects, and by their ids, one per line."""
 
     code: StringProperty()
     severity: StringProperty()
@@ -38,7 +38,7 @@ class KnuckleFinding(bpy.types.PropertyGroup):
 
 
 class KnuckleTwinPair(bpy.types.PropertyGroup):
-    """Two parts that may be twins, or that are and differ."""
+    """Two parts that may be twins, or twins that differ."""
 
     first: StringProperty(description="Name of the first part's object")
     second: StringProperty(description="Name of the second's")
@@ -47,7 +47,7 @@ class KnuckleTwinPair(bpy.types.PropertyGroup):
 
 
 class KnuckleJointTruth(bpy.types.PropertyGroup):
-    """How a joint fared; see ``model.truth.JointTruth``. -1 is no number."""
+    """Simulation accuracy of one joint, as ``core.run_metrics`` computes it. -1 means no value."""
 
     id: StringProperty()
     name: StringProperty()
@@ -63,7 +63,7 @@ class KnuckleJointTruth(bpy.types.PropertyGroup):
 
 
 class KnuckleTruth(bpy.types.PropertyGroup):
-    """How a run fared; see ``model.truth.Truth``. -1 is no number."""
+    """Simulation accuracy of one simulation, as ``core.run_metrics`` computes it. -1 means no value."""
 
     run: StringProperty(description="Which run it was: drive and frames; empty where there was none")
     joints: CollectionProperty(type=KnuckleJointTruth)

@@ -1,0 +1,3 @@
+"""Helpers shared by tests: twins."""
+
+from __future__ import annotations
