@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.core import CORE
+from tests.core_suite import CORE
 from tests.support.references import CORPUS
 
 ROOT = Path(__file__).resolve().parents[1]

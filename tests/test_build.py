@@ -738,7 +738,7 @@ def test_results_of_pytest_are_counted(build: ModuleType, tmp_path: Path) -> Non
 
 
 def test_the_core_is_of_files_that_there_are(pytestconfig: pytest.Config) -> None:
-    from tests.core import CORE
+    from tests.core_suite import CORE
 
     assert [path for path in sorted(CORE) if not (ROOT / path).is_file()] == []
     assert any(line.startswith("core:") for line in pytestconfig.getini("markers"))

@@ -273,7 +273,10 @@ def _draw_hands(drawing: Drawing, known: Degrees, over: NDArray[np.bool_]) -> No
 
 
 def draw_centres(drawing: Drawing, places: Array, radius: Array) -> None:
-    """The sign of a centre of mass at each place (n, 3): eight faces, by turns yellow and black."""
+    """Draw the symbol of a center of mass at each point (n, 3).
+
+    It is an octahedron with alternating yellow and black faces.
+    """
     light, dark = (np.broadcast_to(colour, (len(places), 4)) for colour in CENTRE)
     _add_octahedra(drawing, places, radius, (light, dark))
 

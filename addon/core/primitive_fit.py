@@ -1,7 +1,8 @@
-"""Which primitive a mesh is, and how mass is spread in it: what authoring asks of a plain mesh.
+"""Primitive fitting and mass properties of plain meshes.
 
-A mesh is taken for a primitive where all its points lie on the primitive's surface and reach its whole extent, as the
-points of what Blender adds do, turned, moved, subdivided or joined: a polygon mesh of a ball has its corners on it.
+A mesh is recognized as a primitive where all its points lie on the primitive's surface and reach its whole extent, as
+those of Blender's own primitives do, rotated, moved, subdivided or joined: a polygon mesh of a ball has its vertices on
+it.
 """
 
 from __future__ import annotations
@@ -15,21 +16,26 @@ from numpy.typing import NDArray
 from .model import Array, Shape
 from .transforms import frame_with_z
 
-#: How far points may lie from a primitive's surface, as a share of the mesh's size.
+#: Largest distance of points from a primitive's surface, as a share of the mesh's size.
 NEAR = 2e-3
-#: Round things have no fewer corners than this around them: fewer make a prism.
+#: Least number of vertices around a round primitive: fewer make a prism.
 _LEAST_ROUND = 8
-#: Directions in which a ball has points near its rim, and how near.
+#: Directions in which a sphere must have points near its surface, and their least distance as a share of the radius.
 _AROUND = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
 _AROUND /= np.linalg.norm(_AROUND, axis=1)[:, None]
 _COVERED = 0.8
 
 
 def recognise(points: Array, normals: Array, areas: Array) -> Shape | None:
-    """The primitive that a mesh is, posed in the mesh's axes; None where it is none.
+    """Recognize the primitive that a mesh is: box, cylinder, cone, capsule, sphere or ellipsoid.
 
-    ``points`` (n, 3) are its corners, ``normals`` (m, 3) and ``areas`` (m,) those of its polygons, which tell along
-    which axes to look. Box, cylinder, cone, capsule, sphere and ellipsoid are told apart.
+    Args:
+        points: Vertices (n, 3).
+        normals: Normals (m, 3) of the polygons, from which candidate axes are taken.
+        areas: Areas (m,) of the polygons.
+
+    Returns:
+        The shape, posed in the mesh's axes; None where it is no primitive.
     """
     points = np.unique(np.round(np.asarray(points, dtype=np.float64), 9), axis=0)
     if len(points) < 4:
@@ -53,8 +59,7 @@ def recognise(points: Array, normals: Array, areas: Array) -> Shape | None:
 
 
 def _frames(points: Array, normals: Array, areas: Array) -> Iterator[Array]:
-    """Axes (3, 3), as columns, along which a primitive may lie: the mesh's own, those of its largest faces, and those
-    of its spread."""
+    """Yield candidate axes (3, 3), as columns: the mesh's own, those of its largest faces, and its principal axes."""
     yield np.eye(3)
     main = _directions(np.asarray(normals, dtype=np.float64), np.asarray(areas, dtype=np.float64))
     for first in main:
@@ -72,7 +77,7 @@ def _frames(points: Array, normals: Array, areas: Array) -> Iterator[Array]:
 
 
 def _directions(normals: Array, areas: Array, most: int = 4) -> list[Array]:
-    """The directions that most of a mesh's surface looks to, or away from; each once."""
+    """Return the normal directions with the largest total area; opposite ones count as one."""
     found: list[list[float | Array]] = []
     for number in np.argsort(-areas)[:64]:
         normal = normals[number]
@@ -109,7 +114,7 @@ def _sphere(local: Array, near: float) -> Found:
     if len(local) < 2 * _LEAST_ROUND or np.abs(np.linalg.norm(local, axis=1) - radius).max() > near:
         return None
     if (local @ _AROUND.T).max(axis=0).min() < _COVERED * radius:
-        return None  # a ring and a tip lie on a ball as well
+        return None  # a ring and a tip lie on a sphere as well
     return Shape("sphere", {"radius": radius}), np.eye(3)
 
 
@@ -126,7 +131,7 @@ def _ellipsoid(local: Array, near: float) -> Found:
 
 
 def _round(local: Array, near: float) -> Found:
-    """Return what is round about one of the axes: cylinder, cone, capsule."""
+    """Fit a solid of revolution about one of the axes: cylinder, cone or capsule."""
     for axis in (2, 0, 1):
         along = np.roll(np.eye(3), axis - 2, axis=1) if axis != 2 else np.eye(3)
         turned = local @ along
@@ -162,16 +167,24 @@ def _about_z(local: Array, near: float) -> Found:
 
 
 def _corners_around(local: Array, reach: Array, radius: float, near: float) -> int:
-    """At how many angles a mesh has points on its rim."""
+    """Return the number of different angles at which a mesh has points on its rim."""
     rim = local[radius - reach <= near]
     return len(np.unique(np.round(np.arctan2(rim[:, 1], rim[:, 0]), 3)))
 
 
 def mesh_mass(points: Array, triangles: NDArray[np.int32]) -> tuple[float, Array, Array]:
-    """Volume, centroid (3,) and inertia tensor (3, 3) about it, of density 1, of the solid that triangles (n, 3) of
-    ``points`` enclose: sums over the tetrahedra from a point among them (Mirtich's integrals in closed form).
+    """Compute the mass properties of the solid enclosed by triangles, of density 1.
 
-    Surfaces with holes have what they would enclose if each hole were closed towards that point."""
+    They are sums over tetrahedra from the mean of the points (Mirtich's integrals in closed form). Surfaces with holes
+    have what they would enclose if each hole were closed towards that point.
+
+    Args:
+        points: Vertices (n, 3).
+        triangles: Indices of vertices (m, 3).
+
+    Returns:
+        Volume, centroid (3,) and inertia tensor (3, 3) about it.
+    """
     middle = points.mean(axis=0)
     a, b, c = (points[triangles[:, k]] - middle for k in range(3))
     volumes = np.einsum("ni,ni->n", a, np.cross(b, c)) / 6.0
@@ -185,5 +198,5 @@ def mesh_mass(points: Array, triangles: NDArray[np.int32]) -> tuple[float, Array
         second += np.einsum("n,ni,nj->ij", volumes, corner, corner)
     second /= 20.0
     second -= volume * np.outer(centre, centre)
-    sign = 1.0 if volume > 0.0 else -1.0  # inside out
+    sign = 1.0 if volume > 0.0 else -1.0  # -1: normals point inwards
     return sign * volume, middle + centre, sign * (np.trace(second) * np.eye(3) - second)

@@ -192,7 +192,10 @@ def _apart(held: HeldJoint, poses: Array) -> Array:
 
 
 def _counted(held: HeldJoint, values: Array) -> Array:
-    """Coordinates (n, size) with whole turns: of a lone hinge all, of others those that it began with."""
+    """Add whole turns to values (n, size).
+
+    Those of a single hinge are unwrapped; all rotations begin within half a turn of their initial values.
+    """
     out, at = values.copy(), 0
     for dof in held.joint.dofs:
         if dof.kind == "rotation":

@@ -173,8 +173,10 @@ class Bodies:
         self._back = np.linalg.inv(stiff)
 
     def push(self, one: int, other: int, point: Array, ways: Array) -> Array:
-        """Return what turns and pushes (n, 6) at a point (3,) are for all bodies (n, bodies, 6), of which they are on
-        ``other`` and as much against ``one``; -1 for what stands."""
+        """Compute Jacobian rows (n, bodies, 6) of wrenches (n, 6) at a point (3,), on ``other`` and against ``one``.
+
+        ``one`` and ``other`` are indices of bodies; -1 is the world.
+        """
         out = np.zeros((len(ways), len(self._middles), 6))
         for body, sign in ((one, -1.0), (other, 1.0)):
             if body >= 0:

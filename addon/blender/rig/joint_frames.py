@@ -31,6 +31,7 @@ class Degree(Protocol):
     def kind(self) -> DofKind:
         """Kind of the degree of freedom."""
         ...
+
     @property
     def axis(self) -> Array:
         """Axis (3,) in the joint's frame."""

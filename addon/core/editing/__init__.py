@@ -1,1 +1,1 @@
-"""Edits of mechanisms without Blender: mirror images, twins, symmetry, closed designs."""
+"""Edits of mechanisms without Blender: mirror images, twins, symmetry and design poses after edits."""

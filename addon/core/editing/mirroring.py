@@ -1,10 +1,10 @@
-"""Motions mirrored from left to right.
+"""Mirroring of motions between left and right.
 
-A pose is mirrored where each body's twin has moved, from where it was designed, as the mirror image of how the body has
-moved: ``D' = S D S`` with the reflection ``S`` about the plane between the twins. For a joint that says
-``J'(q') = K J(q) K^-1`` with ``K`` its frame reflected and seen from its counterpart's: a turn about ``a`` becomes one
-about ``-K a``, a slide along ``a`` one along ``K a``; and the inverse of it where the counterpart has its bodies the
-other way round. What that makes of the coordinates follows from the axes alone, whatever the signs in the file.
+A pose is mirrored where the displacement of each body's twin from its design pose is the mirror image of the body's:
+``D' = S D S`` with the reflection ``S`` in the mirror plane. For a joint this means ``J'(q') = K J(q) K^-1`` with ``K``
+its reflected frame relative to its counterpart's: a rotation about ``a`` becomes one about ``-K a``, a translation
+along ``a`` one along ``K a``; and its inverse where the counterpart's bodies are in reverse order. The mapping of the
+joint values follows from the axes alone, whatever the signs in the file.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from ..report import Report
 from ..transforms import inverse
 from .sides import Sides, name_list, sides_of
 
-#: Cosines: axes of counterparts that are nearer are taken for mirror images, those that are further off not at all.
+#: Cosines of angles between an axis and its mirror image: up to the first they are equal, beyond the second unrelated.
 _SAME, _RELATED = float(np.cos(np.radians(1.0))), 0.7
-#: A reflection whose numbers are this near to 0 and 1 takes coordinates one by one.
+#: Tolerance up to which the entries of a reflection are 0 or 1, so that it maps coordinates one to one.
 _PLAIN = 1e-6
 
 
 @dataclass(frozen=True)
 class Part:
-    """Coordinates of a joint and those of its counterpart that they become: ``values @ matrix.T``.
+    """Linear map from coordinates of a joint to those of its counterpart: ``values @ matrix.T``.
 
-    ``of`` and ``to`` are numbers of coordinates in their joints: one, or the 3 of a ball, the 6 of a free block.
+    ``of`` and ``to`` are indices of coordinates in their joints: one, or the 3 of a ball, the 6 of a free block.
     """
 
     kind: DofKind
@@ -44,7 +44,7 @@ class Part:
 
 @dataclass(frozen=True)
 class JointMirror:
-    """How the coordinates of the joint ``source`` become those of ``target``; a middle joint is its own."""
+    """Mapping of the values of the joint ``source`` to those of ``target``; a joint in the middle maps to itself."""
 
     source: str
     target: str
@@ -53,7 +53,7 @@ class JointMirror:
 
 @dataclass
 class Mirror:
-    """How the motions of a mechanism are mirrored: for every joint that moves and has a counterpart, by its id."""
+    """Mirroring of a mechanism's motions: a mapping for every joint that moves and has a counterpart, by its id."""
 
     sides: Sides
     joints: dict[str, JointMirror]
@@ -62,8 +62,10 @@ class Mirror:
     report: Report = field(default_factory=Report)
 
     def on_side(self, positive: bool) -> list[str]:
-        """The ids of the joints on one side that have a counterpart on the other: where the plane's normal points
-        (+X as a rule, right of what looks along Y), or the other."""
+        """Return the ids of the joints on one side that have a counterpart on the other.
+
+        ``positive`` is the side to which the plane's normal points (usually +X, right when looking along Y).
+        """
         return [
             key
             for key, each in self.joints.items()
@@ -71,7 +73,7 @@ class Mirror:
         ]
 
     def values(self, coordinates: Mapping[str, Array]) -> dict[str, Array]:
-        """Mirrored coordinates, joint id -> (n, size), of coordinates (n, size): as ``Tree.forward`` takes them."""
+        """Mirror joint values, joint id -> (n, size), as ``Tree.forward`` takes them."""
         out = {}
         for key, each in self.joints.items():
             if key in coordinates:
@@ -84,10 +86,14 @@ class Mirror:
 
 
 def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
-    """Return how motions of a mechanism are mirrored. ``normal`` (3,) chooses the plane's direction, else its parts do.
+    """Compute the mirroring of a mechanism's motions.
 
-    The report lists the pairs that were found by name, what has no counterpart, and what is mirrored roughly because
-    the axes are no mirror images of each other.
+    The report lists the pairs that were found by name, joints without a counterpart, and joints that are mirrored
+    approximately because their axes are no mirror images of each other.
+
+    Args:
+        mechanism: The mechanism.
+        normal: Normal (3,) of the mirror plane; None: the mechanism's own plane.
     """
     sides = sides_of(mechanism, normal)
     frames = joint_frames_world(mechanism)
@@ -103,7 +109,7 @@ def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
             continue
         other = every[sides.joints.get(joint.id, joint.id)]
         swapped = image_ends(joint, other, sides.bodies, bodies, sides.plane)[1]
-        with np.errstate(over="ignore", invalid="ignore"):  # frames may stand anywhere that a number can tell
+        with np.errstate(over="ignore", invalid="ignore"):  # positions may be as large as floats allow
             reflected = inverse(frames[other.id]) @ sides.plane.reflection @ frames[joint.id]
         parts, nearest = joint_parts(joint, other, reflected, swapped)
         if not parts:
@@ -140,11 +146,17 @@ def _tell(mirror: Mirror, every: Mapping[str, Joint], lone: list[str], rough: Ma
 def image_ends(
     joint: Joint, twin: Joint | None, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane
 ) -> tuple[tuple[str | None, str | None], bool]:
-    """Find the bodies that the mirror image of a joint joins, and whether the twin has them the other way round.
+    """Find the bodies that the mirror image of a joint connects, and whether the twin has them in reverse order.
 
-    A body with a twin has that for its image. One without has the body in its place at the joint's twin, if that has no
-    twin either and is nearer to its image than it is itself, else itself. ``mates`` are the twins of bodies, by id;
-    ``bodies`` those that the two joints join.
+    The image of a body with a twin is the twin. The image of one without is the body in its place at the joint's twin,
+    if that has no twin either and is nearer to the mirror image than the body is itself, else itself.
+
+    Args:
+        joint: The joint.
+        twin: Its twin, or None.
+        mates: Twins of bodies, by id.
+        bodies: The bodies that the two joints connect, by id.
+        plane: The mirror plane.
 
     Returns:
         The images of the joint's parent and child, and whether the twin's parent is the image of the child.
@@ -169,14 +181,13 @@ def image_ends(
 
 
 def _center(body: Body) -> Array:
-    """The center of mass of a body in the world, (3,)."""
+    """Return the center of mass of a body in the world, (3,)."""
     center: Array = body.pose[:3, :3] @ body.com + body.pose[:3, 3]
     return center
 
 
 def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane) -> bool:
-    """Return whether the counterpart has its bodies the other way round: its parent is the mirror image of the
-    child."""
+    """Return whether the counterpart has its bodies in reverse order: its parent is the image of the joint's child."""
     parent, child = (mates.get(end, end) if end is not None else None for end in (joint.parent, joint.child))
     if (parent, child) == (other.parent, other.child):
         return False
@@ -199,7 +210,7 @@ def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Ma
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A degree of freedom with its first coordinate's number and, as its counterpart would have it, its axis."""
+    """Degree of freedom with the index of its first coordinate and its axis, mapped to the counterpart's frame."""
 
     dof: Dof
     at: int
@@ -211,8 +222,18 @@ class _Step:
 
 
 def joint_parts(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> tuple[tuple[Part, ...], float]:
-    """The parts of a joint and the least cosine between an axis' mirror image and the counterpart's own; no parts
-    where some coordinate becomes none of the counterpart's."""
+    """Compute the mapping from a joint's values to its counterpart's.
+
+    Args:
+        joint: The joint.
+        other: Its counterpart.
+        reflected: The joint's reflected frame (4, 4) relative to the counterpart's.
+        swapped: The counterpart has its bodies in reverse order.
+
+    Returns:
+        The parts, and the least cosine between an axis' mirror image and the counterpart's axis; no parts where a
+        coordinate has no counterpart.
+    """
     turn = reflected[:3, :3]
     sense = -1.0 if swapped else 1.0
     mine = [
@@ -232,7 +253,7 @@ def joint_parts(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> 
             matrix[:3, :3] = -sense * turn
             if kind == "free":
                 if swapped or np.abs(reflected[:3, 3]).max() > _PLAIN:
-                    return (), 0.0  # neither is a matter of its coordinates one by one
+                    return (), 0.0  # the mapping would not be linear
                 matrix[3:, 3:] = turn
             matrix[np.abs(matrix) < _PLAIN] = 0.0
         else:
@@ -244,7 +265,7 @@ def joint_parts(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> 
 
 
 def direction(axis: Array) -> Array:
-    """An axis (3,) with length 1; one of no length, which files have too, as it is."""
+    """Normalize an axis (3,); zero vectors, which occur in files, stay zero."""
     return np.asarray(axis, dtype=np.float64) / (float(np.linalg.norm(axis)) or 1.0)
 
 
@@ -257,8 +278,7 @@ def _steps(joint: Joint) -> list[_Step]:
 
 
 def _matched(mine: list[_Step], its: list[_Step]) -> list[tuple[_Step, _Step]] | None:
-    """Return which degree of freedom becomes which: one after the other where their axes allow it, else each the one
-    that lies nearest."""
+    """Match degrees of freedom: in their order where the axes allow it, else each with the one most nearly parallel."""
     if len(mine) != len(its):
         return None
     if all(_likeness(a, b) >= _RELATED for a, b in zip(mine, its, strict=True)):
@@ -292,11 +312,16 @@ def mirrored(
     phase: float = 0.0,
     period: float | None = None,
 ) -> Motion:
-    """A motion mirrored: each servo does what its counterpart did, as in a mirror.
+    """Mirror a motion: each servo gets what its counterpart did.
 
-    ``joints`` (ids) are those whose motion goes to their counterparts, while all else stays; None: all, both ways.
-    ``phase`` is by how much of a round what is mirrored comes later, wrapping at the end of the motion: 0.5 makes
-    one leg's steps the other's. A round takes ``period`` (s); None: as long as the motion.
+    Args:
+        motion: The motion.
+        mirror: The mirroring of the mechanism.
+        joints: Ids of the joints whose motion is copied to their counterparts, while all else stays; None: all, both
+            ways.
+        phase: Delay of what is mirrored, as a share of a cycle, wrapping at the end of the motion: 0.5 gives one leg
+            the steps of the other.
+        period: Duration of a cycle (s); None: the duration of the motion.
     """
     given = {each.name: each for each in motion.trajectories}
     made: dict[str, Trajectory | None] = {}
@@ -315,7 +340,7 @@ def mirrored(
 def _later(
     made: Mapping[str, Trajectory | None], motion: Motion, phase: float, period: float | None
 ) -> dict[str, Trajectory | None]:
-    """The trajectories that were made, later by a share of a round, in the range of the whole motion."""
+    """Delay the mirrored trajectories by a share of a cycle, wrapping within the range of the whole motion."""
     tracks = {name: each for name, each in made.items() if each is not None and len(each.times)}
     keys = {name: Keys.of(each) for name, each in tracks.items()}
     span = span_of(motion, keys.values(), None)
@@ -324,7 +349,7 @@ def _later(
 
 
 def _mirrored_joint(each: JointMirror, mirror: Mirror, given: Mapping[str, Trajectory]) -> dict[str, Trajectory | None]:
-    """The trajectories of a joint's counterpart by servo; None for those that nothing moves."""
+    """Compute the trajectories of a joint's counterpart by servo; None for those that nothing moves."""
     names, own = mirror.names[each.target], mirror.names[each.source]
     out: dict[str, Trajectory | None] = {}
     for part in each.parts:
@@ -344,12 +369,12 @@ def _mirrored_joint(each: JointMirror, mirror: Mirror, given: Mapping[str, Traje
 
 
 def is_plain(matrix: Array) -> bool:
-    """Return whether a part's matrix takes each coordinate to one, as it is or with the other sign."""
+    """Return whether a part's matrix maps each coordinate to a single one, with either sign."""
     return bool((np.abs(np.abs(matrix).max(axis=1) - 1.0) < _PLAIN).all())
 
 
 def _mirrored_block(part: Part, tracks: list[Trajectory | None], targets: list[str]) -> dict[str, Trajectory | None]:
-    """The trajectories of a ball or free block whose mirror image mixes its coordinates: keys at all their times."""
+    """Compute the trajectories of a ball or free block whose mirror image mixes its coordinates: keys at all times."""
     present = [track for track in tracks if track is not None and len(track.times)]
     times = np.unique(np.concatenate([np.zeros(0), *(track.times for track in present)]))
     values = np.zeros((len(times), len(part.of)))

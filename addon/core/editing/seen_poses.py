@@ -1,11 +1,11 @@
-"""The design of a mechanism changed so that its bodies stay where they are seen.
+"""Changes of the design pose after an edit, so that the bodies of a posed mechanism stay where they are seen.
 
-An edit of a posed mechanism may change what a joint can do, where it is, or which joints place the bodies. A body is
-seen at ``X = M D``: its design pose ``D``, moved by its posed joints (``M``). The two sides of a joint meet at its
-coordinates ``q``: ``X_child F_child = X_parent F_parent J(q)``. Where a joint was edited, ``F_child`` is what makes
-that true; the design of the body that it carries follows from it, and all that hangs on the body goes along. A loop
-that closed where it was designed, and no longer does so, has another design (see ``loop_designs``). What no edit
-concerns keeps its frames, and its numbers, exactly.
+An edit of a posed mechanism may change the dofs of a joint, its frame, or which joints place the bodies. A body is seen
+at ``X = M D``: its design pose ``D``, moved by its posed joints (``M``). The two sides of a joint coincide at its
+values ``q``: ``X_child F_child = X_parent F_parent J(q)``. For an edited joint ``F_child`` is solved from this; the
+design pose of the body that it carries follows, and the limb beyond it moves along. A loop that was closed at the
+design pose and is so no longer gets another design pose (see ``loops.designs``). Parts that the edit does not affect
+keep their frames and numbers exactly.
 """
 
 from __future__ import annotations
@@ -21,25 +21,23 @@ from ..loops.designs import closed_designs, counted_from, design_errors, dof_cou
 from ..model import Array, Body, Joint, Mechanism
 from ..transforms import inverse
 
-#: Poses that differ by no more are the same: of what 32-bit numbers place, as a share of how far away it is.
+#: Largest relative difference of equal poses, whose numbers come from 32-bit floats.
 SAME = 4e-6
 
 
 @dataclass(frozen=True)
 class Placement:
-    """What is known of how a posed mechanism stands.
+    """State of a posed mechanism before an edit is completed.
 
     Attributes:
-        moves: what takes a body from its design pose to where it is seen, (4, 4), by its id.
-        roots: ids of the bodies whose free placement goes on.
-        kept: ids of the joints that place bodies as they did before.
-        edited: the coordinates (size,) at which joints stand whose definition changed, by their ids.
-        made: ids of bodies that are new: they stand where their joints have them.
-        joining: ids of joints that are new: one that closes a loop meets where its bodies are seen.
-        values: the coordinates (size,) at which new joints begin, by their ids, of those that do not where the file
-            has them.
-        following: ids of the joints that follow the input joints of their loops; None: loops that open where they are
-            designed stay so.
+        moves: Displacements (4, 4) of bodies from their design poses to where they are seen, by id.
+        roots: Ids of the bodies that stay root bodies with a free placement.
+        kept: Ids of the joints that place bodies as they did before.
+        edited: Values (size,) of joints whose definition changed, by id.
+        made: Ids of new bodies: they are placed by their joints.
+        joining: Ids of new joints: one that closes a loop is fitted to where its bodies are seen.
+        values: Initial values (size,) of new joints by id, where they differ from the file's.
+        following: Ids of the dependent joints of loops; None: loops that open at the design pose stay so.
     """
 
     moves: Mapping[str, Array]
@@ -54,15 +52,13 @@ class Placement:
 
 @dataclass
 class Held:
-    """What keeps bodies where they are seen.
+    """Result of ``hold_seen``: changes that keep bodies where they are seen.
 
     Attributes:
-        shifts: by how much the design of bodies moves, (4, 4) in the mechanism's frame, by their ids: of those that
-            move.
-        values: the coordinates (size,) at which joints stand that were edited or begin to place bodies, by their ids.
-        seen: where bodies are seen, (4, 4), by their ids.
-        zeros: the coordinates (size,) from which joints count now, as they counted before, by their ids: of those that
-            do so from elsewhere.
+        shifts: Displacements (4, 4) of bodies' design poses in the mechanism's frame, by id, for those that move.
+        values: Values (size,) of joints that were edited or begin to place bodies, by id.
+        seen: Poses (4, 4) where bodies are seen, by id.
+        zeros: Former values (size,) at the new zero of joints, by id, for those whose zero changed.
     """
 
     shifts: dict[str, Array] = field(default_factory=dict)
@@ -71,18 +67,18 @@ class Held:
     zeros: dict[str, Array] = field(default_factory=dict)
 
     def coordinates(self, mechanism: Mechanism) -> dict[str, Array]:
-        """The coordinates (size,) at which the joints of the mechanism are seen, by their ids."""
+        """Compute the values (size,) at which the joints of the mechanism are seen, by id."""
         poses = np.array([self.seen[body.id] for body in mechanism.bodies]).reshape(-1, 4, 4)
         return {joint: value[0] for joint, value in coordinates(mechanism, poses[None]).items()}
 
 
 def hold_seen(tree: Tree, placement: Placement) -> Held:
-    """Change the design of a tree's mechanism, bodies and joint frames, so that its bodies are seen where they are."""
+    """Change the design of a tree's mechanism, bodies and joint frames, so that its bodies stay where they are seen."""
     return _Holding(tree, placement).hold()
 
 
 class _Holding:
-    """Bodies' design and seen poses by id, while the tree is walked from its roots outwards."""
+    """Design poses and seen poses of bodies by id, while the tree is walked from its roots outwards."""
 
     def __init__(self, tree: Tree, placement: Placement) -> None:
         self.tree, self.placement = tree, placement
@@ -96,6 +92,7 @@ class _Holding:
         self.values: dict[str, Array] = {}
 
     def hold(self) -> Held:
+        """Walk the tree, fit the joints, and close the loops that were closed at the design pose."""
         closes = self.placement.following is not None
         before = design_errors(self.tree.mechanism, self.tree) if closes else {}
         for root in self.tree.roots:
@@ -117,7 +114,7 @@ class _Holding:
         return held
 
     def _close(self, held: Held, before: Mapping[str, float]) -> None:
-        """Have loops that the edit opened where they are designed be designed where they are closed."""
+        """Change the design pose of loops that the edit opened, so that they are closed there."""
         mechanism, joints = self.tree.mechanism, {joint.id: joint for joint in self.tree.mechanism.joints}
         seen = held.coordinates(mechanism)
         placement = self.placement
@@ -140,7 +137,7 @@ class _Holding:
             joint.frame_child = inverse(child) @ parent @ joint.frame_parent
 
     def _stand(self, root: Body) -> None:
-        """Place a root: one that is free already goes on so; another is designed where it is seen."""
+        """Place a root: one that was free before stays so; any other gets its seen pose as its design pose."""
         place = self.placement
         if root.id in place.made or not root.active:
             self.seen[root.id] = root.pose
@@ -162,7 +159,7 @@ class _Holding:
             self.shifts[body] = self.shifts[carrier]
 
     def _shift(self, body: str, shift: Array, carrier: str | None) -> None:
-        """Move a body's design, as its carrier's is where that is the same."""
+        """Displace a body's design pose; like its carrier's where the difference is within rounding."""
         beside = self.shifts.get(carrier)
         reach = max(1.0, *(float(np.linalg.norm(pose[body][:3, 3])) for pose in (self.design, self.seen)))
         for same in (np.eye(4) if beside is None else beside, np.eye(4)):
@@ -175,7 +172,7 @@ class _Holding:
         return self.shifts[body] @ self.design[body] if body in self.shifts else self.design[body]
 
     def _meet(self, joint: Joint, value: Array) -> None:
-        """Have the two sides of a joint meet at coordinates where its bodies are seen."""
+        """Fit a joint's child frame so that its sides coincide at the given values where its bodies are seen."""
         self.values[joint.id] = value
         parent, child = self.seen[joint.parent], self.seen[joint.child]
         frame = inverse(child) @ parent @ joint.frame_parent @ joint_motion(joint, value[None])[0]
@@ -184,14 +181,14 @@ class _Holding:
             joint.frame_child = frame
 
     def _nearest(self, joint: Joint) -> Array:
-        """The coordinates at which a joint's sides are seen."""
+        """Compute the values at which a joint's sides are seen."""
         parent, child = self.seen[joint.parent], self.seen[joint.child]
         seen = inverse(parent @ joint.frame_parent) @ child @ joint.frame_child
         return joint_coordinates(joint, seen[None])[0]
 
     @staticmethod
     def _led(carrier_pose: Array, joint: Joint, carrier: str | None, value: Array | None) -> Array:
-        """Where a joint at coordinates, None for zero, has the body that it carries."""
+        """Compute the pose of the body that a joint carries, at values or None for zero."""
         motion = np.eye(4) if value is None else joint_motion(joint, value[None])[0]
         if joint.parent == carrier:
             return carrier_pose @ joint.frame_parent @ motion @ inverse(joint.frame_child)

@@ -1,4 +1,4 @@
-"""Left and right of a mechanism: which part mirrors which, by twins or by names, and about which plane."""
+"""Left and right of a mechanism: pairs of parts by twins or by names, and the mirror plane."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..kinematics import joint_frames_world
 from ..model import Array, Mechanism, Plane
 
-#: Words and letters of names that change with the side. A lone letter counts where it stands apart: ``leg_L``,
+#: Words and letters of names that denote the side. A single letter counts where it is separate: ``leg_L``,
 #: ``L hip``, ``hipL``, ``LHip``, ``LHY``, or as one of the two of a corner: ``FL``, ``rr_knee``.
 _WORDS = re.compile(r"(?P<word>left|right)", re.IGNORECASE)
 _LETTERS = re.compile(
@@ -22,12 +22,12 @@ _LETTERS = re.compile(
 )
 _OTHER = {"left": "right", "right": "left", "l": "r", "r": "l"}
 
-#: Axes that lie this near (as a share of the mechanism's size) to the best plane are taken for it.
+#: Tolerance (as a share of the mechanism's size) within which a coordinate plane is preferred to the best fit.
 _AS_GOOD = 1e-3
 
 
 def counterpart_names(name: str) -> list[str]:
-    """The names that a part's counterpart may have, the likeliest first: ``Left Hip`` -> ``Right Hip``."""
+    """Return the possible names of a part's counterpart, the likeliest first: ``Left Hip`` -> ``Right Hip``."""
     words = list(_WORDS.finditer(name))
     places = [(m.start(), m.end()) for m in words]
     out = []
@@ -43,8 +43,10 @@ def counterpart_names(name: str) -> list[str]:
 
 
 def twin_name(name: str, taken: Collection[str]) -> str:
-    """Return the name of a twin: ``Left Hip`` -> ``Right Hip``, ``FL`` -> ``FR``; where the name has no side, with a
-    number behind it."""
+    """Create the name of a twin: ``Left Hip`` -> ``Right Hip``, ``FL`` -> ``FR``.
+
+    A name without a side gets `` twin`` appended, with a number where that is taken.
+    """
     for other in counterpart_names(name):
         if other not in taken:
             return other
@@ -67,7 +69,7 @@ def _swapped(name: str, places: Sequence[tuple[int, int]]) -> str:
 
 
 def pairs_by_name(names: Mapping[str, str]) -> dict[str, str]:
-    """Who mirrors whom among parts with names (id -> name), both ways round: those that are each other's."""
+    """Pair parts by their names (id -> name), in both directions, where the counterpart's name is unique."""
     ids: dict[str, list[str]] = {}
     for key, name in names.items():
         ids.setdefault(name, []).append(key)
@@ -80,7 +82,7 @@ def pairs_by_name(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def pairs_by_twin(twins: Mapping[str, str | None]) -> dict[str, str]:
-    """Who mirrors whom among parts with twins (id -> id), both ways round: those that name each other."""
+    """Pair parts by their twins (id -> id), in both directions, where each is the other's twin."""
     return {
         key: other for key, other in twins.items() if other is not None and other != key and twins.get(other) == key
     }
@@ -88,8 +90,10 @@ def pairs_by_twin(twins: Mapping[str, str | None]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Sides:
-    """Who mirrors whom, by id, both ways round; ``named`` are the joints that were found by their names and not as
-    twins. ``plane`` is the one between them."""
+    """Pairs of left and right parts by id, in both directions, and the mirror plane between them.
+
+    ``named`` are the joints that were paired by their names and not as twins.
+    """
 
     bodies: dict[str, str]
     joints: dict[str, str]
@@ -98,10 +102,13 @@ class Sides:
 
 
 def sides_of(mechanism: Mechanism, normal: Array | None = None) -> Sides:
-    """Left and right of a mechanism. Parts without a twin are matched by their names among themselves.
+    """Find left and right of a mechanism. Parts without a twin are paired by their names.
 
-    The plane is the mechanism's own, else the ``found_plane``, and without pairs X = 0. ``normal`` (3,) chooses another
-    direction.
+    The plane is the mechanism's own, else the ``found_plane``, and without pairs X = 0.
+
+    Args:
+        mechanism: The mechanism.
+        normal: Another normal (3,) for the plane.
     """
     bodies, joints, named = _pairs(mechanism)
     plane = mechanism.mirror_plane
@@ -114,9 +121,9 @@ def sides_of(mechanism: Mechanism, normal: Array | None = None) -> Sides:
 
 
 def side_signs(plane: Plane, points: Array, names: Sequence[str]) -> list[int]:
-    """Sides of a plane on which parts are: 1 left, -1 right, 0 between.
+    """Compute the sides of a plane on which parts are: 1 left, -1 right, 0 between.
 
-    The names decide which side is the left one, the side of the normal where they do not tell.
+    The names decide which side is the left one; without a majority it is the side of the normal.
 
     Args:
         plane: The mirror plane.
@@ -136,7 +143,7 @@ def side_signs(plane: Plane, points: Array, names: Sequence[str]) -> list[int]:
 
 
 def _said_side(name: str) -> int:
-    """The side that a name tells: 1 left, -1 right, 0 none or both."""
+    """Return the side that a name denotes: 1 left, -1 right, 0 none or both."""
     sides = {match["word"][0].lower() for match in _WORDS.finditer(name)}
     if not sides:
         for match in _LETTERS.finditer(name):
@@ -146,14 +153,17 @@ def _said_side(name: str) -> int:
 
 
 def found_plane(mechanism: Mechanism) -> Plane | None:
-    """The plane that mirrors the pairs of a mechanism best where they are designed: one of the file's own axes stands
-    square to it if that fits. None where there are no pairs, or all of them lie within one plane."""
+    """Fit the plane that best mirrors the pairs of a mechanism at the design pose.
+
+    A plane perpendicular to one of the file's own axes is preferred if that fits. None where there are no pairs, or all
+    of them lie within one plane.
+    """
     bodies, joints, _named = _pairs(mechanism)
     return _plane_between(_places(mechanism, bodies, joints)) if bodies or joints else None
 
 
 def _pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
-    """Who mirrors whom among bodies and among joints, and which of the joints were found by their names."""
+    """Pair bodies and joints; the third result are the joints that were paired by their names."""
     bodies = pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
     joints = pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
     named = pairs_by_name({joint.id: joint.name for joint in mechanism.joints if joint.id not in joints})
@@ -162,7 +172,7 @@ def _pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], dict[s
 
 
 def _places(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str]) -> Array:
-    """Where the two of each pair are, (n, 2, 3)."""
+    """Return the positions of the two parts of each pair, (n, 2, 3)."""
     points = {body.id: body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in mechanism.bodies}
     frames = joint_frames_world(mechanism) if joints else {}
     here = [(points[key], points[other]) for key, other in bodies.items() if key < other]
@@ -187,7 +197,7 @@ def _plane_between(pairs: Array) -> Plane | None:
 
 
 def _set_at_zero(plane: Plane, spread: Array, size: float) -> Plane:
-    """The plane moved between pairs of points (n, 2, 3); through the origin where that fits as well."""
+    """Move the plane between pairs of points (n, 2, 3); through the origin where that fits as well."""
     if not len(spread):
         return plane
     between = replace(plane, offset=float(np.median(spread.mean(axis=1) @ plane.normal)))
@@ -195,13 +205,13 @@ def _set_at_zero(plane: Plane, spread: Array, size: float) -> Plane:
 
 
 def _miss(plane: Plane, spread: Array) -> float:
-    """By how much a plane misses to mirror pairs of points (n, 2, 3) onto each other, at the median."""
+    """Compute the median error with which a plane mirrors pairs of points (n, 2, 3) onto each other."""
     turned = spread[:, 0] @ plane.reflection[:3, :3] + plane.reflection[:3, 3]
     return float(np.median(np.linalg.norm(turned - spread[:, 1], axis=1)))
 
 
 def name_list(names: Iterable[str], most: int = 8) -> str:
-    """Names for a message: the first few, and how many more."""
+    """Format names for a message: the first few, and the count of the rest."""
     every = list(names)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(map(repr, every[:most])) + more

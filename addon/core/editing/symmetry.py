@@ -1,4 +1,4 @@
-"""Which parts of a mechanism may be twins, and what differs between those that are."""
+"""Symmetry of a mechanism: candidates for twins, and differences between twins."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from .sides import Sides, pairs_by_name
 from .twins import ALIKE, SIGNED, mirrored_body, mirrored_joint
 
 Kind = Literal["body", "joint"]
-#: Numbers of twins that differ by no more than this share of their size are the same.
+#: Largest relative difference of equal numbers of twins.
 SAME = 1e-4
-#: Cells of places are counted from the origin up to here, on all sides: as far as floats tell one from the next.
+#: Largest index of a cell, on all sides of the origin: up to here floats represent every integer.
 _OUTERMOST = 2.0**52
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two parts that are, or may be, twins: their ids, how that was found, and how far (length units) the second is
-    from where the mirror image of the first is."""
+    """Two parts (ids) that are, or may be, twins, and the evidence.
+
+    ``gap`` (length units) is the distance of the second from the mirror image of the first.
+    """
 
     kind: Kind
     first: str
@@ -36,10 +38,14 @@ class Pair:
 
 
 def find_twins(mechanism: Mechanism, plane: Plane, near: float | None = None) -> list[Pair]:
-    """Parts without twins that could be twins: by their names, by where they are, or both.
+    """Find parts without twins that could be twins: by their names, by their positions, or both.
 
-    Those that only their place tells are no further than ``near`` (length units; None: a hundredth of the model's size)
-    from each other's mirror images, are alike (shapes and mass; degrees of freedom), and no other part is as near.
+    Args:
+        mechanism: The mechanism.
+        plane: The mirror plane.
+        near: Largest distance (length units) from each other's mirror image for pairs found by position alone; None: a
+            hundredth of the mechanism's size. Such pairs are also alike (types of shapes and mass; kinds of dofs), and
+            no other part is as near.
     """
     bodies, joints = _body_places(mechanism), _joint_places(mechanism)
     every = np.array([*bodies.values(), *joints.values()]).reshape(-1, 3)
@@ -69,7 +75,7 @@ def _pairs(
     plane: Plane,
     reach: float,
 ) -> Iterator[Pair]:
-    """Pairs among parts without twins, by id: those that names and places tell, and then those that places alone do."""
+    """Yield pairs among parts without twins, by id: first those with matching names, then those by position alone."""
     images = {key: plane.reflection[:3, :3] @ place + plane.reflection[:3, 3] for key, place in at.items()}
     named = pairs_by_name({key: part.name for key, part in free.items()})
     nearest = _nearest_to(images, at, reach)
@@ -90,11 +96,11 @@ def _pairs(
             yield Pair(kind, key, other, "place", float(np.linalg.norm(images[key] - at[other])))
 
 
-@np.errstate(over="ignore", invalid="ignore")  # parts may stand anywhere that a number can tell
+@np.errstate(over="ignore", invalid="ignore")  # positions may be as large as floats allow
 def _nearest_to(images: Mapping[str, Array], at: Mapping[str, Array], reach: float) -> dict[str, str]:
-    """Return who is nearest to where each part's mirror image is, within reach; nobody where two are equally near.
+    """Find the part nearest to each part's mirror image, within reach; none where two are equally near.
 
-    Parts are looked up in cells of that size, so that a thousand of them take no million looks.
+    Parts are looked up in a grid of cells of that size, to avoid a million comparisons for a thousand parts.
     """
     cells: dict[tuple[int, ...], list[str]] = {}
     for key, place in at.items():
@@ -114,7 +120,7 @@ def _nearest_to(images: Mapping[str, Array], at: Mapping[str, Array], reach: flo
 
 
 def _cell(place: Array, reach: float) -> Array:
-    """The cell (3,) that a place (3,) is in; all places too far away to be counted are in the outermost ones."""
+    """Return the grid cell (3,) of a position (3,); positions too far away to be counted are in the outermost cells."""
     return np.floor(np.clip(place / reach, -_OUTERMOST, _OUTERMOST)).astype(np.int64)
 
 
@@ -129,7 +135,7 @@ def _alike(one: Body | Joint, other: Body | Joint) -> bool:
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between twins: the parts' ids, in a person's words what, and by how much in which unit."""
+    """Difference between twins: the parts' ids, a description, and its amount with unit."""
 
     kind: Kind
     first: str
@@ -140,8 +146,7 @@ class Difference:
 
 
 def asymmetries(mechanism: Mechanism, sides: Sides) -> list[Difference]:
-    """Return what differs between the halves of a mechanism, pair by pair: each is compared with its mate's mirror
-    image."""
+    """Compare the halves of a mechanism pair by pair: each part with the mirror image of its twin."""
     bodies = {body.id: body for body in mechanism.bodies}
     joints = {joint.id: joint for joint in mechanism.joints}
     size = max((float(np.abs(body.pose[:3, 3]).max()) for body in mechanism.bodies), default=0.0) or 1.0
@@ -235,13 +240,16 @@ def _of_poses(kind: Kind, first: str, second: str, image: Array, twin: Array, si
         yield Difference(kind, first, second, "orientation", turned, "rad")
 
 
-#: Parts that are nearer to the plane between the halves, as a share of the mechanism's size, are in the middle.
+#: Distance to the mirror plane, as a share of the mechanism's size, up to which parts are in the middle.
 _MIDDLE = 0.01
 
 
 def all_asymmetries(mechanism: Mechanism, sides: Sides) -> list[Difference]:
-    """Everything that makes the halves of a mechanism differ: twins that are no mirror images, twins that hang
-    otherwise, and parts that lack a twin. These have no ``second``."""
+    """Find everything that makes the halves of a mechanism differ.
+
+    These are twins that are no mirror images, twins with other connections, and parts that lack a twin, which have an
+    empty ``second``.
+    """
     return [
         *asymmetries(mechanism, sides),
         *hung_otherwise(mechanism, sides),
@@ -250,10 +258,10 @@ def all_asymmetries(mechanism: Mechanism, sides: Sides) -> list[Difference]:
 
 
 def hung_otherwise(mechanism: Mechanism, sides: Sides) -> Iterator[Difference]:
-    """Twins of which one hangs on another part than the mirror image does, or has more joints."""
+    """Find twins that are not connected to twins of the same parts, or differ in their number of joints."""
     carriers = _carriers(mechanism)
     joined = Counter(end for joint in mechanism.joints for end in {joint.parent, joint.child} if end is not None)
-    beside: dict[str | None, set[str | None]] = defaultdict(set)  # the same, whichever body a tree begins with
+    beside: dict[str | None, set[str | None]] = defaultdict(set)  # neighbors, independent of the tree's root
     for joint in mechanism.joints:
         beside[joint.parent].add(joint.child)
         beside[joint.child].add(joint.parent)
@@ -265,7 +273,7 @@ def hung_otherwise(mechanism: Mechanism, sides: Sides) -> Iterator[Difference]:
             continue
         own, its = carriers.get(first), carriers.get(second)
         pair = frozenset((carried_by.get(first, ""), carried_by.get(second, "")))
-        roots = own is None or its is None or own == second or its == first  # a tree begins on one side
+        roots = own is None or its is None or own == second or its == first  # the root is on one side
         mirrored = {sides.bodies.get(end or "", end) for end in beside[first]} == beside[second]
         if not (roots or mirrored) and sides.bodies.get(own or "", own) != its and pair not in told:
             yield Difference("body", first, second, "what it hangs on", 0.0)
@@ -274,8 +282,10 @@ def hung_otherwise(mechanism: Mechanism, sides: Sides) -> Iterator[Difference]:
 
 
 def missing_twins(mechanism: Mechanism, sides: Sides) -> list[Difference]:
-    """Parts off the plane between the halves that lack a twin, where most of the others have one: each limb once, by
-    the part where it begins."""
+    """Find parts off the mirror plane that lack a twin, where most others have one.
+
+    Of a limb only the part at its beginning is listed.
+    """
     places = {body.id: body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in mechanism.bodies if body.active}
     alone = _aside(places, sides.bodies, sides)
     if not sides.bodies or len(alone) > len(sides.bodies):
@@ -302,12 +312,12 @@ def missing_twins(mechanism: Mechanism, sides: Sides) -> list[Difference]:
 
 
 def _carriers(mechanism: Mechanism) -> dict[str, str | None]:
-    """On which body each hangs, by id."""
+    """Return the carrier of each body that has one, by id."""
     return {link.body: link.carrier for link in spanning_tree(mechanism).links}
 
 
 def _aside(places: Mapping[str, Array], twins: Mapping[str, str], sides: Sides) -> set[str]:
-    """Those of some parts without a twin that are not in the middle: further from the plane than it is sure to be."""
+    """Find parts without a twin that are not in the middle: farther from the plane than its uncertainty."""
     if not places:
         return set()
     heights = {key: sides.plane.height(at) for key, at in places.items()}

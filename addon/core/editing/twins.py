@@ -1,9 +1,12 @@
-"""Twins: a body or joint made the mirror image of its mate.
+"""Twins: mirror images of bodies, joints and restraints.
 
-The mirror image of a part with the pose ``P`` stands at ``S P L``: reflected by ``S`` about the plane, and its own axes
-by ``L``, so that they stay right-handed. Which ``L`` is a matter of taste: for twins that are there, the one that is
-nearest to how they stand; for new ones each part's own X axis is turned round where the plane is X = 0 (Y where it is
-Y = 0, and so on), as Juice's editor does, where the twin of yaw, pitch and roll is (-yaw, pitch, -roll).
+The mirror image of a part with the pose ``P`` is at ``S P L``: reflected in the plane by ``S``, and its own axes by
+``L``, so that they stay right-handed. The choice of ``L`` is free: for existing twins it is the one nearest to their
+present axes; for new ones each part's own X axis is reversed where the plane is X = 0 (Y where it is Y = 0, and so on),
+as in Juice's editor, where the twin of yaw, pitch and roll is (-yaw, pitch, -roll).
+
+For a restraint, a distance along a reversed axis changes its sign, and so may the value of a joint's twin: a restraint
+of ``q`` by ``f(q)`` becomes one of ``-q`` by ``-f(-q)``.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from ..transforms import inverse
 from .mirroring import Part, direction, image_ends, is_plain, joint_parts
 from .sides import counterpart_names, pairs_by_twin, twin_name
 
-#: Every way to turn axes into axes of the other hand: those that turn none into another first.
+#: All reflections that permute axes and signs; diagonal ones first.
 _FLIPS = sorted(
     (
         flip
@@ -31,8 +34,8 @@ _FLIPS = sorted(
     ),
     key=lambda flip: (-np.abs(np.diag(flip)).sum(), -np.trace(flip)),
 )
-#: The same for shapes, which look alike when they are reflected along their own axes; and for what points along its own
-#: Z, which is not the same upside down.
+#: Diagonal reflections, for shapes, which are symmetric along their own axes; and those of them that keep Z, for
+#: shapes that are not symmetric along Z.
 _PLAIN_FLIPS = [flip for flip in _FLIPS if np.abs(np.diag(flip)).sum() == 3.0]
 _UPRIGHT_FLIPS = [flip for flip in _PLAIN_FLIPS if flip[2, 2] > 0.0]
 _POINTED = {"cone", "pyramid", "hemisphere", "plane"}
@@ -40,8 +43,7 @@ _ALONG_X = np.diag([-1.0, 1.0, 1.0])
 
 
 def usual_flip(plane: Plane) -> Array:
-    """Return how the axes of new twins are reflected, (3, 3): the one that the plane is most nearly square to, turned
-    round."""
+    """Return the default reflection (3, 3) of a new twin's axes: the axis most nearly along the normal is reversed."""
     out = np.eye(3)
     along = int(np.abs(plane.normal).argmax())
     out[along, along] = -1.0
@@ -49,12 +51,12 @@ def usual_flip(plane: Plane) -> Array:
 
 
 def flip_between(pose: Array, twin: Array, plane: Plane) -> Array:
-    """Return how the axes of a twin that stands at the pose ``twin`` (4, 4) are reflected, (3, 3)."""
+    """Find the reflection (3, 3) of the axes of an existing twin with the pose ``twin`` (4, 4)."""
     return _nearest(inverse(twin) @ plane.reflection @ pose, _FLIPS, usual_flip(plane))
 
 
 def image_of(pose: Array, plane: Plane, flip: Array) -> Array:
-    """Return where the mirror image of a pose (4, 4) stands whose own axes are reflected by ``flip`` (3, 3)."""
+    """Compute the mirror image (4, 4) of a pose (4, 4), its own axes reflected by ``flip`` (3, 3)."""
     return plane.reflection @ pose @ _local(flip)
 
 
@@ -69,11 +71,15 @@ def _nearest(seen: Array, flips: list[Array], usual: Array) -> Array:
 
 
 def mirrored_body(body: Body, plane: Plane, twin: Body | None = None, kept: Collection[int] = ()) -> Body:
-    """The mirror image of a body: its pose, mass, center of mass, inertia, flags and shapes.
+    """Compute the mirror image of a body: its pose, mass, center of mass, inertia, flags and shapes.
 
-    ``twin``, whose id, names and axes it has, is left as it is; None: the image has the body's own id, and its axes are
-    reflected by the ``usual_flip``. A mesh is reflected by the sign of its size; those of the shapes ``kept`` (numbers)
-    stay what they are in the twin, and where, as they are mirror images there already.
+    Args:
+        body: The body.
+        plane: The mirror plane.
+        twin: Its twin, whose id, names and axes the image gets; it is not changed. None: the image has the body's own
+            id, and its axes are reflected by the ``usual_flip``.
+        kept: Indices of shapes whose mesh, size and pose in the twin stay, since they are mirror images already. Other
+            meshes are reflected by the sign of their size.
     """
     flip = usual_flip(plane) if twin is None else flip_between(body.pose, twin.pose, plane)
     out = deepcopy(body if twin is None else twin)
@@ -94,9 +100,9 @@ def mirrored_body(body: Body, plane: Plane, twin: Body | None = None, kept: Coll
 
 
 def mirrored_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shape:
-    """The mirror image of a shape, in the axes of its body's twin, which are the body's reflected by ``flip`` (3, 3).
+    """Compute the mirror image of a shape, in the axes of its body's twin, which are reflected by ``flip`` (3, 3).
 
-    It keeps its own axes, each turned round or not: those of ``twin`` where that is of its type, as nearly as may be.
+    Its own axes keep or reverse their directions: as near as possible to those of ``twin`` where that is of its type.
     """
     like = shape if twin is None or twin.type != shape.type else twin
     own = shape_flip(shape, flip, like)
@@ -114,23 +120,30 @@ def mirrored_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shap
 
 
 def shape_flip(shape: Shape, flip: Array, twin: Shape) -> Array:
-    """Return how the own axes of a shape are reflected, (3, 3), diagonal, on a body whose axes are by ``flip``: so that
-    they are as near as may be to those of ``twin``."""
+    """Find the reflection (3, 3), diagonal, of a shape's own axes that is nearest to those of ``twin``.
+
+    ``flip`` is the reflection of its body's axes.
+    """
     flips = _UPRIGHT_FLIPS if shape.type in _POINTED else _PLAIN_FLIPS
     return _nearest(inverse(twin.pose) @ _local(flip.T) @ shape.pose, flips, _ALONG_X)
 
 
 def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> Array:
-    """Return how the own axes of a frame at the pose (4, 4) on its body are reflected, (3, 3), diagonal, on a body
-    whose axes are by ``flip``: as near as may be to those of its counterpart at ``twin``; ``upright``: of a light,
-    which shines along its Z."""
+    """Find the reflection (3, 3), diagonal, of a frame's own axes that is nearest to those of its counterpart.
+
+    Args:
+        pose: Pose (4, 4) of the frame on its body.
+        flip: Reflection (3, 3) of the body's axes.
+        twin: Pose (4, 4) of the counterpart.
+        upright: Keep Z, as for a light, which shines along it.
+    """
     return _nearest(inverse(twin) @ _local(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _PLAIN_FLIPS, _ALONG_X)
 
 
 def attached_image(pose: Array, flip: Array, own: Array) -> Array:
-    """The pose (4, 4), on a body's twin, of the mirror image of what has this pose on the body.
+    """Compute the mirror image of a pose (4, 4) on a body, relative to the body's twin.
 
-    The body's axes are reflected by ``flip``, its own by ``own`` (3, 3).
+    The body's axes are reflected by ``flip``, the pose's own by ``own`` (3, 3).
     """
     return _local(flip.T) @ pose @ _local(own)
 
@@ -147,11 +160,20 @@ def _local(flip: Array) -> Array:
 def mirrored_joint(
     joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint | None = None
 ) -> Joint:
-    """The mirror image of a joint: a copy of ``twin``, or of the joint itself, between the twins of its bodies.
+    """Compute the mirror image of a joint: a copy of ``twin``, or of the joint itself, between the twins of its bodies.
 
-    ``mates`` are the twins of bodies, by id (``image_ends``). ``bodies`` are those of now, mirrored
-    already. The coordinates count so that equal ones are mirrored poses wherever the axes allow it, else with the other
-    sign; stops, starts and rests go with that. ValueError where the twin has other degrees of freedom.
+    The values count so that equal ones are mirrored poses wherever the axes allow it, else with the opposite sign;
+    stops, initial and rest values follow.
+
+    Args:
+        joint: The joint.
+        plane: The mirror plane.
+        mates: Twins of bodies, by id (see ``image_ends``).
+        bodies: The bodies by id, mirrored already.
+        twin: Its twin, or None.
+
+    Raises:
+        ValueError: The twin has other degrees of freedom.
     """
     frame = joint_frame_world(joint, bodies)
     before = frame if twin is None else joint_frame_world(twin, bodies)
@@ -178,8 +200,10 @@ def mirrored_joint(
 def mirrored_values(
     joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
 ) -> Joint:
-    """A joint's twin where it is, with the joint's stops, start, springs and motors, as far as their axes are mirror
-    images. ``mates`` and ``bodies`` as for ``mirrored_joint``."""
+    """Copy a joint's stops, initial values, springs and motors to a copy of its twin.
+
+    Only dofs whose axes are mirror images are copied. ``mates`` and ``bodies`` as for ``mirrored_joint``.
+    """
     out = deepcopy(twin)
     mirror_dofs(joint, out, dof_parts(joint, out, plane, mates, bodies))
     return out
@@ -188,7 +212,7 @@ def mirrored_values(
 def dof_parts(
     joint: Joint, twin: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body]
 ) -> tuple[Part, ...]:
-    """Return which coordinates of a joint become which of its twin's, and how; none where they cannot.
+    """Compute the mapping from a joint's values to its twin's; empty where there is none.
 
     ``mates`` and ``bodies`` as for ``mirrored_joint``.
     """
@@ -198,8 +222,10 @@ def dof_parts(
 
 
 def _mirror_axes(joint: Joint, twin: Joint, flip: Array, swapped: bool) -> None:
-    """Give the degrees of freedom of a twin, whose frame is the joint's reflected with its axes by ``flip``, the mirror
-    images of the joint's axes, each the way round in which the twin had it; and screws the other hand."""
+    """Set the axes of a twin's dofs to the mirror images of the joint's, each in the direction that the twin had.
+
+    The twin's frame is the joint's, reflected with its axes by ``flip``. Screws change their handedness.
+    """
     for own, its in zip(joint.dofs, reversed(twin.dofs) if swapped else twin.dofs, strict=False):
         if own.kind != its.kind or DOF_SIZE[own.kind] > 1:
             continue
@@ -212,8 +238,10 @@ def _mirror_axes(joint: Joint, twin: Joint, flip: Array, swapped: bool) -> None:
 def retyped_twin(
     joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
 ) -> Joint:
-    """A joint's twin, in its own frame and between its own bodies, with the degrees of freedom of the joint mirrored,
-    whatever it had itself. ``mates`` and ``bodies`` as for ``mirrored_joint``."""
+    """Return a joint's twin with the joint's mirrored degrees of freedom in place of its own.
+
+    It keeps its own frame and bodies. ``mates`` and ``bodies`` as for ``mirrored_joint``.
+    """
     flip = flip_between(joint_frame_world(joint, bodies), joint_frame_world(twin, bodies), plane)
     out = deepcopy(twin)
     out.type, out.dofs = joint.type, deepcopy(joint.dofs)
@@ -225,7 +253,7 @@ def retyped_twin(
 
 
 def _own_axis(image: Array, axis: Array) -> Array:
-    """An axis' mirror image, or the axis itself where that lies along it."""
+    """Return an axis' mirror image, or the axis itself where the two are parallel."""
     along = min(np.abs(image - axis).max(), np.abs(image + axis).max())
     return axis if along < 1e-7 else image
 
@@ -238,17 +266,25 @@ def _in_world(body: str | None, frame: Array, bodies: Mapping[str, Body]) -> Arr
     return frame if body is None else bodies[body].pose @ frame
 
 
-#: What twins have the same of, whichever way their coordinates count.
+#: Fields that are equal in twins, whatever the sign of their values.
 ALIKE = (
     "damping", "friction", "stiffness", "armature", "gain", "max_force", "servo_stiffness", "servo_damping", "actuator",
 )  # fmt: skip
-#: What changes its sign with the coordinate.
+#: Fields that change their sign with the value.
 SIGNED = ("position", "velocity", "rest")
 
 
 def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[Part, ...]) -> list[str]:
-    """Give a joint's twin its stops, start, springs and motors, by how their coordinates become each other's
-    (``mirror.joint_parts``). Returns what does not go: the single stops and springs of balls whose axes are slanted."""
+    """Set a twin's stops, initial values, springs and motors from the joint's.
+
+    Args:
+        joint: The joint.
+        twin: Its twin, which is changed.
+        parts: The mapping of their values (see ``mirroring.joint_parts``).
+
+    Returns:
+        Names of what cannot be mirrored: the stops and springs of single axes of balls whose axes are oblique.
+    """
     own, its = _numbered(joint), _numbered(twin)
     left_out = []
     for part in parts:
@@ -272,7 +308,7 @@ def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[Part, ...]) -> list[str]
 
 
 def _numbered(joint: Joint) -> dict[int, Dof]:
-    """The degrees of freedom of a joint by the number of their first coordinate."""
+    """Map the index of the first coordinate to the degree of freedom."""
     out, at = {}, 0
     for dof in joint.dofs:
         out[at] = dof
@@ -289,37 +325,37 @@ def _copy(source: Dof, target: Dof, sign: float) -> None:
 
 
 def mirrored_stops(lower: float | None, upper: float | None, sign: float) -> tuple[float | None, float | None]:
-    """The stops of a twin whose coordinate is ``sign`` times its mate's."""
+    """Return the stops of a twin whose value is ``sign`` times the joint's."""
     if sign > 0.0:
         return lower, upper
     return (None if upper is None else -upper + 0.0), (None if lower is None else -lower + 0.0)
 
 
-#: Which axis a distance counts along, by its type in lower case.
+#: Axis along which a distance is measured, by its type in lower case.
 _AXES = {"tx": 0, "ty": 1, "tz": 2}
-#: Entries of reflections that are as near to whole numbers are these.
+#: Tolerance within which entries of reflections are rounded to integers.
 _PLAIN = 1e-6
-#: Poses that differ by no more, as a share of their size, are the same.
+#: Largest relative difference of equal poses.
 _SAME = 1e-5
 
 
 def mirrored_restraints(
     mechanism: Mechanism, plane: Plane, bodies: Collection[str], joints: Collection[str]
 ) -> tuple[dict[int, Restraint], list[str]]:
-    """Mirror the restraints on some ``bodies`` and ``joints`` (ids), whose twins are mirror images by now.
+    """Mirror the restraints on given ``bodies`` and ``joints``, whose twins are mirror images already.
 
-    Those between a body and its twin are their own images: their place on the twin becomes the image of the other one.
-    Others that join what leads to what follows stay.
+    Those between a body and its twin are their own images: the frame on the twin becomes the image of the other one.
+    Others between given bodies and their twins stay.
 
     Args:
-        mechanism: the mechanism; restraints on parts that it lacks are left out.
-        plane: the mirror plane.
-        bodies: ids of the bodies that lead.
-        joints: ids of the joints that lead.
+        mechanism: The mechanism; restraints on parts that it lacks are left out.
+        plane: The mirror plane.
+        bodies: Ids of the bodies to copy from.
+        joints: Ids of the joints to copy from.
 
     Returns:
         The images by their index among the mechanism's restraints, where new ones follow the last; and the names of
-        those that have none, as they are along joints of several degrees of freedom or of other ones than the twin's.
+        those without an image, since their joint has several degrees of freedom or other ones than its twin.
     """
     pairs, out, left_out = _Pairs.of(mechanism, plane), dict[int, Restraint](), []
     names = {item.name for item in mechanism.restraints}
@@ -345,7 +381,7 @@ def mirrored_restraints(
 
 @dataclass
 class _Pairs:
-    """A mechanism with the twins of its bodies and joints, by id."""
+    """Mechanism with the twins of its bodies and joints, by id."""
 
     mechanism: Mechanism
     plane: Plane
@@ -355,7 +391,7 @@ class _Pairs:
 
     @classmethod
     def of(cls, mechanism: Mechanism, plane: Plane) -> _Pairs:
-        """Find those of a mechanism."""
+        """Create the pairs of a mechanism."""
         return cls(
             mechanism,
             plane,
@@ -365,7 +401,7 @@ class _Pairs:
         )
 
     def is_led(self, item: Restraint, bodies: Collection[str], joints: Collection[str]) -> bool:
-        """Return whether a restraint is on what leads, and not on what follows that."""
+        """Return whether a restraint is on given parts, and not on their twins as well."""
         if item.joint is not None:
             return item.joint in joints and item.joint in self.joints
         ends = {end for end in item.bodies or () if end is not None}
@@ -373,12 +409,12 @@ class _Pairs:
         return bool(ends & set(bodies)) and not ends & followers and ends <= self.known.keys()
 
     def joins_twins(self, item: Restraint, bodies: Collection[str]) -> bool:
-        """Return whether a restraint is between a body that leads and its twin."""
+        """Return whether a restraint is between a given body and its twin."""
         one, other = item.bodies or (None, None)
         return one is not None and self.bodies.get(one) == other and not {one, other}.isdisjoint(bodies)
 
     def evened(self, item: Restraint, bodies: Collection[str]) -> Restraint:
-        """Return a restraint between twins with its place on the one that follows as the image of the other place."""
+        """Return a restraint between twins, with the frame on the twin as the image of the frame on the given body."""
         ends, frames, names = list(item.bodies or ()), list(item.frames or ()), [*item.extra.get("frames", ["", ""])]
         lead = 0 if ends[0] in bodies else 1
         place = self._place(ends[lead], frames[lead], names[lead], frames[1 - lead])
@@ -387,7 +423,7 @@ class _Pairs:
         return replace(item, frames=(frames[0], frames[1]), extra=extra)
 
     def sign(self, joint: str | None) -> float | None:
-        """Return how the coordinate of a joint's twin counts, 1 without a joint; None where it has no one image."""
+        """Return the sign of a joint's value in its twin, 1 without a joint; None where it has no single image."""
         if joint is None:
             return 1.0
         known = {each.id: each for each in self.mechanism.joints}
@@ -400,8 +436,10 @@ class _Pairs:
         return item.type, joints.get(item.joint or "", item.joint), frozenset(ends)
 
     def index_of_twin(self, number: int) -> int | None:
-        """Return the index of a restraint's twin: of those of its type between the twins of what it is on the one with
-        the name of the other side, else one by one in their order."""
+        """Find the index of a restraint's twin among those of its type between the twins of its parts.
+
+        It is the one with the counterpart's name, else they are paired in their order.
+        """
         every = self.mechanism.restraints
         own, image = self._on(every[number]), self._on(every[number], mirrored=True)
         mine, its = ([n for n, each in enumerate(every) if self._on(each) == on] for on in (own, image))
@@ -436,17 +474,20 @@ class _Pairs:
         return one, other
 
     def _before(self, item: Restraint, twin: Restraint | None) -> Iterator[Array | None]:
-        """Yield where the twin has its places until now."""
+        """Yield the frames of the twin before the edit."""
         known = {}
         if twin is not None and twin.bodies is not None and twin.frames is not None:
             known = dict(zip(twin.bodies, twin.frames, strict=True))
         yield from (known.get(end) for end in self._images(item.bodies or (None, None)))
 
     def _place(self, body: str | None, frame: Array, name: str, before: Array | None) -> tuple[Array, str, Array]:
-        """Mirror a place on a body, None: in the world.
+        """Mirror a restraint's frame on a body, None: in the world.
 
-        Its axes are those, as nearly as may be, of the twin's frame that has its frame's name, or of where the twin's
-        place was ``before``. Returns its pose, the name of its frame and how its axes are reflected.
+        Its axes are as near as possible to those of the twin's reference frame with the counterpart's name, or of the
+        twin's frame ``before``.
+
+        Returns:
+            The pose (4, 4), the name of its reference frame, and the reflection (3, 3) of its axes.
         """
         mate = None if body is None else self.bodies.get(body, body)
         found = {each.name: each.pose for each in self.mechanism.frames if each.body == mate}
@@ -458,11 +499,11 @@ class _Pairs:
         turned[:3, :3] = flip
         image, there = seen @ turned, found.get(named)
         if there is not None and np.abs(there - image).max() <= _SAME * max(1.0, float(np.abs(there).max())):
-            image = there  # which 32 bits have rounded
+            image = there  # equal up to rounding to 32 bits
         return image, named, flip
 
     def _reflected(self, body: str | None, mate: str | None, frame: Array) -> Array:
-        """Return a place on a body seen in the mirror, (4, 4) of the other hand, on the body's twin."""
+        """Return the mirror image (4, 4), left-handed, of a frame on a body, relative to the body's twin."""
         if body is None:
             return image_of(frame, self.plane, np.eye(3))
         pose, other = self.known[body].pose, self.known[mate or body].pose
@@ -475,7 +516,7 @@ class _Pairs:
 
 
 def reversed_law(item: Restraint) -> Restraint:
-    """Return a restraint whose coordinate counts the other way: ``-f(-q)`` in place of ``f(q)``."""
+    """Return a restraint whose coordinate is reversed: ``-f(-q)`` in place of ``f(q)``."""
     return replace(
         item,
         knots=[-knot + 0.0 for knot in reversed(item.knots)],
@@ -484,6 +525,6 @@ def reversed_law(item: Restraint) -> Restraint:
 
 
 def _reversed_piece(piece: Sequence[float]) -> list[float]:
-    """Reverse a polynomial in descending powers."""
+    """Reverse a polynomial in descending powers: ``-f(-q)``."""
     last = len(piece) - 1
     return [number * (1.0 if (last - place) % 2 else -1.0) + 0.0 for place, number in enumerate(piece)]

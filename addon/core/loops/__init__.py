@@ -1,1 +1,1 @@
-"""Closed loops: joint values at which they fit together, and how some follow from others."""
+"""Closed loops: joint values at which they close, design poses, and dependent joints that follow input joints."""

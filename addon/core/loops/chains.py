@@ -1,10 +1,10 @@
-"""The loops of a mechanism as chains, for many positions at once.
+"""Kinematic chains of closed loops, for many positions at once.
 
-A chain leads from the child's side of a chord, where the chord itself has it, round the loop to the same side where the
-spanning tree has it: ``G = C0 E1 C1 ... Em Cm``, with constant frames ``C`` and elementary motions ``E`` about and
-along z, or about a point. A loop is closed where ``G`` is the identity. The derivative of ``G`` is the product of
-exponentials' (Lynch and Park, *Modern Robotics*, 2017, 5.1.1): each column is the screw of an elementary motion,
-carried to where the motions before it have it.
+A chain leads from the child side of a chord, as the chord places it, round the loop to the same side as the spanning
+tree places it: ``G = C0 E1 C1 ... Em Cm``, with constant frames ``C`` and elementary motions ``E`` about and along z,
+or about a point. A loop is closed where ``G`` is the identity. The derivative of ``G`` is that of a product of
+exponentials (Lynch and Park, *Modern Robotics*, 2017, 5.1.1): each column is the screw of an elementary motion,
+transformed by the motions before it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..transforms import frame_with_z, inverse, rotation_matrix, rotation_vector
 
 _ONE = np.eye(4)
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
-#: Of both the one after the other: slices of it are views.
+#: Cyclic indices, long enough that both shifts are slices (views).
 _ROUND = np.array([0, 1, 2, 0, 1])
-#: Where a pose (16,) has the z axis of its frame and its place, each in that order.
+#: Indices in a flat pose (16,) of its z axis and its position, each in that cyclic order.
 _AXIS_AND_PLACE = 4 * np.tile(_ROUND, 2) + np.repeat([2, 3], 5)
-#: Where it has what its rotation vector is half of, what of that is taken off, and its place.
+#: Indices of the two entries of each component of the skew part, and of the position.
 _SKEW, _OTHER_SKEW, _PLACE = 4 * _AFTER + _NEXT, 4 * _NEXT + _AFTER, np.array([3, 7, 11])
-#: Motions about z are cosine, sine and shift times these, and the last.
+#: Matrices of a motion about and along z: cosine, sine and shift times the first three, plus the last.
 _COSINE, _SINE, _SHIFT, _REST = (
     np.diag([1.0, 1.0, 0.0, 0.0]),
     np.zeros((4, 4)),
@@ -38,8 +38,15 @@ _SINE[1, 0], _SINE[0, 1], _SHIFT[2, 3] = 1.0, -1.0, 1.0
 
 @dataclass(frozen=True)
 class _Element:
-    """An elementary motion: its first column among the unknowns, what a unit of that turns and shifts it by along z,
-    and the frame (4, 4) behind it. A ball's three columns turn it about its place."""
+    """Elementary motion about and along z, or of a ball about its point.
+
+    Attributes:
+        column: Index of its first column among the unknowns; a ball has three.
+        turn: Rotation per unit of the unknown.
+        shift: Translation per unit of the unknown.
+        is_ball: It is a ball.
+        behind: The frame (4, 4) after it.
+    """
 
     column: int
     turn: float
@@ -49,7 +56,7 @@ class _Element:
 
 
 class LoopChains:
-    """The chains of a tree's chords, padded to the same length.
+    """Chains of a tree's chords, padded to the same length.
 
     ``columns`` maps joint ids to their unknowns, of which there are ``unknowns``, in rad and length units.
     """
@@ -61,7 +68,7 @@ class LoopChains:
         self._length = max((len(chain[1]) for chain in chains), default=0)
         self._first = np.array([first for first, _ in chains]).reshape(-1, 4, 4)
         self._behind = np.tile(_ONE, (self.count * self._length, 1, 1))
-        # of every motion, and of the padding, which does not move
+        # for every motion, including the padding, which does not move
         numbers = np.zeros(len(self._behind), dtype=np.intp)
         turns, shifts = np.zeros(len(numbers)), np.zeros(len(numbers))
         balls: list[tuple[int, int, float]] = []
@@ -85,24 +92,28 @@ class LoopChains:
         places = np.array(singles, dtype=np.intp)
         self._singles = len(places)
         every = np.concatenate([places, np.repeat(self._ball_places, 3)])
-        #: For each screw: its chain, its column, and the frame that it stands in (a chain has one more than motions).
+        #: For each screw: its chain, its column, and the index of its frame (a chain has one more than motions).
         self.chain_of = every // max(self._length, 1)
         self.column_of = np.concatenate([numbers[places], self._ball_columns.ravel()])
         self._frame_of = every + self.chain_of
         ones = np.ones(3 * len(balls))
         self._turns_of = np.concatenate([turns[places], ones])[:, None]
         self._shifts_of = np.concatenate([shifts[places], 0.0 * ones])[:, None]
-        #: Which unknowns move each chain, (chains, n).
+        #: Mask (chains, n) of the unknowns that move each chain.
         self.touched = np.zeros((self.count, unknowns), dtype=bool)
         self.touched[self.chain_of, self.column_of] = True
 
     def gaps(self, values: Array) -> Array:
-        """``G`` of every chain, (positions, chains, 4, 4), for unknowns (positions, n)."""
+        """Compute ``G`` of every chain, (positions, chains, 4, 4), for unknowns (positions, n)."""
         return self._frames(values)[0][:, :, -1]
 
     def linearized(self, values: Array) -> tuple[Array, Array]:
-        """Rotation vector and offset of ``G`` (positions, chains, 6), and their rates for unit rates of the unknowns
-        (positions, chains, 6, n)."""
+        """Compute the residuals of ``G`` and their derivatives.
+
+        Returns:
+            Rotation vector and offset of ``G`` (positions, chains, 6), and their rates for unit rates of the unknowns
+            (positions, chains, 6, n).
+        """
         openings, screws = self.screws(values)
         screws[..., :3] = _vector_rates(openings[:, self.chain_of, :3], screws[..., :3])
         out = np.zeros((len(values), self.count, self._unknowns, 6))
@@ -110,8 +121,12 @@ class LoopChains:
         return openings, np.swapaxes(out, -1, -2)
 
     def screws(self, values: Array) -> tuple[Array, Array]:
-        """Rotation vector and offset of ``G`` (positions, chains, 6), and of each elementary motion, those of a ball
-        being three, what a unit rate of it turns and moves the end of its chain by (positions, screws, 6)."""
+        """Compute the residuals of ``G`` and the screws of the elementary motions; a ball has three.
+
+        Returns:
+            Rotation vector and offset of ``G`` (positions, chains, 6), and the angular and linear velocity of the end
+            of each motion's chain for a unit rate of the motion (positions, screws, 6).
+        """
         frames, spins = self._frames(values)
         positions, openings = len(values), openings_of_gaps(frames[:, :, -1])
         flat = frames.reshape(positions, -1, 16)
@@ -131,8 +146,11 @@ class LoopChains:
         return openings, out
 
     def _frames(self, values: Array) -> tuple[Array, Array | None]:
-        """The frame before each motion, and ``G``: (positions, chains, length + 1, 4, 4); and what unit rates of balls'
-        rotation vectors turn them by, seen from before them, (positions, balls, 3, 3)."""
+        """Compute the frame before each motion, and ``G`` at the end: (positions, chains, length + 1, 4, 4).
+
+        The second result are the angular velocities of balls for unit rates of their rotation vectors, relative to the
+        frames before them, (positions, balls, 3, 3); None without balls.
+        """
         positions, spins = len(values), None
         told = values[:, self._columns]
         angles = (told * self._turns)[..., None, None]
@@ -158,7 +176,7 @@ class LoopChains:
 def _chain(
     tree: Tree, link_of: Mapping[str, Link], chord: Joint, columns: Mapping[str, slice]
 ) -> tuple[Array, list[_Element]]:
-    """The first frame of a chord's chain and its motions."""
+    """Compile the chain of a chord: its first frame and its motions."""
     up, down = way_of(link_of, chord.parent), way_of(link_of, chord.child)
     while up and down and up[-1] is down[-1]:
         up.pop()
@@ -173,7 +191,7 @@ def _chain(
         chain.go(frames[1])
         chain.move(link.joint, not link.against)
         chain.go(inverse(frames[0]))
-    if top != bottom:  # ways that meet in a body meet where that is
+    if top != bottom:  # the paths end in different roots, or a root and the world
         chain.go(inverse(poses[top]) @ poses[bottom])
     for link in reversed(down):
         frames = (link.joint.frame_parent, link.joint.frame_child)[:: -1 if link.against else 1]
@@ -185,7 +203,7 @@ def _chain(
 
 
 def way_of(link_of: Mapping[str, Link], body: str | None) -> list[Link]:
-    """The links from a body to its root."""
+    """Return the links from a body to its root."""
     found = []
     while body is not None and body in link_of:
         found.append(link_of[body])
@@ -194,7 +212,7 @@ def way_of(link_of: Mapping[str, Link], body: str | None) -> list[Link]:
 
 
 class _Chain:
-    """A chain in the making."""
+    """Builder of a chain."""
 
     def __init__(self, columns: Mapping[str, slice]) -> None:
         self._columns = columns
@@ -202,7 +220,7 @@ class _Chain:
         self.elements: list[_Element] = []
 
     def go(self, frame: Array) -> None:
-        """Go on by a constant frame."""
+        """Append a constant frame."""
         if self.elements:
             last = self.elements[-1]
             self.elements[-1] = _Element(last.column, last.turn, last.shift, last.is_ball, last.behind @ frame)
@@ -210,7 +228,7 @@ class _Chain:
             self.first = self.first @ frame
 
     def move(self, joint: Joint, inverted: bool) -> None:
-        """Go on by the motion of a joint, or by its inverse."""
+        """Append the motion of a joint, or its inverse."""
         if not joint.dofs:
             return
         at, moves = self._columns[joint.id].start, []
@@ -238,13 +256,13 @@ class _Chain:
 
 
 def crossed(one: Array, other: Array) -> Array:
-    """Cross products (..., 3)."""
+    """Compute cross products (..., 3)."""
     one, other = one[..., _ROUND], other[..., _ROUND]
     return one[..., 1:4] * other[..., 2:] - one[..., 2:] * other[..., 1:4]
 
 
 def openings_of_gaps(gaps: Array) -> Array:
-    """Rotation vectors and offsets (..., 6) of poses (..., 4, 4), most of which hardly turn."""
+    """Compute rotation vectors and offsets (..., 6) of poses (..., 4, 4), with a fast path for small rotations."""
     flat = gaps.reshape(*gaps.shape[:-2], 16)
     sines = 0.5 * (flat[..., _SKEW] - flat[..., _OTHER_SKEW])
     return np.concatenate((_vectors(gaps, flat, sines), flat[..., _PLACE]), axis=-1)

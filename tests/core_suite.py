@@ -13,12 +13,12 @@ CORE = frozenset(
         "blender/test_other_versions",  # what another Blender or another release of ours saved
         "blender/test_release_1_0",
         "blender/test_migration",
-        "blender/test_blocks",
-        "blender/animation/test_keys",
-        "blender/animation/test_degrees",
-        "blender/build/test_shapes",
-        "blender/extract/test_other_formats",  # each format through a .blend
-        "blender/edit/test_twins",
+        "blender/rig/test_ball_channels",
+        "blender/animation/test_keying",
+        "blender/animation/test_multi_dof_bones",
+        "blender/scene/test_shapes",
+        "blender/scene/read/test_other_formats",  # each format through a .blend
+        "blender/editing/test_twins",
         "blender/physics/test_bake",
         "blender/physics/test_drive",
         "blender/ui/test_motion_files",

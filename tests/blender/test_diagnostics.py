@@ -149,7 +149,7 @@ def test_a_step_that_does_something_else_is_found(
     assert differences(before, snapshot()) == []
 
 
-SAMPLE = Path(__file__).resolve().parents[3] / "sample_models/rover/rover.jm"
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_models/rover/rover.jm"
 
 
 def test_a_physics_that_does_nothing_is_found(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:

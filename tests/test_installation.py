@@ -14,7 +14,7 @@ import pytest
 from addon import installation
 from addon.installation import Row, is_sound, plain_text, summary
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 VERSION = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))["version"]
 
 
