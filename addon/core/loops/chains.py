@@ -281,7 +281,7 @@ def _vectors(gaps: Array, flat: Array, sines: Array) -> Array:
 
 
 def _vector_rates(vectors: Array, turns: Array) -> Array:
-    """Rates (..., 3) of rotation vectors, of half a turn and less, for angular velocities in the outer axes."""
+    """Compute rates (..., 3) of rotation vectors, of at most half a turn, from angular velocities in the outer axes."""
     once = crossed(vectors, turns)
     out = turns - 0.5 * once
     squares = (vectors * vectors).sum(axis=-1, keepdims=True)

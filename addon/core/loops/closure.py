@@ -1,8 +1,8 @@
-"""Closing loops: joint coordinates at which every loop of a mechanism fits together.
+"""Loop closure: joint values at which every loop of a mechanism closes.
 
-A spanning tree places the bodies; each joint left over, the chord of a loop, then has its second body somewhere else
-than the tree does. ``chord_errors`` tells how far apart the two are, ``assemble`` moves the coordinates by as little
-as it can until they are one.
+A spanning tree places the bodies; each remaining joint, the chord of a loop, then places its second body differently
+than the tree does. ``chord_errors`` measures the difference, ``assemble`` changes the values by as little as it can
+until there is none.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..spatial import motion_of_one
 from ..transforms import inverse, rotation_vector
 from .chains import LoopChains, openings_of_gaps, way_of
 
-#: What a chord is open by: length units, and radians.
+#: Opening of a chord: distance (length units) and angle (rad).
 Opening = tuple[float, float]
 Positions = dict[str, Array]
 
