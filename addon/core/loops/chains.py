@@ -97,7 +97,7 @@ class LoopChains:
 
     def gaps(self, values: Array) -> Array:
         """``G`` of every chain, (positions, chains, 4, 4), for unknowns (positions, n)."""
-        return self._frames(values)[0][:, :, -1]
+        return self._frames(values)[:, :, -1]
 
     def linearized(self, values: Array) -> tuple[Array, Array]:
         """Rotation vector and offset of ``G`` (positions, chains, 6), and their rates for unit rates of the unknowns
@@ -111,12 +111,13 @@ class LoopChains:
     def screws(self, values: Array) -> tuple[Array, Array]:
         """Rotation vector and offset of ``G`` (positions, chains, 6), and of each elementary motion, those of a ball
         being three, what a unit rate of it turns and moves the end of its chain by (positions, screws, 6)."""
-        frames, spins = self._frames(values)
+        frames = self._frames(values)
         positions, openings = len(values), openings_of_gaps(frames[:, :, -1])
         flat = frames.reshape(positions, -1, 16)
         told = flat[:, self._frame_of[:, None], _AXIS_AND_PLACE]
         axes, arms = told[..., :5], told[..., 5:]
-        if spins is not None:
+        if len(self._ball_places):
+            spins = spin_rates(values[:, self._ball_columns] * self._senses[:, None]) * self._senses[:, None, None]
             balls = flat[:, self._frame_of[self._singles :: 3]].reshape(positions, -1, 4, 4)[..., :3, :3] @ spins
             turned = np.swapaxes(balls, -1, -2).reshape(positions, -1, 3)
             axes[:, self._singles :] = turned[..., _ROUND]
@@ -129,10 +130,9 @@ class LoopChains:
             out[..., 3:] += axes[..., :3] * self._shifts_of
         return openings, out
 
-    def _frames(self, values: Array) -> tuple[Array, Array | None]:
-        """The frame before each motion, and ``G``: (positions, chains, length + 1, 4, 4); and what unit rates of balls'
-        rotation vectors turn them by, seen from before them, (positions, balls, 3, 3)."""
-        positions, spins = len(values), None
+    def _frames(self, values: Array) -> Array:
+        """The frame before each motion, and ``G``: (positions, chains, length + 1, 4, 4)."""
+        positions = len(values)
         told = values[:, self._columns]
         angles = (told * self._turns)[..., None, None]
         steps = np.cos(angles) * self._cosine
@@ -145,13 +145,12 @@ class LoopChains:
             balls = self._behind[self._ball_places]
             steps[:, self._ball_places] = balls
             steps[:, self._ball_places, :3] = rotation_matrix(vectors) @ balls[:, :3]
-            spins = spin_rates(vectors) * self._senses[:, None, None]
         steps = steps.reshape(positions, self.count, self._length, 4, 4)
         frames = np.empty((positions, self.count, self._length + 1, 4, 4))
         frames[:, :, 0] = self._first
         for number in range(self._length):
             np.matmul(frames[:, :, number], steps[:, :, number], out=frames[:, :, number + 1])
-        return frames, spins
+        return frames
 
 
 def _chain(

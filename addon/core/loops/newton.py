@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..model import Array
 from .closure import LoopSystem
+from .interpolation import HermiteTable
 
 #: Loops that are open by less, in characteristic lengths and radians, are closed: frames come as 32-bit numbers.
 CLOSED = 2e-6
@@ -16,10 +17,12 @@ REDUNDANT = 3e-6
 STEP = 0.2
 #: After so many Newton's steps the loops do not close.
 ROUNDS = 12
-#: So many of the last positions are known with what changes there.
-_SUPPORTS = 8
+#: The share of the tolerance that cubics may be off by at their middle: they hardly are by more elsewhere.
+_MIDDLE = 0.1
 #: Slopes serve for further steps from where they are taken up to here.
 _SAME_SLOPES = 1e-3
+#: Positions that are farther apart than this, in radians or characteristic lengths, may be in different assemblies.
+_SAME_ASSEMBLY = 4.0 * STEP
 #: How far the independent equations of a position are taken to be those of others.
 _REDUCED = 0.3
 
@@ -102,8 +105,10 @@ class Newton:
         self._system, self._tolerance = system, tolerance
         #: What was independent where equations were reduced last.
         self._basis: _Basis | None = None
-        #: Positions where it was found how free unknowns change with given ones (given, free), the last one at the end.
-        self._known: list[tuple[Array, Array]] = []
+        #: Closed positions around ``_center``, of the same free unknowns.
+        self._table, self._center = HermiteTable(), np.empty(0)
+        #: A position, and how free unknowns change with given ones there (given, free) by a basis.
+        self._slopes: tuple[_Basis, Array, Array] | None = None
 
     def step(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Go from a closed position to several (n, unknowns), of whose unknowns some are ``free`` and all others as
@@ -113,18 +118,28 @@ class Newton:
             The positions (n, unknowns), and by how much the loops are open there at most (n,): infinitely where that is
             not near enough to be in the same assembly."""
         try:
+            basis, there = self._independent(at, free), None
+            if len(wanted) == 1:
+                there, opening = self._interpolated(wanted[0], basis)
+                if there is not None and opening < CLOSED and np.abs(there - at).max() < _SAME_ASSEMBLY:
+                    return there, np.array([opening])
             with np.errstate(all="ignore"):
-                basis = self._independent(at, free)
-                if len(wanted) == 1 and basis.is_full:
-                    guess = self._guess(wanted[0], basis)
-                    if guess is not None:
-                        return self._verified(at, guess[None], basis)
-                there = wanted.copy()
-                there[:, basis.columns] = at[basis.columns] + (wanted - at)[:, basis.given] @ self._rates(at, basis)
-                return self._corrected(at, there, basis)
+                return self._solve(at, wanted, free, there)
         except np.linalg.LinAlgError:
             self._basis = None
             return wanted, np.full(len(wanted), np.inf)
+
+    def _solve(self, at: Array, wanted: Array, free: NDArray[np.bool_], guess: Array | None) -> tuple[Array, Array]:
+        """Correct a ``guess`` (n, unknowns) at wanted positions, or the tangent's: what is free of the loops, such as
+        a rod that spins between two balls, is to change least."""
+        basis = self._independent(at, free, exact=True)
+        if guess is None or not basis.is_full:
+            guess = wanted.copy()
+            guess[:, basis.columns] = at[basis.columns] + (wanted - at)[:, basis.given] @ self._rates(at, basis)
+        there, opening = self._corrected(at, guess, basis)
+        if len(wanted) == 1 and opening[0] < CLOSED:
+            self._add(there[0], free)
+        return there, opening
 
     def _corrected(self, at: Array, there: Array, basis: _Basis) -> tuple[Array, Array]:
         left_open = opening = np.full(len(there), np.inf)
@@ -160,67 +175,67 @@ class Newton:
         if failed.any():
             self._basis = None
         else:
-            self._known = [*self._known[1 - _SUPPORTS :], (there[-1], rates[-1])]
+            self._slopes = basis, there[-1], rates[-1]
         return there, np.where(failed, np.inf, opening)
-
-    def _verified(self, at: Array, there: Array, basis: _Basis) -> tuple[Array, Array]:
-        """Return a guess as it is, if it is good enough, else corrected."""
-        residual = self._system.residuals(there)
-        if np.abs(residual @ basis.left).max() < self._tolerance and not self._is_far(at, there, basis).any():
-            return there, np.abs(residual).max(axis=1)
-        return self._corrected(at, there, basis)
 
     @staticmethod
     def _is_far(at: Array, there: Array, basis: _Basis) -> NDArray[np.bool_]:
         """Return which positions (n,) are so far that they may be in another assembly."""
-        near: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) < 4.0 * STEP
+        near: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) < _SAME_ASSEMBLY
         return ~near
 
-    def _guess(self, wanted: Array, basis: _Basis) -> Array | None:
-        """Return the position on the cubic through the two nearest known ones that differ from the wanted one in the
-        same given unknown alone; None where there are not two.
+    def _interpolated(self, wanted: Array, basis: _Basis) -> tuple[Array | None, float]:
+        """Interpolate between known positions.
 
-        While a joint is posed by hand, or goes to and fro, nothing needs to be solved for most of its positions.
-        """
-        told = wanted[basis.given].tolist()
-        near = []
-        for place, rates in self._known:
-            differs = [number for number, column in enumerate(basis.given.tolist()) if place[column] != told[number]]
-            if len(differs) == 1:
-                number = differs[0]
-                near.append((abs(told[number] - place[basis.given[number]]), number, place, rates[number]))
-        if not near:
-            return None
-        near.sort(key=lambda each: each[0])
-        along = [each for each in near if each[1] == near[0][1]][:2]
-        if len(along) < 2:
-            return None
-        (_, number, one, slope), (_, _, other, other_slope) = along
-        column = basis.given[number]
-        way = float(other[column] - one[column])
-        if abs(way) < _SAME_SLOPES * STEP:
-            return None
-        share = float(wanted[column] - one[column]) / way
-        back = share - 1.0
-        there = wanted.copy()
-        there[basis.columns] = back * back * (
-            (1.0 + 2.0 * share) * one[basis.columns] + share * way * slope
-        ) + share * share * ((1.0 - 2.0 * back) * other[basis.columns] + back * way * other_slope)
-        return there
+        While a joint is posed by hand, or goes to and fro, nothing needs to be solved for most of its positions. The
+        residual is looked at once between two known ones that are near enough, and at each position beyond them.
+
+        Returns:
+            The position (1, unknowns), None where there are no two known ones; and by how much the loops are open there
+            at most, infinite where it has to be corrected."""
+        found = self._table.cubic(wanted[basis.given].tolist())
+        if found is None:
+            return None, np.inf
+        cubic, number, share = found
+        there = wanted[None].copy()
+        if cubic.opening is None and 0.0 <= share <= 1.0:
+            middle = there.copy()
+            middle[0, basis.given[number]] = cubic.start + 0.5 * cubic.width
+            middle[0, basis.columns] = cubic.at(0.5)
+            cubic.opening = self._opening(middle, basis, _MIDDLE * self._tolerance)
+        there[0, basis.columns] = cubic.at(share)
+        if cubic.opening is not None and 0.0 <= share <= 1.0:
+            return there, cubic.opening
+        return there, self._opening(there, basis, self._tolerance)
+
+    def _opening(self, there: Array, basis: _Basis, tolerance: float) -> float:
+        """Return by how much the loops are open at a position (1, unknowns) at most; infinite beyond a tolerance."""
+        residual = self._system.residuals(there)
+        return float(np.abs(residual).max()) if np.abs(residual @ basis.left).max() < tolerance else np.inf
+
+    def _add(self, there: Array, free: NDArray[np.bool_]) -> None:
+        """Add a closed position to those that are interpolated between."""
+        basis = self._independent(there, free, exact=True)
+        self._slopes = None  # those of the last Newton's step are of a place beside it
+        rates = self._rates(there, basis)
+        if np.isfinite(rates).all():
+            self._table.add(there[basis.given].tolist(), there[basis.columns], rates)
 
     def _rates(self, at: Array, basis: _Basis) -> Array:
         """Return how free unknowns change with given ones at a position, (given, free)."""
-        if not self._known or not np.array_equal(at, self._known[-1][0]):
+        known = self._slopes
+        if known is None or known[0] is not basis or not np.array_equal(at, known[1]):
             slopes = basis.projected(self._system.screws(at[None])[1])
-            self._known.append((at, basis.solved(slopes, np.zeros((1, slopes.shape[1])))[1][0]))
-        return self._known[-1][1]
+            known = self._slopes = basis, at, basis.solved(slopes, np.zeros((1, slopes.shape[1])))[1][0]
+        return known[2]
 
-    def _independent(self, at: Array, free: NDArray[np.bool_]) -> _Basis:
-        """Return what is independent of the equations and of the free unknowns at a position."""
+    def _independent(self, at: Array, free: NDArray[np.bool_], exact: bool = False) -> _Basis:
+        """Return what is independent of the equations and of the free unknowns around a position; ``exact``: at it,
+        where that is another everywhere."""
         known = self._basis
-        if known is not None and np.array_equal(free, known.free):
-            near = _REDUCED if known.is_full else 0.0
-            if np.abs(at - known.at).max() <= near:
-                return known
-        self._basis, self._known = _Basis(self._system, at, free), []
-        return self._basis
+        is_other = known is None or not (free is known.free or np.array_equal(free, known.free))
+        if is_other or np.abs(at - self._center).max() > _REDUCED:
+            known, self._table, self._center = None, HermiteTable(), at
+        if known is None or (exact and not known.is_full and not np.array_equal(at, known.at)):
+            known = self._basis = _Basis(self._system, at, free)
+        return known
