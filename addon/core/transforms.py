@@ -70,6 +70,13 @@ def frame_with_z(axis: Array) -> Array:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
+def orthonormalized(matrix: Array) -> Array:
+    """The nearest orthogonal matrix (3, 3) to one that is orthogonal but for rounding: a step of Newton's method for a
+    polar decomposition."""
+    out: Array = matrix @ (1.5 * np.eye(3) - 0.5 * matrix.T @ matrix)
+    return out
+
+
 #: Radians beyond which whole turns are taken off first.
 _MANY_TURNS = 1e12
 

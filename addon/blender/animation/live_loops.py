@@ -23,6 +23,7 @@ from ...core.loops.closure import Positions, joint_initial
 from ...core.loops.dependents import Linkage, linkages
 from ...core.loops.newton import CLOSED
 from ...core.model import Body, Mechanism
+from ...core.transforms import orthonormalized
 from ..data.access import record_of
 from ..data.change_counter import SceneModels, models_at_frames
 from ..data.channels import Channel, servo_channels
@@ -58,6 +59,8 @@ def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
             continue
         parent, child = (end.name if end is not None else None for end in (joint.parent, joint.child))
         made = replace(read_joint(empty), parent=parent, child=child)
+        for frame in (made.frame_parent, made.frame_child):
+            frame[:3, :3] = orthonormalized(frame[:3, :3])  # slopes are those of rotations, which 32 bits round
         made.dofs = [_begun(dof, start_of(kept)) for dof, kept in zip(made.dofs, joint.dofs, strict=True)]
         made.extra[CLOSES_LOOP] = joint.loop
         joints[record.source_id] = made
