@@ -29,53 +29,59 @@ _REDUCED = 0.3
 
 class _Basis:
     """The independent combinations ``left`` (equations, rank) of equations and ``right`` (free, rank) of the unknowns
-    that are ``free``, found at a position ``at``. ``parts`` of them have nothing to do with each other. All other
-    unknowns are given."""
+    that are ``free``, found at a position ``at``, and those ``null`` (free, nullity) that no equation tells there.
+    ``parts`` of them have nothing to do with each other. All other unknowns are given."""
 
     def __init__(self, system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> None:
         self.at, self.free, self.columns, self.given = at, free, np.flatnonzero(free), np.flatnonzero(~free)
         slope, kept, self.parts = system.slope(at), 0, list[slice]()
-        found = []
+        found, nulls = [], [np.zeros((len(at), 0))]
         for equations, unknowns in system.parts(free):
-            left, strengths, right = np.linalg.svd(slope[np.ix_(equations, unknowns)], full_matrices=False)
-            live = strengths > REDUNDANT * strengths.max(initial=0.0)
-            self.parts.append(slice(kept, kept + int(live.sum())))
-            kept = self.parts[-1].stop
-            found.append((equations, unknowns, left[:, live], right[live].T))
+            left, strengths, right = np.linalg.svd(slope[np.ix_(equations, unknowns)])
+            rank = int((strengths > REDUNDANT * strengths.max(initial=0.0)).sum())
+            self.parts.append(slice(kept, kept + rank))
+            kept += rank
+            found.append((equations, unknowns, left[:, :rank], right[:rank].T))
+            nulls.append(np.zeros((len(at), len(unknowns) - rank)))
+            nulls[-1][unknowns] = right[rank:].T
         self.left, every = np.zeros((slope.shape[0], kept)), np.zeros((len(at), kept))
         for part, (equations, unknowns, left, right) in zip(self.parts, found, strict=True):
             self.left[equations, part], every[unknowns, part] = left, right
-        self.right = every[self.columns]
-        #: Whether given unknowns tell all free ones: else those that stay nearest do, and they are others everywhere.
-        self.is_full = self.right.shape[0] == kept
-        # the same for each screw: of the equations of its chain, and of its unknown, combined or given
+        null = np.concatenate(nulls, axis=1)
+        self.right, self.null = every[self.columns], null[self.columns]
+        # the same for each screw: of the equations of its chain, and of its unknown, combined, given or null
         chains = system.chains
         units = system.units.T[chains.column_of][:, :, None]
         self._lefts = self.left.reshape(-1, 6, kept)[chains.chain_of] * units
-        self._rights = np.concatenate((every, np.eye(len(at))[:, self.given]), axis=1)[chains.column_of]
+        self._rights = np.concatenate((every, np.eye(len(at))[:, self.given], null), axis=1)[chains.column_of]
 
     def projected(self, screws: Array) -> Array:
-        """Return the change of the combined equations for unit rates of the combined unknowns and of the given ones,
-        (n, rank, rank + given), where motions have these ``screws`` (n, screws, 6)."""
+        """Return the change of the combined equations for unit rates of the combined unknowns, of the given ones and of
+        the null ones, (n, rank, rank + given + nullity), where motions have these ``screws`` (n, screws, 6)."""
         of_screws = (screws[:, :, None] @ self._lefts)[:, :, 0]
         slopes: Array = np.swapaxes(of_screws, 1, 2) @ self._rights
         return slopes
 
     def solved(self, slopes: Array, wanted: Array) -> tuple[Array, Array]:
-        """Return the changes (n, free) by which the combined equations change as ``wanted`` (n, rank), and those for
-        unit changes of the given unknowns by which they do not (n, given, free)."""
-        sides = np.concatenate((-slopes[:, :, wanted.shape[1] :], wanted[:, :, None]), axis=2)
+        """Return the least changes (n, free) by which the combined equations change as ``wanted`` (n, rank), and those
+        for unit changes of the given unknowns by which they do not (n, given, free)."""
+        sides = np.concatenate((wanted[:, :, None], -slopes[:, :, wanted.shape[1] :]), axis=2)
         own = [_solved(slopes[:, part, part], sides[:, part]) for part in self.parts]
         changes = np.swapaxes(np.concatenate(own, axis=1), 1, 2) @ self.right.T
-        return changes[:, -1], changes[:, :-1]
+        if self.null.shape[1]:  # what changes nothing is taken off, as an orthogonal projection has it
+            told = 1 + len(self.given)
+            changes, null = changes[:, :told], changes[:, told:] + self.null.T
+            across = np.swapaxes(null, 1, 2)
+            changes = changes - changes @ across @ _solved(null @ across, null)
+        return changes[:, 0], changes[:, 1:]
 
 
 def _solved(matrices: Array, sides: Array) -> Array:
     """Solve systems of linear equations (n, rank, rank) for right-hand sides (n, rank, k), by Gauss and Jordan's
     elimination.
 
-    Combined as in ``_Basis``, slopes are diagonal where they were found and nearly so around there: no pivots are
-    looked for. Not finite where that does not do.
+    Combined as in ``_Basis``, slopes are diagonal where they were found and nearly so around there, and the products of
+    null changes are positive definite: no pivots are looked for. Not finite where that does not do.
 
     Note:
         OpenBLAS, as numpy 1.26 has it, wakes all its threads for 6 equations and more, and they spin for 60 ms: in the
@@ -105,8 +111,8 @@ class Newton:
         self._system, self._tolerance = system, tolerance
         #: What was independent where equations were reduced last.
         self._basis: _Basis | None = None
-        #: Closed positions around ``_center``, of the same free unknowns.
-        self._table, self._center = HermiteTable(), np.empty(0)
+        #: Closed positions around there.
+        self._table = HermiteTable()
         #: A position, and how free unknowns change with given ones there (given, free) by a basis.
         self._slopes: tuple[_Basis, Array, Array] | None = None
 
@@ -132,8 +138,8 @@ class Newton:
     def _solve(self, at: Array, wanted: Array, free: NDArray[np.bool_], guess: Array | None) -> tuple[Array, Array]:
         """Correct a ``guess`` (n, unknowns) at wanted positions, or the tangent's: what is free of the loops, such as
         a rod that spins between two balls, is to change least."""
-        basis = self._independent(at, free, exact=True)
-        if guess is None or not basis.is_full:
+        basis = self._independent(at, free)
+        if guess is None or basis.null.size:
             guess = wanted.copy()
             guess[:, basis.columns] = at[basis.columns] + (wanted - at)[:, basis.given] @ self._rates(at, basis)
         there, opening = self._corrected(at, guess, basis)
@@ -215,7 +221,7 @@ class Newton:
 
     def _add(self, there: Array, free: NDArray[np.bool_]) -> None:
         """Add a closed position to those that are interpolated between."""
-        basis = self._independent(there, free, exact=True)
+        basis = self._independent(there, free)
         self._slopes = None  # those of the last Newton's step are of a place beside it
         rates = self._rates(there, basis)
         if np.isfinite(rates).all():
@@ -229,13 +235,14 @@ class Newton:
             known = self._slopes = basis, at, basis.solved(slopes, np.zeros((1, slopes.shape[1])))[1][0]
         return known[2]
 
-    def _independent(self, at: Array, free: NDArray[np.bool_], exact: bool = False) -> _Basis:
-        """Return what is independent of the equations and of the free unknowns around a position; ``exact``: at it,
-        where that is another everywhere."""
+    def _independent(self, at: Array, free: NDArray[np.bool_]) -> _Basis:
+        """Return what is independent of the equations and of the free unknowns around a position."""
         known = self._basis
-        is_other = known is None or not (free is known.free or np.array_equal(free, known.free))
-        if is_other or np.abs(at - self._center).max() > _REDUCED:
-            known, self._table, self._center = None, HermiteTable(), at
-        if known is None or (exact and not known.is_full and not np.array_equal(at, known.at)):
-            known = self._basis = _Basis(self._system, at, free)
+        if known is None or not (free is known.free or np.array_equal(free, known.free)):
+            is_near = False
+        else:
+            is_near = bool(np.abs(at - known.at).max() <= _REDUCED)
+        if known is None or not is_near:
+            known, self._table = _Basis(self._system, at, free), HermiteTable()
+            self._basis = known
         return known
