@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import spanning_tree
-from addon.core.loops.closure import driver_order, joint_initial
+from addon.core.loops.closure import driver_order, joint_initial, least_change
 from addon.core.loops.dependents import Follower, linkages
 from addon.core.loops.interpolation import HermiteTable
 from addon.core.model import Array, Mechanism
@@ -63,3 +63,21 @@ def test_what_is_interpolated_is_as_closed_as_what_is_solved(make: Callable[[], 
         if is_full:
             solved = exact.follow(given, hold=True).values
             assert found.values == pytest.approx(solved, abs=1e-7)
+
+
+def test_what_no_equation_tells_changes_least() -> None:
+    """A rod and a strut spin between two balls: steps are those of the pseudoinverse, also away from where equations
+    were reduced."""
+    (linkage,) = linkages(suspension(1))
+    system, start = linkage.system, {joint.id: joint_initial(joint) for joint in suspension(1).joints}
+    follower = Follower(linkage, start)
+    given = {"rack": np.array([0.01]), "lower 0": np.array([0.05])}
+    free = np.ones(len(system.scales), dtype=bool)
+    free[[system.columns[joint].start for joint in given]] = False
+    before = system.vector(follower.follow(given).positions)
+    for more in (1e-4, -2e-4):
+        after = system.vector(follower.follow(given | {"lower 0": given["lower 0"] + more}).positions)
+        slope, told = system.slope(before), (after - before)[~free]
+        least = least_change(slope[:, free], -slope[:, ~free] @ told, redundant=3e-6)
+        assert (after - before)[free] == pytest.approx(least, abs=20.0 * more**2)
+        assert np.abs(least).max() > 1e-5

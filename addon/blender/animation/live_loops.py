@@ -200,6 +200,8 @@ def _follow_anew(
     if (now[posed] != told[posed]).any():
         rig.update_tag()  # a render's graph, or an exporter's, which was not come to before the frame
     states = tuple(loop.state if isinstance(loop, LiveLoop) else None for loop in loops)
+    if is_foreign(rig):
+        return  # ``foreach_set`` passes over what other files have: they are followed after each frame
     (given,) = known.numbers.chosen(told[None], posed)
     known.keep(scene.frame_current_final, KnownFrame(np.where(posed, told, now), given, states))
 
@@ -214,10 +216,8 @@ def _at_frame(
     steady = frame != last and frame - last == step
     _ways[rig.session_uid] = frame, frame - last
     known = _known_frames(rig, models)
-    if is_foreign(rig):
-        return known, None  # ``foreach_set`` passes over what other files have: they are followed after the frame
     at = known.get(frame)
-    if at is None:
+    if at is None and not is_foreign(rig):
         _whole(rig)
         known = _known_frames(rig, models)
         frames = [frame + number * step for number in range(_AHEAD if steady else 1)]

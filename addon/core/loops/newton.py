@@ -100,7 +100,8 @@ class Newton:
 
     The loops' equations and unknowns are reduced to those combinations that are independent, once for a neighborhood,
     by a singular value decomposition: then plain Newton's steps converge to the same positions as those of least
-    change (``least_change``). Where they do not converge, as at dead centers, it says so.
+    change (``least_change``). Where they do not converge, as at dead centers, it says so. Single positions between
+    some that were solved are interpolated.
 
     Args:
         system: The linkage's equations.
@@ -111,7 +112,7 @@ class Newton:
         self._system, self._tolerance = system, tolerance
         #: What was independent where equations were reduced last.
         self._basis: _Basis | None = None
-        #: Closed positions around there.
+        #: Positions that were solved around there.
         self._table = HermiteTable()
         #: A position, and how free unknowns change with given ones there (given, free) by a basis.
         self._slopes: tuple[_Basis, Array, Array] | None = None
@@ -136,8 +137,8 @@ class Newton:
             return wanted, np.full(len(wanted), np.inf)
 
     def _solve(self, at: Array, wanted: Array, free: NDArray[np.bool_], guess: Array | None) -> tuple[Array, Array]:
-        """Correct a ``guess`` (n, unknowns) at wanted positions, or the tangent's: what is free of the loops, such as
-        a rod that spins between two balls, is to change least."""
+        """Solve for wanted positions from a ``guess`` (n, unknowns) by Newton's method. Without one, or where unknowns
+        are null, such as the spin of a rod between two balls, it begins from the tangent's: these change least."""
         basis = self._independent(at, free)
         if guess is None or basis.null.size:
             guess = wanted.copy()
@@ -238,11 +239,7 @@ class Newton:
     def _independent(self, at: Array, free: NDArray[np.bool_]) -> _Basis:
         """Return what is independent of the equations and of the free unknowns around a position."""
         known = self._basis
-        if known is None or not (free is known.free or np.array_equal(free, known.free)):
-            is_near = False
-        else:
-            is_near = bool(np.abs(at - known.at).max() <= _REDUCED)
-        if known is None or not is_near:
+        if known is None or free is not known.free or np.abs(at - known.at).max() > _REDUCED:
             known, self._table = _Basis(self._system, at, free), HermiteTable()
             self._basis = known
         return known
