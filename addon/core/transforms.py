@@ -73,6 +73,15 @@ def frame_with_z(axis: Array) -> Array:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
+def orthonormalized(matrix: Array) -> Array:
+    """Return the nearest orthogonal matrix (3, 3) to one that is orthogonal but for rounding.
+
+    One step of Newton's iteration for the polar decomposition.
+    """
+    out: Array = matrix @ (1.5 * np.eye(3) - 0.5 * matrix.T @ matrix)
+    return out
+
+
 #: Angle (rad) beyond which whole turns are subtracted first.
 _MANY_TURNS = 1e12
 

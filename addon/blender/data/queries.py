@@ -284,7 +284,7 @@ def is_part(obj: bpy.types.Object, rig: bpy.types.Object, role: str) -> bool:
 
 
 def child_collection(rig: bpy.types.Object, name: str) -> bpy.types.Collection:
-    """The model's child collection ``Bodies``, ``Joints``, ``Collision`` or ``Frames``, made when missing."""
+    """Return the child collection ``Bodies``, ``Joints``, ``Collision`` or ``Frames``; create it if missing."""
     parent = settings(rig).collection
     for child in parent.children:
         if child.name.split(".")[0] == name:

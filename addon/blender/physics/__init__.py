@@ -1,1 +1,1 @@
-"""The rigid-body world: what makes a model fall, stand and walk. Building and clearing it are inverse."""
+"""Simulation of mechanisms with Blender's rigid-body world; building the physics and clearing it are inverse."""

@@ -29,16 +29,18 @@ def block_pose(values: Array, turn: Array, against: bool) -> tuple[Array, Array]
 
     Quaternions follow rotation vectors without jumps, also beyond half a turn.
     """
-    vectors = values[:, :3]
-    moved = values[:, 3:] if values.shape[1] > 3 else np.zeros((len(values), 3))
-    if against:
-        moved = -np.einsum("nji,nj->ni", rotation_matrix(vectors), moved)
-        vectors = -vectors
-    vectors, moved = vectors @ turn, moved @ turn
-    angle = np.linalg.norm(vectors, axis=1)
+    vectors, moved = values[:, :3], np.zeros((len(values), 3))
+    if values.shape[1] > 3:
+        moved = values[:, 3:]
+        if against:
+            moved = -np.einsum("nji,nj->ni", rotation_matrix(vectors), moved)
+        moved = moved @ turn
+    vectors = (-vectors if against else vectors) @ turn
+    half = 0.5 * np.sqrt((vectors * vectors).sum(axis=1))
+    some = np.where(half > 0.0, half, 1.0)
     quaternions = np.empty((len(values), 4))
-    quaternions[:, 0] = np.cos(angle / 2.0)
-    quaternions[:, 1:] = vectors * (0.5 * np.sinc(angle / (2.0 * np.pi)))[:, None]
+    quaternions[:, 0] = np.cos(half)
+    quaternions[:, 1:] = vectors * np.where(half > 0.0, 0.5 * np.sin(some) / some, 0.5)[:, None]
     return moved, quaternions
 
 

@@ -177,7 +177,7 @@ def dofs_of_bones(empty: bpy.types.Object, bones: Sequence[str]) -> dict[str, li
 
 
 def _shape(parts: Sequence[_Part]) -> bpy.types.Object:
-    """Return the object that shows degrees of freedom, one for all bones that look alike; of none that of a weld."""
+    """Return the object that shows degrees of freedom, shared by bones that look alike; for none a fixed joint's."""
     name = _PREFIX + (" ".join(map(_word, parts)) or "weld")
     if len(name) > _LONGEST:
         name = _PREFIX + " ".join(_word(part)[0] + _word(part).partition(" ")[2] for part in parts)

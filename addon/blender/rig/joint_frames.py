@@ -48,7 +48,7 @@ class Jointed(Protocol):
 
 
 def main_axis(dofs: Sequence[Degree]) -> Array:
-    """The unit axis (3,) of the first degree of freedom that has one, in the joint's frame; Z where none has."""
+    """Return the unit axis (3,), in the joint's frame, of the first degree of freedom with one; Z if none has one."""
     for dof in dofs:
         if dof.kind in {"rotation", "translation", "screw"}:
             x, y, z = map(float, dof.axis)  # plain numbers: numpy takes five times as long for three

@@ -43,11 +43,13 @@ def write_pose(rig: bpy.types.Object, channels: Sequence[Channel], values: Array
 
     Single-value channels that have the value already are not written.
     """
-    for channel, value in zip(channels, values, strict=True):
-        pose = rig.pose.bones[channel.bone]
+    bones = rig.pose.bones
+    for channel, value in zip(channels, values.astype(np.float32).tolist(), strict=True):
+        pose = bones[channel.bone]
         if channel.is_single:
-            if getattr(pose, channel.prop)[channel.index] != np.float32(value):
-                getattr(pose, channel.prop)[channel.index] = value
+            told = getattr(pose, channel.prop)
+            if told[channel.index] != value:
+                told[channel.index] = value
         elif channel.index == 0:
             size = 6 if channel.kind == "free" else 3
             turned = block_turn(rig, channel.bone) if turn is None else turn

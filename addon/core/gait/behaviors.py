@@ -1,7 +1,7 @@
-"""What makes a Juice model move by itself: its engine, and behaviours that turn it into servo commands.
+"""Behaviors of a Juice model: its engine, clockworks and networks, which turn the engine's phase into servo commands.
 
-Numbers are kept as the file has them: degrees for hinges, length units for sliders, phases in
-degrees, in the file's own sense of each joint. ``model.gait`` evaluates them.
+Numbers are as in the file: degrees for hinges, length units for sliders, phases in degrees, with the file's own sign
+for each joint. ``gait.engine`` evaluates them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..model import Array, Dof, Joint
 
-#: Motion sources by their number in the file. Controls are named as a user types them.
+#: Motion sources by their number in the file. Inputs are named as a user types them.
 ENGINE = 1
 BODY_YAW, BODY_PITCH, BODY_ROLL = 6, 7, 8
 CONTROL_OF_SOURCE: dict[int, str] = {
@@ -23,14 +23,16 @@ CONTROL_OF_SOURCE: dict[int, str] = {
     10: "joystick 2 x", 11: "joystick 2 y", 12: "joystick 2 z", 13: "joystick 2 r",
     14: "key up/down", 15: "key left/right",
 }  # fmt: skip
-#: Amplitude modulation sources; any other number means none (real files hold uninitialised integers).
+#: Amplitude modulation sources; any other number means none (real files hold uninitialized integers).
 CONTROL_OF_AMP_MOD: dict[int, str] = {1: "joystick 1 x", 2: "joystick 1 y", 3: "joystick 1 z", 4: "joystick 1 r"}
 
 
 @dataclass
 class Engine:
-    """The clock of a gait: ``standard_speed`` cycles per minute times ``speed_factor``; it holds
-    ``pose_phase`` (degrees) for the first ``pose_delay`` seconds."""
+    """Clock of a gait: ``standard_speed`` cycles per minute times ``speed_factor``.
+
+    It holds ``pose_phase`` (degrees) for the first ``pose_delay`` seconds.
+    """
 
     standard_speed: float = 15.0
     speed_factor: float = 1.0
@@ -40,10 +42,10 @@ class Engine:
 
 @dataclass
 class ClockworkMotor:
-    """One joint's share of a clockwork.
+    """Motor of a clockwork: the signal for one joint.
 
-    ``motion``: 0 none, 1 sine, 2 double sine, 3 step, 4 continuous; None where the file, older than these types, states
-    no type.
+    ``motion``: 0 none, 1 sine, 2 double sine, 3 step, 4 continuous; None where the file, older than these types,
+    specifies no type.
     """
 
     joint: str | None
@@ -56,7 +58,7 @@ class ClockworkMotor:
 
 @dataclass
 class Clockwork:
-    """A behaviour that drives every motor from one source."""
+    """Behavior that drives all its motors from one source."""
 
     name: str = ""
     enabled: bool = True
@@ -69,11 +71,10 @@ class Clockwork:
 
 @dataclass
 class Node:
-    """A node of a network. ``kind`` says which of the other fields count:
+    """Node of a network. ``kind`` selects the fields that apply.
 
-    ``source`` (source, body), ``constant`` (value), ``multiply``, ``limit`` (minimum, maximum),
-    ``arithmetic`` (add, multiply, add_first), ``wave`` (duty_cycle, output_range, output_offset),
-    ``absolute``, ``motor`` (joint, velocity).
+    ``source`` (source, body), ``constant`` (value), ``multiply``, ``limit`` (minimum, maximum), ``arithmetic`` (add,
+    multiply, add_first), ``wave`` (duty_cycle, output_range, output_offset), ``absolute``, ``motor`` (joint, velocity).
     """
 
     id: str
@@ -105,7 +106,7 @@ class Edge:
 
 @dataclass
 class Network:
-    """A behaviour wired from nodes. Its gain is stored by the program but has no effect there."""
+    """Behavior that is a graph of nodes. Its gain is stored by the Juice program but has no effect there."""
 
     name: str = ""
     enabled: bool = True
@@ -138,7 +139,7 @@ class Behaviours:
 
 
 def motor_dof(joint: Joint) -> Dof | None:
-    """The one rotation or translation that a motor can move; None for any other joint."""
+    """Return the single rotation or translation that a motor can move; None for any other joint."""
     if joint.active and len(joint.dofs) == 1 and joint.dofs[0].kind in ("rotation", "translation"):
         return joint.dofs[0]
     return None
@@ -146,7 +147,7 @@ def motor_dof(joint: Joint) -> Dof | None:
 
 @dataclass(frozen=True)
 class GaitServos:
-    """From the file's count of joints to the coordinates of their degrees of freedom; columns (joints, 1)."""
+    """Conversion from the file's joint values to those of the mechanism's dofs; columns (joints, 1)."""
 
     sign: Array
     unit: Array
@@ -155,6 +156,7 @@ class GaitServos:
 
     @staticmethod
     def of(dofs: Sequence[Dof | None]) -> GaitServos:
+        """Create the conversion for single-coordinate dofs; entries that are None are left out."""
         rows = [GaitServos._row(dof) for dof in dofs if dof is not None]
         return GaitServos(*np.array(rows, dtype=np.float64).reshape(-1, 4).T[..., None])
 

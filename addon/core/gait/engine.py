@@ -1,7 +1,9 @@
-"""The wave forms of a gait, and networks of nodes made ready to run.
+"""Evaluation of gaits: Juice's engine, clockworks and networks, and gaits as motions.
 
-A network is worked out once: which of its nodes ever get all their inputs, how deep they lie, and then
-batches of equal nodes at equal depth, each of which is a handful of array operations whatever its size.
+The rules are those of the Juice program. A ``Gait`` is compiled once from the behaviors of a mechanism into batches of
+equal nodes in topological order, so that one call evaluates a whole animation or, as quickly, a single frame of a live
+simulation. Its commands are in the mechanism's own coordinates: radians and length units, in the sense of each ``Dof``
+(the file reverses some hinges and has all of them in degrees).
 """
 
 from __future__ import annotations
@@ -42,25 +44,31 @@ TURN = 2.0 * math.pi
 
 
 def trapezoid(angle: Array, ramp: Array | float, width: Array | float) -> Array:
-    """A square wave with sine ramps: ``angle`` (rad) up to one turn, sines run through in ``ramp`` of their
-    length, reaching ``width`` (rad) from each zero. Negative angles are on the first ramp for ever."""
+    """Compute a square wave with sine ramps.
+
+    Args:
+        angle: Phase (rad) up to one turn; negative ones are on the first ramp for ever.
+        ramp: Duration of a ramp, as a share of that of a sine.
+        width: Half width (rad) of a ramp, on each side of a zero.
+    """
     centre = np.where(angle < math.pi - width, 0.0, np.where(angle < TURN - width, math.pi, TURN))
     away = angle - centre
     return np.where(away < width, np.sin(away / ramp + centre), np.where(centre == 0.0, 1.0, -1.0))
 
 
 def one_turn(angle: Array) -> Array:
-    """Whole turns taken off; negative angles are left as they are."""
+    """Wrap angles (rad) of a turn and more into one turn; negative angles stay as they are."""
     return np.where(angle >= TURN, np.mod(angle, TURN), angle)
 
 
 def step(angle: Array) -> Array:
+    """Compute the step wave of clockworks at phases (rad)."""
     return trapezoid(one_turn(np.where(angle < 0.0, angle + TURN, angle)), 0.5, math.pi / 4.0)
 
 
 def _wave(degrees: Array, ramp: Array, width: Array, output_range: Array, offset: Array) -> Array:
-    # At exactly one turn the program lets its input through, a spike of 360 times the range for one step;
-    # here a full turn is no turn.
+    # At exactly one turn the Juice program passes its input through, a spike of 360 times the range for one step;
+    # here a full turn is equal to 0.
     return trapezoid(one_turn(np.radians(degrees)), ramp, width) * output_range + offset
 
 
@@ -74,7 +82,7 @@ def _arithmetic_shape(node: Node) -> tuple[float, ...]:
     return (node.add, node.multiply, 0.0) if node.add_first else (0.0, node.multiply, node.add)
 
 
-#: What a node does to the sum (or product) of its inputs, and the parameters of that.
+#: Function of a node on the sum (or product) of its inputs, and its parameters.
 NODE_FUNCTIONS: dict[str, tuple[Callable[..., Array] | None, Callable[[Node], tuple[float, ...]]]] = {
     "source": (None, lambda node: ()),
     "motor": (None, lambda node: ()),
@@ -89,7 +97,7 @@ NODE_FUNCTIONS: dict[str, tuple[Callable[..., Array] | None, Callable[[Node], tu
 
 @dataclass
 class Batch:
-    """Nodes of one kind at one depth: rows of the state that they write, edges that feed them."""
+    """Nodes of one kind at one depth: rows of the state that they write, and the edges that feed them."""
 
     kind: str
     rows: list[int] = field(default_factory=list)
@@ -99,6 +107,7 @@ class Batch:
     parameters: list[tuple[float, ...]] = field(default_factory=list)
 
     def add(self, row: int, edges: Iterable[tuple[int, float]], parameters: tuple[float, ...]) -> None:
+        """Add a node: its row, its input edges (source row, factor) and its parameters."""
         self.rows.append(row)
         self.first_edges.append(len(self.sources))
         for source, factor in edges:
@@ -107,7 +116,7 @@ class Batch:
         self.parameters.append(parameters)
 
     def compiled(self) -> Callable[[Array], None]:
-        """A function that advances the state, (rows, n), by these nodes."""
+        """Compile a function that updates the state, (rows, n), by these nodes."""
         rows, firsts, sources = (np.array(x, dtype=np.intp) for x in (self.rows, self.first_edges, self.sources))
         factors = np.array(self.factors)[:, None]
         function = NODE_FUNCTIONS[self.kind][0]
@@ -122,10 +131,10 @@ class Batch:
 
 
 class Wiring:
-    """Which nodes of a network ever get all their inputs, and how deep they lie.
+    """Topological order of a network: the nodes that get all their inputs, and their depths.
 
-    An edge whose source does not exist still counts as an input, so what hangs on it never happens; nor
-    do cycles. A node that nothing leads to keeps the value that it begins with.
+    An edge whose source does not exist still counts as an input, so nodes after it are never evaluated; nor are cycles.
+    A node without inputs keeps its initial value.
     """
 
     def __init__(self, network: Network) -> None:
@@ -152,7 +161,7 @@ class Wiring:
                     reached.append(follower)
 
     def needed_for(self, key: str) -> set[str]:
-        """A node and everything that it depends on."""
+        """Return a node and all nodes that it depends on."""
         found = {key}
         stack = [key]
         while stack:
@@ -166,7 +175,7 @@ class Wiring:
 CONTROLS: tuple[str, ...] = tuple(CONTROL_OF_SOURCE.values())
 FEEDBACK_AXIS = {BODY_YAW: 0, BODY_PITCH: 1, BODY_ROLL: 2}
 NONE, SINE, DOUBLE_SINE, STEP, CONTINUOUS = 0, 1, 2, 3, 4
-CONTROL_LIMIT, CONTROL_REACH = 180.0, 178.0  # degrees; a control that asks for more than half a turn gets less
+CONTROL_LIMIT, CONTROL_REACH = 180.0, 178.0  # degrees; commands by an input beyond the first are set to the second
 
 Controls = Mapping[str, ArrayLike]
 Feedback = Mapping[str, ArrayLike]
@@ -175,10 +184,10 @@ _NOTHING: Mapping[str, ArrayLike] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Commands:
-    """What the joints are told: joint id -> (n,).
+    """Commands to joints: joint id -> (n,).
 
-    ``position`` in rad or length units, already within the stops; ``velocity`` in rad/s, not clamped. A joint is in one
-    of the two at most.
+    ``position`` in rad or length units, already within the stops; ``velocity`` in rad/s, not clamped. A joint is in at
+    most one of the two.
     """
 
     position: dict[str, Array]
@@ -186,9 +195,10 @@ class Commands:
 
 
 def parse_input(text: str) -> tuple[str, float]:
-    """Read ``joystick 1 y=-1`` as a control's name and value; case, spaces and punctuation in the name do not matter.
+    """Parse ``joystick 1 y=-1`` as an input's name and value; case, spaces and punctuation in the name are ignored.
 
-    Raises ValueError saying what is allowed.
+    Raises:
+        ValueError: The text is no input; the message lists what is allowed.
     """
     name, separator, number = text.partition("=")
     wanted = _letters(name)
@@ -209,10 +219,10 @@ def _letters(name: str) -> str:
 
 
 def feedback_angles(rotation: ArrayLike) -> Array:
-    """Yaw, pitch and roll in degrees, (..., 3), that Juice's feedback reports for body rotations (..., 3, 3).
+    """Compute yaw, pitch and roll in degrees, (..., 3), as Juice's feedback has them, for body rotations (..., 3, 3).
 
-    In terms of the body's quaternion, yaw is the arc tangent of 2(wz + yz) over ww + xx - yy - zz: the
-    program takes y*z where one expects x*y. It is kept, since models were tuned against it.
+    In terms of the body's quaternion, yaw is the arc tangent of 2(wz + yz) over ww + xx - yy - zz: the program has y*z
+    in place of the expected x*y. It is reproduced, since models were tuned with it.
     """
     r = np.asarray(rotation, dtype=np.float64)
     ahead = r[..., 0, 0]
@@ -230,7 +240,7 @@ def servo_names(mechanism: Mechanism) -> dict[str, str]:
 
 
 def gait_of(mechanism: Mechanism) -> Gait | None:
-    """The gait of a mechanism; None where its behaviours command no joint."""
+    """Return the gait of a mechanism; None where its behaviors command no joint."""
     gait = Gait(mechanism)
     return gait if gait.joints else None
 
@@ -253,11 +263,12 @@ class _Columns:
         self.rows, self.modulation = (np.array(x, dtype=np.intp) for x in (rows, modulation))
 
     def scaled(self, state: Array, values: Array) -> Array:
+        """Compute commands (motors, n) from waves: offset plus wave times amplitude and modulation."""
         return self.offset + values * (self.scale * state[self.modulation])
 
 
 class _Sum:
-    """Adds up commands that go to the same joint."""
+    """Sum of the commands to the same joint."""
 
     def __init__(self, joints: list[str]) -> None:
         self.joints = list(dict.fromkeys(joints))
@@ -271,12 +282,11 @@ class _Sum:
 
 
 class Gait:
-    """The behaviours of a mechanism, ready to be evaluated.
+    """Compiled behaviors of a mechanism.
 
-    ``controls``: the inputs that change what some joint is told, in the order of ``CONTROLS``;
-    ``feedback_bodies``: ids of the bodies whose orientation does; ``joints``: ids of the joints that get
-    commands, in the order of the mechanism; ``held`` and ``spun``: those of them that are told positions and those that
-    are told velocities.
+    ``controls``: the inputs that affect any command, in the order of ``CONTROLS``; ``feedback_bodies``: ids of the
+    bodies whose orientation does; ``joints``: ids of the joints that get commands, in the order of the mechanism;
+    ``held`` and ``spun``: those of them that get positions and those that get velocities.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -302,7 +312,7 @@ class Gait:
     # ------------------------------------------------------------------ compiling
 
     def _row(self, *key: Any, begin: float = 0.0) -> int:
-        """The row of the state that holds a signal or a node's value."""
+        """Return the row of the state that holds a signal or a node's value; create it if necessary."""
         if key not in self._row_of:
             self._row_of[key] = len(self._begin)
             self._begin.append(begin)
@@ -338,7 +348,7 @@ class Gait:
 
     def _engine_motor(self, item: Clockwork, motor: ClockworkMotor) -> tuple[Any, ...]:
         engine, phase = self._signal(ENGINE, None, False), math.radians(motor.phase)
-        if motor.motion == CONTINUOUS:  # neither amplitude nor gain has a say
+        if motor.motion == CONTINUOUS:  # neither amplitude nor gain applies
             return motor.offset, 1.0, engine, self._row("one", begin=1.0), phase
         return motor.offset, motor.amplitude * item.gain / 100.0, engine, self._modulation(item), phase
 
@@ -368,7 +378,7 @@ class Gait:
         node, depth = wiring.nodes[key], wiring.depth[key]
         row = self._row("node", number, key)
         edges = [(self._row("node", number, source), factor) for source, factor in wiring.inputs[key]]
-        if node.kind == "source":  # begins with its signal, as if by one more edge
+        if node.kind == "source":  # its signal is added like one more edge
             edges.append((self._signal(node.source, node.body, True), 1.0))
         if edges:
             batch = batches.setdefault((depth, node.kind), Batch(node.kind))
@@ -410,10 +420,10 @@ class Gait:
     # ------------------------------------------------------------------ evaluating
 
     def phase(self, times: ArrayLike, speed_factor: float | None = None) -> Array:
-        """Engine phase (rad) at times (n,) in seconds since the start: (n,).
+        """Compute the engine phase (rad) at times (n,) in seconds since the start: (n,).
 
-        The program keeps it within one turn, (0, 2 pi], but never turns it up: an engine that runs
-        backwards has an ever more negative phase.
+        The Juice program keeps it within one turn, (0, 2 pi], from above only: an engine that runs backwards has an
+        ever more negative phase.
         """
         engine = self.engine
         factor = engine.speed_factor if speed_factor is None else speed_factor
@@ -422,11 +432,16 @@ class Gait:
         return _keep_in_turn(start + TURN * (engine.standard_speed / 60.0 * factor * running))
 
     def evaluate(self, phase: ArrayLike, controls: Controls = _NOTHING, feedback: Feedback = _NOTHING) -> Commands:
-        """Commands at engine phases (n,) in radians.
+        """Compute the commands at engine phases (n,) in radians.
 
-        ``controls``: name -> number or (n,), 0 where not given; ``feedback``: body id -> yaw, pitch, roll in
-        degrees, (3,) or (n, 3), the design orientation where not given. Raises ValueError for a control
-        that does not exist; one that this gait does not listen to has no effect.
+        Args:
+            phase: Engine phases.
+            controls: Input name -> number or (n,), 0 where not given. An input that this gait does not read has no
+                effect.
+            feedback: Body id -> yaw, pitch, roll in degrees, (3,) or (n, 3), the design orientation where not given.
+
+        Raises:
+            ValueError: An input does not exist.
         """
         unknown = [name for name in controls if name not in CONTROLS]
         if unknown:
@@ -438,8 +453,11 @@ class Gait:
         return Commands(dict(zip(self.held, position, strict=True)), dict(zip(self.spun, velocity, strict=True)))
 
     def rows(self, angle: Array, controls: Controls = _NOTHING, feedback: Feedback = _NOTHING) -> tuple[Array, Array]:
-        """Return the commands at engine phases as rows, positions of the joints ``held`` and velocities of those
-        ``spun``: (joints, n) each."""
+        """Compute the commands at engine phases (n,) as rows, (joints, n) each.
+
+        Returns:
+            Positions of the joints ``held`` and velocities of those ``spun``.
+        """
         state = self._signals(angle, controls, feedback)
         for run in self._run:
             run(state)
@@ -483,16 +501,16 @@ class Gait:
         feedback: Feedback = _NOTHING,
         speed_factor: float | None = None,
     ) -> Motion:
-        """The gait baked at times (n,) in seconds, one trajectory per commanded joint."""
+        """Sample the gait at times (n,) in seconds, one trajectory per commanded joint."""
         at = np.atleast_1d(np.asarray(times, dtype=np.float64))
         values = self.servo_values(self.evaluate(self.phase(at, speed_factor), controls, feedback), at)
         names = servo_names(self.mechanism)
         return Motion(name, [Trajectory(names[joint], at.copy(), values[joint]) for joint in self.joints])
 
     def servo_values(self, commands: Commands, times: Array) -> dict[str, Array]:
-        """Commands at times (n,) in seconds as servo positions (n,), by joint id.
+        """Convert commands at times (n,) in seconds to servo positions (n,), by joint id.
 
-        Joints that are told a velocity start at their position and turn by its integral (trapezoid rule).
+        Joints with velocities start at their initial position and move by the integral (trapezoid rule).
         """
         values = dict(commands.position)
         for joint, speed in commands.velocity.items():
@@ -507,15 +525,22 @@ def _keep_in_turn(angle: Array) -> Array:
     return angle - TURN * np.maximum(np.ceil(angle / TURN) - 1.0, 0.0)
 
 
-#: A wheel's turn is the integral of its speed: it is summed up in steps of at most this (s), however coarse the grid.
+#: Longest step (s) of the integration of velocities, however coarse the grid.
 LONGEST_STEP = 0.004
 
 
 def gait_motion(mechanism: Mechanism, controls: Controls, seconds: float, step: float) -> Motion:
-    """Return what a mechanism's gait commands from 0 to ``seconds``, every ``step`` (s), the last one at or before the
-    end.
+    """Sample a mechanism's gait from 0 to ``seconds``, every ``step`` (s), the last sample at or before the end.
 
-    ``controls``: name -> number, 0 where not given. FormatError where the mechanism has no gait."""
+    Args:
+        mechanism: The mechanism.
+        controls: Input name -> number, 0 where not given.
+        seconds: Duration (s).
+        step: Sampling interval (s).
+
+    Raises:
+        FormatError: The mechanism has no gait.
+    """
     gait = gait_of(mechanism)
     if gait is None:
         raise FormatError(

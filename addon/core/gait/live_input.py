@@ -1,7 +1,8 @@
-"""Live Input: from the keys that are held down to smoothed values of inputs and servos, frame by frame.
+"""Live Input: smoothed values of inputs and servos from the keys that are held down, frame by frame.
 
-A pair of keys makes an axis from -1 to 1. It moves inputs of a gait, which spring back to where they rest, and servos,
-which stay where the keys left them. Values are 32-bit numbers, as keyframes are: what is recorded plays the same again.
+A pair of keys makes an axis from -1 to 1. It moves inputs of a gait, which return to their rest value, and servos,
+which stay where the keys left them. Values are 32-bit numbers, as keyframes are, so that a recording plays back
+exactly.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from .presets import BACKWARD, FORWARD, STAND, TURN_LEFT, TURN_RIGHT, Inputs
 
 @dataclass(frozen=True)
 class Axis:
-    """A pair of keys, by Blender's names of them; each end has a second one that does the same."""
+    """Axis made of two keys, by Blender's key names; each end may have alternative keys."""
 
     id: str
     positive: tuple[str, ...]
@@ -33,13 +34,13 @@ O_U = Axis("O_U", ("O",), ("U",))
 AXES: dict[str, Axis] = {axis.id: axis for axis in (UP_DOWN, RIGHT_LEFT, E_Q, I_K, L_J, O_U)}
 KEYS: frozenset[str] = frozenset(key for axis in AXES.values() for key in (*axis.positive, *axis.negative))
 
-#: Time (s) in which an axis comes 63 % of its way, and how near it has to be to be there.
+#: Time constant (s) in which an axis covers 63 % of its way, and the distance at which it has arrived.
 SMOOTHING, _THERE = 0.12, 1e-3
 
 
 @dataclass(frozen=True)
 class InputBinding:
-    """An input of a gait that an axis moves: its values at the axis's positive and negative end."""
+    """Binding of a gait's input to an axis: its values at the axis's positive and negative end."""
 
     input: str
     axis: str
@@ -61,10 +62,10 @@ class ServoBinding:
 
 
 def bind_inputs(controls: Sequence[str], presets: Mapping[str, Inputs]) -> list[InputBinding]:
-    """Choose axes for the inputs that a gait reads: up and down go forward and backward, right and left turn.
+    """Choose axes for the inputs that a gait reads: up and down for forward and backward, right and left to turn.
 
-    An input that no preset tells apart gets the axis of its kind, if that is free, else the first free one. Where
-    there are more inputs than axes, the last ones get none.
+    An input that has no effect in the presets gets the axis of its kind, if that is free, else the first free one.
+    Where there are more inputs than axes, the last ones get none.
     """
     out: list[InputBinding] = []
     stand = presets.get(STAND, {})
@@ -80,13 +81,13 @@ def bind_inputs(controls: Sequence[str], presets: Mapping[str, Inputs]) -> list[
         used = {binding.axis for binding in out}
         free = [axis for axis in (*_axes_like(control), *AXES) if axis not in used]
         if free:
-            sign = -1.0 if free[0] == UP_DOWN.id else 1.0  # of a joystick, and of keys, up is -1
+            sign = -1.0 if free[0] == UP_DOWN.id else 1.0  # for joysticks and keys, up is -1
             out.append(InputBinding(control, free[0], sign, -sign))
     return out
 
 
 def _axes_like(control: str) -> list[str]:
-    """The axis that is like an input, by where that is on a joystick."""
+    """Return the axes that suit an input by its axis on a joystick."""
     if control.endswith((" y", "up/down")):
         return [UP_DOWN.id, I_K.id]
     if control.endswith((" x", "left/right")):
@@ -96,11 +97,11 @@ def _axes_like(control: str) -> list[str]:
 
 @dataclass
 class LiveInput:
-    """Keys and the values that they lead to.
+    """State of the keys and the values that they control.
 
     Args:
-        inputs: What moves inputs.
-        servos: What moves servos.
+        inputs: Bindings of inputs.
+        servos: Bindings of servos.
         rest: Values of the inputs while no key is held; 0 where not given.
         smoothing: Time constant of the axes (s); 0 for none.
     """
@@ -117,28 +118,28 @@ class LiveInput:
         self.restart()
 
     def press(self, key: str) -> bool:
-        """Take note that a key went down; return whether it is one of ours."""
+        """Handle a key press; return whether the key is bound to an axis."""
         if key not in KEYS:
             return False
         self.held.add(key)
         return True
 
     def release(self, key: str) -> bool:
-        """Take note that a key came up; return whether it is one of ours."""
+        """Handle a key release; return whether the key is bound to an axis."""
         self.held.discard(key)
         return key in KEYS
 
     def release_all(self) -> None:
-        """All keys are up: where nobody tells of those that come up, as in a window that lost the keyboard."""
+        """Release all keys: where no release events arrive, as in a window that lost the keyboard focus."""
         self.held.clear()
 
     def restart(self) -> None:
-        """Bring all axes and servos back to where they began. Keys that are held stay held."""
+        """Reset all axes and servos to their initial values. Keys that are held stay held."""
         self.axes = dict.fromkeys(AXES, 0.0)
         self.servo_values = {binding.servo: _rounded(binding.start) for binding in self.servos}
 
     def step(self, seconds: float) -> None:
-        """Go on by some time: axes approach their keys, and servos move on."""
+        """Advance by a time (s): axes approach their keys, and servos move."""
         near = 1.0 - math.exp(-seconds / self.smoothing) if self.smoothing > 0.0 else 1.0
         for name, axis in AXES.items():
             wanted = float(self._is_held(axis.positive)) - float(self._is_held(axis.negative))
@@ -153,7 +154,7 @@ class LiveInput:
 
     @property
     def input_values(self) -> dict[str, float]:
-        """The inputs that are moved, by name."""
+        """Return the inputs that are moved, by name."""
         return {binding.input: self._value(binding) for binding in self.inputs}
 
     def _value(self, binding: InputBinding) -> float:
@@ -163,5 +164,5 @@ class LiveInput:
 
 
 def _rounded(value: float) -> float:
-    """The nearest 32-bit number."""
+    """Round to the nearest 32-bit float."""
     return float(np.float32(value))

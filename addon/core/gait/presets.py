@@ -1,8 +1,8 @@
-"""Input presets of a gait: which values of its inputs let a mechanism stand, walk forward, backward or turn.
+"""Input presets of a gait: values of its inputs that make a mechanism stand, walk forward, backward or turn.
 
-They are found by trying: for each setting of the inputs the bodies are posed over one turn of the engine with the root
-body held, and the motion of the ground below is fitted to the points that touch it. Nothing slips and nothing weighs
-anything here, so the figures tell directions rather than speeds.
+They are found by trial: for each setting of the inputs the bodies are posed over one engine cycle with the root body
+held, and a motion of the ground below is fitted to the points that touch it. There is no slip and no weight here, so
+the results are directions rather than speeds.
 """
 
 from __future__ import annotations
@@ -27,24 +27,26 @@ PRESETS = STAND, FORWARD, BACKWARD, TURN_LEFT, TURN_RIGHT = "STAND", "FORWARD", 
 #: Values of inputs by their names; all others are 0.
 Inputs = dict[str, float]
 
-#: Samples of a turn of the engine, and the shortest and longest time (s) that is taken for one.
+#: Samples per engine cycle, and limits of its assumed duration (s).
 _SAMPLES, _SHORTEST, _LONGEST = 48, 0.25, 20.0
-#: Height above the lowest point, as a share of the mechanism's size, at which a point bears 1/e of the weight.
+#: Height above the lowest point, as a share of the mechanism's size, at which a point's weight falls to 1/e.
 _TOUCH = 0.004
-#: The same height in these units, above which points bear nothing.
+#: Height, as a multiple of that, above which points have no weight.
 _WEIGHTLESS = 12.0
-#: Points on each rim of a cylinder, and the time (s) over which wheels are turned.
+#: Points on each rim of a cylinder, and the time step (s) for the velocity of wheels.
 _RIM, _MOMENT = 24, 1e-3
-#: Size per second, or half of the angle in rad per second, below which a mechanism stands.
+#: Speed (sizes per second, or half the rad per second) below which a mechanism stands.
 _STILL = 0.02
-#: Of the fastest setting's speed, what is enough for one with fewer inputs.
+#: Share of the fastest setting's speed at which one with fewer inputs is preferred.
 _ENOUGH = 0.5
 
 
 @dataclass(frozen=True)
 class Travel:
-    """Mean motion of a mechanism over the ground: to its right and forward (the file's +Y) in sizes per second,
-    and turning to the left in rad/s."""
+    """Mean motion of a mechanism over the ground.
+
+    ``right`` and ``forward`` (the file's +Y) are in sizes per second, ``turn`` (to the left) in rad/s.
+    """
 
     right: float
     forward: float
@@ -52,12 +54,12 @@ class Travel:
 
     @property
     def speed(self) -> float:
-        """The whole motion as one number, in which a turn by 1 rad counts as half of the size."""
+        """Return the whole motion as one number, in which a turn by 1 rad counts as half of the size."""
         return float(np.hypot(np.hypot(self.right, self.forward), 0.5 * self.turn))
 
 
-#: The share of a travel that makes it one of each preset's, and the least that this has to be of the whole: what turns
-#: may go forward too, as a car does.
+#: For each preset the component of the travel that it needs, and its least share of the whole: when turning, a
+#: mechanism may go forward too, as a car does.
 _SHARES: dict[str, tuple[Callable[[Travel], float], float]] = {
     FORWARD: (lambda travel: travel.forward, 0.7),
     BACKWARD: (lambda travel: -travel.forward, 0.7),
@@ -67,9 +69,9 @@ _SHARES: dict[str, tuple[Callable[[Travel], float], float]] = {
 
 
 def input_presets(mechanism: Mechanism) -> dict[str, Inputs]:
-    """Return the presets that the gait of a mechanism has, in the order of ``PRESETS``, and the inputs of each.
+    """Find the presets of a mechanism's gait, in the order of ``PRESETS``, with the inputs of each.
 
-    A mechanism whose gait reads no input has none. A preset that no setting of one or two inputs comes to is left out.
+    A mechanism whose gait reads no input has none. A preset that no setting of one or two inputs achieves is left out.
     """
     gait = gait_of(mechanism)
     if gait is None or not gait.controls:
@@ -88,14 +90,14 @@ def input_presets(mechanism: Mechanism) -> dict[str, Inputs]:
 
 
 def _settings(controls: Sequence[str], count: int) -> Iterator[Inputs]:
-    """All settings of ``count`` inputs at either end."""
+    """Yield all settings with ``count`` inputs at either end."""
     for names in itertools.combinations(controls, count):
         for values in itertools.product((-1.0, 1.0), repeat=count):
             yield dict(zip(names, values, strict=True))
 
 
 def _best(tried: Sequence[tuple[Inputs, Travel]], share: Callable[[Travel], float], least: float) -> Inputs | None:
-    """The fastest setting of whose travel at least this much is the share, or one with fewer inputs that is enough."""
+    """Return the fastest setting with the least share of a component, or one with fewer inputs that is fast enough."""
     fit = [(share(travel), each) for each, travel in tried if share(travel) >= max(_STILL, least * travel.speed)]
     if not fit:
         return None
@@ -104,7 +106,7 @@ def _best(tried: Sequence[tuple[Inputs, Travel]], share: Callable[[Travel], floa
 
 
 class Trial:
-    """A gait to be tried: which way its mechanism goes at which inputs."""
+    """Trial of a gait: computes the travel of its mechanism for given inputs."""
 
     def __init__(self, gait: Gait) -> None:
         self.gait = gait
@@ -118,7 +120,7 @@ class Trial:
         self._seconds = float(np.clip(1.0 / rate, _SHORTEST, _LONGEST)) if rate > 0.0 else 1.0
 
     def travel(self, inputs: Inputs) -> Travel:
-        """Return how the mechanism goes over a turn of the engine at some inputs."""
+        """Compute the mean travel of the mechanism over one engine cycle at some inputs."""
         if self.size <= 0.0 or not self._tree.roots:
             return Travel(0.0, 0.0, 0.0)
         times = self.gait.engine.pose_delay + np.linspace(0.0, self._seconds, _SAMPLES + 1)
@@ -131,7 +133,7 @@ class Trial:
         bodies, weights = self._bodies[near], np.exp(-heights[:, near] / (_TOUCH * self.size))
         places = np.einsum("npij,pj->npi", poses[:-1, bodies], self._points[near])
         places[..., 2] -= self._radii[near]
-        # wheels turn too far between two samples for their points to be followed: they get a time of their own
+        # wheels rotate too far between two samples for finite differences: they get a shorter time step
         spun = {joint: self._rest[joint][:, 0] + _MOMENT * speed for joint, speed in commands.velocity.items()}
         ends = [(poses[1:], self._seconds / _SAMPLES)]
         if spun:
@@ -146,8 +148,12 @@ class Trial:
 
 
 def _extremes(mechanism: Mechanism) -> tuple[NDArray[np.intp], Array, Array]:
-    """Points that may touch the ground: the places of their bodies (n,), where they are there (n, 4), and the radius of
-    the ball around each (n,)."""
+    """Collect points that may touch the ground.
+
+    Returns:
+        Indices of their bodies (n,), homogeneous positions on the bodies (n, 4), and radii of the balls around them
+        (n,).
+    """
     bodies: list[int] = []
     points: list[Array] = []
     radii: list[float] = []
@@ -162,7 +168,7 @@ def _extremes(mechanism: Mechanism) -> tuple[NDArray[np.intp], Array, Array]:
 
 
 def _shape_extremes(shape: Shape) -> tuple[Array, list[float]]:
-    """Points (n, 3) of a shape, and the radius of the ball around each, which together reach as far as it does."""
+    """Return points (n, 3) of a shape and radii of balls around them, whose hull extends as far as the shape."""
     size = shape.size
     if shape.type in {"sphere", "hemisphere"}:
         return np.zeros((1, 3)), [size["radius"]]
@@ -183,9 +189,11 @@ def _homogeneous(points: Array) -> Array:
 
 
 def _twists(places: Array, velocity: Array, weights: Array) -> Array:
-    """The motion of the body over the ground, (n, 3): velocity in x and y and angular velocity, such that points at
-    places (n, points, 2) with velocities (n, points, 2) in the body stand on the ground as well as they can: least
-    squares, and of equals the one that turns least."""
+    """Fit the motion of the body over the ground, (n, 3): velocity in x and y, and angular velocity.
+
+    Points at places (n, points, 2) with velocities (n, points, 2) in the body stand on the ground as well as possible
+    (weighted least squares, of equal solutions that with the least norm).
+    """
     rows = np.zeros((*places.shape, 3))
     rows[..., 0, 0] = rows[..., 1, 1] = 1.0
     rows[..., 0, 2], rows[..., 1, 2] = -places[..., 1], places[..., 0]
@@ -195,7 +203,7 @@ def _twists(places: Array, velocity: Array, weights: Array) -> Array:
 
 
 def _mean(twists: Array, size: float, seconds: float) -> Travel:
-    """The mean travel of twists (n, 3) that follow one another over some seconds, in the axes at their middle."""
+    """Compute the mean travel over consecutive twists (n, 3), in the axes at the middle of the time."""
     step = seconds / len(twists)
     heading = (np.cumsum(twists[:, 2]) - 0.5 * twists[:, 2]) * step
     turn = float(twists[:, 2].mean())

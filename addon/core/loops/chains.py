@@ -105,7 +105,7 @@ class LoopChains:
 
     def gaps(self, values: Array) -> Array:
         """Compute ``G`` of every chain, (positions, chains, 4, 4), for unknowns (positions, n)."""
-        return self._frames(values)[0][:, :, -1]
+        return self._frames(values)[:, :, -1]
 
     def linearized(self, values: Array) -> tuple[Array, Array]:
         """Compute the residuals of ``G`` and their derivatives.
@@ -127,12 +127,13 @@ class LoopChains:
             Rotation vector and offset of ``G`` (positions, chains, 6), and the angular and linear velocity of the end
             of each motion's chain for a unit rate of the motion (positions, screws, 6).
         """
-        frames, spins = self._frames(values)
+        frames = self._frames(values)
         positions, openings = len(values), openings_of_gaps(frames[:, :, -1])
         flat = frames.reshape(positions, -1, 16)
         told = flat[:, self._frame_of[:, None], _AXIS_AND_PLACE]
         axes, arms = told[..., :5], told[..., 5:]
-        if spins is not None:
+        if len(self._ball_places):
+            spins = spin_rates(values[:, self._ball_columns] * self._senses[:, None]) * self._senses[:, None, None]
             balls = flat[:, self._frame_of[self._singles :: 3]].reshape(positions, -1, 4, 4)[..., :3, :3] @ spins
             turned = np.swapaxes(balls, -1, -2).reshape(positions, -1, 3)
             axes[:, self._singles :] = turned[..., _ROUND]
@@ -145,13 +146,9 @@ class LoopChains:
             out[..., 3:] += axes[..., :3] * self._shifts_of
         return openings, out
 
-    def _frames(self, values: Array) -> tuple[Array, Array | None]:
-        """Compute the frame before each motion, and ``G`` at the end: (positions, chains, length + 1, 4, 4).
-
-        The second result are the angular velocities of balls for unit rates of their rotation vectors, relative to the
-        frames before them, (positions, balls, 3, 3); None without balls.
-        """
-        positions, spins = len(values), None
+    def _frames(self, values: Array) -> Array:
+        """Compute the frame before each motion, and ``G`` at the end: (positions, chains, length + 1, 4, 4)."""
+        positions = len(values)
         told = values[:, self._columns]
         angles = (told * self._turns)[..., None, None]
         steps = np.cos(angles) * self._cosine
@@ -164,13 +161,12 @@ class LoopChains:
             balls = self._behind[self._ball_places]
             steps[:, self._ball_places] = balls
             steps[:, self._ball_places, :3] = rotation_matrix(vectors) @ balls[:, :3]
-            spins = spin_rates(vectors) * self._senses[:, None, None]
         steps = steps.reshape(positions, self.count, self._length, 4, 4)
         frames = np.empty((positions, self.count, self._length + 1, 4, 4))
         frames[:, :, 0] = self._first
         for number in range(self._length):
             np.matmul(frames[:, :, number], steps[:, :, number], out=frames[:, :, number + 1])
-        return frames, spins
+        return frames
 
 
 def _chain(

@@ -8,6 +8,7 @@ is come to, it is the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -171,6 +172,8 @@ class Follower:
         #: Closed positions that it was at, (kept, unknowns); where it all began is the first.
         self._kept = self._last[None]
         self._newton = Newton(self._system, tolerance)
+        #: By the ids of given joints: which unknowns are others, theirs, and what these are counted in.
+        self._columns_of: dict[tuple[str, ...], tuple[NDArray[np.bool_], NDArray[np.intp], Array]] = {}
         self.stops = FollowerStops(self._system, self._last)
         #: Where a way was held last, and which way that was.
         self._held_at, self._held_way = self._last, np.zeros_like(self._last)
@@ -205,7 +208,7 @@ class Follower:
         they are told to be. With ``hold`` the given ones go only as far as the loops close and all joints are within
         their stops.
         """
-        free, wanted = self._asked({name: np.asarray(value)[None] for name, value in given.items()}, 1)
+        free, wanted = self._asked(given, 1)
         return self._follow(wanted[0], free, hold)
 
     def follow_many(self, given: Mapping[str, Array], hold: bool = False) -> Iterator[Followed]:
@@ -226,12 +229,15 @@ class Follower:
 
     def _asked(self, given: Mapping[str, Array], count: int) -> tuple[NDArray[np.bool_], Array]:
         """Return which unknowns are not ``given``, and the given values (count, unknowns) where the others stay."""
-        system = self._system
-        free, wanted = np.ones(len(self._last), dtype=bool), np.tile(self._last, (count, 1))
-        for name, value in given.items():
-            columns = system.columns[name]
-            free[columns] = False
-            wanted[:, columns] = np.asarray(value, dtype=np.float64).reshape(count, -1) / system.scales[columns]
+        names = tuple(given)
+        if names not in self._columns_of:
+            every = np.arange(len(self._last))
+            columns = np.concatenate([every[self._system.columns[name]] for name in names] or [every[:0]])
+            self._columns_of[names] = ~np.isin(every, columns), columns, self._system.scales[columns]
+        free, columns, scales = self._columns_of[names]
+        wanted = self._last[None].repeat(count, axis=0)
+        if names:
+            wanted[:, columns] = np.concatenate([value.reshape(count, -1) for value in given.values()], axis=1) / scales
         return free, wanted
 
     def _follow(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> Followed:
@@ -298,24 +304,23 @@ class Follower:
 
     def _nearest(self, wanted: Array, free: NDArray[np.bool_]) -> Array:
         """The closed position to set out from: the last, if it is near, else the nearest that there was."""
-
-        def away(at: Array) -> Array:
-            farthest: Array = np.abs(at - wanted)[..., ~free].max(axis=-1, initial=0.0)
-            return farthest
-
-        return self._last if away(self._last) <= STEP else self._kept[int(np.argmin(away(self._kept)))]
+        if np.abs(self._last - wanted).max(initial=0.0) <= STEP:  # what is free is wanted where it is
+            return self._last
+        away = np.abs(self._kept - wanted)[:, ~free].max(axis=1, initial=0.0)
+        return self._kept[int(np.argmin(away))]
 
     def _walk(self, at: Array, wanted: Array, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
         """From a closed position to the wanted values of what is not free, through closed positions."""
         system, residual = self._system, np.zeros(0)
-        share = 1.0 / max(np.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / STEP), 1.0)
+        share = 1.0 / max(math.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / STEP), 1)
         if share < 1.0 / _MOST_STEPS:
             return self._as_near_as_can_be(at, wanted, free)
         halvings = _HELD_HALVINGS if hold else _HALVINGS
         done, shortest, first = 0.0, share / 2**halvings, at
         while done < 1.0 - 1e-9:
             share = min(share, 1.0 - done)
-            target = np.where(free, at, first + (wanted - first) * (done + share))
+            far = first + (wanted - first) * (done + share) if done + share < 1.0 else wanted
+            target = np.where(free, at, far)
             there, opening = self._step(at, target, free, share * 2.0 > shortest * 2.0**halvings)
             closed = bool(np.abs(opening).max(initial=0.0) < CLOSED)
             if closed and not (hold and self.stops.are_passed(at, there)):
@@ -433,7 +438,8 @@ class FollowerStops:
         self._middle[self._turns_back] = 0.5 * (self._low[self._turns_back] + self._high[self._turns_back])
         self._counts = np.ones(len(start), dtype=bool)
         self._left_out: set[str] = set()
-        self._any = bool(np.isfinite([self._low, self._high]).any())
+        #: Whether any joint has stops.
+        self.are_any = bool(np.isfinite([self._low, self._high]).any())
 
     def leave_out(self, joints: set[str]) -> None:
         """From now on these joints have no stops, and all others theirs."""
@@ -449,7 +455,7 @@ class FollowerStops:
 
     def are_passed(self, at: Array, there: Array) -> NDArray[np.bool_]:
         """Return whether steps (..., unknowns) take a joint beyond a stop, or farther beyond it, (...,)."""
-        if not self._any:
+        if not self.are_any:
             return np.zeros(at.shape[:-1], dtype=bool)
         low, high = (
             (after > np.maximum(before, _AT)).any(axis=-1)

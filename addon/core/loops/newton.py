@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..model import Array
 from .closure import LoopSystem
+from .interpolation import HermiteTable
 
 #: Loops that are open by less, in characteristic lengths and radians, are closed: frames come as 32-bit numbers.
 CLOSED = 2e-6
@@ -16,63 +17,71 @@ REDUNDANT = 3e-6
 STEP = 0.2
 #: After so many Newton's steps the loops do not close.
 ROUNDS = 12
-#: So many of the last positions are known with what changes there.
-_SUPPORTS = 8
+#: The share of the tolerance that cubics may be off by at their middle: they hardly are by more elsewhere.
+_MIDDLE = 0.1
 #: Slopes serve for further steps from where they are taken up to here.
 _SAME_SLOPES = 1e-3
+#: Positions that are farther apart than this, in radians or characteristic lengths, may be in different assemblies.
+_SAME_ASSEMBLY = 4.0 * STEP
 #: How far the independent equations of a position are taken to be those of others.
 _REDUCED = 0.3
 
 
 class _Basis:
     """The independent combinations ``left`` (equations, rank) of equations and ``right`` (free, rank) of the unknowns
-    that are ``free``, found at a position ``at``. ``parts`` of them have nothing to do with each other. All other
-    unknowns are given."""
+    that are ``free``, found at a position ``at``, and those ``null`` (free, nullity) that no equation tells there.
+    ``parts`` of them have nothing to do with each other. All other unknowns are given."""
 
     def __init__(self, system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> None:
         self.at, self.free, self.columns, self.given = at, free, np.flatnonzero(free), np.flatnonzero(~free)
         slope, kept, self.parts = system.slope(at), 0, list[slice]()
-        found = []
+        found, nulls = [], [np.zeros((len(at), 0))]
         for equations, unknowns in system.parts(free):
-            left, strengths, right = np.linalg.svd(slope[np.ix_(equations, unknowns)], full_matrices=False)
-            live = strengths > REDUNDANT * strengths.max(initial=0.0)
-            self.parts.append(slice(kept, kept + int(live.sum())))
-            kept = self.parts[-1].stop
-            found.append((equations, unknowns, left[:, live], right[live].T))
+            left, strengths, right = np.linalg.svd(slope[np.ix_(equations, unknowns)])
+            rank = int((strengths > REDUNDANT * strengths.max(initial=0.0)).sum())
+            self.parts.append(slice(kept, kept + rank))
+            kept += rank
+            found.append((equations, unknowns, left[:, :rank], right[:rank].T))
+            nulls.append(np.zeros((len(at), len(unknowns) - rank)))
+            nulls[-1][unknowns] = right[rank:].T
         self.left, every = np.zeros((slope.shape[0], kept)), np.zeros((len(at), kept))
         for part, (equations, unknowns, left, right) in zip(self.parts, found, strict=True):
             self.left[equations, part], every[unknowns, part] = left, right
-        self.right = every[self.columns]
-        #: Whether given unknowns tell all free ones: else those that stay nearest do, and they are others everywhere.
-        self.is_full = self.right.shape[0] == kept
-        # the same for each screw: of the equations of its chain, and of its unknown, combined or given
+        null = np.concatenate(nulls, axis=1)
+        self.right, self.null = every[self.columns], null[self.columns]
+        # the same for each screw: of the equations of its chain, and of its unknown, combined, given or null
         chains = system.chains
         units = system.units.T[chains.column_of][:, :, None]
         self._lefts = self.left.reshape(-1, 6, kept)[chains.chain_of] * units
-        self._rights = np.concatenate((every, np.eye(len(at))[:, self.given]), axis=1)[chains.column_of]
+        self._rights = np.concatenate((every, np.eye(len(at))[:, self.given], null), axis=1)[chains.column_of]
 
     def projected(self, screws: Array) -> Array:
-        """Return the change of the combined equations for unit rates of the combined unknowns and of the given ones,
-        (n, rank, rank + given), where motions have these ``screws`` (n, screws, 6)."""
+        """Return the change of the combined equations for unit rates of the combined unknowns, of the given ones and of
+        the null ones, (n, rank, rank + given + nullity), where motions have these ``screws`` (n, screws, 6)."""
         of_screws = (screws[:, :, None] @ self._lefts)[:, :, 0]
         slopes: Array = np.swapaxes(of_screws, 1, 2) @ self._rights
         return slopes
 
     def solved(self, slopes: Array, wanted: Array) -> tuple[Array, Array]:
-        """Return the changes (n, free) by which the combined equations change as ``wanted`` (n, rank), and those for
-        unit changes of the given unknowns by which they do not (n, given, free)."""
-        sides = np.concatenate((-slopes[:, :, wanted.shape[1] :], wanted[:, :, None]), axis=2)
+        """Return the least changes (n, free) by which the combined equations change as ``wanted`` (n, rank), and those
+        for unit changes of the given unknowns by which they do not (n, given, free)."""
+        sides = np.concatenate((wanted[:, :, None], -slopes[:, :, wanted.shape[1] :]), axis=2)
         own = [_solved(slopes[:, part, part], sides[:, part]) for part in self.parts]
         changes = np.swapaxes(np.concatenate(own, axis=1), 1, 2) @ self.right.T
-        return changes[:, -1], changes[:, :-1]
+        if self.null.shape[1]:  # what changes nothing is taken off, as an orthogonal projection has it
+            told = 1 + len(self.given)
+            changes, null = changes[:, :told], changes[:, told:] + self.null.T
+            across = np.swapaxes(null, 1, 2)
+            changes = changes - changes @ across @ _solved(null @ across, null)
+        return changes[:, 0], changes[:, 1:]
 
 
 def _solved(matrices: Array, sides: Array) -> Array:
     """Solve systems of linear equations (n, rank, rank) for right-hand sides (n, rank, k), by Gauss and Jordan's
     elimination.
 
-    Combined as in ``_Basis``, slopes are diagonal where they were found and nearly so around there: no pivots are
-    looked for. Not finite where that does not do.
+    Combined as in ``_Basis``, slopes are diagonal where they were found and nearly so around there, and the products of
+    null changes are positive definite: no pivots are looked for. Not finite where that does not do.
 
     Note:
         OpenBLAS, as numpy 1.26 has it, wakes all its threads for 6 equations and more, and they spin for 60 ms: in the
@@ -91,7 +100,8 @@ class Newton:
 
     The loops' equations and unknowns are reduced to those combinations that are independent, once for a neighborhood,
     by a singular value decomposition: then plain Newton's steps converge to the same positions as those of least
-    change (``least_change``). Where they do not converge, as at dead centers, it says so.
+    change (``least_change``). Where they do not converge, as at dead centers, it says so. Single positions between
+    some that were solved are interpolated.
 
     Args:
         system: The linkage's equations.
@@ -102,8 +112,10 @@ class Newton:
         self._system, self._tolerance = system, tolerance
         #: What was independent where equations were reduced last.
         self._basis: _Basis | None = None
-        #: Positions where it was found how free unknowns change with given ones (given, free), the last one at the end.
-        self._known: list[tuple[Array, Array]] = []
+        #: Positions that were solved around there.
+        self._table = HermiteTable()
+        #: A position, and how free unknowns change with given ones there (given, free) by a basis.
+        self._slopes: tuple[_Basis, Array, Array] | None = None
 
     def step(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Go from a closed position to several (n, unknowns), of whose unknowns some are ``free`` and all others as
@@ -113,18 +125,28 @@ class Newton:
             The positions (n, unknowns), and by how much the loops are open there at most (n,): infinitely where that is
             not near enough to be in the same assembly."""
         try:
+            basis, there = self._independent(at, free), None
+            if len(wanted) == 1:
+                there, opening = self._interpolated(wanted[0], basis)
+                if there is not None and opening < CLOSED and np.abs(there - at).max() < _SAME_ASSEMBLY:
+                    return there, np.array([opening])
             with np.errstate(all="ignore"):
-                basis = self._independent(at, free)
-                if len(wanted) == 1 and basis.is_full:
-                    guess = self._guess(wanted[0], basis)
-                    if guess is not None:
-                        return self._verified(at, guess[None], basis)
-                there = wanted.copy()
-                there[:, basis.columns] = at[basis.columns] + (wanted - at)[:, basis.given] @ self._rates(at, basis)
-                return self._corrected(at, there, basis)
+                return self._solve(at, wanted, free, there)
         except np.linalg.LinAlgError:
             self._basis = None
             return wanted, np.full(len(wanted), np.inf)
+
+    def _solve(self, at: Array, wanted: Array, free: NDArray[np.bool_], guess: Array | None) -> tuple[Array, Array]:
+        """Solve for wanted positions from a ``guess`` (n, unknowns) by Newton's method. Without one, or where unknowns
+        are null, such as the spin of a rod between two balls, it begins from the tangent's: these change least."""
+        basis = self._independent(at, free)
+        if guess is None or basis.null.size:
+            guess = wanted.copy()
+            guess[:, basis.columns] = at[basis.columns] + (wanted - at)[:, basis.given] @ self._rates(at, basis)
+        there, opening = self._corrected(at, guess, basis)
+        if len(wanted) == 1 and opening[0] < CLOSED:
+            self._add(there[0], free)
+        return there, opening
 
     def _corrected(self, at: Array, there: Array, basis: _Basis) -> tuple[Array, Array]:
         left_open = opening = np.full(len(there), np.inf)
@@ -160,67 +182,64 @@ class Newton:
         if failed.any():
             self._basis = None
         else:
-            self._known = [*self._known[1 - _SUPPORTS :], (there[-1], rates[-1])]
+            self._slopes = basis, there[-1], rates[-1]
         return there, np.where(failed, np.inf, opening)
-
-    def _verified(self, at: Array, there: Array, basis: _Basis) -> tuple[Array, Array]:
-        """Return a guess as it is, if it is good enough, else corrected."""
-        residual = self._system.residuals(there)
-        if np.abs(residual @ basis.left).max() < self._tolerance and not self._is_far(at, there, basis).any():
-            return there, np.abs(residual).max(axis=1)
-        return self._corrected(at, there, basis)
 
     @staticmethod
     def _is_far(at: Array, there: Array, basis: _Basis) -> NDArray[np.bool_]:
         """Return which positions (n,) are so far that they may be in another assembly."""
-        near: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) < 4.0 * STEP
+        near: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) < _SAME_ASSEMBLY
         return ~near
 
-    def _guess(self, wanted: Array, basis: _Basis) -> Array | None:
-        """Return the position on the cubic through the two nearest known ones that differ from the wanted one in the
-        same given unknown alone; None where there are not two.
+    def _interpolated(self, wanted: Array, basis: _Basis) -> tuple[Array | None, float]:
+        """Interpolate between known positions.
 
-        While a joint is posed by hand, or goes to and fro, nothing needs to be solved for most of its positions.
-        """
-        told = wanted[basis.given].tolist()
-        near = []
-        for place, rates in self._known:
-            differs = [number for number, column in enumerate(basis.given.tolist()) if place[column] != told[number]]
-            if len(differs) == 1:
-                number = differs[0]
-                near.append((abs(told[number] - place[basis.given[number]]), number, place, rates[number]))
-        if not near:
-            return None
-        near.sort(key=lambda each: each[0])
-        along = [each for each in near if each[1] == near[0][1]][:2]
-        if len(along) < 2:
-            return None
-        (_, number, one, slope), (_, _, other, other_slope) = along
-        column = basis.given[number]
-        way = float(other[column] - one[column])
-        if abs(way) < _SAME_SLOPES * STEP:
-            return None
-        share = float(wanted[column] - one[column]) / way
-        back = share - 1.0
-        there = wanted.copy()
-        there[basis.columns] = back * back * (
-            (1.0 + 2.0 * share) * one[basis.columns] + share * way * slope
-        ) + share * share * ((1.0 - 2.0 * back) * other[basis.columns] + back * way * other_slope)
-        return there
+        While a joint is posed by hand, or goes to and fro, nothing needs to be solved for most of its positions. The
+        residual is looked at once between two known ones that are near enough, and at each position beyond them.
+
+        Returns:
+            The position (1, unknowns), None where there are no two known ones; and by how much the loops are open there
+            at most, infinite where it has to be corrected."""
+        found = self._table.cubic(wanted[basis.given].tolist())
+        if found is None:
+            return None, np.inf
+        cubic, number, share = found
+        there = wanted[None].copy()
+        if cubic.opening is None and 0.0 <= share <= 1.0:
+            middle = there.copy()
+            middle[0, basis.given[number]] = cubic.start + 0.5 * cubic.width
+            middle[0, basis.columns] = cubic.at(0.5)
+            cubic.opening = self._opening(middle, basis, _MIDDLE * self._tolerance)
+        there[0, basis.columns] = cubic.at(share)
+        if cubic.opening is not None and 0.0 <= share <= 1.0:
+            return there, cubic.opening
+        return there, self._opening(there, basis, self._tolerance)
+
+    def _opening(self, there: Array, basis: _Basis, tolerance: float) -> float:
+        """Return by how much the loops are open at a position (1, unknowns) at most; infinite beyond a tolerance."""
+        residual = self._system.residuals(there)
+        return float(np.abs(residual).max()) if np.abs(residual @ basis.left).max() < tolerance else np.inf
+
+    def _add(self, there: Array, free: NDArray[np.bool_]) -> None:
+        """Add a closed position to those that are interpolated between."""
+        basis = self._independent(there, free)
+        self._slopes = None  # those of the last Newton's step are of a place beside it
+        rates = self._rates(there, basis)
+        if np.isfinite(rates).all():
+            self._table.add(there[basis.given].tolist(), there[basis.columns], rates)
 
     def _rates(self, at: Array, basis: _Basis) -> Array:
         """Return how free unknowns change with given ones at a position, (given, free)."""
-        if not self._known or not np.array_equal(at, self._known[-1][0]):
+        known = self._slopes
+        if known is None or known[0] is not basis or not np.array_equal(at, known[1]):
             slopes = basis.projected(self._system.screws(at[None])[1])
-            self._known.append((at, basis.solved(slopes, np.zeros((1, slopes.shape[1])))[1][0]))
-        return self._known[-1][1]
+            known = self._slopes = basis, at, basis.solved(slopes, np.zeros((1, slopes.shape[1])))[1][0]
+        return known[2]
 
     def _independent(self, at: Array, free: NDArray[np.bool_]) -> _Basis:
-        """Return what is independent of the equations and of the free unknowns at a position."""
+        """Return what is independent of the equations and of the free unknowns around a position."""
         known = self._basis
-        if known is not None and np.array_equal(free, known.free):
-            near = _REDUCED if known.is_full else 0.0
-            if np.abs(at - known.at).max() <= near:
-                return known
-        self._basis, self._known = _Basis(self._system, at, free), []
-        return self._basis
+        if known is None or free is not known.free or np.abs(at - known.at).max() > _REDUCED:
+            known, self._table = _Basis(self._system, at, free), HermiteTable()
+            self._basis = known
+        return known

@@ -1,1 +1,1 @@
-"""Servo motions: keyframes, retiming, fitting to stops, matching to servos, checks."""
+"""Servo motions: keyframes, retiming, fitting to a mechanism, matching of servo names, checks, root motion."""

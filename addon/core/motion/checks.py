@@ -1,6 +1,6 @@
-"""What a motion asks of its servos: where they leave their stops, how fast they turn, how hard they start and stop.
+"""Checks of a motion's demands on its servos: stops exceeded, velocity, acceleration and jumps.
 
-All of it is worked out on the keys, and nothing sampled: between keys a value goes straight, or holds and jumps.
+Everything is computed exactly from the keys, without sampling: between keys a value is linear, or holds and jumps.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from ..model import Array, Motion, Trajectory
 from ..stops import NO_STOPS, Limits, slack
 
-#: A change of value that is smaller is no jump.
+#: Largest change of value that is no jump.
 _STILL = 1e-9
 
 
 @dataclass(frozen=True)
 class Excess:
-    """A servo beyond a stop: from when to when (s), by how much at most (rad or length units), and when that is."""
+    """Interval (s) in which a servo is beyond a stop, with the largest excess (rad or length units) and its time."""
 
     side: Literal["lower", "upper"]
     start: float
@@ -32,12 +32,13 @@ class Excess:
 
 @dataclass(frozen=True)
 class ServoCheck:
-    """What one servo does in a motion.
+    """Figures of one servo in a motion.
 
     ``first``, ``last``: times (s) of its outer keys; ``low``, ``high``: its range, ``lower``, ``upper`` its stops, None
-    where it has none. ``velocity`` and ``acceleration`` are the largest amounts (per s, per s²), at the times
-    ``velocity_at`` and ``acceleration_at``; None where there are no two or three keys to have one. ``jump`` is the
-    largest sudden change, at a held key's end or between two keys at one time, at ``jump_at``: no velocity tells it.
+    where it has none. ``velocity`` and ``acceleration`` are the largest absolute values (per s, per s²), at the times
+    ``velocity_at`` and ``acceleration_at``; None where there are not two or three keys to have one. ``jump`` is the
+    largest sudden change, at a held key's end or between two keys at one time, at ``jump_at``; it is not in the
+    velocity.
     """
 
     name: str
@@ -58,23 +59,25 @@ class ServoCheck:
 
     @property
     def duration(self) -> float:
-        """From its first key to its last (s)."""
+        """Return the time from its first key to its last (s)."""
         return self.last - self.first
 
     @property
     def worst(self) -> Excess | None:
-        """Return where it leaves its stops furthest."""
+        """Return the interval with the largest excess; None where it stays within its stops."""
         return max(self.outside, key=lambda each: each.by, default=None)
 
 
 def check(motion: Motion, limits: Mapping[str, Limits]) -> list[ServoCheck]:
-    """Return what every servo of a motion does, in the motion's order; those without keys are left out.
+    """Check every servo of a motion, in the motion's order; those without keys are left out.
 
-    ``limits``: lower and upper stop by servo, None where there is none, as for servos not in it. Excesses are exact,
-    from where the value crosses the stop, also between keys, to where it comes back; those that are on the stop by
-    ``model.stops`` are passed over. Velocity is that between two keys. Acceleration is taken at keys: the change of
-    velocity over the mean of the times to the key before and to the key after. Where a value jumps, neither is
-    counted: the jump is told.
+    Excesses are exact, from where the value crosses the stop, also between keys, to where it comes back; those within
+    the tolerance of ``core.stops`` are ignored. Velocity is that between two keys. Acceleration is taken at keys: the
+    change of velocity over the mean of the times to the key before and to the key after. Jumps count as neither.
+
+    Args:
+        motion: The motion.
+        limits: Lower and upper stop by servo, None where there is none, as for servos not in it.
     """
     return [check_servo(each, limits.get(each.name, NO_STOPS)) for each in motion.trajectories if len(each.times)]
 
@@ -94,7 +97,7 @@ def check_servo(trajectory: Trajectory, limits: Limits) -> ServoCheck:
     sudden = held | (apart <= 0.0)
     jumps = np.where(sudden, np.abs(rise), 0.0)
     jumps[jumps <= _STILL] = 0.0
-    with np.errstate(over="ignore"):  # within no time at all it is infinite
+    with np.errstate(over="ignore"):  # infinite for tiny time differences
         speeds = np.where(sudden, 0.0, rise / np.where(sudden, 1.0, apart))
     velocity, velocity_at = _peak(speeds, times[:-1], apart > 0.0)
     acceleration, acceleration_at = _acceleration(times, speeds, apart, jumps)
@@ -108,7 +111,7 @@ def check_servo(trajectory: Trajectory, limits: Limits) -> ServoCheck:
 
 
 def by_need(checks: Sequence[ServoCheck]) -> list[ServoCheck]:
-    """Servos by how bad they are: those furthest beyond their stops first, then those that jump, then by velocity."""
+    """Sort servos by severity: those farthest beyond their stops first, then those that jump, then by velocity."""
 
     def badness(each: ServoCheck) -> tuple[float, float, float]:
         return each.worst.by if each.worst is not None else 0.0, each.jump, each.velocity or 0.0
@@ -125,9 +128,9 @@ def _peak(amounts: Array, times: Array, counts: NDArray[np.bool_]) -> tuple[floa
 
 
 def _acceleration(times: Array, speeds: Array, apart: Array, jumps: Array) -> tuple[float | None, float]:
-    """The largest change of velocity at a key over the mean of the times to its neighbours, and when."""
+    """Return the largest change of velocity at a key over the mean of the times to its neighbors, and its time."""
     before, after = apart[:-1], apart[1:]
-    # what a held value jumps by, it jumps at the end of its time: the key there and the next begins anew
+    # a held value jumps at the end of its interval: the key there has no acceleration
     counts = (before > 0.0) & (after > 0.0) & (jumps[:-1] == 0.0)
     mean = np.where(counts, 0.5 * (before + after), 1.0)
     return _peak(np.diff(speeds) / mean, times[1:-1], counts)
@@ -136,11 +139,11 @@ def _acceleration(times: Array, speeds: Array, apart: Array, jumps: Array) -> tu
 def _excesses(
     times: Array, over: Array, held: NDArray[np.bool_], side: Literal["lower", "upper"], tolerance: float
 ) -> list[Excess]:
-    """The stretches in which ``over`` (n,), the values beyond a stop, is above zero."""
+    """Find the intervals in which ``over`` (n,), the values beyond a stop, is above zero."""
     if over.max() <= tolerance:
         return []
     beyond = over > 0.0
-    # a stretch begins at the first key of a run of keys that are beyond, or on the way to it
+    # an interval begins at the first key of a run of keys that are beyond, or on the line to it
     edges = np.flatnonzero(np.diff(np.concatenate([[False], beyond, [False]]).astype(np.int8)))
     out = []
     for first, past in zip(edges[::2], edges[1::2], strict=True):
@@ -156,6 +159,6 @@ def _excesses(
 
 
 def _crossing(times: Array, over: Array, before: int) -> float:
-    """Return when the straight line from a key to the next is at zero."""
+    """Return the time at which the straight line from a key to the next is zero."""
     share = over[before] / (over[before] - over[before + 1])
     return float(times[before] + share * (times[before + 1] - times[before]))

@@ -1,4 +1,4 @@
-"""A motion from a file made to fit a mechanism: its servos' names, units, grid of times and stops."""
+"""Fitting of a motion from a file to a mechanism: names of servos, units, time grid and stops."""
 
 from __future__ import annotations
 
@@ -21,9 +21,15 @@ Stops = Literal["keep", "clamp", "refuse"]
 
 @dataclass(frozen=True)
 class Fitting:
-    """How a motion is taken: ``mapping`` from the file's servos to the mechanism's ("" leaves one out), whether its
-    angles are in ``degrees`` and its lengths in ``millimetres``, what happens to keys beyond the ``stops``, and the
-    ``step`` (s) of the grid that it is read off on, None for its own keys."""
+    """Options for fitting a motion to a mechanism.
+
+    Attributes:
+        mapping: From the file's servos to the mechanism's; "" leaves one out.
+        degrees: Angles without a unit are in degrees.
+        millimetres: Lengths without a unit are in millimeters.
+        stops: Treatment of keys beyond stops.
+        step: Interval (s) of the grid on which values are sampled, None for the motion's own keys.
+    """
 
     mapping: Mapping[str, str] = field(default_factory=dict)
     degrees: bool = False
@@ -33,12 +39,14 @@ class Fitting:
 
 
 def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Report) -> Motion:
-    """The motion as a mechanism can follow it, its servos under the mechanism's names.
+    """Convert a motion to one that a mechanism can play, its servos under the mechanism's names.
 
-    Servos that the mechanism lacks are kept as they are, but for those that the mapping leaves out or whose names
-    another now has. Root motion goes to the mechanism's roots as where it is imported. The report tells of each servo
-    and root that was not matched, or loosely, and how many keys lie beyond a servo's stops. FormatError where no servo
-    is matched and, with ``stops`` at "refuse", where a key is beyond a stop.
+    Servos that the mechanism lacks are left unchanged, except those that the mapping leaves out or whose names another
+    servo now has. Root motion is assigned to the mechanism's roots as on import. The report lists servos and roots that
+    were not matched, or loosely, and the number of keys beyond a servo's stops.
+
+    Raises:
+        FormatError: No servo is matched or, with ``stops`` at "refuse", a key is beyond a stop.
     """
     known = servos_of(mechanism)
     match = match_servos([each.name for each in motion.trajectories if not each.root], list(known), fitting.mapping)
@@ -64,7 +72,7 @@ def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Repor
 
 
 def _roots(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Report) -> dict[str, str]:
-    """The names of the mechanism's trajectories of root motion by the motion's."""
+    """Map the motion's trajectories of root motion to the mechanism's, by name."""
     theirs = [each.name for each in motion.trajectories if each.root]
     if not theirs:
         return {}
@@ -96,9 +104,10 @@ def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Repo
 
 
 def _in_our_units(track: Trajectory, servo: Servo | None, fitting: Fitting) -> Trajectory:
-    """In rad and m.
+    """Convert to rad and m.
 
-    What the file itself names the unit of is already so; of a servo that nobody knows it is guessed that it turns.
+    Trajectories whose unit the file specifies are converted already; a servo that the mechanism lacks is assumed to
+    rotate.
     """
     slides = servo.slides if servo is not None else track.root and not is_turn(track.name)
     factor = 0.001 if slides and fitting.millimetres else math.pi / 180.0 if fitting.degrees and not slides else 1.0
@@ -108,14 +117,14 @@ def _in_our_units(track: Trajectory, servo: Servo | None, fitting: Fitting) -> T
 
 
 def _on_grid(tracks: list[Trajectory], step: float) -> list[Trajectory]:
-    """Each trajectory read off at multiples of the step, from its first key to its last and no less."""
+    """Sample each trajectory at multiples of the step that cover its range of keys."""
     return [_read_off(each, step) if len(each.times) else each for each in tracks]
 
 
 def _read_off(track: Trajectory, step: float) -> Trajectory:
     first, last = math.floor(track.times[0] / step + 1e-6), math.ceil(track.times[-1] / step - 1e-6)
     times = np.arange(first, last + 1) * step
-    inside = np.clip(times + 1e-9, track.times[0], track.times[-1])  # a step that falls on the grid has happened
+    inside = np.clip(times + 1e-9, track.times[0], track.times[-1])  # at a jump on the grid the new value counts
     before = np.clip(np.searchsorted(track.times, inside, side="right") - 1, 0, len(track.times) - 1)
     values = np.where(track.holds()[before], track.values[before], track.at(times))
     return replace(track, times=times, values=values, held=None if track.held is None else track.held[before])

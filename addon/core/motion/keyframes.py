@@ -1,7 +1,7 @@
-"""The keys of one curve over time, with their handles: what motions and Blender's curves have in common.
+"""Keyframes of one curve with their handles: the common form of motions and Blender's F-curves.
 
-All that retimes a motion is done here once, for both. Keys go to the next in the ways of Blender, by its numbers; a
-trajectory's are ``HELD`` or ``STRAIGHT`` and their handles are the keys themselves.
+All retiming is done here, for both. Interpolations have Blender's numbers; a trajectory's are ``HELD`` or ``STRAIGHT``
+and its handles are the keys themselves.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from numpy.typing import NDArray
 
 from ..model import Array, Trajectory
 
-#: How a key goes to the next. Blender has more, which ease; between such keys a curve counts as straight here.
+#: Interpolation from a key to the next. Blender has more, with easing, which count as linear here.
 HELD, STRAIGHT, BEZIER = 0, 1, 2
-#: The handles' types (Blender's numbers): one that stays where it is put.
+#: Type of a free handle (Blender's number).
 FREE = 0
-#: Keys that are nearer (s) are at one time.
+#: Largest distance (s) of keys that count as simultaneous.
 SAME_TIME = 1e-9
 _HALVINGS = 60
 
 
 @dataclass(frozen=True)
 class Keys:
-    """Keys in the order of their times.
+    """Keyframes in the order of their times.
 
-    ``times`` and ``values`` are (n, 3): of the left handle, the key and the right handle; ``kinds`` (n,) how each goes
-    to the next. ``more`` holds what else comes with keys, (n,) each; of these ``left_type`` and ``right_type`` become
-    ``FREE`` where a curve is cut. Keys that are nearer than ``near`` are at one time.
+    ``times`` and ``values`` are (n, 3): of the left handle, the key and the right handle; ``kinds`` (n,) are the
+    interpolations to the next key. ``more`` has further attributes of keys, (n,) each; of these ``left_type`` and
+    ``right_type`` become ``FREE`` where a curve is cut. Keys nearer than ``near`` count as simultaneous.
     """
 
     times: Array
@@ -40,13 +40,13 @@ class Keys:
 
     @staticmethod
     def of(trajectory: Trajectory) -> Keys:
-        """The keys of a trajectory."""
+        """Create keyframes from a trajectory."""
         times, values = (np.asarray(x, dtype=np.float64) for x in (trajectory.times, trajectory.values))
         kinds = np.where(trajectory.holds(), HELD, STRAIGHT).astype(np.int32)
         return Keys(np.repeat(times[:, None], 3, axis=1), np.repeat(values[:, None], 3, axis=1), kinds)
 
     def put_into(self, trajectory: Trajectory) -> Trajectory:
-        """The trajectory with these keys."""
+        """Return the trajectory with these keyframes."""
         held = self.kinds == HELD
         if held.all() or not held.any():
             every = trajectory.interpolation if not len(held) else "constant" if held[0] else "linear"
@@ -58,7 +58,7 @@ class Keys:
 
     @property
     def at_keys(self) -> Array:
-        """Times of the keys, (n,)."""
+        """Return the times of the keys, (n,)."""
         return self.times[:, 1].copy()
 
     @property
@@ -68,26 +68,26 @@ class Keys:
 
     @property
     def first(self) -> float:
-        """Time of the first key."""
+        """Return the time of the first key."""
         return float(self.times[0, 1])
 
     @property
     def last(self) -> float:
-        """Time of the last key."""
+        """Return the time of the last key."""
         return float(self.times[-1, 1])
 
     @property
     def moves(self) -> bool:
-        """Return whether the value is ever another than at first."""
+        """Return whether the value ever changes."""
         return bool(np.ptp(self.values) > 0.0)
 
     @property
     def rise(self) -> float:
-        """By how much the last value is above the first."""
+        """Return the difference between the last value and the first."""
         return float(self.values[-1, 1] - self.values[0, 1])
 
     def at(self, times: Array) -> Array:
-        """Values at times (m,), those of the outer keys beyond them."""
+        """Evaluate at times (m,); constant outside the range of keys."""
         at = np.asarray(times, dtype=np.float64)
         keys, told = self.times[:, 1], self.values[:, 1]
         before = np.clip(np.searchsorted(keys, at, side="right") - 1, 0, len(self) - 1)
@@ -99,8 +99,10 @@ class Keys:
         return np.where(at >= keys[-1], told[-1], out)
 
     def controls(self, of: NDArray[np.intp]) -> tuple[Array, Array]:
-        """Times and values (m, 4) of the control points between the keys number ``of`` (m,) and the next, as Blender
-        takes them: a handle that reaches beyond the other key is shortened to reach it."""
+        """Return the control points of the segments after the keys ``of`` (m,), times and values (m, 4).
+
+        As in Blender a handle that reaches beyond the other key is shortened to reach it.
+        """
         to = of + 1
         x = np.stack([self.times[of, 1], self.times[of, 2], self.times[to, 0], self.times[to, 1]], axis=1)
         y = np.stack([self.values[of, 1], self.values[of, 2], self.values[to, 0], self.values[to, 1]], axis=1)
@@ -113,24 +115,24 @@ class Keys:
         return x, y
 
     def taken(self, which: NDArray | slice | list[int]) -> Keys:
-        """Some of the keys, by their numbers or a mask."""
+        """Select keys by indices or a mask."""
         more = {name: column[which] for name, column in self.more.items()}
         return replace(self, times=self.times[which], values=self.values[which], kinds=self.kinds[which], more=more)
 
     def moved(self, time: float, value: float = 0.0) -> Keys:
-        """The keys later by a time and higher by a value."""
+        """Shift the keys by a time and a value."""
         return replace(self, times=self.times + time, values=self.values + value)
 
     def faster(self, factor: float, about: float) -> Keys:
-        """The keys ``factor`` times as fast, the one at ``about`` where it is."""
+        """Scale time by ``1 / factor`` about the time ``about``."""
         return replace(self, times=about + (self.times - about) / factor)
 
     def times_value(self, factor: float) -> Keys:
-        """The keys with all values multiplied."""
+        """Multiply all values by a factor."""
         return replace(self, values=self.values * factor)
 
     def with_key(self, time: float) -> Keys:
-        """With a key at a time, the course between keys as it was. Beyond the outer keys their values hold."""
+        """Insert a key at a time without changing the curve. Outside the range of keys the curve is constant."""
         keys = self.times[:, 1]
         if np.abs(keys - time).min() <= self.near:
             return self
@@ -150,7 +152,7 @@ class Keys:
         return out
 
     def _cut(self, place: int, x: Array, y: Array) -> None:
-        """Put the handles about a key that was put into a Bezier part, by de Casteljau."""
+        """Set the handles about a key that was inserted into a Bezier segment, by de Casteljau's algorithm."""
         share = float(_share(x, self.times[place, 1:2])[0])
         for points, own in ((x[0], self.times), (y[0], self.values)):
             ab, bc, cd = (points[k] + share * (points[k + 1] - points[k]) for k in range(3))
@@ -159,14 +161,19 @@ class Keys:
         self._let_go(slice(place - 1, place + 2))
 
     def _let_go(self, which: slice) -> None:
-        """Have handles stay where they are, whatever keys come beside them."""
+        """Set handles to free, so that they stay where they are whatever keys are beside them."""
         for name in {"left_type", "right_type"} & self.more.keys():
             self.more[name][which] = FREE
 
     def straightened(self, apart: float, most: int = 400) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Times, values and whether they hold (m,), of points that straight lines join: the keys, and on Bezier parts
-        points of the very curve with its lowest and highest, four at least and ``most`` at most, else about ``apart``
-        in time."""
+        """Approximate the curve by a polyline.
+
+        Bezier segments get points on the curve, including its extremes: four at least and ``most`` at most, else about
+        ``apart`` in time.
+
+        Returns:
+            Times, values and whether they hold, (m,).
+        """
         keys, told, held = self.times[:, 1], self.values[:, 1], self.kinds == HELD
         curved = np.flatnonzero(self.kinds[:-1] == BEZIER)
         if not len(curved):
@@ -181,17 +188,17 @@ class Keys:
             values.append(bezier(y[those], shares).ravel())
             places.append(np.repeat(curved[those], count - 1))
         place, time, value = np.concatenate(places), np.concatenate(times), np.concatenate(values)
-        order = np.lexsort((time, place))  # a key is never later than the points up to the next
+        order = np.lexsort((time, place))  # each key before the points of its segment
         return time[order], value[order], held[place[order]]
 
     def between(self, first: float, last: float) -> Keys:
-        """The course from one time to another, with keys at both."""
+        """Cut out the curve from one time to another, with keys at both."""
         out = self.with_key(first).with_key(last)
         keys = out.times[:, 1]
         return out.taken((keys >= first - self.near) & (keys <= last + self.near))
 
     def then(self, other: Keys) -> Keys:
-        """These keys, then those of ``other``, whose first takes the place of the last of these."""
+        """Append keys, whose first replaces the last of these."""
         out = joined([self.taken(slice(0, -1)), other])
         place = len(self) - 1
         out.times[place, 0], out.values[place, 0] = self.times[-1, 0], self.values[-1, 0]
@@ -201,20 +208,19 @@ class Keys:
 
 
 def bezier(points: Array, share: Array) -> Array:
-    """Cubics with control points (m, 4) at shares (m,) or (m, k) of their parameter."""
+    """Evaluate cubic Bezier curves with control points (m, 4) at parameters (m,) or (m, k)."""
     p0, p1, p2, p3 = points.T if share.ndim == 1 else points.T[:, :, None]
     rest = 1.0 - share
     return rest**3 * p0 + 3.0 * rest**2 * share * p1 + 3.0 * rest * share**2 * p2 + share**3 * p3
 
 
 def _with_extremes(shares: Array, y: Array) -> Array:
-    """Shares (m, k), in order, of cubics with control points ``y`` (m, 4), those nearest to the cubics' turning points
-    moved onto them."""
+    """Move those parameters (m, k), in order, onto the extremes of cubics ``y`` (m, 4) that are nearest to them."""
     a = y[:, 3] - 3.0 * y[:, 2] + 3.0 * y[:, 1] - y[:, 0]
     b = 2.0 * (y[:, 2] - 2.0 * y[:, 1] + y[:, 0])
     c = y[:, 1] - y[:, 0]
     root = np.sqrt(np.maximum(b * b - 4.0 * a * c, 0.0))
-    q = -0.5 * (b + np.where(b < 0.0, -root, root))  # steady also where a or c is nearly 0
+    q = -0.5 * (b + np.where(b < 0.0, -root, root))  # numerically stable also where a or c is nearly 0
     with np.errstate(divide="ignore", invalid="ignore"):
         turns = np.stack([q / a, c / q], axis=1)
     step = shares[:, :1]
@@ -226,7 +232,7 @@ def _with_extremes(shares: Array, y: Array) -> Array:
 
 
 def _share(x: Array, at: Array) -> Array:
-    """The parameters (m,) at which the times of cubics (m, 4), which never go back, are ``at`` (m,)."""
+    """Find the parameters (m,) at which monotonic cubics ``x`` (m, 4) have the values ``at`` (m,), by bisection."""
     low, high = np.zeros(len(at)), np.ones(len(at))
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -236,7 +242,7 @@ def _share(x: Array, at: Array) -> Array:
 
 
 def joined(parts: Sequence[Keys]) -> Keys:
-    """Keys one after the other, as copies."""
+    """Concatenate keyframes, as copies."""
     more = {name: np.concatenate([part.more[name] for part in parts]) for name in parts[0].more}
     times, values, kinds = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "values", "kinds")
@@ -249,8 +255,10 @@ def joined(parts: Sequence[Keys]) -> Keys:
 
 @dataclass(frozen=True)
 class Span:
-    """From when to when a motion goes, and what becomes of its end when it begins again: ``gap`` is the time from its
-    last key to the first of the next round, 0 where one key is both."""
+    """Time range of a motion, and its ``gap`` when repeated.
+
+    ``gap`` is the time from the last key to the first of the next cycle, 0 where one key is both.
+    """
 
     first: float
     last: float
@@ -258,11 +266,11 @@ class Span:
 
     @property
     def period(self) -> float:
-        """Return how long a round takes."""
+        """Return the duration of a cycle."""
         return self.last - self.first + self.gap
 
     def closed(self, keys: Keys) -> Keys:
-        """Keys over the whole span, and one with the first value again at the end of the round where there is a gap."""
+        """Extend keys to the whole span, with the first value again at the end of the cycle where there is a gap."""
         out = keys.between(self.first, self.last)
         if self.gap > 0.0:
             end = out.taken([0]).moved(self.period)
@@ -271,17 +279,17 @@ class Span:
 
 
 def repeated(keys: Keys, span: Span, rounds: int, climbs: bool = False) -> Keys:
-    """Keys, those over ``span``, for several rounds.
+    """Repeat keys over ``span`` for several cycles.
 
-    ``climbs``: each round begins at the value at which the one before ended. Where there is a gap, no key ends the last
-    round's.
+    ``climbs``: each cycle begins at the value at which the previous one ended. Where there is a gap, the last cycle has
+    no key at its end.
     """
     if len(keys) < 2:
         return keys
     one = span.closed(keys)
     inner, starts = one.taken(slice(1, -1)), one.taken([0])
     seam = one.taken([-1]).then(starts.moved(span.period, one.rise if climbs else 0.0))
-    seam.times[0, 1] = one.last  # and no rounding beside it
+    seam.times[0, 1] = one.last  # without rounding
     parts = [starts]
     for number in range(rounds):
         shift = number * span.period, number * one.rise if climbs else 0.0
@@ -291,9 +299,9 @@ def repeated(keys: Keys, span: Span, rounds: int, climbs: bool = False) -> Keys:
 
 
 def turned_round(keys: Keys, span: Span, later: float, climbs: bool = False) -> Keys:
-    """Keys, those over ``span``, later by a time; what comes to lie beyond the end of the round begins it.
+    """Delay keys over ``span`` by a time, wrapping what leaves the end of the cycle to its beginning.
 
-    ``climbs``: a round ends where the next begins, so that what begins it lies lower by what the round rises.
+    ``climbs``: a cycle ends where the next begins, so that the wrapped part is lower by the rise of a cycle.
     """
     if len(keys) < 2 or span.period <= 0.0:
         return keys
@@ -306,8 +314,10 @@ def turned_round(keys: Keys, span: Span, later: float, climbs: bool = False) -> 
 
 
 def led_back(keys: Keys, span: Span, within: float) -> Keys:
-    """Keys, those over ``span``, that come back to their first value at the end: what lacks is added to the values of
-    the last ``within`` of it, more and more, beginning and ending softly."""
+    """Blend keys over ``span`` back to their first value at the end.
+
+    The difference is subtracted with a smoothstep weight during the last ``within`` of the span.
+    """
     if len(keys) < 2:
         return keys
     within = min(within, span.last - span.first)
@@ -319,11 +329,22 @@ def led_back(keys: Keys, span: Span, within: float) -> Keys:
 
 
 def kept_keys(times: Array, values: Array, tolerance: float) -> NDArray[np.intp]:
-    """Return which of the keys (n,) to keep so that straight lines between them pass all others within ``tolerance``,
-    an error in the values' unit. The first and the last are kept; times are strictly ascending.
+    """Select the keys (n,) to keep so that straight lines between them pass all others within ``tolerance``.
 
-    From each kept key the line goes on for as long as its slope fits all keys that were passed (O'Rourke's funnel,
-    1981), so that the work grows with n alone."""
+    From each kept key the line continues for as long as its slope fits all keys that were passed (O'Rourke's funnel,
+    1981), so that the effort grows linearly with n. The first and the last key are kept.
+
+    Args:
+        times: Strictly ascending times (n,).
+        values: Values (n,).
+        tolerance: Largest error, in the values' unit.
+
+    Returns:
+        Indices of the keys to keep.
+
+    Raises:
+        ValueError: A value is not finite.
+    """
     count = len(times)
     if not np.isfinite(values).all():
         raise ValueError("what is no number cannot be between others")
@@ -332,7 +353,7 @@ def kept_keys(times: Array, values: Array, tolerance: float) -> NDArray[np.intp]
     t, v = times.tolist(), values.tolist()
     kept = [0]
     anchor, low, high = 0, -np.inf, np.inf
-    last = 0  # the furthest key that a line from the anchor can end at
+    last = 0  # the farthest key at which a line from the anchor can end
     for key in range(1, count):
         while True:
             step = t[key] - t[anchor]

@@ -1,7 +1,7 @@
-"""Retiming motions: repeated, moved in time, made faster. Each gives a new motion and leaves the old as it is.
+"""Retiming of motions: repeat, shift, change speed. Each function returns a new motion and leaves the old unchanged.
 
-``only`` names the servos that are meant, None all; the others stay as they are. A motion that was read from a
-document stays that document's, so that saving it changes there what differs.
+``only`` names the servos to change, None all. A motion that was read from a document remains that document's, so that
+saving it changes there only what differs.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from ..model import Motion
 from .keyframes import Keys, Span, led_back, repeated, turned_round
 
-#: Values (rad or length units) that differ by less are the same: a motion's end and its beginning.
+#: Largest difference (rad or length units) between a motion's end and its beginning that count as equal.
 SAME_VALUE = 1e-6
 
-#: What becomes of the end of a round where the next begins. ``repeat``: the last key is the next round's first where
-#: all servos end as they begin; else they go back to their first values in a gap. ``climb``: each round goes on
-#: where the one before ended, as wheels do. ``blend``: the end of the round is led to its first values.
+#: Transition between cycles. ``repeat``: the last key is the next cycle's first where all servos end as they begin;
+#: else they return to their first values in a gap. ``climb``: each cycle continues where the previous one ended, as
+#: for wheels. ``blend``: the end of the cycle is blended to its first values.
 Seam = Literal["repeat", "climb", "blend"]
 
 
@@ -32,12 +32,22 @@ def looped(
     gap: float | None = None,
     only: Collection[str] | None = None,
 ) -> Motion:
-    """A motion ``rounds`` times over, by keys.
+    """Repeat a motion ``rounds`` times, by keys.
 
-    ``blend`` (s) is how much of the end is led back, ``gap`` (s) the time from the last key to the next round's first
-    where values differ; None: the usual time between the motion's keys. A servo whose keys begin late or end early
-    holds its outer values to the ends of the round; one with a single key keeps it. ValueError for less than
-    one round.
+    A servo whose keys begin late or end early holds its outer values to the ends of the cycle; one with a single key
+    keeps it.
+
+    Args:
+        motion: The motion.
+        rounds: Number of cycles.
+        seam: Transition between cycles.
+        blend: Time (s) at the end that is blended.
+        gap: Time (s) from the last key to the next cycle's first where values differ; None: the usual time between the
+            motion's keys.
+        only: Servos to change; None: all.
+
+    Raises:
+        ValueError: There is less than one cycle.
     """
     if rounds < 1:
         raise ValueError(f"A motion can be played once or more often, not {rounds} times")
@@ -55,10 +65,10 @@ def shifted(
     gap: float | None = None,
     only: Collection[str] | None = None,
 ) -> Motion:
-    """A motion later by some seconds, or earlier where they are negative.
+    """Delay a motion by some seconds, or advance it where they are negative.
 
-    ``wrap``: what leaves the motion's range at one end comes in at the other; it goes on as a round that is repeated
-    does, with ``gap`` (see ``looped``) where it does not end as it begins.
+    ``wrap``: what leaves the motion's range at one end enters at the other, as in a repeated cycle, with ``gap`` (see
+    ``looped``) where it does not end as it begins.
     """
     keys = keys_of(motion, only)
     if not wrap:
@@ -68,9 +78,10 @@ def shifted(
 
 
 def faster(motion: Motion, factor: float, about: float = 0.0, only: Collection[str] | None = None) -> Motion:
-    """A motion ``factor`` times as fast; what is at the time ``about`` (s) stays there.
+    """Speed up a motion by ``factor``; the time ``about`` (s) is fixed.
 
-    ValueError where the factor is not above zero.
+    Raises:
+        ValueError: The factor is not above zero.
     """
     if not (factor > 0.0 and np.isfinite(factor)):
         raise ValueError(f"A speed has to be above 0: {factor:g} is not")
@@ -78,9 +89,10 @@ def faster(motion: Motion, factor: float, about: float = 0.0, only: Collection[s
 
 
 def speed_for(first: float, last: float, wanted: float) -> float:
-    """The factor of speed that makes what goes from one time to another last as long as is wanted.
+    """Return the speed factor that gives a range from one time to another the ``wanted`` duration (s).
 
-    ValueError where nothing can.
+    Raises:
+        ValueError: No factor does.
     """
     if not wanted > 0.0:
         raise ValueError(f"A duration has to be above 0: {wanted:g} is not")
@@ -90,13 +102,13 @@ def speed_for(first: float, last: float, wanted: float) -> float:
 
 
 def keys_of(motion: Motion, only: Collection[str] | None = None) -> dict[str, Keys]:
-    """The keys of the servos that are meant and have some, by name."""
+    """Return the keyframes of the selected servos that have any, by name."""
     meant = (each for each in motion.trajectories if only is None or each.name in only)
     return {each.name: Keys.of(each) for each in meant if len(each.times)}
 
 
 def with_keys(motion: Motion, keys: dict[str, Keys], change: Callable[[Keys], Keys]) -> Motion:
-    """The motion with the changed keys of some of its servos."""
+    """Return the motion with changed keyframes of some of its servos."""
     tracks = [
         change(keys[each.name]).put_into(each) if each.name in keys else replace(each) for each in motion.trajectories
     ]
@@ -104,14 +116,16 @@ def with_keys(motion: Motion, keys: dict[str, Keys], change: Callable[[Keys], Ke
 
 
 def span_of(motion: Motion, meant: Iterable[Keys], gap: float | None) -> Span:
-    """From the first key of a motion to its last, and the gap before it can begin again: none where those that are
-    meant end as they begin."""
+    """Return the range from the first key of a motion to its last, and the gap before it can repeat.
+
+    There is no gap where all of ``meant`` end as they begin.
+    """
     times = np.concatenate([np.zeros(0), *(each.times for each in motion.trajectories)])
     return span_between(times, meant, gap)
 
 
 def span_between(times: np.ndarray, meant: Iterable[Keys], gap: float | None) -> Span:
-    """The span of a motion whose keys are at ``times`` (n,), as ``span_of``."""
+    """Return the span of a motion whose keys are at ``times`` (n,); see ``span_of``."""
     if not len(times):
         return Span(0.0, 0.0)
     first, last = float(times.min()), float(times.max())
@@ -121,7 +135,7 @@ def span_between(times: np.ndarray, meant: Iterable[Keys], gap: float | None) ->
 
 
 def usual_step(times: np.ndarray) -> float:
-    """The median time between the moments at which a motion has keys; 0 where there is but one."""
+    """Return the median time between the distinct times of keys; 0 where there is only one."""
     apart = np.diff(np.unique(times))
     apart = apart[apart > 0.0]
     return float(np.median(apart)) if len(apart) else 0.0

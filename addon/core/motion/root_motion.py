@@ -1,4 +1,4 @@
-"""Root motion: the path of a mechanism's root body as trajectories, and which columns of a table are one.
+"""Root motion: the motion of a mechanism's root body as trajectories, and its columns in tables.
 
 A root has the six coordinates of a free joint between the world and its body, at the center of mass of the design pose
 and in the mechanism's axes: a rotation vector (rad) and a translation (length units). All are 0 at the design pose.
@@ -16,14 +16,14 @@ from ..naming import unique_names
 from ..report import Report
 from .servo_matching import match_servos
 
-#: What the columns of a root's path begin with.
+#: Prefix of the names of root motion's columns.
 PREFIX = "root:"
-#: What ends them, in the order of the coordinates, and the unit of each.
+#: Their suffixes, in the order of the coordinates, and the unit of each.
 COORDINATES: Mapping[str, MotionUnit] = {"rx": "rad", "ry": "rad", "rz": "rad", "x": "m", "y": "m", "z": "m"}
 
 
 def root_names(roots: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Name the six trajectories of each root's path, by body id.
+    """Return the names of the six trajectories of each root's motion, by body id.
 
     Args:
         roots: Ids and names of root bodies.
@@ -36,18 +36,18 @@ def _six(body: str) -> tuple[str, ...]:
 
 
 def root_body(name: str) -> str:
-    """Name of the body that a trajectory of a root's path, by its name, belongs to."""
+    """Return the name of the body from the name of a trajectory of root motion."""
     return name[len(PREFIX) :].rpartition("/")[0]
 
 
 def match_roots(motion: Motion, known: Iterable[str]) -> dict[str, str]:
     """Match the roots of a motion to those of a mechanism, by the names of their bodies.
 
-    What is spelled exactly so is meant first, then what differs in case and separators only, and then the one root that
-    is left on both sides.
+    Exact matches come first, then those that differ only in case and separators, and then the single root that is left
+    on both sides.
 
     Args:
-        motion: Its trajectories of root motion are looked at.
+        motion: Its trajectories of root motion are matched.
         known: Names of the mechanism's root bodies.
 
     Returns:
@@ -65,10 +65,10 @@ def roots_meant(
     """Map a motion's trajectories of root motion to a mechanism's.
 
     Args:
-        motion: Its trajectories of root motion are looked at.
-        known: The names of the six trajectories of each of the mechanism's roots, as ``root_names`` makes them.
-        mapping: What is said of single trajectories; of roots that it says anything of nothing is guessed.
-        report: Gets an entry for each root that was taken for one of another name.
+        motion: Its trajectories of root motion are mapped.
+        known: The names of the six trajectories of each of the mechanism's roots, as from ``root_names``.
+        mapping: Explicit mapping of single trajectories; roots that occur in it are not matched by name.
+        report: Gets an entry for each root that was matched to one with another name.
 
     Returns:
         The mechanism's trajectories by the motion's.
@@ -85,14 +85,14 @@ def roots_meant(
 
 
 def is_turn(name: str) -> bool:
-    """Whether a trajectory of a root's path, by its name, is a rotation and not a translation."""
+    """Return whether a trajectory of root motion, by its name, is a rotation and not a translation."""
     return COORDINATES[name.rpartition("/")[2]] == "rad"
 
 
 def mark_root_motion(trajectories: Sequence[Trajectory]) -> None:
-    """Mark the trajectories of a table that are a root's path: six of one body, all there, each once, of fitting units.
+    """Mark the trajectories of a table that are root motion: all six of one body, each once, with fitting units.
 
-    All others are servos, whatever they are called.
+    All others are servos, whatever their names.
     """
     by_name: dict[str, list[Trajectory]] = {}
     for each in trajectories:
@@ -114,13 +114,13 @@ def _seconds(time: float) -> str:
 
 
 def without_root_motion(motion: Motion, format: str, report: Report, when: Callable[[float], str] = _seconds) -> Motion:
-    """Leave out root motion for a format that holds servos only, and report how far it goes.
+    """Remove root motion for a format that has servos only, and report its extent.
 
     Args:
-        motion: It is left as it is.
+        motion: The motion; it is not changed.
         format: The format's name, for the report.
         report: Gets one entry for each motion with root motion.
-        when: Names a time (s) in the report.
+        when: Formats a time (s) for the report.
 
     Returns:
         The motion itself where it has none.
@@ -143,7 +143,7 @@ def without_root_motion(motion: Motion, format: str, report: Report, when: Calla
 
 
 def _farthest(tracks: Sequence[Trajectory]) -> tuple[float, float]:
-    """The largest distance from 0 of up to three coordinates together, and its time (s)."""
+    """Return the largest distance from 0 of up to three coordinates together, and its time (s)."""
     if not tracks:
         return 0.0, 0.0
     times = np.unique(np.concatenate([each.times for each in tracks]))

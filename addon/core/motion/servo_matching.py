@@ -1,7 +1,7 @@
-"""Which servo of a mechanism is meant by each servo of a motion file: their names, matched in one place.
+"""Matching of the servos of a motion file to those of a mechanism, by name.
 
-Programs spell the same servo ``Left Hip``, ``left_hip``, ``LeftHip``, ``left-hip`` and ``left.hip``. What is spelled
-exactly so is meant first; what differs in case and separators only, second. A mapping by hand goes before both.
+Programs spell the same servo ``Left Hip``, ``left_hip``, ``LeftHip``, ``left-hip`` and ``left.hip``. Exact matches come
+first, then names that differ only in case and separators. An explicit mapping has priority over both.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass
 class Match:
-    """What came of matching.
+    """Result of matching.
 
-    ``pairs``: the file's name -> the mechanism's, no two of which are the same. ``unmatched``: the file's name -> why
-    it moves nothing, in words. ``loose``: those of the pairs whose names are not the same to the letter and that no
-    mapping gave. ``repeated``: names that the file has several times; all of them stand for one servo, which can follow
-    only one. ``unused``: names in the mapping that the file does not have.
+    ``pairs``: the file's name -> the mechanism's, each of which occurs once. ``unmatched``: the file's name -> the
+    reason why it moves nothing. ``loose``: those of the pairs that are neither spelled equally nor from the mapping.
+    ``repeated``: names that the file has several times; all of them stand for one servo, which can follow only one.
+    ``unused``: names in the mapping that the file does not have.
     """
 
     pairs: dict[str, str] = field(default_factory=dict)
@@ -41,8 +41,12 @@ class Match:
 def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[str, str] = _NOTHING) -> Match:
     """Match a file's servo ``names`` to the ``known`` servos of a mechanism.
 
-    ``mapping``: file's name -> servo's name, which goes before everything; "" leaves the file's servo out. Where two
-    of the file's servos would come to one, or one could be several, neither is guessed: all are reported.
+    Ambiguous matches, where two of the file's servos fit one or one fits several, are not resolved but reported.
+
+    Args:
+        names: The file's names.
+        known: The mechanism's names.
+        mapping: The file's name -> servo's name, with priority; "" leaves the file's servo out.
     """
     counts = Counter(names)
     match = Match(repeated=[name for name, count in counts.items() if count > 1])
@@ -65,7 +69,7 @@ def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[st
 
 
 def followed(motion: Motion, match: Match) -> Motion:
-    """The motion with its matched servos under the mechanism's names, and without the others.
+    """Return the motion with its matched servos under the mechanism's names, and without the others.
 
     Of a servo that the file has several times, the last counts.
     """
@@ -78,9 +82,9 @@ def followed(motion: Motion, match: Match) -> Motion:
 
 
 def loose_key(name: str) -> str:
-    """Return what is left of a name where case and separators do not count.
+    """Return the key of a name by which names that differ in case and separators are equal.
 
-    Between digits a separator does: leg 1-2 is not leg 12.
+    Between digits a separator counts: leg 1-2 is not leg 12.
     """
     words = [word for word in _SEPARATORS.split(unicodedata.normalize("NFKC", name).casefold()) if word]
     key = "".join(words[:1])
@@ -110,7 +114,7 @@ def _follow_mapping(match: Match, names: Mapping[str, int], servos: Mapping[str,
 
 
 def _match_loosely(match: Match, names: Sequence[str], known: Sequence[str]) -> None:
-    """Pair what is left over on both sides where exactly one is meant by exactly one."""
+    """Match the remaining names where exactly one on each side has the same key."""
     taken = {servo: name for name, servo in match.pairs.items()}
     meant: dict[str, list[str]] = defaultdict(list)
     for servo in known:
@@ -148,7 +152,7 @@ def _listed(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Servo:
-    """One coordinate of a joint as motions know it.
+    """Coordinate of a joint as motions refer to it.
 
     ``slides``: it is a length, not an angle (rad). ``lower`` and ``upper`` are None where there is no stop.
     """
@@ -161,14 +165,14 @@ class Servo:
 
     @property
     def stops(self) -> Limits:
-        """Both stops."""
+        """Return both stops."""
         return self.lower, self.upper
 
 
 def servos_of(mechanism: Mechanism, active: bool = True) -> dict[str, Servo]:
-    """The servos of the joints that move, or else of those that are switched off, by name.
+    """Return the servos of the active joints, or else of those that are switched off, by name.
 
-    Of joints with one id the first that moves counts.
+    Of joints with the same id the first with any dof counts.
     """
     names = naming.servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
     firsts = {joint.id: joint for joint in reversed(mechanism.joints) if joint.dofs}
@@ -181,7 +185,7 @@ def servos_of(mechanism: Mechanism, active: bool = True) -> dict[str, Servo]:
 
 
 def _slides(dofs: Iterable[Dof]) -> Iterator[bool]:
-    """Of each coordinate whether it is a length."""
+    """Yield for each coordinate whether it is a length."""
     for dof in dofs:
         size = DOF_SIZE[dof.kind]
         yield from ([dof.kind == "translation"] if size == 1 else [number >= 3 for number in range(size)])

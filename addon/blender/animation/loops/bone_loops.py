@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,7 +90,7 @@ class LiveLoop:
         is_new[0] = self.state is None or not is_same(every[0], self.state.given)
         states = [self.state]
         if is_new.any():
-            self.follower.stops.leave_out(set(self._unstopped()))
+            self.follower.stops.leave_out(self._unstopped())
             new = {joint: values[is_new] for joint, values in told.items()}
             found = self.follower.follow_many(new, hold=len(told) == len(self.drivers))
             states += map(LoopState, (every[row] for row in np.flatnonzero(is_new).tolist()), found)
@@ -120,7 +120,7 @@ class LiveLoop:
         if self.state is not None and self.state.is_held and is_same(given, self.state.given):
             state = self.state
         elif len(given) < len(self.channels):  # else keys say it all
-            self.follower.stops.leave_out(set(self._unstopped()))
+            self.follower.stops.leave_out(self._unstopped())
             # what keys say of more joints than drive the loops is not for the loops to mend
             state = LoopState(given, self.follower.follow(given, hold=len(given) == len(self.drivers)))
         self.take(state)
@@ -170,12 +170,14 @@ class LiveLoop:
         data = self.rig.animation_data
         return None if data is None or data.action is None else action_curves(self.rig, data.action, create=False)
 
-    def _unstopped(self) -> Iterator[str]:
+    def _unstopped(self) -> set[str]:
         """The joints whose stops the user has switched off on their bones."""
-        for joint, channels in self.channels.items():
+        out = set()
+        for joint, channels in self.channels.items() if self.follower.stops.are_any else ():
             limits = [c for each in channels for c in self.rig.pose.bones[each.bone].constraints if is_stop(c)]
             if any(limit.mute or limit.influence == 0.0 for limit in limits):
-                yield joint
+                out.add(joint)
+        return out
 
     def _tell(self, found: Followed) -> None:
         """Say in the model's report that the loop does not close at the present pose, or that its drivers are held

@@ -23,6 +23,7 @@ from ....core.loops.closure import Positions, joint_initial
 from ....core.loops.dependents import Linkage, linkages
 from ....core.loops.newton import CLOSED
 from ....core.model import Body, Mechanism
+from ....core.transforms import orthonormalized
 from ...data.access import record_of
 from ...data.change_counter import SceneModels, models_at_frames
 from ...data.channels import Channel, servo_channels
@@ -58,6 +59,8 @@ def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
             continue
         parent, child = (end.name if end is not None else None for end in (joint.parent, joint.child))
         made = replace(read_joint(empty), parent=parent, child=child)
+        for frame in (made.frame_parent, made.frame_child):
+            frame[:3, :3] = orthonormalized(frame[:3, :3])  # slopes are those of rotations, which 32 bits round
         made.dofs = [_begun(dof, start_of(kept)) for dof, kept in zip(made.dofs, joint.dofs, strict=True)]
         made.extra[CLOSES_LOOP] = joint.loop
         joints[record.source_id] = made
@@ -197,6 +200,8 @@ def _follow_anew(
     if (now[posed] != told[posed]).any():
         rig.update_tag()  # a render's graph, or an exporter's, which was not come to before the frame
     states = tuple(loop.state if isinstance(loop, LiveLoop) else None for loop in loops)
+    if is_foreign(rig):
+        return  # ``foreach_set`` passes over what other files have: they are followed after each frame
     (given,) = known.numbers.chosen(told[None], posed)
     known.keep(scene.frame_current_final, KnownFrame(np.where(posed, told, now), given, states))
 
@@ -214,10 +219,8 @@ def _at_frame(
     steady = frame != last and frame - last == step
     _ways[rig.session_uid] = frame, frame - last
     known = _known_frames(rig, models)
-    if is_foreign(rig):
-        return known, None  # ``foreach_set`` passes over what other files have: they are followed after the frame
     at = known.get(frame)
-    if at is None:
+    if at is None and not is_foreign(rig):
         _whole(rig)
         known = _known_frames(rig, models)
         frames = [frame + number * step for number in range(_AHEAD if steady else 1)]

@@ -1,1 +1,1 @@
-"""Motors and what they apply: servos, springs, friction, forces, initial velocities, stops of several turns."""
+"""Actuators: servos, springs, friction, point-to-point forces, initial velocities and stops of several turns."""

@@ -1,5 +1,7 @@
-"""Where bones are going that strips or drivers move: their curves alone do not tell, and a step is commanded before its
-frame is evaluated. What they did last is taken to go on."""
+"""Targets from bones that strips or drivers move: extrapolated from their last two values.
+
+Their F-curves alone do not determine them, and a step is commanded before its frame is evaluated.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _Key = tuple[str, int]
 
 
 class LiveBones:
-    """Those channels of a rig (data path, index) that more than the curves of its Action moves."""
+    """Channels (data path, index) of an armature that are moved by more than the F-curves of its Action."""
 
     def __init__(self, rig: bpy.types.Object, channels: Iterable[_Key]) -> None:
         data = rig.animation_data
@@ -29,13 +31,13 @@ class LiveBones:
         self._before: dict[_Key, float] = {}
 
     def look(self, frame: float) -> None:
-        """Bones are where ``frame`` has them, the last that was evaluated. Called once for each."""
+        """Read the channels at ``frame``, the last one evaluated. Called once for each frame."""
         self._frame, self._before = frame, self._now
         self._now = {key: self._read(key) for key in self.keys}
 
     def at(self, key: _Key, frame: float) -> float:
-        """Return where a channel is at a frame, as far as its last two values tell."""
-        if key not in self._now:  # the run has not begun
+        """Return the value of a channel at a frame, extrapolated linearly from its last two values."""
+        if key not in self._now:  # the simulation has not begun
             return self._read(key)
         now = self._now[key]
         return now + (frame - self._frame) * (now - self._before.get(key, now))
@@ -46,8 +48,11 @@ class LiveBones:
 
 
 def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Return whether anything but the model's own Action and settings moves what takes part in the scene's physics:
-    strips and drivers of the model, the scene's gravity, bodies that follow keys, animated force fields."""
+    """Return whether anything but the mechanism's own Action and settings animates the scene's physics.
+
+    That is: strips and drivers of the mechanism, the scene's gravity, bodies that follow keyframes, animated force
+    fields.
+    """
     if is_mixed(rig) or _is_animated(scene):
         return True
     world = scene.rigidbody_world
@@ -61,8 +66,7 @@ def has_other_animation(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
 
 
 def is_mixed(rig: bpy.types.Object) -> bool:
-    """Return whether more than the curves of its Action tells the bones of a model where to be: strips, or drivers of
-    the user's."""
+    """Return whether strips, or drivers of the user's, move the bones of a mechanism besides its Action."""
     data = rig.animation_data
     if data is None:
         return False
@@ -70,12 +74,12 @@ def is_mixed(rig: bpy.types.Object) -> bool:
 
 
 def has_strips(data: bpy.types.AnimData) -> bool:
-    """Return whether strips have a say beside an Action."""
+    """Return whether NLA strips are evaluated besides an Action."""
     return data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks)
 
 
 def _moves(obj: bpy.types.Object) -> bool:
-    """Return whether an object moves, or what it is a part of."""
+    """Return whether an object, or one of its parents, is animated or constrained."""
     while obj is not None:
         if _is_animated(obj) or len(obj.constraints):
             return True

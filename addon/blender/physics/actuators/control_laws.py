@@ -1,6 +1,6 @@
-"""What a servo's motor is told: the speed that it goes for within a frame, and with how much force at most.
+"""Control laws: target velocity and force limit of a servo's motor for the next frame.
 
-A motor of Blender's has a speed and a force limit and no idea of a position: the position loop is here, once a frame.
+Blender's motors have a velocity and a force limit but no position: the position loop is closed here, once a frame.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from numpy.typing import NDArray
 from ....core.model import Array
 from ...data.properties.joint import KnuckleDof
 
-#: A force that no mechanism resists.
+#: Force limit (N or N m) that counts as unlimited.
 UNLIMITED = 1e9
-#: The largest share of an error that a servo corrects within one frame under Juice's law. Real walkers
-#: walked with 0.5 to 0.95; at 1 and above a motor overshoots.
+#: Largest share of an error that a servo corrects within one frame under Juice's law. Real walkers walked with 0.5 to
+#: 0.95; at 1 and above a motor overshoots.
 JUICE_SHARE = 0.5
-#: The same when tracking keys, on top of the keys' own speed.
+#: Share of an error that is corrected within one frame under Track, on top of the keyframes' own velocity.
 TRACK_SHARE = 0.8
-#: The natural frequency (rad/s) that a PD servo without gains of its own is given, critically damped.
+#: Natural frequency (rad/s) of a PD servo without gains of its own, critically damped.
 PD_FREQUENCY = 2.0 * math.pi * 4.0
 _DEGREES = 180.0 / math.pi
 
 
 @dataclass
 class Servos:
-    """What is known of servos, as arrays (n,).
+    """Parameters of servos, as arrays (n,).
 
-    ``free``: never driven; ``locked``: held where the run begins; ``prescribed``: moved as told with whatever it takes.
-    These are DART's kinds of actuators.
+    ``free``: never driven; ``locked``: held at the initial value; ``prescribed``: moved to the target with unlimited
+    force. These are DART's types of actuators.
     """
 
     turns: NDArray[np.bool_]
@@ -43,13 +43,13 @@ class Servos:
     free: NDArray[np.bool_]
     locked: NDArray[np.bool_]
     prescribed: NDArray[np.bool_]
-    inertia: Array | None = None  # kg m2 (or kg) that the servos move: what gains that are not given are chosen for
+    inertia: Array | None = None  # kg m2 (or kg) that the servos move, from which missing gains are chosen
 
     @classmethod
     def of(
         cls, dofs: Sequence[KnuckleDof], turns: Sequence[bool], format_: str, inertia: Array | None = None
     ) -> Servos:
-        """Those of records; a ball's record counts for each of its three coordinates."""
+        """Return the parameters of degrees of freedom; a ball's record counts for each of its three values."""
         prescribed = np.array([dof.actuator in {"velocity", "acceleration", "locked"} for dof in dofs], dtype=bool)
         limit = np.array([force_limit(dof, format_) for dof in dofs], dtype=np.float64)
         return cls(
@@ -64,7 +64,7 @@ class Servos:
         )
 
     def pd_gains(self) -> tuple[Array, Array]:
-        """Stiffness and damping (n,): given, or chosen for what the servo moves where neither is."""
+        """Return stiffness and damping (n,): as given, or chosen for the inertia moved where neither is."""
         inertia = np.ones(len(self.gain)) if self.inertia is None else self.inertia
         chosen = (self.stiffness <= 0.0) & (self.damping <= 0.0)
         return (
@@ -74,9 +74,9 @@ class Servos:
 
 
 def force_limit(dof: KnuckleDof, format_: str) -> float:
-    """The largest torque or force of a servo.
+    """Return the largest torque (N m) or force (N) of a servo.
 
-    Only Juice has 0 for none; the other formats have no such number, and what they do not limit is not limited.
+    In Juice 0 means none. The other formats have no such value, so that 0 means no limit.
     """
     return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED
 
@@ -84,13 +84,20 @@ def force_limit(dof: KnuckleDof, format_: str) -> float:
 def commands(
     law: str, servos: Servos, ahead: Array, error: Array, course: Course, rate: float, steady: Array | None = None
 ) -> tuple[Array, Array]:
-    """Speeds and force limits (n,) for the frame to come, under JUICE, TRACK or PD.
+    """Compute the motors' commands for the next frame.
 
-    Under PD the limit is the force itself, with its sign.
+    Args:
+        law: JUICE, TRACK or PD.
+        servos: Parameters of the n servos.
+        ahead: Change (n,) of the targets within the frame; nan where there is no target.
+        error: Target minus value (n,) now.
+        course: Motion so far.
+        rate: Frames per second.
+        steady: ``ahead`` without jumps, which a damper must not feel (PD).
 
-    ``error`` is by how much each coordinate is behind its target now, ``ahead`` by how much the target goes on within
-    the frame (``steady``: without jumps, which a damper is not to feel), ``course`` how it moved, ``rate`` frames per
-    second. nan where nothing is wanted: free.
+    Returns:
+        Target velocities and force limits (n,); both 0 for servos without target. Under PD the limit is the force
+        itself, with its sign.
     """
     velocity = rate * (ahead + TRACK_SHARE * error)
     force = servos.limit
@@ -107,16 +114,21 @@ def commands(
 
 
 def steady(before: Array, within: Array, after: Array) -> Array:
-    """By how much targets (n,) go on within a frame, of which one that jumps in it goes on as in the frames before and
-    after: the middle one of the three. Keys that take two frames or more are no jump."""
+    """Return the changes of targets (n,) within a frame, without jumps: the median of those in three frames.
+
+    Keyframes that take two frames or more are no jump.
+    """
     low, high = np.minimum(before, within), np.maximum(before, within)
     return np.maximum(low, np.minimum(high, after))
 
 
 def _pd(servos: Servos, ahead: Array, error: Array, course: Course, rate: float) -> tuple[Array, Array]:
-    """The torque k (q* - q) + d (dq* - dq) in the middle of the frame, after the speed at which it would be nothing at
-    the frame's end, beyond which no torque drives: stiff gains arrive, and never shake. Where the target jumps, dq* is
-    what it is before and after: the spring feels the jump, from the key on, and the damper none of it."""
+    """Return PD velocities and torques (n,).
+
+    The torque is k (q* - q) + d (dq* - dq) in the middle of the frame. The velocity is that at which it would be zero
+    at the end of the frame, beyond which no torque drives, so that stiff gains do not oscillate. Where the target
+    jumps, dq* is that before and after: the spring feels the jump, from the keyframe on, and the damper none of it.
+    """
     stiffness, damping = servos.pd_gains()
     gone = (0.5 * course.speed + 7.0 / 24.0 * course.change) / rate  # in half a frame, on the last three's parabola
     push = stiffness * (error + 0.5 * ahead - gone) + damping * (ahead * rate - course.speed - course.change)
@@ -124,34 +136,37 @@ def _pd(servos: Servos, ahead: Array, error: Array, course: Course, rate: float)
     return (stiffness * (error + ahead) + damping * ahead * rate) / whole, push
 
 
-#: How fast on average what is thrown goes in each of its first frames, as shares of its speed.
+#: Mean velocity in each of the first frames, as shares of the initial velocity.
 _THROWN = 0.75, 1.25, 1.0, 1.0
 
 
 @dataclass
 class Course:
-    """How coordinates (n,) moved so far: ``speed`` within the last frame and its ``change`` since the one before.
+    """Motion of joint values (n,) so far: ``speed`` within the last frame and its ``change`` since the one before.
 
-    From poses alone: Blender does not tell the speeds of bodies.
+    From poses alone, since Blender does not expose the velocities of bodies.
     """
 
     speed: Array
     change: Array
     _frames: int = 0
-    thrown: Array | None = None  # the speeds (n,) that it is given in the first two frames
+    thrown: Array | None = None  # initial velocities (n,), reached in the first two frames
 
     @classmethod
     def at_rest(cls, count: int) -> Course:
+        """Return the course of joint values that begin at rest."""
         return cls(np.zeros(count), np.zeros(count))
 
     @classmethod
     def of_thrown(cls, speeds: Array) -> Course:
-        """Of what begins with speeds (n,): it is pushed in the first two frames, and is as far after them as if it had
-        had its speed from the start."""
+        """Return the course of joint values with initial velocities (n,).
+
+        Forces in the first two frames bring it after them as far as if it had had its velocity from the start.
+        """
         return cls(_THROWN[0] * speeds, np.zeros_like(speeds), thrown=speeds)
 
     def go_on(self, moved: Array, rate: float) -> None:
-        """Note by how much the coordinates moved within a frame. Of a model that begins at rest."""
+        """Add the change of the joint values (n,) within a frame."""
         speed = moved * rate
         self.change = speed - self.speed if self._frames else np.zeros_like(speed)
         if self.thrown is not None and self._frames < len(_THROWN) - 1:

@@ -1,4 +1,4 @@
-"""The coordinates of joints of several degrees in closed form, for those that are asked every frame."""
+"""Joint values of joints with several degrees of freedom in closed form, for those that are measured every frame."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import numpy as np
 
 from ....core.model import Array, Dof
 
-#: Axes that lean (as a cosine) this far from a right angle have no closed form here.
+#: Axes that deviate from a right angle by this cosine have no closed form here.
 _SQUARE = 1e-7
 
 
 def closed_form(dofs: Sequence[Dof]) -> Callable[[Array], Array] | None:
-    """From a joint's motion ``J`` (4, 4) to its coordinates (size,), of turns at right angles to each other and slides
-    that no turn before them turns; None for other joints. The middle one of three turns is within a quarter turn."""
+    """Return a function from a joint's motion (4, 4) to its joint values (size,); None without a closed form.
+
+    There is one for perpendicular rotations, and translations that no rotation before them turns. The middle angle of
+    three rotations is within a quarter turn.
+    """
     if not dofs or not {dof.kind for dof in dofs} <= {"rotation", "translation"}:
         return None
     axes = np.array([np.asarray(dof.axis, dtype=np.float64) / np.linalg.norm(dof.axis) for dof in dofs])
@@ -39,7 +42,7 @@ def closed_form(dofs: Sequence[Dof]) -> Callable[[Array], Array] | None:
 
 
 def _basis(lines: Array) -> tuple[Array, float]:
-    """Axes (3, 3) as columns of which the turns are about X, Y and Z; and the sense of the one about Z."""
+    """Return axes (3, 3) as columns in which the rotations are about X, Y and Z, and the sign of the one about Z."""
     if not len(lines):
         return np.eye(3), 1.0
     first = lines[0]
@@ -51,7 +54,7 @@ def _basis(lines: Array) -> tuple[Array, float]:
 
 
 def _angles(turn: Array, count: int, sense: float) -> list[float]:
-    """The angles of a rotation about X, then Y, then Z, of which it has the first ``count``."""
+    """Return the first ``count`` angles (rad) of a rotation (3, 3) about X, then Y, then Z."""
     if count < 2:
         return [math.atan2(turn[2, 1] - turn[1, 2], turn[1, 1] + turn[2, 2])][:count]
     if count == 2:

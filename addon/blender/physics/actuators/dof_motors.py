@@ -1,4 +1,4 @@
-"""The motors of a joint about its axes: where they have to stand, and telling each what to do."""
+"""Motors about the axes of joints with several degrees of freedom: their poses at the start and their commands."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from .control_laws import Course
 from .joint_state import Plant, Undriven, begun_at, join_world, motor_beside
 from .motors import is_lost, strike_off
 
-#: Of its own coordinate's axis a motor has at least this: near a joint's locked pose its force does not grow further.
+#: Least component of a motor's direction along its joint value's axis: bounds its force near a singular pose.
 _LEAST_SHARE = 0.05
 
 
 @dataclass
 class AxleMotors:
-    """The motors of one joint.
+    """Motors of one joint.
 
-    ``kept`` is the name of their list in its record; ``turns`` (size,) which of its coordinates turn.
+    ``kept`` is the name of their list in the joint's record; ``turns`` (size,) marks the joint values that are angles.
     """
 
     joint: Undriven
@@ -41,15 +41,20 @@ class AxleMotors:
     start: Array | None = None
     _last: Array | None = None
     course: Course | None = None
-    thrown: Array | None = None  # the speeds (size,) that the run begins with; None: it begins at rest
-    begun: Array | None = None  # (size,): its coordinates where the run begins, if their whole turns are known
+    thrown: Array | None = None  # initial velocities (size,); None: it begins at rest
+    begun: Array | None = None  # initial joint values (size,), if their whole turns are known
     _written: dict[int, tuple[float, float]] = field(default_factory=dict)
 
-    # ---------------------------------------------------------------- where the run begins
+    # ---------------------------------------------------------------- at the start
 
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
-        """Return where the motors' empties have to stand for a run that begins with these poses (bodies + 1, 4, 4), in
-        the model's own lengths; what becomes of their axes is kept in the record."""
+        """Return the poses of the motors' empties for a simulation that begins.
+
+        The axes that the two bodies of each motor carry are stored in the joint's record.
+
+        Args:
+            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
+        """
         values = self.begins(poses)
         self.motors = axles(self.joint.joint.dofs, values)
         here, there = poses[self.joint.parent] @ self.joint.on_parent, poses[self.joint.child] @ self.joint.on_child
@@ -64,24 +69,24 @@ class AxleMotors:
         return places
 
     def begins(self, poses: Array) -> Array:
-        """The coordinates (size,) where the run begins, with the whole turns that are known of them."""
+        """Return the joint values (size,) at which the simulation begins, with the whole turns that are known."""
         return begun_at(self.joint, poses, self.begun)
 
     def records(self) -> list[KnuckleMotor]:
-        """Return what the joint's record has of them."""
+        """Return the records of the motors."""
         return list(getattr(record_of(self.joint.empty).joint, self.kept))
 
     def _carriers(self, axle: Axle, poses: Array) -> tuple[Array, Array]:
-        """The rotations (3, 3) of the bodies that carry a motor's X and its Z."""
+        """Return the rotations (3, 3) of the bodies that carry a motor's X and its Z."""
         parent, child = poses[self.joint.parent][:3, :3], poses[self.joint.child][:3, :3]
         return (child, parent) if axle.by_child else (parent, child)
 
     # ---------------------------------------------------------------- each frame
 
     def look(self, poses: Array, rate: float) -> Array:
-        """The coordinates (size,) now, with the turns made since the run began; the course is noted."""
+        """Return the present joint values (size,), with the turns made since the start, and update the course."""
         actual = begun_at(self.joint, poses, self.start if self._last is None else self._last)
-        if not self.motors:  # an undo in the middle of a run
+        if not self.motors:  # an undo during a simulation
             self.motors, self.start = axles(self.joint.joint.dofs, actual), actual
         if self.course is None or self._last is None:
             thrown = self.thrown is not None and len(self.thrown) == len(actual)
@@ -92,8 +97,10 @@ class AxleMotors:
         return actual
 
     def difference(self, to: Array, since: Array) -> Array:
-        """From some coordinates (size,) to others: angles the short way round, balls as a rotation in the joint's
-        frame."""
+        """Return the difference between joint values (size,): angles the short way round, balls as a rotation vector.
+
+        The rotation vector is in the joint's frame.
+        """
         out = to - since
         at = 0
         for dof in self.joint.joint.dofs:
@@ -107,19 +114,27 @@ class AxleMotors:
         return out
 
     def short(self, change: float) -> float:
-        """A change of the first coordinate the short way round."""
+        """Return a change of the first joint value, the short way round for an angle."""
         return (change + math.pi) % (2.0 * math.pi) - math.pi if self.turns[0] else change
 
     def tell(
         self, poses: Array, middle: Array, velocity: Array, force: Array, rate: float, exact: bool, slides: bool = True
     ) -> None:
-        """Have the motors do these speeds (size,) with these forces (size,) at most; ``exact``: with their sign, and no
-        other. The motors' axes are taken where they are in the middle of the frame. Those of ``slides`` may be left to
-        others."""
+        """Set target velocities and force limits of the motors.
+
+        Args:
+            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
+            middle: Joint values (size,) in the middle of the frame, where the motors' axes are taken.
+            velocity: Target velocities (size,).
+            force: Force limits (size,).
+            rate: Frames per second.
+            exact: Whether ``force`` is the exact generalized force rather than its limit.
+            slides: Whether to set the motors of translations too.
+        """
         here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
         axes = axes_at(self.joint.joint.dofs, middle) @ here.T
         turning = self.turns
-        size = size_of(record_of(self.joint.empty).model)  # Blender's speeds are in the world's lengths
+        size = size_of(record_of(self.joint.empty).model)  # Blender's velocities are in world lengths
         turn, slide = velocity[turning] @ axes[turning], size * velocity[~turning] @ axes[~turning]
         half = poses.copy()
         half[self.joint.child, :3, :3] = rotation_matrix(0.5 * turn / rate) @ half[self.joint.child, :3, :3]
@@ -129,16 +144,21 @@ class AxleMotors:
         pushes = across / np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
         most = self._most(across, pushes, axes, force, exact)
         for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
-            # counted as the first body moves against the second, slides the other way round
+            # positive as the first body moves relative to the second, for translations the other way round
             sign = 1.0 if axle.child_first else -1.0
             told = sign * float((turn if axle.turns else slide) @ pushes[number])
             if slides or axle.turns:
                 self._write(number, kept.empty, axle.turns, told, float(most[number]))
 
     def push(self, poses: Array, middle: Array, force: Array, turns: bool = True) -> None:
-        """Have the motors push with what comes to these generalized forces (size,), of a ball along its parent's axes,
-        whatever the speed. Axes are taken where they are at the coordinates ``middle``. ``turns`` may be left to
-        others."""
+        """Apply generalized forces through the motors, whatever the velocity.
+
+        Args:
+            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
+            middle: Joint values (size,) at which the motors' axes are taken.
+            force: Generalized forces (size,); of a ball along its parent's axes.
+            turns: Whether to set the motors of rotations too.
+        """
         here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
         axes = axes_at(self.joint.joint.dofs, middle) @ here.T
         across = np.array(
@@ -158,17 +178,24 @@ class AxleMotors:
                 self._write(number, kept.empty, axle.turns, math.copysign(NEVER_REACHED, way), float(abs(way)))
 
     def _across(self, axle: Axle, kept: KnuckleMotor, poses: Array) -> Array:
-        """Along the direction (3,) of a motor's torque or force; the shorter the nearer it is to having none."""
+        """Return the direction (3,) of a motor's torque or force; the shorter, the nearer it is to being undefined."""
         on_x, on_z = self._carriers(axle, poses)
         x = on_x @ np.array(kept.x)
         return pushed(x, on_z @ np.array(kept.z)) if axle.turns else x
 
     def _most(self, across: Array, pushes: Array, axes: Array, force: Array, exact: bool) -> Array:
-        """The most that each motor may push with, its direction being a row of ``pushes``.
+        """Return the force limit of each motor.
 
-        Limits are each coordinate's own: of turns, against what moves that coordinate while the other motors hold. Of a
-        force that is to be there, the motors that turn get the parts that add up to it. Of more than three, those are
-        used that are far from one plane and from losing their axis, which turns fast there.
+        Limits are those of single joint values: for rotations, along the motion of that value while the other motors
+        hold. For exact forces, the rotational motors get the components that add up to them. Of more than three motors,
+        those are used whose directions are far from one plane and from becoming undefined, near which they rotate fast.
+
+        Args:
+            across: Directions (motors, 3) of the motors.
+            pushes: Unit directions (motors, 3).
+            axes: Axes (size, 3) of the joint values.
+            force: Force limits or exact forces (size,).
+            exact: Whether ``force`` is exact.
         """
         own = np.array([axle.number for axle in self.motors])
         share = np.abs(np.einsum("ni,ni->n", pushes, axes[own]))
@@ -189,7 +216,7 @@ class AxleMotors:
 
     def _write(self, number: int, empty: bpy.types.Object | None, turns: bool, velocity: float, force: float) -> None:
         if self._written.get(number) == (velocity, force) or empty is None:
-            return  # None: the user deleted it in the middle of a run
+            return  # None: the user deleted it during the simulation
         self._written[number] = velocity, force
         motor = empty.rigid_body_constraint
         if motor is None:
@@ -201,7 +228,7 @@ class AxleMotors:
 
 
 def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kept: str, suffix: str) -> None:
-    """Make the motors of a joint that are missing: those of its list ``kept``."""
+    """Create the missing motors of a joint's list ``kept`` and connect them."""
     joint = record_of(item.empty).joint
     motors: Any = getattr(joint, kept)
     wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))

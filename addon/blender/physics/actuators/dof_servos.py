@@ -1,9 +1,11 @@
-"""Screws: a turn and a slide that Blender leaves free of each other, kept together by motors.
+"""Servos of joints with several degrees of freedom, and screw joints.
 
-Blender has no screw. Once a frame, motors push the slide, and against that the turn with the pitch times as much, so
-that the two meet and whatever pushes the one is felt by the other: as a screw without friction does, which runs down
-under a weight and is raised by a servo. What accelerated the two apart in the last frames counts; what begins within a
-frame is made good in the next few.
+Servos: universal, euler, planar, translational, cylindrical joints and balls.
+
+Blender has no screw joint: it leaves rotation and translation independent. Once a frame, motors apply a force to the
+translation and the reaction (pitch times as much) to the rotation, so that the two meet and a load on one acts on the
+other: as in a screw without friction, which runs down under a weight and is raised by a servo. Accelerations between
+the two in the last frames are taken into account; a load that begins within a frame is corrected in the next few.
 """
 
 from __future__ import annotations
@@ -31,27 +33,27 @@ from .effective_mass import Carried
 from .joint_state import Plant, Undriven, has_both_ends
 
 _SCREW_SUFFIX = " Screw"
-#: How much of a distance, and of a speed, between turn and slide is taken back per frame: stable though the masses that
-#: are moved were twice what they are taken for.
+#: Share of the position error, and of the velocity error, between rotation and translation that is corrected per frame:
+#: stable even if the masses moved are twice those assumed.
 _BACK, _SLOWED = 0.35, 0.8
 
 
 @dataclass
 class Screw:
-    """A screw's turn and slide, as the two coordinates of a cylindrical joint."""
+    """Controller of a screw joint, simulated as a cylindrical joint with two joint values."""
 
     scene: bpy.types.Scene
     motors: AxleMotors
     pitch: float
-    size: float = 1.0  # of the model in the world, in which a turn's force goes as much farther
-    ease: float = 0.0  # per kg: how far a force along the slide, and the turn's against it, drive the two apart
-    first: float = 0.0  # what pulls the slide when a run begins: its weight
+    size: float = 1.0  # scale of the mechanism in the world
+    ease: float = 0.0  # 1/kg: acceleration between the two per force on the translation, with the rotation's reaction
+    first: float = 0.0  # acceleration of the translation when a simulation begins: that of its weight
     _turned: float | None = None
     _apart: tuple[float, ...] = ()
     _pushed: tuple[float, ...] = ()
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
-        """When a run begins."""
+        """Prepare for a simulation that begins."""
         joint = self.motors.joint
         turn, slide = carried.by_coordinates(joint, joint.coordinates(poses[None])[0])
         self.size = size_of(record_of(joint.empty).model)
@@ -63,11 +65,11 @@ class Screw:
         self.first = weight * (free[0] - free[1]) * self.scene.rigidbody_world.effector_weights.gravity / self.size
 
     def command(self, poses: Array, rate: float) -> None:
-        """Push for the frame to come."""
+        """Apply forces for the next frame."""
         if not self.ease:
-            return  # an undo in the middle of a run: it goes on with what it was told
+            return  # an undo during a simulation: the last commands stay
         actual = self.motors.look(poses, rate)
-        if self._turned is None:  # the nearest to where the slide has it: it may begin several turns in
+        if self._turned is None:  # the nearest to the translation's: it may begin after several turns
             turns = (actual[1] / self.pitch - actual[0]) / (2.0 * math.pi) if self.pitch else 0.0
             self._turned = float(actual[0]) + 2.0 * math.pi * round(turns)
         self._turned += self.motors.short(float(actual[0]) - self._turned)
@@ -78,7 +80,12 @@ class Screw:
         self.motors.push(poses, middle, np.array([-self.size * self.pitch * push, push]))
 
     def _push(self, apart: float, time: float) -> float:
-        """The force along the slide for the ``time`` to come, from how far it is from where the turn has it."""
+        """Return the force (N) along the screw's axis for the next frame.
+
+        Args:
+            apart: Translation minus pitch times rotation.
+            time: Duration of the frame (s).
+        """
         substeps = self.scene.rigidbody_world.substeps_per_frame
         step, speed, other = time / substeps, 0.0, self.first
         if self._apart:
@@ -95,19 +102,19 @@ class Screw:
 
 
 def is_screw(item: Undriven) -> bool:
-    """Return whether a joint is a screw and nothing else."""
+    """Return whether a joint is a screw joint."""
     return [dof.kind for dof in item.joint.dofs] == ["screw"]
 
 
 def as_cylinder(item: Undriven) -> Undriven:
-    """A screw as a joint that turns and slides."""
+    """Return a screw joint as a cylindrical joint: rotation and translation."""
     axis = item.joint.dofs[0].axis
     dofs = [Dof("rotation", axis), Dof("translation", axis)]
     return replace(item, joint=replace(item.joint, dofs=dofs), quick=closed_form(dofs))
 
 
 def screws_of(scene: bpy.types.Scene, plant: Plant) -> list[Screw]:
-    """The screws of a model, with motors that keep their turns and slides together."""
+    """Return the controllers of a mechanism's screw joints and create their motors."""
     out = []
     for item in plant.undriven:
         if is_screw(item) and has_both_ends(plant, record_of(item.empty).joint):
@@ -124,21 +131,26 @@ _Curves = Mapping[tuple[str, int], bpy.types.FCurve]
 
 @dataclass
 class SeveralServos:
-    """The servos of one joint of several degrees."""
+    """Servos of one joint with several degrees of freedom."""
 
     motors: AxleMotors
     rig: bpy.types.Object
     channels: Sequence[Channel]
     servos: Servos
-    stops: Sequence[tuple[float, float, float]]  # of each coordinate, as ``shown`` takes them
+    stops: Sequence[tuple[float, float, float]]  # of each joint value, as ``shown`` takes them
 
     def command(self, poses: Array, told: Array | None, law: str, rate: float) -> Array:
-        """Tell the motors what to do in the frame to come.
+        """Set the motors for the next frame.
 
-        ``told``: the coordinates (4, size) that are wanted at the frame's begin and end, and a frame before and after;
-        None: let go, but for what is locked.
+        Args:
+            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
+            told: Targets (4, size) one frame before, at the beginning, at the end, and one frame after the next frame;
+                None: only locked joint values are driven.
+            law: Control law: JUICE, TRACK or PD.
+            rate: Frames per second.
 
-        Returns the coordinates (size,) that motors are to bring it to in the frame, nan where none does.
+        Returns:
+            Targets (size,) at the end of the frame; nan where no motor acts.
         """
         motors = self.motors
         actual = motors.look(poses, rate)
@@ -154,8 +166,10 @@ class SeveralServos:
         return np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
 
     def key_targets(self, curves: _Curves, live: LiveBones, frames: Sequence[float]) -> Array:
-        """Return the targets that the bones have at frames, (frames, size), as far as their stops let them; of channels
-        without keys, what they were set to."""
+        """Return the targets (frames, size) of the bones at frames, within their stops.
+
+        Channels without keyframes keep their present values.
+        """
         out = np.empty((len(frames), len(self.channels)))
         for channel in self.channels:
             if channel.is_single:
@@ -179,7 +193,7 @@ class SeveralServos:
 
 
 def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
-    """The servos of a model's joints of several degrees, with motors for those that have any force."""
+    """Return the servos of joints with several degrees of freedom, with motors for those that have any force."""
     channels, format_ = servo_channels(plant.rig), settings(plant.rig).format
     out = []
     for joint in plant.undriven:
@@ -190,9 +204,9 @@ def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
         per_coordinate = [dof for dof in record.dofs for _ in range(DOF_SIZE[dof.kind] + screw)]
         kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
         servos = Servos.of(per_coordinate, [kind != "translation" for kind in kinds], format_)
-        servos.free[1:] |= bool(screw)  # the slide of a screw goes where its turn leads it
+        servos.free[1:] |= bool(screw)  # a screw's translation follows its rotation
         if (servos.free | (servos.limit <= 0.0)).all() or format_ == "juice":
-            continue  # in Juice, balls have no motors, whatever force is written to them
+            continue  # in Juice, balls have no motors, whatever force their file has
         ensure_axle_motors(scene, plant, item, "motors", _SUFFIX)
         motors = AxleMotors(item, "motors", servos.turns)
         stops = [ends_of(stop_of(dof, dof.channel, dof.channel_index)) for dof in per_coordinate]
@@ -201,6 +215,6 @@ def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
 
 
 def has_locked(plant: Plant) -> bool:
-    """Return whether any joint of a model is one that motors hold whoever drives."""
+    """Return whether a mechanism has a locked joint, which motors hold under every drive."""
     empties = [*plant.empties, *(item.empty for item in plant.undriven)]
     return any(dof.actuator == "locked" for empty in empties for dof in record_of(empty).joint.dofs)

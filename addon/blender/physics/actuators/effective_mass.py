@@ -1,5 +1,7 @@
-"""How easily a model's bodies go where they are pushed, with all that hangs on them: what forces told once a frame are
-chosen for. Motors count as free."""
+"""Effective masses of joints and points: for servo gains that no file gives and for forces that are set once a frame.
+
+Motors count as free.
+"""
 
 from __future__ import annotations
 
@@ -25,37 +27,43 @@ from ..world.anchor import is_held
 from ..world.scale import size_of
 from .joint_state import Plant, Undriven, all_joints
 
-#: What goes as little as this where it is pushed (1/kg, or per kg m2) does not go.
+#: Inverse effective mass (1/kg, or per kg m2) that counts as immovable.
 _STUCK = 1e-9
-#: Joints whose ways do not change in their own frame.
+#: Joints whose constraint directions are constant in their own frame.
 _STEADY: tuple[list[str], ...] = ([], ["rotation"], ["translation"], ["screw"], ["ball"])
 
 
 @dataclass
 class _Island:
-    """Bodies that joints hold together, by their places among the poses, and the joints that hold them."""
+    """Bodies that joints connect, by their indices among the poses, and these joints."""
 
     bodies: list[int]
     joints: list[Undriven]
-    ways: list[Array | None]  # of each joint, in its frame, where they stay what they are
+    ways: list[Array | None]  # constraint directions of each joint, in its frame, where they are constant
     now: Bodies | None = None
-    seen: Array | None = None  # the poses of that
-    inertia: float | None = None  # about its one hinge, where it is one body on one
+    seen: Array | None = None  # the poses for which ``now`` was computed
+    inertia: float | None = None  # about its one hinge, for one body on one hinge
     place: dict[int, int] = field(default_factory=dict)
 
     @property
     def is_lone(self) -> bool:
-        """Return whether it is one body on one hinge or slide at what stands: it moves as that does, and there is no
-        more to it."""
+        """True if it is one body on one hinge or slider at a fixed body, for which a closed form exists."""
         kinds = [[dof.kind for dof in item.joint.dofs] for item in self.joints]
         return len(self.bodies) == 1 and kinds in ([["rotation"]], [["translation"]])
 
 
 class Eased:
-    """The bodies of a model and the joints between them, from one run's beginning to its end: ``masses`` (bodies,),
-    ``tensors`` (bodies, 3, 3) in their own axes, and which of them, and of the world, move."""
+    """Operational-space inverse masses of a mechanism's bodies during a simulation (Khatib 1987)."""
 
     def __init__(self, plant: Plant, masses: Array, tensors: Array, moves: list[bool]) -> None:
+        """Find the groups of connected bodies.
+
+        Args:
+            plant: The mechanism.
+            masses: Masses (bodies,) in kg.
+            tensors: Inertia tensors (bodies, 3, 3) in the bodies' own axes.
+            moves: Whether each body, and last the world, moves.
+        """
         self._size, self._masses, self._moves = size_of(plant.rig), masses, moves
         self._easy = np.linalg.pinv(tensors, hermitian=True)
         self._of: dict[int, _Island] = {}
@@ -99,14 +107,26 @@ class Eased:
         return Held(*ends, self._size * here[:3, 3], in_axes(own, here[:3, :3]))
 
     def between(self, one: tuple[int, Array], other: tuple[int, Array], way: Array, poses: Array) -> float:
-        """Return how easily (1/kg, in the model's own lengths) two points (3,) on bodies are pushed apart a way (3,)
-        through both of them."""
+        """Return the inverse effective mass (1/kg, in the mechanism's own lengths) between two points.
+
+        Args:
+            one: Index of a body and a point (3,) on it.
+            other: Index of the other body and a point (3,) on it.
+            way: Direction (3,) through both points, in which the forces act.
+            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
+        """
         both = np.concatenate([np.zeros(3), way])
         return self._both(one[0], self._size * one[1], other[0], self._size * other[1], both, poses) / self._size
 
     def about(self, item: Undriven, axes: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
-        """Return how easily (size,) a joint's coordinates go along or about their axes (size, 3), by which of them
-        turn."""
+        """Return the inverse effective inertia (size,) of a joint along or about axes.
+
+        Args:
+            item: The joint.
+            axes: Axes (size, 3) in the world.
+            turns: Which of them (size,) are rotations.
+            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
+        """
         point = self._size * (poses[item.child] @ item.on_child)[:3, 3]
         nothing = np.zeros_like(axes)
         ways = np.where(turns[:, None], np.hstack([axes, nothing]), np.hstack([nothing, axes]))
@@ -114,13 +134,12 @@ class Eased:
         return np.array(eases) / np.where(turns, 1.0, self._size)
 
     def moved(self, item: Undriven, values: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
-        """Return what pushes of a joint's coordinates, at these values (size,), have to move (size,) where no other
-        does."""
+        """Return the effective mass or inertia (size,) of each joint value, all other motors being free."""
         axes = axes_at(item.joint.dofs, values) @ (poses[item.parent] @ item.on_parent)[:3, :3].T
         return np.asarray(1.0 / np.maximum(self.about(item, axes, turns, poses), _STUCK))
 
     def lightest(self, item: Undriven, poses: Array) -> float:
-        """The least moment of inertia (of thirteen directions) that a ball has to turn."""
+        """Return the least effective moment of inertia of a ball, over thirteen directions."""
         ways = np.array([way for way in itertools.product((-1.0, 0.0, 1.0), repeat=3) if way > (0.0, 0.0, 0.0)])
         ways /= np.linalg.norm(ways, axis=1)[:, None]
         return 1.0 / max(self.about(item, ways, np.ones(len(ways), dtype=bool), poses).max(), _STUCK)
@@ -138,7 +157,7 @@ class Eased:
         return now.ease(pushes[0])
 
     def _one(self, island: _Island, body: int, place: Array, way: Array, poses: Array) -> float:
-        """Of a turn and push (6,) on one body of an island."""
+        """Return the inverse effective mass of a wrench (6,) on one body of an island."""
         if not island.is_lone:
             now = self._at(island, poses)
             return now.ease(now.push(-1, island.place[body], place, way[None])[0])
@@ -154,15 +173,16 @@ class Eased:
         return float(axis[0] * x + axis[1] * y + axis[2] * z) ** 2 / island.inertia
 
 
-#: Of a joint that moves nothing: its gains have to be something.
+#: Least inertia: a joint that moves nothing needs some gains too.
 _LEAST = 1e-9
 
 
 class Carried:
-    """The bodies of a model and how they hang together, for one set of poses (bodies + 1, 4, 4) in its own lengths.
+    """Masses, inertia and connections of a mechanism's bodies for one set of poses.
 
-    Masses and forces of a model that is scaled are what they were, and its arms as long as the world has them. What a
-    slide moves is told as force per acceleration in the model's own lengths: of one twice as large, twice the mass.
+    Poses (bodies + 1, 4, 4) are in the mechanism's own lengths. Lever arms are in world units, masses and forces
+    unscaled. Translations report mass × scale (N per model length/s²): for a mechanism of twice the size, twice the
+    mass.
     """
 
     def __init__(self, plant: Plant, poses: Array) -> None:
@@ -191,7 +211,7 @@ class Carried:
         return beside
 
     def _side(self, start: int, other: int) -> set[int] | None:
-        """The bodies on one side of a joint; None where that side stands, or hangs on the other one as well."""
+        """Return the bodies on one side of a joint; None if that side is fixed, or connected to the other as well."""
         found, reached = {start}, [start]
         while reached:
             at = reached.pop()
@@ -201,7 +221,7 @@ class Carried:
         return None if found & self._stands or other in found else found
 
     def _about(self, bodies: set[int], point: Array, axis: Array, turns: bool) -> float:
-        """The inertia of bodies about an axis, or their mass along it."""
+        """Return the moment of inertia of bodies about an axis, or their mass along it."""
         at = sorted(bodies)
         if not turns:
             return float(self._mass[at].sum()) * self._size
@@ -211,8 +231,10 @@ class Carried:
         return float(self._mass[at] @ (across**2).sum(axis=1) + np.einsum("ni,nij,nj->", own, self._tensors[at], own))
 
     def _moved(self, parent: int, child: int, point: Array, axis: Array, turns: bool) -> float:
-        """Return what a servo between two bodies moves: its child's side, against the other where that is free to go
-        too."""
+        """Return the inertia that a servo between two bodies moves.
+
+        That is the child's side, reduced by the parent's where that is free too; in a closed loop a single free body.
+        """
         sides = [self._side(child, parent), self._side(parent, child)]
         free = [self._about(side, point, axis, turns) for side in sides if side is not None]
         if not free:  # in a loop
@@ -220,13 +242,13 @@ class Carried:
         return max(1.0 / sum(1.0 / max(each, _LEAST) for each in free) if free else 0.0, _LEAST)
 
     def by_servos(self, plant: Plant) -> Array:
-        """Return what the servo of each lone hinge or slide moves (n,): moments of inertia, or masses."""
+        """Return the moment of inertia or mass (n,) that the servo of each lone hinge or slider moves."""
         frames = self._poses[plant.parent] @ affine_inverse(plant.frame_parent)
         ends = zip(plant.parent, plant.child, frames, plant.turns, strict=True)
         return np.array([self._moved(int(p), int(c), f[:3, 3], f[:3, 2], bool(t)) for p, c, f, t in ends])
 
     def by_coordinates(self, joint: Undriven, values: Array) -> Array:
-        """Return what each servo of a joint of several degrees moves (size,) at its coordinates."""
+        """Return the moment of inertia or mass (size,) that each servo of a joint moves, at its joint values."""
         frame = self._poses[joint.parent] @ joint.on_parent
         point = (self._poses[joint.child] @ joint.on_child)[:3, 3]
         axes = axes_at(joint.joint.dofs, values) @ frame[:3, :3].T
@@ -234,18 +256,23 @@ class Carried:
         return np.array([self._moved(joint.parent, joint.child, point, axis, turns) for axis, turns in kinds])
 
     def stands(self, body: int) -> bool:
-        """Return whether the body at a place among the poses stays where it is."""
+        """Return whether the body with this index is fixed."""
         return body in self._stands
 
     @cached_property
     def eased(self) -> Eased:
-        """Return how easily the bodies go where they are pushed, in these poses and all that follow."""
+        """Inverse effective masses of the bodies, in these poses and all that follow."""
         moves = [mass > 0.0 and body not in self._stands for body, mass in enumerate(self._mass)]
         return Eased(self._plant, self._mass, self._tensors, [*moves, False])
 
     def momentum(self, body: int, speed: Array, spin: Array) -> tuple[Array, Array]:
-        """Return what it takes to give a body a speed (in the model's own lengths) and a spin (3,), along the world's
-        axes: linear and angular momentum."""
+        """Return linear and angular momentum (3,) of a body, in world axes.
+
+        Args:
+            body: Index of the body.
+            speed: Linear velocity (3,) in the mechanism's own lengths.
+            spin: Angular velocity (3,).
+        """
         turn = self._poses[body][:3, :3]
         return self._mass[body] * self._size * speed, turn @ self._tensors[body] @ turn.T @ spin
 

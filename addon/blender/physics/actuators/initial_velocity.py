@@ -1,9 +1,9 @@
-"""Throws: joints that have a speed in their file begin with it.
+"""Initial velocities of bodies, from those of the joints in the model file.
 
-Blender's bodies begin at rest. In the first two frames of a run, motors against the anchor push each body with what its
-momentum comes to, so that whatever else acts on it acts as well: after them it is as far and as fast as if it had begun
-with its speed. After that they push no more. A model with loops begins at rest: of its joints, a
-file has the speeds of some, and the others would have to follow.
+Blender's bodies begin at rest. In the first two frames of a simulation, motors against the anchor apply forces with
+the impulse of each body's momentum, so that all other forces act as well: after them the body is as far and as fast
+as if it had begun with its velocity. A mechanism with closed loops begins at rest: a file gives the velocities of some
+of its joints, and the others would have to follow.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ from .motors import have_numbers, switch_motors
 from .point_forces import armature_axes, ensure_thruster, thruster_place
 
 _SUFFIX = " Throw"
-#: Seconds by which the speeds of bodies are looked at.
+#: Time step (s) of the finite differences of velocities.
 _MOMENT = 1e-5
-#: By so much of what it goes per frame at its speed, and a little more, what was thrown goes on in the second frame.
+#: Upper bound of the motion in the second frame, as a multiple of the motion per frame at the initial velocity.
 _SECOND = 1.3
-#: Measured on a slide: a spring (its stiffness for the mass, in frames) has it go this many times as much too far, for
-#: Blender's springs do not push where the throw slows it more; a damper is as far off at ten times that.
+#: Measured on a slider: a spring (stiffness per mass, in frames) makes it go too far by this multiple, since Blender's
+#: springs do not push while the motor slows it more; a damper has the same error at ten times that strength.
 _FARTHER, _DAMPED = 1.65, 0.1
-#: So strong a spring makes it a hundredth.
+#: Strength of a spring that makes an error of one percent.
 _STRONG = 0.006
 
 
 @dataclass
 class Throwers:
-    """The motors that throw the bodies of a model: for each three, along the armature's axes."""
+    """Motors for initial velocities of a mechanism's bodies: three for each body, along the armature's axes."""
 
     rig: bpy.types.Object
-    bodies: list[int]  # their places among the poses
+    bodies: list[int]  # their indices among the poses
 
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
-        """Return where the motors' empties have to stand for a run that begins with these poses."""
+        """Return the poses of the motors' empties for a simulation that begins with these body poses."""
         return {
             motor.empty: thruster_place(poses, motor.number % 3, poses[self.bodies[motor.number // 3]][:3, 3])
             for motor in settings(self.rig).throws
         }
 
     def records(self) -> list[KnuckleMotor]:
-        """Return what the model's record has of them."""
+        """Return the records of the motors."""
         return list(settings(self.rig).throws)
 
     def push(self, poses: Array, forces: Array, torques: Array) -> None:
-        """Push the bodies with forces and torques (bodies, 3) in the world."""
+        """Apply forces and torques (bodies, 3), in world axes, to the bodies."""
         axes = armature_axes(poses)
         along, about = forces @ axes, torques @ axes
         for motor in settings(self.rig).throws:
@@ -78,21 +78,29 @@ class Throwers:
 
 @dataclass
 class Throws:
-    """What gives a model's bodies the speeds that its joints begin with."""
+    """Controller that gives a mechanism's bodies the initial velocities of its joints."""
 
     scene: bpy.types.Scene
     plant: Plant
     motors: Throwers
     joints: list[Undriven]
-    _shares: list[float] = field(default_factory=list)  # of the momenta, in the frames to come
+    _shares: list[float] = field(default_factory=list)  # of the momenta, in the next frames
     _is_over: bool = False
-    _begun: dict[str, tuple[Array, Array]] = field(default_factory=dict)  # where joints were: as measured, with turns
+    _begun: dict[str, tuple[Array, Array]] = field(
+        default_factory=dict
+    )  # initial joint values: as measured, and with whole turns
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
-        """When a run begins."""
+        """Prepare for a simulation that begins.
+
+        Args:
+            carried: Masses and inertia of the bodies.
+            poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
+            rate: Frames per second.
+        """
         late = 0.5 / self.scene.rigidbody_world.substeps_per_frame
-        # evenly pushed, who is to be as far after two frames as at the speed from the start is too fast after one; a
-        # little less so, as each step changes speeds before it moves
+        # with constant forces, a body that after two frames is as far as with its velocity from the start is too fast
+        # after one; a little less so, since each step changes velocities before positions
         self._shares = [1.5 - late, late - 0.5]
         switch_motors(self.motors.records(), True)
         self._is_over = False
@@ -107,7 +115,7 @@ class Throws:
             self._begun[item.joint.id] = values, whole
 
     def _tell(self, carried: Carried, poses: Array, rate: float) -> None:
-        """Say which joints' own springs and dampers are too strong for a push of two frames."""
+        """Report joints whose own springs and dampers are too strong for an acceleration within two frames."""
         report, most, springs, where = Report(), 0.0, 0.0, ""
         for item in self.joints:
             dofs = record_of(item.empty).joint.dofs
@@ -132,7 +140,7 @@ class Throws:
         add_to_report(self.plant.rig, report, {"starts-inexact"})
 
     def speeds(self) -> dict[str, Array]:
-        """The speeds (size,) with which single coordinates of joints begin, by the joints' ids; 0 for balls."""
+        """Return the initial velocities (size,) of joints by joint id; 0 for balls and free joints."""
         records = ((item.joint.id, record_of(item.empty).joint.dofs) for item in self.joints)
         return {
             id_: np.repeat([dof.velocity for dof in dofs], [DOF_SIZE[dof.kind] for dof in dofs])
@@ -140,7 +148,7 @@ class Throws:
         }
 
     def command(self, poses: Array, rate: float) -> None:
-        """Push in the first frames, and then no more."""
+        """Apply forces in the first two frames, then switch the motors off."""
         if not self._shares:
             if not self._is_over:
                 self._is_over = True
@@ -156,8 +164,10 @@ class Throws:
         )
 
     def _stopped(self, poses: Array, rate: float) -> set[tuple[str, int]]:
-        """The coordinates, by their joint's id and their number, that a stop ends within the second frame, or has
-        ended: of these nothing is to be taken back, or they would be thrown the other way."""
+        """Return the joint values, as (joint id, index), that reach a stop within the second frame or have reached it.
+
+        Their velocity must not be corrected in the second frame, which would throw them backwards.
+        """
         out = set()
         for item in self.joints:
             record, at = record_of(item.empty).joint, 0
@@ -176,8 +186,17 @@ class Throws:
 def speeds_of(
     joints: Sequence[Undriven], poses: Array, stands: Sequence[bool], stopped: Collection[tuple[str, int]] = ()
 ) -> list[tuple[Array, Array]]:
-    """The speed and the spin (3,) in the world of all bodies (and the world), by the speeds of their joints, but for
-    coordinates that are ``stopped``. What is held to nothing that stands begins with its first body at rest."""
+    """Compute the velocities of all bodies from those of their joints.
+
+    Args:
+        joints: The joints.
+        poses: Poses (bodies + 1, 4, 4); the last is the world.
+        stands: Whether each of them is fixed. The first body of a group connected to none of these begins at rest.
+        stopped: Joint values, as (joint id, index), whose velocity is taken as zero.
+
+    Returns:
+        Linear and angular velocity (3,) of each, in the world.
+    """
     nothing = np.zeros(3), np.zeros(3)
     known = [nothing] * len(poses)
     for item, one, other in _outwards(joints, stands):
@@ -186,7 +205,11 @@ def speeds_of(
 
 
 def _outwards(joints: Sequence[Undriven], stands: Sequence[bool]) -> Iterator[tuple[Undriven, int, int]]:
-    """Joints from what stands, or from the first body of what floats, on, with the bodies before and beyond each."""
+    """Yield joints outwards from the fixed bodies, or from the first body of a floating group.
+
+    Yields:
+        The joint and the indices of the bodies before and beyond it.
+    """
     known = {body for body, stays in enumerate(stands) if stays}
     while len(known) < len(stands):
         ready = [item for item in joints if (item.parent in known) != (item.child in known)]
@@ -207,7 +230,7 @@ def _carried_on(
     one: int,
     stopped: Collection[tuple[str, int]],
 ) -> tuple[Array, Array]:
-    """The speed and the spin of a body beyond a joint, by those of the one before it."""
+    """Return the linear and angular velocity (3,) of the body beyond a joint, from those of the body before it."""
     ends, inside = [], item.parent == one
     for time in (-_MOMENT, _MOMENT):
         base = poses[one].copy()
@@ -220,9 +243,9 @@ def _carried_on(
 
 
 def _moved(item: Undriven, poses: Array, time: float, stopped: Collection[tuple[str, int]]) -> Array:
-    """A joint's motion (4, 4) a moment after the run begins.
+    """Return a joint's motion (4, 4) ``time`` seconds after the simulation begins.
 
-    The speeds of a ball or free block are along the axes of its child's side, as DART has them.
+    Initial rates of a ball or free joint are along the axes of its child's side, as in DART.
     """
     record, values = record_of(item.empty).joint, item.now(poses)
     if len(record.dofs) == 1 and record.dofs[0].kind in {"ball", "free"}:
@@ -237,7 +260,7 @@ def _moved(item: Undriven, poses: Array, time: float, stopped: Collection[tuple[
 
 
 def _turning(item: Undriven) -> NDArray[np.bool_]:
-    """Return which coordinates (size,) of a joint are angles with turns that can be counted."""
+    """Return which joint values (size,) are angles whose whole turns are counted."""
     kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
     return np.array([kind == "rotation" for kind in kinds], dtype=bool)
 
@@ -248,12 +271,12 @@ def _rates(dof: KnuckleDof) -> Array:
 
 
 def has_speed(joint: KnuckleJoint) -> bool:
-    """Return whether a joint begins with a speed in its file."""
+    """Return whether a joint has an initial velocity in its file."""
     return joint.active and any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
 
 
 def throws_of(scene: bpy.types.Scene, plant: Plant) -> list[Throws]:
-    """Return what throws a model, with motors for it: none where nothing has a speed, or where there are loops."""
+    """Return the controller of initial velocities, with its motors; none without velocities or with closed loops."""
     rig = plant.rig
     if settings(rig).anchor is None or not is_thrown(rig):
         return []
@@ -273,6 +296,6 @@ def throws_of(scene: bpy.types.Scene, plant: Plant) -> list[Throws]:
 
 
 def is_thrown(rig: bpy.types.Object) -> bool:
-    """Return whether a model begins with speeds: joints have any, and none closes a loop."""
+    """Return whether a mechanism has initial velocities: joints have any, and none closes a loop."""
     joints = [joint_of(empty) for empty in parts(rig, "JOINT")]
     return any(map(has_speed, joints)) and not any(joint.loop and joint.active for joint in joints)

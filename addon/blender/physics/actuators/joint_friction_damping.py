@@ -1,8 +1,10 @@
-"""Friction and dampers of joints, as motors that brake: their target is to stand, with as much force as is lost.
+"""Friction and dampers of joints as braking motors: target velocity 0, with the lost force as the limit.
 
-That is exactly Coulomb's friction. A damper brakes with so much more as the joint is fast, which is set once a frame.
-Blender's own damper without a spring pushes only as far as it would have to if nothing else did: what gravity slows
-as well, it hardly brakes. It is stable at any strength, though, and stays where a motor would not be.
+That is exactly Coulomb's friction. A damper's limit is proportional to the velocity and set once a frame.
+
+Note:
+    Blender's own damper without a spring exerts only what would be needed if nothing else acted: where gravity brakes
+    as well, it hardly brakes. It is stable at any strength, though, also where a motor would not be.
 """
 
 from __future__ import annotations
@@ -24,13 +26,16 @@ from .effective_mass import Carried
 from .joint_state import Plant, Undriven, has_both_ends
 
 _SUFFIX = " Losses"
-#: A motor brakes the speed of half a frame ago: well, where a damper takes less than this share of it per frame.
+#: Largest share of the velocity that a damper may remove per frame as a motor, which brakes that of half a frame ago.
 _WEAK = 0.3
 
 
 @dataclass
 class Losses:
-    """What a joint loses. ``damping`` (size,) is that of the dampers that have no spring of Blender's."""
+    """Friction and damping of a joint.
+
+    ``damping`` (size,) is that of the dampers that Blender's constraint does not have.
+    """
 
     scene: bpy.types.Scene
     motors: AxleMotors
@@ -40,7 +45,7 @@ class Losses:
     held: Held | None = None
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
-        """When a run begins: have the dampers be motors where they are weak enough, else Blender's."""
+        """Prepare for a simulation that begins: weak dampers become motors, strong ones Blender's."""
         joint = self.motors.joint
         moved = carried.eased.moved(joint, joint.now(poses), self.motors.turns, poses)
         constraint: Any = joint.empty.rigid_body_constraint
@@ -57,7 +62,7 @@ class Losses:
             self.held = Held(None, lambda speed: -sum(law(speed) for law in smooth), float(moved[0]), substeps)
 
     def command(self, poses: Array, rate: float) -> None:
-        """Brake for the frame to come."""
+        """Set the braking forces for the next frame."""
         actual = self.motors.look(poses, rate)
         course = self.motors.course
         assert course is not None
@@ -70,7 +75,7 @@ class Losses:
 
 
 def losses_of(scene: bpy.types.Scene, plant: Plant) -> list[Losses]:
-    """The joints of a model that lose anything, with motors for it."""
+    """Return the controllers of a mechanism's joints with friction or damping, and create their motors."""
     out = []
     for item in plant.lossy:
         if not is_plain(item.joint.dofs) or not has_both_ends(plant, record_of(item.empty).joint):
@@ -84,7 +89,7 @@ def losses_of(scene: bpy.types.Scene, plant: Plant) -> list[Losses]:
 
 
 def _by_motors(joint: Undriven) -> Array:
-    """The damping (size,) of a joint's dampers that Blender's constraint was told not to have."""
+    """Return the damping (size,) of a joint's dampers that are disabled in Blender's constraint."""
     constraint: Any = joint.empty.rigid_body_constraint
     out = np.zeros(len(joint.joint.dofs))
     for line in lines_of(record_of(joint.empty).joint):

@@ -1,4 +1,7 @@
-"""Whole turns: a hinge that begins at 4 rad does so, and not at -2.28, which is all that two poses can tell."""
+"""State of the joints under servo control, collected once per simulation: bodies, joint frames, joint values, motors.
+
+Includes whole turns: a hinge that begins at 4 rad does so, and not at -2.28, which is all that two poses reveal.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,7 @@ _TURN = 2.0 * math.pi
 
 
 def posed(plant: Plant) -> Array:
-    """The coordinates (n,) that the bones of the plant's joints have now; of joints without bones, those of their
-    records."""
+    """Return the joint values (n,) of the plant's joints from their bones; without bones, from their records."""
     channels = servo_channels(plant.rig)
     return np.array(
         [
@@ -46,8 +48,10 @@ def posed(plant: Plant) -> Array:
 
 
 def several_posed(plant: Plant) -> dict[str, Array]:
-    """Return the coordinates (size,) that bones have now of the joints of several degrees, by their ids; 0 for what no
-    one channel has."""
+    """Return the joint values (size,) of joints with several degrees of freedom from their bones, by joint id.
+
+    0 for values that no single channel has.
+    """
     channels = servo_channels(plant.rig)
     return {
         item.joint.id: np.array([_value(plant.rig, channel) for channel in channels[item.joint.id]])
@@ -57,13 +61,12 @@ def several_posed(plant: Plant) -> dict[str, Array]:
 
 
 def as_begun(plant: Plant, turned: Array) -> dict[str, Array]:
-    """Return the coordinates (size,) of all joints, by their ids, of which those of one degree are at ``turned``
-    (n,)."""
+    """Return the joint values (size,) of all joints by joint id, given those of single ones, ``turned`` (n,)."""
     return several_posed(plant) | {joint: np.array([value]) for joint, value in zip(plant.joints, turned, strict=True)}
 
 
 def begun_at(joint: Undriven, poses: Array, about: Array | None) -> Array:
-    """A joint's coordinates (size,) of poses (bodies + 1, 4, 4), turns the nearest to others (size,), if any."""
+    """Return a joint's values (size,) of poses (bodies + 1, 4, 4), whole turns nearest to ``about`` (size,), if any."""
     values = joint.now(poses)
     if about is None or len(about) != len(values):
         return values
@@ -79,45 +82,51 @@ def _value(rig: bpy.types.Object, channel: Channel) -> float:
 
 
 def with_turns(measured: Array, about: Array, turns: NDArray[np.bool_]) -> Array:
-    """Measured coordinates with the whole turns that bring those that are angles (``turns``) nearest to ``about``."""
+    """Add the whole turns that bring measured angles nearest to other values.
+
+    Args:
+        measured: Joint values (size,).
+        about: Values (size,) to be near to; nan leaves the measured one.
+        turns: Which of them (size,) are angles.
+    """
     whole = np.round((about - measured) / _TURN)
     return measured + _TURN * np.where(turns & np.isfinite(whole), whole, 0.0)
 
 
 _MOTOR_SUFFIX = " Motor"
 _PRELOAD_SUFFIX = " Spring"
-#: Parents and children of joints' empties; None is the world.
+#: Parent and child of each joint's empty; None is the world.
 _Ends = Mapping[bpy.types.Object, Sequence[bpy.types.Object | None]]
-#: Where bodies, and the world as None, are among the poses.
+#: Indices of bodies, and of the world as None, among the poses.
 _Places = dict[bpy.types.Object | None, int]
 
 
 @dataclass
 class Plant:
-    """The controlled part of a model: its one-degree joints with both bodies, as arrays over ``n`` joints.
+    """Controlled part of a mechanism: joints with one degree of freedom and both bodies, as arrays over ``n`` joints.
 
-    Frames have the joint's axis as Z, so that the coordinate is the turn about Z or the slide along it. The last of
-    the poses is the armature's, where joints at the world are held.
+    Joint frames have the joint's axis as Z, so that the joint value is the rotation about Z or the translation along
+    it. The last of the poses is the armature's, which joints at the world are connected to.
     """
 
     rig: bpy.types.Object
     joints: list[str]
     empties: list[bpy.types.Object]
-    parent: NDArray[np.intp]  # (n,) place in ``bodies``, or behind the last for the world
+    parent: NDArray[np.intp]  # (n,) index in ``bodies``; their count for the world
     child: NDArray[np.intp]
     frame_parent: Array  # (n, 4, 4), inverse: from the parent's frame to the joint's
     frame_child: Array  # (n, 4, 4): from the child's frame to the joint's other side
-    turns: NDArray[np.bool_]  # (n,): hinge or slide
+    turns: NDArray[np.bool_]  # (n,): hinge rather than slider
     servos: Servos
     bodies: list[bpy.types.Object]
     balls: Balls
     undriven: list[Undriven]
     lossy: list[Undriven]
     pushed: list[Undriven]
-    laws: Mapping[bpy.types.Object, Sequence[JointLaw]]  # what pushes joints besides, by their empties
-    _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, itself or further in
+    laws: Mapping[bpy.types.Object, Sequence[JointLaw]]  # additional force laws of joints, by their empties
+    _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, nested ones included
     _buffer: NDArray[np.float32]
-    # of the hinges (h): which those are, their parents and then their children, X and Y of their frames on these
+    # of the hinges (h): their indices, their parents and then their children, X and Y of their frames on these
     _hinges: NDArray[np.intp] = field(init=False)
     _slides: NDArray[np.intp] = field(init=False)
     _ends: NDArray[np.intp] = field(init=False)  # (2 h,)
@@ -131,12 +140,12 @@ class Plant:
         self._across = np.concatenate([on_parent, on_child])
 
     def poses(self) -> Array:
-        """World poses of all bodies and of the armature as last evaluated, (bodies + 1, 4, 4)."""
+        """Return the world poses of all bodies and of the armature as last evaluated, (bodies + 1, 4, 4)."""
         stand = np.array(self.rig.matrix_world, dtype=np.float64)[None]
         if self._holder is not None:
             try:
                 self._holder.all_objects.foreach_get("matrix_world", self._buffer)
-            except ReferenceError:  # the user deleted it, and left the bodies
+            except ReferenceError:  # the user deleted the collection, but not the bodies
                 self._holder = None
         if self._holder is not None:
             bodies = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
@@ -145,7 +154,7 @@ class Plant:
         return unflattened(np.concatenate([bodies, stand]))
 
     def coordinates(self, poses: Array) -> Array:
-        """Servo values of body poses, (n,); angles in (-pi, pi]."""
+        """Return the joint values (n,) of body poses; angles in (-pi, pi]."""
         out = np.empty(len(self.turns))
         out[self._hinges] = self._angles(poses)
         if len(self._slides):
@@ -154,7 +163,7 @@ class Plant:
         return out
 
     def _angles(self, poses: Array) -> Array:
-        """Those of the hinges (h,), by X and Y of their two sides alone: this is asked every frame."""
+        """Return the angles of the hinges (h,) from X and Y of their two sides alone, for speed in every frame."""
         sides = poses[:, :3, :3] / np.sqrt((poses[:, :3, :3] ** 2).sum(axis=1))[:, None]
         axes = sides[self._ends] @ self._across
         half = len(self._hinges)
@@ -162,8 +171,10 @@ class Plant:
         return np.arctan2(local[1, 0] - local[0, 1], local[0, 0] + local[1, 1])
 
     def gaps(self, poses: Array) -> Array:
-        """Distances by which the two sides of each joint have come apart, hinges and slides (n,) and then the balls;
-        along a slide none counts."""
+        """Return the joint separations of hinges and sliders (n,), then of the balls.
+
+        Along a slider's axis none counts.
+        """
         here = poses[self.child] @ self.frame_child
         there = poses[self.parent] @ affine_inverse(self.frame_parent)
         apart = np.einsum("nji,nj->ni", there[:, :3, :3], here[:, :3, 3] - there[:, :3, 3])
@@ -173,7 +184,7 @@ class Plant:
 
 @dataclass
 class Balls:
-    """The ball joints of a model, whose pivots can come apart too: bodies and points on them, (n,) and (n, 3)."""
+    """Ball joints of a mechanism, whose pivots can separate too: body indices (n,) and points on the bodies (n, 3)."""
 
     parent: NDArray[np.intp]
     child: NDArray[np.intp]
@@ -181,7 +192,7 @@ class Balls:
     on_child: Array
 
     def gaps(self, poses: Array) -> Array:
-        """Distances (n,) between the two sides."""
+        """Return the joint separations (n,)."""
         return np.linalg.norm(
             _carried(poses[self.parent], self.on_parent) - _carried(poses[self.child], self.on_child), axis=1
         )
@@ -189,8 +200,12 @@ class Balls:
 
 @dataclass
 class Undriven:
-    """A joint with degrees of freedom that is no lone hinge or slide: places of its two sides among the poses, and its
-    frame on each of them. (``several`` drives it.)"""
+    """Joint with its frames on its bodies, for control other than that of lone hinges and sliders.
+
+    ``parent``, ``child``: indices into the pose array; ``on_parent``, ``on_child``: (4, 4) joint frames in the bodies.
+    Servos of several degrees of freedom (universal, planar, ball, screw) are in ``dof_servos``; friction, springs and
+    initial velocities use it for joints of any type.
+    """
 
     empty: bpy.types.Object
     joint: Joint
@@ -198,15 +213,15 @@ class Undriven:
     child: int
     on_parent: Array
     on_child: Array
-    quick: Callable[[Array], Array] | None  # its coordinates (size,) of its motion (4, 4), where that can be told
+    quick: Callable[[Array], Array] | None  # joint values (size,) of its motion (4, 4), where a closed form exists
 
     def coordinates(self, poses: Array) -> Array:
-        """Its coordinates (n, size) of poses (n, bodies + 1, 4, 4); angles of half a turn at most."""
+        """Return the joint values (n, size) of poses (n, bodies + 1, 4, 4); angles of half a turn at most."""
         here, there = poses[:, self.parent] @ self.on_parent, poses[:, self.child] @ self.on_child
         return joint_coordinates(self.joint, _inverse(here) @ there)
 
     def now(self, poses: Array) -> Array:
-        """Its coordinates (size,) of poses (bodies + 1, 4, 4)."""
+        """Return the joint values (size,) of poses (bodies + 1, 4, 4)."""
         if self.quick is None:
             return self.coordinates(poses[None])[0]
         return self.quick(_inverse(poses[self.parent] @ self.on_parent) @ (poses[self.child] @ self.on_child))
@@ -220,7 +235,7 @@ def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None],
 
 
 def _inverse(poses: Array) -> Array:
-    """The inverse of poses (..., 4, 4) that may be scaled along their axes."""
+    """Return the inverse of poses (..., 4, 4) that may be scaled along their axes."""
     turn = np.swapaxes(poses[..., :3, :3], -1, -2)
     out = np.zeros_like(poses)
     out[..., :3, :3] = turn / (turn**2).sum(axis=-1)[..., None]
@@ -234,10 +249,10 @@ def _carried(poses: Array, points: Array) -> Array:
 
 
 def gather(rig: bpy.types.Object) -> Plant:
-    """The plant of a model as it stands."""
+    """Collect the plant of a mechanism in its present state."""
     bodies = parts(rig, "BODY")
     place: _Places = {obj: number for number, obj in enumerate(bodies)}
-    place[None] = len(bodies)  # the world goes where the armature goes
+    place[None] = len(bodies)  # the world is fixed to the armature
     joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
     ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
     held = [empty for empty in joints if all(end in place for end in ends[empty])]
@@ -279,7 +294,7 @@ def gather(rig: bpy.types.Object) -> Plant:
 
 
 def all_joints(rig: bpy.types.Object) -> list[Undriven]:
-    """All joints of a model that hold anything, lone hinges and welds too."""
+    """Return all joints of a mechanism that connect simulated bodies, lone hinges and fixed joints included."""
     bodies = parts(rig, "BODY")
     place: _Places = {obj: number for number, obj in enumerate(bodies)} | {None: len(bodies)}
     joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
@@ -288,28 +303,28 @@ def all_joints(rig: bpy.types.Object) -> list[Undriven]:
 
 
 def _collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
-    """The collections of a model, whatever the user calls them now."""
+    """Return the child collections of a mechanism, whatever the user named them."""
     top = settings(rig).collection
     return [] if top is None else top.children_recursive
 
 
 def _sides(empties: list[bpy.types.Object], ends: _Ends, place: _Places) -> NDArray[np.intp]:
-    """Places of the parents and children of joints, (n, 2)."""
+    """Return the indices of the parents and children of joints, (n, 2)."""
     return np.array([[place[end] for end in ends[empty]] for empty in empties], dtype=np.intp).reshape(-1, 2)
 
 
 def _frames(empties: list[bpy.types.Object]) -> Array:
-    """The frames of joints on their parents and on their children, (n, 2, 4, 4)."""
+    """Return the frames of joints on their parents and on their children, (n, 2, 4, 4)."""
     return np.array([sides_of(empty, axis_to_z(record_of(empty).joint)) for empty in empties]).reshape(-1, 2, 4, 4)
 
 
 def servo_possible(joint: KnuckleJoint) -> bool:
-    """Return whether a joint is a simulated hinge or slide."""
+    """Return whether a joint is a simulated hinge or slider."""
     return is_held(joint) and len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "translation"}
 
 
 def axis_to_z(joint: KnuckleJoint) -> Array:
-    """From a joint's empty to a frame with the axis as Z: Blender's slider has X on it."""
+    """Return the pose (4, 4), in a joint's empty, of a frame with the axis as Z: Blender's slider has it as X."""
     turn = np.eye(4)
     if joint.dofs[0].kind == "translation":
         turn[:3, :3] = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]
@@ -317,9 +332,9 @@ def axis_to_z(joint: KnuckleJoint) -> Array:
 
 
 def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
-    """Make the motors that are missing: a second constraint beside each hinge or slide, on an empty of its own.
+    """Create missing motors: a second constraint for each hinge or slider, on an empty of its own.
 
-    They cost as much per step as the joints themselves, so a model gets them when servos first drive it.
+    They cost as much per step as the joints themselves, so a mechanism gets them when servos first drive it.
     """
     for empty in plant.empties:
         joint = record_of(empty).joint
@@ -332,8 +347,10 @@ def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
 
 
 def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
-    """Make the motors that push springs to where they are at rest, for hinges and slides with a spring: Blender's has
-    its rest wherever a run begins."""
+    """Create missing motors that preload springs of hinges and sliders.
+
+    Blender's spring is at rest at the pose in which a simulation begins.
+    """
     for empty in plant.empties:
         joint, anchor = record_of(empty).joint, settings(plant.rig).anchor
         if not (joint.dofs[0].stiffness > 0.0 and has_both_ends(plant, joint)):
@@ -343,23 +360,23 @@ def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
         constraint = joint.preload.rigid_body_constraint
         join_world(scene, joint.preload)
         if constraint is None or (constraint.object2, constraint.object1) != joint_ends(joint, anchor):
-            put_motor(joint.preload, joint, anchor)  # not in the middle of a run: it takes the push away
+            put_motor(joint.preload, joint, anchor)  # not during a simulation: it resets the force
 
 
 def has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
-    """Return whether physics has what a joint is between: the anchor may have been deleted."""
+    """Return whether both bodies of a joint are simulated; the anchor may have been deleted."""
     return all(end is not None and end.rigid_body is not None for end in joint_ends(joint, settings(plant.rig).anchor))
 
 
 def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
-    """Have an empty be a constraint of the scene's world, which it leaves when it loses a body."""
+    """Add an empty to the constraints of the scene's rigid-body world, which it leaves when it loses a body."""
     held = constraints_of(scene.rigidbody_world).objects
     if empty.name not in held:
         held.link(empty)
 
 
 def motor_beside(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
-    """An empty for a motor of a joint, X on its axis where it has one."""
+    """Create an empty for a motor of a joint, its X on the joint's axis where it has one."""
     motor = new_motor(rig, empty.name + suffix, empty)
     motor.matrix_basis = _motor_matrix(empty)
     return motor

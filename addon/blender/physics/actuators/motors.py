@@ -1,8 +1,8 @@
-"""The motors of a model: empties that push its bodies, each on the list of what it pushes for.
+"""Motors of a mechanism: empties with motor constraints, each on the list of its purpose.
 
-Whenever a model is gathered anew, all are told to push with nothing, and what nobody needs any more is struck off its
-list. That it is on no list is what tells it from the others: it leaves the world where a run begins (``stripping``),
-and at the latest when physics is cleared.
+Whenever the joint state of a mechanism is collected anew, all forces are set to zero and motors without use are taken
+off their lists. A motor on no list leaves the world when a simulation begins (``simulation.removal``), or at the latest
+when physics is cleared.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from ..bodies.inertia import welds
 
 
 def new_motor(rig: bpy.types.Object, name: str, like: bpy.types.Object | None = None) -> bpy.types.Object:
-    """Make an empty for a motor, which nothing is drawn of.
+    """Create an undrawn empty for a motor.
 
-    It goes with the rig, or with what another empty (``like``) goes with, and is where that is.
+    Args:
+        rig: The armature object.
+        name: Name of the empty.
+        like: Empty whose parent and pose it gets; without one its parent is the armature.
     """
     motor = bpy.data.objects.new(name, None)
     record_of(motor).model = rig
@@ -31,13 +34,13 @@ def new_motor(rig: bpy.types.Object, name: str, like: bpy.types.Object | None = 
     if like is not None:
         motor.parent_type, motor.parent_bone = like.parent_type, like.parent_bone
         motor.matrix_parent_inverse, motor.matrix_basis = like.matrix_parent_inverse, like.matrix_basis
-    # not hidden, and selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
+    # visible and selectable, so that it is deleted with the mechanism, before its bodies: Blender crashes otherwise
     helper_collection(rig).objects.link(motor)
     return motor
 
 
 def is_lost(scene: bpy.types.Scene, motor: bpy.types.Object | None) -> bool:
-    """Return whether there is none, or the user deleted it: then it is nobody's from now on."""
+    """Return whether a motor is missing or deleted by the user; a deleted one is released from the mechanism."""
     if motor is not None and scene not in motor.users_scene:
         record_of(motor).model = None
         return True
@@ -48,7 +51,7 @@ def is_lost(scene: bpy.types.Scene, motor: bpy.types.Object | None) -> bool:
 
 
 def force_lists(rig: bpy.types.Object) -> Iterator[Any]:
-    """The lists of motors that push or brake by themselves, and not as servos."""
+    """Yield the lists of motors that apply or brake forces other than those of servos."""
     for empty in parts(rig, "JOINT"):
         yield record_of(empty).joint.losses
         yield record_of(empty).joint.pushes
@@ -58,7 +61,7 @@ def force_lists(rig: bpy.types.Object) -> Iterator[Any]:
 
 
 def motor_lists(rig: bpy.types.Object) -> Iterator[Any]:
-    """All lists of a model that have motors, and stops with constraints of their own."""
+    """Yield all lists of a mechanism's motors, and of stops with constraints of their own."""
     yield from force_lists(rig)
     for empty in parts(rig, "JOINT"):
         yield record_of(empty).joint.motors
@@ -66,21 +69,21 @@ def motor_lists(rig: bpy.types.Object) -> Iterator[Any]:
 
 
 def motors_of(joint: KnuckleJoint) -> list[bpy.types.Object]:
-    """The empties of all motors of a joint, and of stops that have their own."""
+    """Return the empties of all motors of a joint, and of stops with constraints of their own."""
     several = [*joint.motors, *joint.losses, *joint.pushes, *joint.far_stops]
     found = (joint.motor, joint.preload, *(motor.empty for motor in several))
     return [empty for empty in found if empty is not None]
 
 
 def listed(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The empties of all motors of a model that anything needs."""
+    """Return the empties of all motors of a mechanism that are in use."""
     found = [motor for empty in parts(rig, "JOINT") for motor in motors_of(record_of(empty).joint)]
     other = [*settings(rig).throws, *(motor for each in settings(rig).restraints for motor in each.motors)]
     return found + [motor.empty for motor in other if motor.empty is not None]
 
 
 def unlisted(scene: bpy.types.Scene, rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The empties of a model in a scene's world that nothing needs any more."""
+    """Return the empties of a mechanism in a scene's rigid-body world that are no longer in use."""
     held = scene.rigidbody_world.constraints
     known = {*listed(rig), *welds(rig)}
     objects = () if held is None else held.objects
@@ -93,14 +96,16 @@ def _is_helper(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
 
 
 def strike_off(kept: Any, which: Collection[int]) -> None:
-    """Take the motors at some places off their list."""
+    """Remove the motors with these indices from their list."""
     for place in sorted(which, reverse=True):
         kept.remove(place)
 
 
 def have_numbers(kept: Any, wanted: Iterable[int]) -> None:
-    """Have a list hold one motor of each number: those it has stay, others are struck off, and what is missing has no
-    empty yet."""
+    """Make a list hold exactly one motor of each number.
+
+    Motors with one of the numbers stay, others are removed, and missing ones are added without an empty.
+    """
     missing, others = list(wanted), []
     for place, motor in enumerate(kept):
         if motor.number in missing:
@@ -113,21 +118,21 @@ def have_numbers(kept: Any, wanted: Iterable[int]) -> None:
 
 
 def keep_only(kept: Any, used: Collection[bpy.types.Object]) -> None:
-    """Strike off a list what is not in use."""
+    """Remove the motors from a list whose empties are not in use."""
     strike_off(kept, [place for place, motor in enumerate(kept) if motor.empty not in used])
 
 
 def forget_motors(rig: bpy.types.Object) -> None:
-    """Have all lists of a model be empty."""
+    """Clear all lists of a mechanism."""
     for kept in motor_lists(rig):
         kept.clear()
 
 
-# ------------------------------------------------------------------------------------ what they do
+# ------------------------------------------------------------------------------------ their forces
 
 
 def still(motors: Iterable[bpy.types.Object | None]) -> None:
-    """Have motors push with nothing. Each write costs: those that do are let be."""
+    """Set the forces of motors to zero; writes only where they differ, since each write costs time."""
     for motor in motors:
         constraint: Any = None if motor is None else motor.rigid_body_constraint
         for name in ("motor_lin_max_impulse", "motor_ang_max_impulse") if constraint is not None else ():
@@ -136,18 +141,18 @@ def still(motors: Iterable[bpy.types.Object | None]) -> None:
 
 
 def still_all(rig: bpy.types.Object) -> None:
-    """When a model is gathered anew: nothing pushes by what it was told before.
+    """Set the forces of a mechanism's motors to zero, when its joint state is collected anew.
 
-    Not those of springs at rest elsewhere, which are told where a run begins and not again.
+    Preloads of springs are left out, since they are set only when a simulation begins.
     """
     lists = [record_of(empty).joint.motors for empty in parts(rig, "JOINT")]
     still(motor.empty for kept in (*force_lists(rig), *lists) for motor in kept)
 
 
 def switch_motors(motors: Iterable[KnuckleMotor], on: bool) -> None:
-    """Have the world look at motors, or not: one that is off costs next to nothing.
+    """Enable or disable the constraints of motors; a disabled one costs next to nothing.
 
-    Unlike limits, this may be changed within a run.
+    Unlike limits, this may be changed during a simulation.
     """
     for motor in motors:
         constraint = None if motor.empty is None else motor.empty.rigid_body_constraint

@@ -1,9 +1,12 @@
-"""Stops of hinges that Blender has no room for: one alone, and those far round.
+"""Stops of hinges beyond half a turn, and single stops, which Blender's constraints cannot represent.
 
-Blender's constraints know an angle within half a turn and count no turns. Its hinge goes farther, but goes past a stop
-by what its speed takes it in a step, and with one stop alone it was passed altogether at 30 rad/s. So each such stop
-gets a constraint of its own that limits nothing else, and that is switched on only while the hinge, whose turns
-are counted here from frame to frame, is near enough for it to know: limits cannot be changed in a run, the switch can.
+Each such stop gets a constraint of its own that limits nothing else and is enabled only while the hinge, whose whole
+turns are counted here from frame to frame, is near enough for its angle to be unambiguous. Limits cannot be changed
+during a simulation, ``enabled`` can.
+
+Note:
+    Blender's constraints measure an angle within half a turn and count no turns. Its hinge goes farther, but passes a
+    stop by what its velocity moves it in a step; a single stop was passed altogether at 30 rad/s.
 """
 
 from __future__ import annotations
@@ -23,13 +26,13 @@ from .joint_state import Plant, has_both_ends, join_world
 from .motors import is_lost, new_motor
 
 _SUFFIX = " Stop"
-#: So near to where its constraint would take the hinge to be beyond the stop, it is off.
+#: Angle (rad) before the one at which its constraint would measure the hinge beyond the stop, from which it is off.
 _MARGIN = 0.1
 _FREE_AXES = [f"{kind}_{letter}" for kind in ("lin", "ang") for letter in "xyz"]
 
 
 class CountedStops:
-    """The stops of one hinge in a run. ``number`` is its place in the plant."""
+    """Stops of one hinge during a simulation. ``number`` is the joint's index in the plant."""
 
     def __init__(self, joint: KnuckleJoint, number: int) -> None:
         self.joint, self.number = joint, number
@@ -37,7 +40,7 @@ class CountedStops:
         self._counts: bool | None = None  # not known before a run begins
 
     def mark(self, start: float) -> None:
-        """When a run begins at a coordinate, of which whole turns count: set the limits."""
+        """Set the limits for a simulation that begins at a joint value (rad), whole turns included."""
         self._start = self._turned = start
         self._counts = is_far_round(self.joint, start)
         for constraint, stop, way in self._held():
@@ -46,13 +49,13 @@ class CountedStops:
                 put_limit(constraint, "ang_z", (-HALF_TURN, at) if way > 0 else (-at, HALF_TURN))
 
     def look(self, actual: float) -> None:
-        """Before each step: count turns, and have the stops be there that are near."""
+        """Count turns before each step, and enable the stops that are near."""
         gone = wrapped(actual - self._turned)
         self._turned += gone
         for constraint, stop, way in self._held():
             wanted = False
             if self._counts is None:
-                continue  # an undo in the middle of a run: it goes on with those that it had
+                continue  # an undo during a simulation: the enabled ones stay
             if self._counts and stop is not None:
                 ahead = way * (stop - self._turned)
                 known = room_before(way * (stop - self._start)) - _MARGIN
@@ -61,7 +64,10 @@ class CountedStops:
                 constraint.enabled = wanted
 
     def _held(self) -> Iterator[tuple[Any, float | None, float]]:
-        """Constraints, their stops (None: the user took it away), and which way these are."""
+        """Yield constraints with their stop and direction (1 for upper stops, -1 for lower).
+
+        A stop (rad) is None if the user removed it.
+        """
         for kept in self.joint.far_stops:
             stop = stops(self.joint.dofs[0])[kept.number]
             constraint = None if kept.empty is None else kept.empty.rigid_body_constraint
@@ -70,8 +76,13 @@ class CountedStops:
 
 
 def counted_stops(scene: bpy.types.Scene, plant: Plant, starts: Array) -> list[CountedStops]:
-    """The hinges of a plant whose stops have constraints of their own, made for those that need them in a run that
-    begins at coordinates (n,)."""
+    """Return the hinges whose stops have constraints of their own; create those that a simulation needs.
+
+    Args:
+        scene: The scene.
+        plant: The joints.
+        starts: Initial joint values (n,).
+    """
     out = []
     for number, empty in enumerate(plant.empties):
         joint = record_of(empty).joint
@@ -83,7 +94,7 @@ def counted_stops(scene: bpy.types.Scene, plant: Plant, starts: Array) -> list[C
 
 
 def _ensure(scene: bpy.types.Scene, plant: Plant, empty: bpy.types.Object) -> None:
-    """Make the constraints of a hinge's stops that are missing."""
+    """Create the missing constraints of a hinge's stops."""
     joint: Any = record_of(empty).joint
     there = {kept.number for kept in joint.far_stops}
     for number, stop in enumerate(stops(joint.dofs[0])):

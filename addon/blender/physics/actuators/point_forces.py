@@ -1,9 +1,9 @@
-"""Restraints between two places on bodies, as forces: three motors on each body that moves, against the anchor.
+"""Point-to-point forces of restraints: three motors on each moving body, against the anchor.
 
-A motor between the two bodies would push each of them where it had the other when the run began. Against the anchor,
-which stands, every body is pushed where its place is, and what one gets the other gets as well. Along an axis of the
-first place, the first body is pushed where the second place is: by motors where that was when the run began, which turn
-it as well by what it has gone on since.
+A motor between the two bodies would act on each of them at the other's initial position. Against the fixed anchor, each
+body is pushed at its own point, and action equals reaction. Where a restraint acts along an axis of the first point,
+the first body is pushed at the second point: by motors at that point's initial position, and a torque for its
+displacement since.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from .joint_state import Plant, join_world
 from .motors import have_numbers, is_lost, new_motor
 
 _SUFFIX = " Push"
-#: By how many radians in a frame a spring may swing what it moves. Measured on the ends of chains of one to three
-#: links: at 2 their swing was 7 % too wide after five seconds, and at 2.5 it grew without end.
+#: Largest angular frequency (rad per frame) of a spring with the mass it moves. Measured on the ends of chains of one
+#: to three links: at 2 the amplitude was 7 % too large after five seconds, at 2.5 it grew without limit.
 _STIFF = 1.5
 _CODE = "restraint-stiff"
 
 
 @dataclass
 class Thrusters:
-    """The motors of a restraint: three along the armature's axes on each of the bodies that move.
+    """Motors of a restraint: three along the armature's axes on each of the bodies that move.
 
-    ``ends`` are the places of both bodies among the poses, ``places`` (2, 4, 4) where the restraint is on them.
+    ``ends`` are the indices of both bodies among the poses, ``places`` (2, 4, 4) the restraint's frames on them.
     """
 
     rig: bpy.types.Object
@@ -50,15 +50,15 @@ class Thrusters:
     moves: tuple[bool, bool]
     places: Array
     _written: dict[int, tuple[float, float]] = field(default_factory=dict)
-    _turned: Array | None = None  # the first body's rotation (3, 3) when the run began, and where it is pushed on it
+    _turned: Array | None = None  # the first body's initial rotation (3, 3), and the point on it that is pushed
     _pushed: Array | None = None
 
     def where(self, poses: Array) -> Array:
-        """The two places (2, 4, 4) in the world."""
+        """Return the two frames (2, 4, 4) in the world."""
         return np.array([poses[end] @ place for end, place in zip(self.ends, self.places, strict=True)])
 
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
-        """Return where the motors' empties have to stand for a run that begins with these poses."""
+        """Return the poses of the motors' empties for a simulation that begins with these body poses."""
         self._written = {}
         out = {}
         points = self.where(poses)[:, :3, 3]
@@ -70,16 +70,21 @@ class Thrusters:
         return out
 
     def records(self) -> list[KnuckleMotor]:
-        """Return what the restraint's record has of them."""
+        """Return the records of the motors."""
         return list(self.kept.motors)
 
     def push(self, poses: Array, force: Array, place: Array) -> None:
-        """Push the second body with a force (3,) in the world, and the first with as much against it; along an axis,
-        both of them at a ``place`` (3,)."""
+        """Apply a force (3,), in world axes, to the second body and its reaction to the first.
+
+        Args:
+            poses: Poses (bodies + 1, 4, 4).
+            force: Force on the second body.
+            place: Point (3,) at which both act, for a restraint along an axis.
+        """
         along = armature_axes(poses).T @ force
         about = self._couple(poses, -force, place)
         for motor in self.kept.motors:
-            told = float(along[motor.number % 3]) * (1.0 if motor.number < 3 else -1.0)  # counted the other way round
+            told = float(along[motor.number % 3]) * (1.0 if motor.number < 3 else -1.0)  # opposite sign convention
             turned = -float(about[motor.number]) if motor.number < 3 else 0.0
             constraint = None if motor.empty is None else motor.empty.rigid_body_constraint
             if constraint is not None and self._written.get(motor.number) != (told, turned):
@@ -89,14 +94,13 @@ class Thrusters:
                     setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 
     def _couple(self, poses: Array, force: Array, place: Array) -> Array:
-        """Return what the first body's motors have to turn it with (3,), each about its own axis, for a force on it to
-        be as if it acted at a place."""
+        """Return the torques (3,) of the first body's motors that shift a force on it to a point."""
         if axis_of(self.kept) < 0 or self._pushed is None or self._turned is None or not self.moves[0]:
             return np.zeros(3)
         body = poses[self.ends[0]]
         arm = place - (body @ [*self._pushed, 1.0])[:3]
         axes = armature_axes(poses)
-        gone = body[:3, :3] @ self._turned.T @ axes  # X of each motor goes with the body, and Z stays
+        gone = body[:3, :3] @ self._turned.T @ axes  # X of each motor moves with the body, and Z stays
         across = np.array([pushed(gone[:, k], axes[:, (k + 2) % 3]) for k in range(3)])
         across /= np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
         return np.linalg.pinv(across.T, rcond=0.05) @ (size_of(self.rig) * np.cross(arm, force))
@@ -104,7 +108,7 @@ class Thrusters:
 
 @dataclass
 class Pair:
-    """A restraint between two places."""
+    """Restraint between two points."""
 
     scene: bpy.types.Scene
     plant: Plant
@@ -112,10 +116,10 @@ class Pair:
     held: Held | None = None
     _eased: Eased | None = None
     _law: Piecewise | None = None
-    _share: float = 1.0  # of its force that it may have
+    _share: float = 1.0  # of its force that is applied
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
-        """When a run begins."""
+        """Prepare for a simulation that begins."""
         law = self._law = law_of(self.motors.kept)
         self._share = 1.0
         substeps = self.scene.rigidbody_world.substeps_per_frame
@@ -128,15 +132,15 @@ class Pair:
         self._eased = carried.eased
 
     def command(self, poses: Array, rate: float) -> None:
-        """Push for the frame to come."""
+        """Apply forces for the next frame."""
         if self.held is None or self._eased is None:
-            return  # an undo in the middle of a run: it goes on with what it was told
+            return  # an undo during a simulation: the last forces stay
         one, other = self.motors.where(poses)
         apart = other[:3, 3] - one[:3, 3]
         axis = axis_of(self.motors.kept)
         way = one[:3, axis] if axis >= 0 else apart / max(float(np.linalg.norm(apart)), 1e-9)
         way = way / max(float(np.linalg.norm(way)), 1e-9)
-        # along an axis, what pushes the first body as well pushes it where the second place is
+        # along an axis, the first body too is pushed at the second point
         first = other if axis >= 0 else one
         ease = self._eased.between((self.motors.ends[0], first[:3, 3]), (self.motors.ends[1], other[:3, 3]), way, poses)
         self.held.inertia = 1.0 / max(ease, 1e-9)
@@ -145,10 +149,10 @@ class Pair:
         self.motors.push(poses, way * self.held.force(float(apart @ way), 1.0 / rate), other[:3, 3])
 
     def _soften(self, place: float, ease: float, rate: float) -> None:
-        """Have a spring that is too stiff to be told once a frame be as stiff as may be, and say so."""
+        """Reduce a spring too stiff for a force set once a frame to the largest stable stiffness, and report it."""
         assert self._law is not None
         stiff = max(self._law.slope(place), 0.0) * ease / (_STIFF * rate) ** 2
-        self._share = min(self._share, 1.0 / max(stiff, 1.0))  # for good: what came and went would drive it
+        self._share = min(self._share, 1.0 / max(stiff, 1.0))  # never raised again: a varying share would add energy
         rig, name, over = self.motors.rig, self.motors.kept.name, math.sqrt(stiff)
         if stiff > 1.0 and not any(line.code == _CODE and line.where == name for line in settings(rig).report):
             report = Report()
@@ -163,7 +167,7 @@ class Pair:
 
 
 def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
-    """The restraints of a model between two places, with motors for it."""
+    """Return the controllers of a mechanism's restraints between two points, and create their motors."""
     number = {obj: place for place, obj in enumerate(plant.bodies)}
     anchor = settings(plant.rig).anchor
     out = []
@@ -183,7 +187,7 @@ def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
 
 
 def _ensure(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleRestraint, wanted: list[int]) -> None:
-    """Make the motors of a restraint that are missing."""
+    """Create the missing motors of a restraint."""
     have_numbers(kept.motors, wanted)
     for motor in kept.motors:
         body = kept.one if motor.number < 3 else kept.other
@@ -200,7 +204,7 @@ def ensure_thruster(
     name: str,
     turns: bool = False,
 ) -> None:
-    """Make the motor that pushes a body against the anchor, and ``turns`` it about the same axis, if it is missing."""
+    """Create the motor that applies a force, and with ``turns`` a torque, to a body against the anchor, if missing."""
     if is_lost(scene, motor.empty):
         motor.empty = new_motor(rig, name)
     join_world(scene, motor.empty)
@@ -212,7 +216,7 @@ def ensure_thruster(
 
 
 def thruster_place(poses: Array, axis: int, point: Array) -> Matrix:
-    """Return where a motor has to stand that pushes at a point (3,) along an axis (0 to 2) of the armature."""
+    """Return the pose of a motor that applies a force at a point (3,) along an axis (0 to 2) of the armature."""
     place = np.eye(4)
     place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)
     place[:3, 3] = point
@@ -220,6 +224,6 @@ def thruster_place(poses: Array, axis: int, point: Array) -> Matrix:
 
 
 def armature_axes(poses: Array) -> Array:
-    """The armature's axes (3, 3) in the world, as columns."""
+    """Return the armature's axes (3, 3) in the world, as columns."""
     turn = poses[-1][:3, :3]
     return turn / np.linalg.norm(turn, axis=0)

@@ -1,9 +1,10 @@
-"""Forces that Blender has no constraint for, as motors that never come to their speed: they push with all they have.
+"""Spring forces: generalized forces applied through rigid-body motors, where Blender has no constraint for them.
 
-Blender's spring is at rest where a run begins. On joints of several degrees, what lies between that and the rest that
-the record has is a steady push. Where Blender cannot count the spring's coordinate as the model does (axes that are not
-at right angles, turns that do not begin at zero), the motors are the whole spring, set once a frame to what it comes
-to in that frame on average. That holds while the spring does not turn far within a frame.
+A motor with an unreachable target velocity (1e4) saturates, so its ``max_impulse`` is the applied force or torque.
+Blender's spring is at rest at the initial pose; in joints with several degrees of freedom the difference to the
+record's rest value is a constant force. Where Blender cannot measure the joint value as the mechanism does (axes that
+are not perpendicular, rotations that do not begin at zero), the motors are the whole spring, set once a frame to its
+mean over the frame. That holds while the spring does not move far within a frame.
 """
 
 from __future__ import annotations
@@ -26,15 +27,16 @@ from .effective_mass import Carried
 from .joint_state import Plant, Undriven, has_both_ends
 
 _SUFFIX = " Push"
-#: Springs for which a frame is more of their radian, as dampers that take more of a speed in it, are Blender's own.
+#: Largest angular frequency (rad per frame) of a spring, and share of the velocity that a damper removes per frame,
+#: by motors; stronger ones are Blender's own.
 _WEAK = 1.2
-#: What is off its rest by less needs no push.
+#: Difference from the rest value (rad or length units) below which no preload is needed.
 _SMALL = 1e-4
 
 
 @dataclass
 class Pushes:
-    """What pushes the coordinates of a joint: by laws that look ahead, and steadily where Blender has a spring."""
+    """Spring forces of a joint: by force laws that look ahead, and constant where Blender has a spring."""
 
     scene: bpy.types.Scene
     motors: AxleMotors
@@ -45,7 +47,7 @@ class Pushes:
     is_marked: bool = False
 
     def mark(self, carried: Carried, poses: Array, rate: float) -> None:
-        """When a run begins: share the springs out between Blender's constraint and the motors."""
+        """Prepare for a simulation that begins: divide the springs between Blender's constraint and the motors."""
         joint, self.is_marked = self.motors.joint, True
         start, substeps = self.motors.begins(poses), self.scene.rigidbody_world.substeps_per_frame
         moved = carried.eased.moved(joint, start, self.motors.turns, poses)
@@ -58,7 +60,7 @@ class Pushes:
             pairs = list(zip(numbers, dofs, strict=True))
             ball, springy = len(numbers) > 1, any(dof.stiffness > 0.0 for dof in dofs)
             if not (springy or ball or numbers[0] not in lines):
-                continue  # a damper alone is one of the joint's losses
+                continue  # a damper alone is handled as joint damping
             light = carried.eased.lightest(joint, poses) if ball else float(moved[numbers[0]])
             if ball and not springy:
                 self._put(joint, numbers, False)
@@ -76,7 +78,7 @@ class Pushes:
                     self.held[k] = Held(*_oscillator(dof), float(moved[k]), substeps)
 
     def _put(self, joint: Undriven, numbers: list[int], by_blender: bool) -> None:
-        """Have Blender's constraint have the spring of some coordinates, or not."""
+        """Enable or disable the springs of some joint values in Blender's constraint."""
         constraint: Any = joint.empty.rigid_body_constraint
         record, names = record_of(joint.empty).joint, ["ang_x", "ang_y", "ang_z"]
         known = dict(springs_of(record))
@@ -88,9 +90,9 @@ class Pushes:
                 setattr(constraint, f"use_spring_{name}", wanted)
 
     def command(self, poses: Array, rate: float) -> None:
-        """Push for the frame to come."""
+        """Apply forces for the next frame."""
         if not self.is_marked:
-            return  # an undo in the middle of a run: it goes on with what it was told
+            return  # an undo during a simulation: the last forces stay
         actual = self.motors.look(poses, rate)
         course = self.motors.course
         assert course is not None
@@ -100,14 +102,14 @@ class Pushes:
         force = self.steady.copy()
         for number, held in self.held.items():
             force[number] = held.force(float(actual[number]), 1.0 / rate)
-        if len(actual) >= 3 and self.motors.joint.joint.dofs[-1].kind == "ball":  # of the child's axes, in the parent's
+        if len(actual) >= 3 and self.motors.joint.joint.dofs[-1].kind == "ball":  # from child to parent axes
             force[-3:] = rotation_matrix(actual[-3:]) @ force[-3:]
         middle = actual + 0.5 * (course.speed + course.change) / rate
         self.motors.push(poses, middle, force, turns=not self.brake.any())
 
 
 def _is_strong(dof: Dof, inertia: float, rate: float) -> bool:
-    """Return whether a spring or damper does too much within a frame for motors that are told once in it."""
+    """Return whether a spring or damper acts too fast for motors that are set once a frame."""
     return dof.stiffness / inertia > (_WEAK * rate) ** 2 or dof.damping / inertia > _WEAK * rate
 
 
@@ -122,7 +124,7 @@ def _oscillator(dof: Dof) -> tuple[Force | None, Force | None]:
 
 
 def _blocks(dofs: list[Dof]) -> Iterator[tuple[list[int], list[Dof]]]:
-    """The coordinates that have springs, or dampers that are nobody else's, with what each has; a ball's together."""
+    """Yield the indices of joint values with springs or dampers, and the records of these; a ball's together."""
     at = 0
     for dof in dofs:
         size = DOF_SIZE[dof.kind]
@@ -133,12 +135,13 @@ def _blocks(dofs: list[Dof]) -> Iterator[tuple[list[int], list[Dof]]]:
 
 
 def _dof_of(dofs: list[Dof], number: int) -> int:
+    """Return the index of the degree of freedom that a joint value belongs to."""
     sizes = np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])
     return int(np.searchsorted(sizes, number, side="right"))
 
 
 def _lines(joint: Undriven, start: Array) -> dict[int, bool]:
-    """The coordinates that have an axis of Blender's for themselves, and whether it counts them as the model does."""
+    """Return the joint values with an axis of their own in Blender's constraint, and whether it measures exactly."""
     record = record_of(joint.empty).joint
     first = np.concatenate([[0], np.cumsum([DOF_SIZE[dof.kind] for dof in record.dofs])])
     plain = len(start) == len(record.dofs) and is_countable(record) and is_exact(record, start.tolist())
@@ -146,7 +149,7 @@ def _lines(joint: Undriven, start: Array) -> dict[int, bool]:
 
 
 def pushes_of(scene: bpy.types.Scene, plant: Plant) -> list[Pushes]:
-    """The joints of a model that are pushed, with motors for it."""
+    """Return the controllers of a mechanism's joints with spring forces, and create their motors."""
     out = []
     for item in plant.pushed:
         record = record_of(item.empty).joint

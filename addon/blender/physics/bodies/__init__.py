@@ -1,1 +1,1 @@
-"""Rigid bodies: collision shapes and filters, inertia, penetration, the ground."""
+"""Rigid bodies: collision shapes and filters, inertia, penetration."""

@@ -1,1 +1,1 @@
-"""Recordings of simulations: as keyframes and as figures about their accuracy."""
+"""Recordings of simulations: as keyframes, and as figures about their accuracy."""

@@ -1,1 +1,1 @@
-"""Simulations: set up and removed, stepped and controlled frame by frame."""
+"""Simulations: set up and removed, and controlled frame by frame."""

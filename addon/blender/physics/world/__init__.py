@@ -1,1 +1,1 @@
-"""The rigid-body world of a scene: its settings, its members, its scale, its removal."""
+"""Rigid-body world of a scene: settings, members, scale, removal."""
