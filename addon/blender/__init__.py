@@ -1,1 +1,1 @@
-"""The rooms that talk to Blender. Only what is below here may import bpy."""
+"""Blender integration. Only this package may import bpy."""

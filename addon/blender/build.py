@@ -1,4 +1,4 @@
-"""Mechanisms built into Blender: the public name of ``reconcile.build``."""
+"""Public name of ``reconcile.build``: builds mechanisms in Blender."""
 
 from .reconcile.build import BuildOptions, build
 

@@ -1,4 +1,4 @@
-"""What differs between the Blender versions that Knuckle supports (4.2 LTS to 5.2), each in one place."""
+"""Compatibility layer: the differences between the Blender versions that Knuckle supports (4.2 LTS to 5.2)."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from typing import Any
 import bpy
 
 VERSION = bpy.app.version
-#: Since 4.4, Actions have layers, and a slot for each thing that they move.
+#: Since 4.4, Actions have layers, and a slot for each data-block that they animate.
 HAS_SLOTS = VERSION >= (4, 4)
 
 
-#: Where a whole property group can be set in one go: in the versions in which that was tried. Blender says of the way
-#: to it that later ones need not have it.
+#: Whether a whole property group can be set at once: in the versions in which that was tested. Blender documents the
+#: access as internal, so that later versions may lack it.
 TAKES_GROUPS = VERSION < (5, 3)
 
 
 def put_group(owner: Any, name: str, group: dict[str, Any]) -> None:
-    """Set all of a property group that an add-on declared, in one go: as Blender keeps it, with numbers for choices.
+    """Set all values of an add-on's property group at once, in Blender's storage form, with numbers for enums.
 
-    It is kept among custom properties, and since 5.0 among those of the system, apart from them.
+    Note:
+        They are stored among custom properties, and since 5.0 among system properties, apart from them.
     """
     kept = owner.bl_system_properties_get(do_create=True) if VERSION >= (5, 0) else owner
     kept[name] = group
 
 
 def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
-    """The F-curve collection of ``action`` for ``id_block``, or None when there is none and ``create`` is off.
+    """Return the F-curve collection of ``action`` for ``id_block``, or None if there is none and ``create`` is off.
 
-    Actions got layers and slots in 4.4 and lost ``Action.fcurves`` in 5.0. The id must already use
-    the action when its slot is wanted back.
+    Note:
+        Actions got layers and slots in 4.4 and lost ``Action.fcurves`` in 5.0. The id must already use the action for
+        its slot to be found.
     """
     if not HAS_SLOTS:
         return action.fcurves
@@ -46,7 +48,7 @@ def action_curves(id_block: Any, action: Any, create: bool = True) -> Any:
 
 
 def strip_curves(strip: Any) -> Iterator[Any]:
-    """The F-curves that a strip of the NLA plays: before 4.4 all of its Action's, since then those of its slot."""
+    """Yield the F-curves that an NLA strip plays: before 4.4 all of its Action's, since then those of its slot."""
     if strip.action is None:
         return
     if not HAS_SLOTS:
@@ -58,19 +60,19 @@ def strip_curves(strip: Any) -> Iterator[Any]:
 
 
 def all_curves(action: Any) -> Iterator[Any]:
-    """The F-curves of an Action, of whatever they are."""
+    """Yield all F-curves of an Action."""
     for bag in _bags(action):
         yield from bag.fcurves
 
 
 def curve_groups(action: Any) -> Iterator[Any]:
-    """The groups of an Action's F-curves, of whatever they are."""
+    """Yield all groups of an Action's F-curves."""
     for bag in _bags(action):
         yield from bag.groups
 
 
 def _bags(action: Any) -> Iterator[Any]:
-    """Yield what holds an Action's F-curves and groups: before 4.4 the Action itself."""
+    """Yield the containers of an Action's F-curves and groups: before 4.4 the Action itself."""
     if not HAS_SLOTS:
         yield action
         return
@@ -90,7 +92,7 @@ def _slot(id_block: Any, action: Any, create: bool) -> Any:
 
 
 def use_action(id_block: Any, action: bpy.types.Action | None) -> None:
-    """Make ``action`` the active one of ``id_block``, with its slot where actions have slots."""
+    """Assign ``action`` to ``id_block``, with a slot where Actions have slots."""
     data = id_block.animation_data_create()
     data.action = action
     if action is not None and HAS_SLOTS:
@@ -98,19 +100,20 @@ def use_action(id_block: Any, action: bpy.types.Action | None) -> None:
 
 
 def action_slot(data: bpy.types.AnimData) -> Any:
-    """Return which part of its Action plays on something; None where it plays none."""
+    """Return the slot of the Action that is assigned; None without one, and before 4.4."""
     return data.action_slot if HAS_SLOTS else None
 
 
 def played_action(data: bpy.types.AnimData) -> bpy.types.Action | None:
-    """The active Action of something, if it plays: since slots came with 4.4 it does not without one."""
+    """Return the assigned Action, if it plays: since slots came with 4.4 it does not without one."""
     return data.action if not HAS_SLOTS or data.action_slot is not None else None
 
 
 def put_action(data: bpy.types.AnimData, action: bpy.types.Action | None, slot: Any) -> None:
-    """Have an Action be on something again, or none, and play there as ``action_slot`` told: this part of it, or none.
+    """Assign an Action, or None, and the slot from ``action_slot``.
 
-    (Since slots came with 4.4, an Action that is put on something plays by itself where a slot fits.)
+    Note:
+        Since slots came with 4.4, an Action that is assigned plays by itself where a slot fits.
     """
     data.action = action
     if HAS_SLOTS and action is not None:
@@ -118,7 +121,7 @@ def put_action(data: bpy.types.AnimData, action: bpy.types.Action | None, slot: 
 
 
 def use_in_strip(id_block: Any, strip: bpy.types.NlaStrip, action: bpy.types.Action) -> None:
-    """Have a strip of the NLA play that part of its Action which is for ``id_block``."""
+    """Set the slot of an NLA strip to the one of its Action that fits ``id_block``."""
     if not HAS_SLOTS:
         return
     for slot in action.slots:
@@ -128,13 +131,20 @@ def use_in_strip(id_block: Any, strip: bpy.types.NlaStrip, action: bpy.types.Act
 
 
 def is_muted(curve: bpy.types.FCurve) -> bool:
-    """Return whether a curve is passed over when Blender plays: by itself, or with its group, for which Blender does
-    not care any more since Actions have layers, from 4.4 on (measured: 4.2 does, 5.0 and 5.2 do not)."""
+    """Return whether playback ignores a curve: because of the curve itself, or of its group.
+
+    Note:
+        Blender ignores muted groups since Actions have layers, from 4.4 on (measured: 4.2 does not, 5.0 and 5.2 do).
+    """
     return curve.mute or (not HAS_SLOTS and curve.group is not None and curve.group.mute)
 
 
 def new_curve(curves: Any, path: str, index: int, group: str) -> bpy.types.FCurve:
-    """A new F-curve in its group. (4.5's channel bags cannot group at creation.)"""
+    """Create an F-curve in a group.
+
+    Note:
+        The channel bags of 4.4 and 4.5 cannot assign a group at creation: there the curve has none.
+    """
     if VERSION >= (5, 0):
         return curves.new(path, index=index, group_name=group)
     if not HAS_SLOTS:
@@ -143,9 +153,10 @@ def new_curve(curves: Any, path: str, index: int, group: str) -> bpy.types.FCurv
 
 
 def give_name(id_block: Any, name: str) -> None:
-    """Rename a datablock; one that has the name already keeps it, and this one gets a number.
+    """Rename a data-block; one that has the name already keeps it, and this one gets a number.
 
-    (Since 4.3, setting a name may number the other one instead.)
+    Note:
+        Since 4.3, setting ``name`` may number the other one instead.
     """
     if VERSION >= (4, 3):
         id_block.rename(name, mode="NEVER")
@@ -154,7 +165,11 @@ def give_name(id_block: Any, name: str) -> None:
 
 
 def select_bone(pose: bpy.types.PoseBone, chosen: bool) -> None:
-    """Select a bone in pose mode, or not. (Bones' selection moved to the pose in 5.0.)"""
+    """Select or deselect a bone in pose mode.
+
+    Note:
+        The selection of bones moved to the pose bone in 5.0.
+    """
     holder: Any = pose if VERSION >= (5, 0) else pose.bone
     holder.select = chosen
 
@@ -165,12 +180,12 @@ def bone_is_selected(pose: bpy.types.PoseBone) -> bool:
     return bool(holder.select)
 
 
-#: Parts of the names of renderers that draw with the processor alone.
+#: Parts of the names of software renderers.
 _SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader", "lavapipe", "software", "basic render")
 
 
 def draws_in_software() -> bool:
-    """Return whether pictures are drawn by the processor, without a graphics card: ten to a hundred times slower."""
+    """Return whether drawing is done by the processor, without a graphics card: ten to a hundred times slower."""
     import gpu
 
     try:
@@ -182,9 +197,13 @@ def draws_in_software() -> bool:
 
 
 def ready_gpu() -> None:
-    """Have the ``gpu`` module work also without a window. ValueError where nothing can be drawn on this machine.
+    """Make the ``gpu`` module work also without a window.
 
-    Up to 5.1 it does after the first picture that Workbench rendered; since, when it is told to.
+    Note:
+        Up to 5.1 it works after the first Workbench render; since then, after ``gpu.init()``.
+
+    Raises:
+        ValueError: Nothing can be drawn on this machine.
     """
     import gpu
 
@@ -211,46 +230,51 @@ def _render_a_pixel() -> None:
         scene.render.resolution_x = scene.render.resolution_y = 4
         bpy.ops.render.render(scene=scene.name)
     finally:
-        bpy.data.cameras.remove(lens)  # and with it its object
+        bpy.data.cameras.remove(lens)  # removes its object too
         bpy.data.scenes.remove(scene)
 
 
 def render_path(path: str) -> str:
-    """A path as ``RenderSettings.filepath`` takes it literally: from 4.5 on words in braces stand for something."""
+    """Escape a path so that ``RenderSettings.filepath`` takes it literally.
+
+    Note:
+        Since 4.5, words in braces are template variables.
+    """
     return path if VERSION < (4, 5) else path.replace("{", "{{").replace("}", "}}")
 
 
-#: Blender's name of EEVEE: "next" from 4.2, where it was new beside the old one, until 5.0.
+#: Blender's identifier of EEVEE: with "NEXT" from 4.2, where it replaced the old one, until before 5.0.
 EEVEE = "BLENDER_EEVEE_NEXT" if VERSION < (5, 0) else "BLENDER_EEVEE"
 
 
 def choose_video(image_settings: Any) -> None:
-    """Have a scene render to a film. (From 5.0 on that it is one is a choice of its own, which comes first.)"""
+    """Set a scene's output to video. Since 5.0 the media type is a setting of its own, which must be set first."""
     if VERSION >= (5, 0):
         image_settings.media_type = "VIDEO"
     image_settings.file_format = "FFMPEG"
 
 
 def strips_of(editor: Any) -> Any:
-    """The sequencer's strips: called sequences until 4.4."""
+    """Return the sequencer's strips, which were called sequences before 4.4."""
     return editor.sequences if VERSION < (4, 4) else editor.strips
 
 
 def give_nodes(owner: bpy.types.Material | bpy.types.World) -> Any:
-    """The node tree of a new material or world: from 5.0 on it has one from the start."""
+    """Return the node tree of a new material or world, which since 5.0 has one from the start."""
     if VERSION < (5, 0):
         owner.use_nodes = True
     return owner.node_tree
 
 
 def nodes_in_use(material: bpy.types.Material) -> list[Any]:
-    """The nodes that shade a material; none where it has only its viewport colour.
+    """Return the nodes that shade a material; none where it has only its viewport color.
 
-    (From 5.0 on, where there are nodes they are used.)
+    Note:
+        Since 5.0, nodes are always in use where there are any.
     """
     tree: Any = material.node_tree
     return list(tree.nodes) if tree is not None and (VERSION >= (5, 0) or material.use_nodes) else []
 
 
-#: Whether Blender evaluates anew what ``foreach_set`` sets in the pose of an armature: from 4.5 on.
+#: Whether ``foreach_set`` on an armature's pose bones tags the pose for re-evaluation: since 4.5.
 POSE_SETTING_TAGS = VERSION >= (4, 5)

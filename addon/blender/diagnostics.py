@@ -1,3 +1,9 @@
+"""Self-check of the installation: versions, modules, build options, writable folders, and a test run per format.
+
+Each test run imports a sample model, adds keyframes, simulates and exports it, in a scene of its own: the open file
+stays as it is.
+"""
+
 from __future__ import annotations
 
 import contextlib
@@ -30,7 +36,7 @@ from .scene.read.mechanism import extract
 from .scene.temporary_scene import at_work, workshop
 
 _OFFICIAL = "Use a Blender from blender.org: distributions build some without it"
-#: What Blender may be built without: its name among the build options, what it is, and what is lost without it.
+#: Optional parts of Blender: the build option, the part, the state and the effect where it is missing.
 _BUILT_WITH = (
     ("bullet", "Physics engine", "error", "no drive but Keys works"),
     ("codec_ffmpeg", "Video encoder", "warning", "videos can be written as pictures only"),
@@ -41,7 +47,7 @@ _BUILT_WITH = (
 
 
 def version_rows() -> list[Row]:
-    """Return what a report of a defect has to begin with."""
+    """Return the versions that a bug report begins with."""
     build = bpy.app.build_hash
     commit = build.decode() if isinstance(build, bytes) else str(build)
     how = "without a window" if bpy.app.background else "in a window"
@@ -54,7 +60,7 @@ def version_rows() -> list[Row]:
 
 
 def machine_rows() -> list[Row]:
-    """Return what Blender was built with, what can be drawn, where can be written."""
+    """Check Blender's build options, drawing, and writable folders."""
     rows = [_built_with(*row) for row in _BUILT_WITH]
     rows.append(_tried("Graphics", _draw, "warning", "Overlays cannot be drawn into pictures; update the driver"))
     free = "Make room, or let yourself write there; Preferences > File Paths > Temporary Files names another folder"
@@ -78,7 +84,11 @@ def _tried(part: str, work: Callable[[], str], state: str, remedy: str) -> Row:
 
 
 def _draw() -> str:
-    """Four by four pixels, filled and read back."""
+    """Clear an off-screen buffer of four by four pixels and read it back.
+
+    Raises:
+        ValueError: Nothing can be drawn, or the color is wrong.
+    """
     import gpu
 
     ready_gpu()
@@ -97,7 +107,11 @@ def _draw() -> str:
 
 
 def _write_in(folder: str) -> str:
-    """Write a file and read it back; it goes at once."""
+    """Write a temporary file and read it back.
+
+    Raises:
+        OSError: That fails.
+    """
     try:
         with tempfile.NamedTemporaryFile(prefix="knuckle-check-", dir=folder) as file:
             file.write(b"knuckle")
@@ -112,18 +126,18 @@ def _write_in(folder: str) -> str:
 
 
 SAMPLES = ("rover/rover.jm", "desk_lamp/desk_lamp.skel", "pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml")
-#: How long physics runs, and how far joints may come apart in it, as a share of the model's size.
+#: Number of simulated frames, and largest joint separation in them, as a share of the model's size.
 FRAMES, GAP = 10, 0.02
-#: How far a servo is keyed (rad or length units), and how exactly keys have to say so: Blender's numbers have 24 bits.
+#: Distance that a servo is keyframed to move (rad or length units), and tolerance: Blender's floats have 24 bits.
 TARGET, EXACT = 0.05, 1e-6
 
 
 class SmokeError(Exception):
-    """A step that did something else than it should."""
+    """Error of a test run whose result is not the expected one."""
 
 
 def smoke_rows() -> list[Row]:
-    """A row for each format."""
+    """Run the test of each format; one row each."""
     return [_row(name) for name in SAMPLES]
 
 
@@ -134,20 +148,24 @@ def _row(name: str) -> Row:
         return Row(part, "error", f"{path} is missing", how_to_repair("Check out the folder sample_models again"))
     try:
         told = try_sample(path)
-    except Exception as error:  # whatever fails here is what the report is for
+    except Exception as error:  # any failure belongs in the report
         return Row(part, "error", f"{type(error).__name__}: {error}", "Copy the report and send it to the developers")
     return Row(part, "ok", f"{told}, {time.perf_counter() - start:.1f} s")
 
 
 def try_sample(path: Path) -> str:
-    """Take a model the whole way and leave nothing behind; what was done.
+    """Import, keyframe, simulate and export a model, and remove everything again.
 
-    SmokeError where something is not as it was.
+    Returns:
+        A description of what was done.
+
+    Raises:
+        SmokeError: A result is not the expected one.
     """
     kinds = [each.identifier for each in bpy.data.bl_rna.properties if each.type == "COLLECTION"]
     before = latest(kinds)
     with contextlib.ExitStack() as stack:
-        stack.callback(remove_since, before, kinds)  # last: the scene has gone by then
+        stack.callback(remove_since, before, kinds)  # runs last: the scene has been removed by then
         scene = stack.enter_context(workshop())
         stack.enter_context(at_work(scene))
         stack.enter_context(hushed())
@@ -168,7 +186,7 @@ def _whole_way(scene: bpy.types.Scene, path: Path) -> str:
 
 
 def _keyed(scene: bpy.types.Scene, collection: bpy.types.Collection) -> list[str]:
-    """Key the first servo of one degree, and read it off again."""
+    """Keyframe the first servo with a single coordinate, and sample it again."""
     rig = require_rig(collection)
     names = servo_names(rig)
     single = [joint for joint, channels in servo_channels(rig).items() if len(channels) == 1 and channels[0].is_single]
@@ -191,7 +209,7 @@ def _values(scene: bpy.types.Scene, collection: bpy.types.Collection, joint: str
 
 
 def _run(scene: bpy.types.Scene, collection: bpy.types.Collection) -> str:
-    """Some frames under physics, servos on: bodies move, joints hold."""
+    """Simulate some frames with servos on, and check that bodies move and joints hold."""
     rig = require_rig(collection)
     settings(rig).drive = "SERVO"
     recording = record(scene, rig, scene.frame_start + FRAMES)
@@ -208,7 +226,7 @@ __all__ = ["check_all"]
 
 
 def check_all() -> list[Row]:
-    """All rows; takes about two seconds. The open file is not touched."""
+    """Run all checks; takes about two seconds. The open file is not changed."""
     places: Any = bpy.utils  # whose stubs lack one of these
     extensions = os.path.normpath(places.user_resource("EXTENSIONS"))
     blender = [places.resource_path("LOCAL"), places.system_resource("SCRIPTS"), os.path.dirname(bpy.__file__)]

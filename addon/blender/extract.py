@@ -1,4 +1,4 @@
-"""Mechanisms read from a scene: the public name of ``scene.read.mechanism``."""
+"""Public name of ``scene.read.mechanism``: reads mechanisms from a scene."""
 
 from .scene.read.mechanism import document_ids, extract, extract_design, own_ids
 

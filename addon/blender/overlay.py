@@ -1,3 +1,10 @@
+"""Overlay marks of mechanisms: placement of axes, stops, twins, centers of mass and inertia boxes in the current pose.
+
+Data that change with every frame, poses of bodies and bones, are read with one call for all. Data of the records are
+cached and read again when the records change. Objects are referred to by row indices in the mechanism's collection, so
+that no reference to a deleted object is kept.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
@@ -37,17 +44,17 @@ from .data.queries import is_part, joint_bones, parts, rigs_in
 from .physics.actuators.dof_coordinates import closed_form
 from .rig.joint_frames import constraint_turn
 
-#: What can be drawn, in the order in which it is offered.
+#: Kinds of marks, in the order in which they are offered.
 KINDS = ("axes", "stops", "twins", "centres", "inertia")
-#: The radius of a dial as a share of the model's size: at least, and at most.
+#: Limits of a dial's radius as a share of the mechanism's size.
 _LEAST, _MOST = 0.025, 0.085
-_REACH = 0.6  # and of the way from the joint to its body's centre of mass
-_INNER = 0.8  # how much smaller each further dial of one joint is
-_CENTRE = 0.013  # the sign of a centre of mass, as a share of the model's size
+_REACH = 0.6  # radius of a dial as a share of the distance from the joint to its body's center of mass
+_INNER = 0.8  # ratio of the radii of consecutive dials of a joint
+_CENTRE = 0.013  # radius of the symbol of a center of mass, as a share of the mechanism's size
 
 
 def draw_models(scene: bpy.types.Scene, kinds: Collection[str], size: float = 1.0) -> Drawing:
-    """All marks of some ``KINDS`` of the models of a scene that can be seen, dials ``size`` times as large as usual."""
+    """Draw marks of the given ``KINDS`` for a scene's visible mechanisms; ``size`` scales the dials."""
     drawing = Drawing()
     for rig in rigs_in(scene):
         if settings(rig).collection is not None:
@@ -73,12 +80,12 @@ def _draw(drawing: Drawing, rig: bpy.types.Object, kinds: Collection[str], size:
 
 
 def stand_of(rig: bpy.types.Object, size: float = 1.0) -> Stand:
-    """A whole model as it stands, to be drawn ``size`` times as large as usual."""
+    """Create the state of a whole mechanism for drawing, with dials scaled by ``size``."""
     return Stand(rig, settings(rig).collection.all_objects, roster_of(rig), size)
 
 
 class Stand:
-    """A model, or a part of it, as it stands at this moment. Dials are ``size`` times as large as usual."""
+    """State of a mechanism, or a part of it, in its current pose. ``size`` scales the dials."""
 
     def __init__(self, rig: bpy.types.Object, objects: Any, roster: Roster, size: float = 1.0) -> None:
         self.rig, self.objects, self.roster, self.wish = rig, objects, roster, size
@@ -88,13 +95,13 @@ class Stand:
 
     @cached_property
     def seen(self) -> NDArray[np.bool_]:
-        """Return which objects are bodies that can be seen."""
+        """Return the mask of objects that are visible bodies."""
         out = np.array([obj.visible_get() for obj in self.objects], dtype=bool)
         out[np.setdiff1d(np.arange(len(out)), self.roster.bodies)] = False
         return out
 
     def sides(self) -> tuple[Array, Array]:
-        """Each joint's frame, (joints, 4, 4), as its parent carries it and as its child does."""
+        """Compute each joint's frame, (joints, 4, 4), as its parent carries it and as its child does."""
         roster = self.roster
         design = without_scale(self.basis[roster.empty]) @ np.stack(roster.turn)
         of_child = design @ np.stack(roster.opening)
@@ -109,8 +116,14 @@ class Stand:
         return side(roster.parent, design), side(roster.child, of_child)
 
     def degrees(self, hidden: bool = False) -> tuple[Degrees, Array, Array]:
-        """The joints' degrees of freedom of one coordinate; the frames (k, 4, 4) of their balls and free blocks, and
-        radii (k,) for those. Without ``hidden`` only where a body can be seen."""
+        """Return the joints' degrees of freedom with a single coordinate, and those with several.
+
+        Args:
+            hidden: Include those whose bodies are both hidden.
+
+        Returns:
+            The single-coordinate dofs; the frames (k, 4, 4) of balls and free blocks, and radii (k,) for those.
+        """
         roster, table = self.roster, self.roster.table
         if not roster.empty:
             return _no_degrees(), np.zeros((0, 4, 4)), np.zeros(0)
@@ -130,7 +143,7 @@ class Stand:
         return _joined(dials), np.concatenate([np.zeros((0, 4, 4)), *blocks]), np.concatenate([np.zeros(0), *radii])
 
     def servo_names(self) -> list[str]:
-        """The servos of the degrees of one coordinate, in the order in which ``degrees`` gives hidden ones too."""
+        """Return the servos of the single-coordinate dofs, in the order of ``degrees(hidden=True)``."""
         roster, known = self.roster, servo_names(self.rig)
         places: dict[int, int] = {}
         for number, row in enumerate(roster.rows):
@@ -150,15 +163,14 @@ class Stand:
         )
 
     def _move_on(self, frames: Array, level: Level, values: Array) -> None:
-        """Frames behind these degrees of freedom: what comes after a turn is turned."""
+        """Move the frames by these degrees of freedom, for the dofs that follow."""
         table, rows = self.roster.table, level.rows
         step, turns = np.nan_to_num(values[rows])[:, None] * table.axis[rows], table.turns[rows, None]
         slide = np.where(turns, step * table.pitch[rows, None], step)
         frames[level.joints] = moved(frames[level.joints], np.where(turns, step, 0.0), slide * self.scale)
 
     def _values(self, motion: Array) -> Array:
-        """The present values of all degrees: what bones are posed at while bodies follow them, else what is measured
-        on the bodies."""
+        """Return the current values of all dofs: from bones while bodies follow them, else measured on the bodies."""
         table = self.roster.table
         local = motion.copy()
         local[:, :3, 3] /= self.scale
@@ -172,8 +184,10 @@ class Stand:
         return out
 
     def _dials(self, frames: Array) -> tuple[Array, Array]:
-        """Return where the hands of dials point at 0, (joints, 3) in the world, towards the body that moves; and
-        radii."""
+        """Compute the zero directions of dials, (joints, 3) in the world, and their radii (joints,).
+
+        Zero is towards the body that moves.
+        """
         roster = self.roster
         place = self.basis[roster.empty]
         child, parent = np.array(roster.child), np.array(roster.parent)
@@ -188,24 +202,24 @@ class Stand:
         return np.einsum("nij,nj->ni", frames[:, :3, :3], local), radius
 
     def _shown(self) -> NDArray[np.bool_]:
-        """Joints of which either body can be seen."""
+        """Return the mask of joints of which either body is visible."""
         seen = np.append(self.seen, False)
         return seen[np.array(self.roster.parent)] | seen[np.array(self.roster.child)]
 
     def draw_twins(self, drawing: Drawing) -> None:
-        """Lines between twins of which the bodies can be seen."""
+        """Draw lines between twins, of bodies only where both are visible."""
         seen = self.seen | ~np.isin(np.arange(len(self.objects)), self.roster.bodies)
         pairs = np.array([pair for pair in self.roster.pairs if seen[list(pair)].all()], dtype=int).reshape(-1, 2)
         place = self.world[:, :3, 3]
         draw_twins(drawing, place[pairs[:, 0]], place[pairs[:, 1]])
 
     def draw_centres(self, drawing: Drawing) -> None:
-        """Bodies' centres of mass: the origins of their objects."""
+        """Draw the centers of mass of visible bodies: the origins of their objects."""
         places = self.world[self.seen, :3, 3]
         draw_centres(drawing, places, np.full(len(places), _CENTRE * self.size))
 
     def draw_inertia(self, drawing: Drawing) -> None:
-        """The boxes that turn as the bodies do."""
+        """Draw the inertia boxes of visible bodies."""
         roster, seen = self.roster, self.seen
         if roster.boxes is None:
             objects = list(self.objects)
@@ -219,9 +233,9 @@ class Stand:
 
 
 def degrees_of(empty: bpy.types.Object, size: float = 1.0) -> tuple[Degrees, list[int]]:
-    """The degrees of freedom of one coordinate of one joint as they stand, and their numbers in its record.
+    """Return the single-coordinate dofs of one joint in its current pose, and their indices in its record.
 
-    All is read anew: it is asked for one joint at a time.
+    Nothing is cached: it is called for one joint at a time.
     """
     record, rig = record_of(empty), record_of(empty).model
     roster = Roster(np.zeros(0, np.int64), [], span_of([body.matrix_basis for body in parts(rig, "BODY")]))
@@ -233,7 +247,7 @@ def degrees_of(empty: bpy.types.Object, size: float = 1.0) -> tuple[Degrees, lis
 
 
 def _channels(rig: bpy.types.Object) -> Array:
-    """Return what all bones are posed at, (bones, 6): their locations and Euler angles."""
+    """Return the pose of all bones, (bones, 6): their locations and Euler angles."""
     bones = rig.pose.bones
     out = np.empty((len(bones), 6))
     for at, name in ((0, "location"), (3, "rotation_euler")):
@@ -248,7 +262,7 @@ def _matrices(objects: Any, name: str) -> Array:
         return np.array([getattr(obj, name) for obj in objects], dtype=np.float64)
     numbers = np.empty(16 * len(objects), dtype=np.float32)
     objects.foreach_get(name, numbers)
-    return numbers.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)  # Blender's go column by column
+    return numbers.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)  # Blender's are column-major
 
 
 def _joined(rows: list[Degrees]) -> Degrees:
@@ -265,7 +279,7 @@ Reader = Callable[[Array], Array]
 
 
 class Level:
-    """The degrees of freedom of many joints that are their first, or their second, and so on: rows of ``Table``."""
+    """Dofs at the same position in their joints, first, second and so on: row indices of ``Table``."""
 
     def __init__(self, rows: NDArray[np.int64], table: Table) -> None:
         one = rows[~table.block[rows]]
@@ -274,7 +288,7 @@ class Level:
 
 
 class Table:
-    """The degrees of freedom of a model, n of them, in numbers."""
+    """Degrees of freedom of a mechanism, n of them, as arrays."""
 
     def __init__(self, rows: list[_Row]) -> None:
         dofs = [row.dof for row in rows]
@@ -285,7 +299,7 @@ class Table:
         self.axis = axis / np.linalg.norm(axis, axis=1, keepdims=True)
         self.pitch = np.array([dof.pitch if dof.kind == "screw" else 0.0 for dof in dofs])
         self.lower, self.upper = np.array([_stops(dof) for dof in dofs], dtype=np.float64).reshape(-1, 2).T.copy()
-        # which bone poses it (-1: none does), and which of that bone's six numbers: its location, then its turns
+        # index of the bone that poses it (-1: none), and of the bone's channel: three of location, three of rotation
         self.bone = np.array([row.bone for row in rows], dtype=np.int64)
         self.slot = np.array([row.slot for row in rows], dtype=np.int64)
         level = np.array([row.level for row in rows], dtype=np.int64)
@@ -302,34 +316,34 @@ class _Row(NamedTuple):
 
 @dataclass
 class Roster:
-    """What is known of a model until its records change. Objects are rows of its collection's."""
+    """Cached data of a mechanism's records. Objects are row indices in its collection's objects."""
 
     objects: NDArray[np.int64]
     bones: list[str]
-    span: float = 1.0  # how large it is
-    empty: list[int] = field(default_factory=list)  # per joint, its own row, its parent's and its child's
+    span: float = 1.0  # size of the mechanism
+    empty: list[int] = field(default_factory=list)  # rows of each joint's empty, parent and child
     parent: list[int] = field(default_factory=list)  # -1 is the world
     child: list[int] = field(default_factory=list)
-    turn: list[Array] = field(default_factory=list)  # from its empty to its frame
+    turn: list[Array] = field(default_factory=list)  # from the empty to the joint frame
     opening: list[Array] = field(default_factory=list)
     rows: list[_Row] = field(default_factory=list)
-    readers: dict[int, tuple[list[int], Reader]] = field(default_factory=dict)  # of joints of several degrees
+    readers: dict[int, tuple[list[int], Reader]] = field(default_factory=dict)  # of joints with several dofs
     bodies: list[int] = field(default_factory=list)
-    boxes: list[tuple[int, Array, Array]] | None = None  # bodies' boxes of inertia, read when first drawn
+    boxes: list[tuple[int, Array, Array]] | None = None  # inertia boxes of bodies, computed when first drawn
     pairs: list[tuple[int, int]] = field(default_factory=list)
 
     def joint_of(self, empty: bpy.types.Object) -> int | None:
-        """Return which of its joints an empty is, None where it is none that moves."""
+        """Return the index of an empty's joint, None where it is no active joint."""
         row = self.row_of(empty)
         return self.empty.index(row) if row in self.empty else None
 
     def row_of(self, obj: bpy.types.Object | None) -> int:
-        """The row of an object, -1 where it has none."""
+        """Return the row of an object, -1 where it has none."""
         found = np.flatnonzero(self.objects == obj.session_uid) if obj is not None else ()
         return int(found[0]) if len(found) else -1
 
     def ends(self, empty: bpy.types.Object) -> list[int] | None:
-        """The rows of a joint's bodies, -1 for the world; None for what is no joint, or one that is switched off."""
+        """Return the rows of a joint's bodies, -1 for the world; None for objects that are no active joint."""
         record = record_of(empty)
         if record.role != "JOINT" or not record.joint.active:
             return None
@@ -337,7 +351,7 @@ class Roster:
 
     @cached_property
     def table(self) -> Table:
-        """Its degrees of freedom."""
+        """Return its degrees of freedom as arrays."""
         return Table(self.rows)
 
 
@@ -345,12 +359,12 @@ _rosters: dict[int, Roster] = {}
 
 
 def forget() -> None:
-    """Records changed, or another file was opened: read all anew when it is needed."""
+    """Clear the cache: records changed, or another file was opened."""
     _rosters.clear()
 
 
 def reread(empty: bpy.types.Object) -> None:
-    """The record of a joint changed. Where only its stops did, they alone are read."""
+    """Update the cache for a joint whose record changed: only its stops where nothing else did, else clear it."""
     rig = record_of(empty).model
     roster = _rosters.get(rig.session_uid) if rig is not None else None
     if roster is None:
@@ -375,6 +389,7 @@ def _stops(dof: Dof) -> tuple[float, float]:
 
 
 def roster_of(rig: bpy.types.Object) -> Roster:
+    """Return the cached data of a mechanism; read them if objects or bones changed."""
     objects = settings(rig).collection.all_objects
     uids = np.empty(len(objects), dtype=np.int32)
     objects.foreach_get("session_uid", uids)
@@ -409,6 +424,15 @@ def _read(rig: bpy.types.Object, roster: Roster) -> Roster:
 
 
 def read_joint(roster: Roster, row: int, empty: bpy.types.Object, row_of: dict[int, int], chain: list[int]) -> None:
+    """Read a joint's record into a roster.
+
+    Args:
+        roster: The roster.
+        row: Row of the joint's empty.
+        empty: The joint's empty.
+        row_of: Rows of objects by ``session_uid``.
+        chain: Indices of the joint's bones.
+    """
     record, joint = record_of(empty).joint, len(roster.empty)
     turn = constraint_turn(record)
     roster.empty.append(row)
@@ -428,7 +452,7 @@ def read_joint(roster: Roster, row: int, empty: bpy.types.Object, row_of: dict[i
 
 
 def _reader(dofs: list[Dof]) -> Reader:
-    """From the motion (4, 4) of a joint to one number for each of its degrees; of a block nobody asks for it."""
+    """Return a function from a joint's motion (4, 4) to one value per dof; that of a block is not used."""
     quick = closed_form(dofs)
     if quick is not None:
         return quick
@@ -438,7 +462,7 @@ def _reader(dofs: list[Dof]) -> Reader:
 
 
 def box_of(obj: bpy.types.Object) -> tuple[Array, Array] | None:
-    """Axes and edges of the box that turns as a body does; None where it is a point, or a floor that never turns."""
+    """Return axes (3, 3) and edges (3,) of a body's inertia box; None for a point mass or an immobile body."""
     record = record_of(obj)
     if record.immobile:
         return None
@@ -451,6 +475,6 @@ def box_of(obj: bpy.types.Object) -> tuple[Array, Array] | None:
 
 
 def span_of(poses: list[Matrix]) -> float:
-    """Return how large a model is with bodies at these poses: 1 where they are all at one place."""
+    """Return the size of a mechanism with bodies at these poses: 1 where they are all at one point."""
     places = np.array([pose.translation for pose in poses]).reshape(-1, 3)
     return (float(np.ptp(places, axis=0).max()) if len(places) else 0.0) or 1.0

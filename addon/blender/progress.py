@@ -1,20 +1,20 @@
-"""Progress of long work: its steps, how much of it is done, and the time that is left."""
+"""Progress of long work: its steps, the share that is done, and the remaining time."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import NamedTuple
 
-#: So many of the last steps tell how fast the work goes.
+#: Number of last steps from which the pace is estimated.
 _RECENT = 12
 _MINUTE = 60.0
 
 
 class Step(NamedTuple):
-    """A step of long work: ``done`` of ``total`` in all.
+    """Step of long work: ``done`` of ``total`` in all.
 
-    Work whose steps take very different times names its ``phase`` with what is done of that, ``part`` of ``parts``, and
-    the ``share`` (0 to 1) of the whole; for other work all of it follows from ``done`` and ``total``.
+    Work whose steps take very different times also has its ``phase`` with the progress within it, ``part`` of
+    ``parts``, and the ``share`` (0 to 1) of the whole; for other work the share follows from ``done`` and ``total``.
     """
 
     done: int
@@ -26,28 +26,28 @@ class Step(NamedTuple):
 
     @property
     def portion(self) -> float:
-        """Share of the whole work that is done, 0 to 1."""
+        """Return the share of the whole work that is done, 0 to 1."""
         return min(1.0, self.done / max(self.total, 1)) if self.share is None else self.share
 
     @property
     def counted(self) -> tuple[int, int]:
-        """Return what is counted now: of the phase where there are several, else of all."""
+        """Return the current count and total: those of the phase where there are several, else of all."""
         return (self.done, self.total) if self.part is None else (self.part, self.parts)
 
 
 class Pace:
-    """Estimate of the time that is left, from how fast the last steps went."""
+    """Estimator of the remaining time, from the pace of the last steps."""
 
     def __init__(self) -> None:
         self._begin: float | None = None
         self._seen: deque[tuple[float, float]] = deque(maxlen=_RECENT)
 
     def left(self, portion: float, now: float) -> float | None:
-        """Seconds until all is done, or None before two steps are: the first has preparations in it.
+        """Estimate the remaining time (s); None before two steps after the first, which includes preparations.
 
         Args:
-            portion: share of the whole work that is done, 0 to 1.
-            now: a clock (s).
+            portion: Share of the whole work that is done, 0 to 1.
+            now: Time of a clock (s).
         """
         if self._begin is None:
             self._begin = portion
@@ -60,7 +60,7 @@ class Pace:
 
 
 def duration(seconds: float) -> str:
-    """A time in words: seconds up to a minute and a half, then minutes."""
+    """Format a duration: in seconds up to a minute and a half, then in minutes."""
     if seconds < 1.5 * _MINUTE:
         return f"{max(1, round(seconds))} s"
     return f"{round(seconds / _MINUTE)} min"

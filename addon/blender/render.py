@@ -1,4 +1,4 @@
-"""Film: from any scene with a model to a poster or a video, at once or in parts."""
+"""Public names for rendering: from any scene with a mechanism to a poster or a video, at once or in parts."""
 
 from .rendering.encoding import wants_poster
 from .rendering.farm_jobs import open_stage, prepare

@@ -1,8 +1,8 @@
-"""The command line: ``python -m addon VERB …`` and ``blender --command knuckle VERB …``.
+"""Command line: ``python -m addon VERB …`` and ``blender --command knuckle VERB …``.
 
-``arguments`` has what verbs share, and each other module some verbs: what is asked of them, and how it is done.
-Exit codes: 0 done, 1 a file is bad or could not be written (message on standard error), 2 wrong usage. Of many files
-each is tried, and 1 says that some failed.
+``arguments`` has what verbs share, and each other module implements some verbs. Exit codes: 0 done, 1 a file is bad or
+could not be written (message on standard error), 2 wrong usage. Of many files each is tried, and 1 means that some
+failed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .simulate import add_collect, add_simulate
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one verb; returns the exit code."""
+    """Run one verb and return the exit code."""
     args = argparse.Namespace()
     try:
         args = _parser().parse_args(list(argv))
@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
         return int(stop.code or 0)
     except FormatError as error:
         return _failed(args, error.path, str(error))
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -50,7 +50,11 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _failed(args: argparse.Namespace, file: object, message: str) -> int:
-    """Tell of a failure, with ``--json`` as an object too; ``file`` where it is known which one is to blame."""
+    """Report a failure, with ``--json`` as an object too; ``file`` is the one to blame, where known.
+
+    Returns:
+        The exit code, 1.
+    """
     say_wrong(message)
     if getattr(args, "json", False):
         say_json(failure(file or next(iter(getattr(args, "files", ())), ""), message))
@@ -58,21 +62,20 @@ def _failed(args: argparse.Namespace, file: object, message: str) -> int:
 
 
 def _check_folders(args: argparse.Namespace, argv: Sequence[str]) -> None:
-    """Refuse what could not be written before any work is done."""
-    if args.verb in {"demo", "job"}:  # their --out is a folder that they make
+    """Reject outputs that could not be written, before any work is done."""
+    if args.verb in {"demo", "job"}:  # their --out is a folder, which they create
         return
     paths = [getattr(args, name, None) for name in ("out", "plot", "blend", "figures", "prepare", "sheet", "poster")]
     if args.verb == "convert" and args.out_dir is None:
         paths.append(args.files[-1])
     for path in filter(None, paths):
-        if path != STDOUT and getattr(args, "frames", None) is None:  # those of a stage go into a folder
+        if path != STDOUT and getattr(args, "frames", None) is None:  # --out of --frames is a folder
             must_be_writable(_as_given(path, argv))
         must_have_folder(path)
 
 
 def _as_given(path: Path, argv: Sequence[str]) -> str:
-    """A path with the separator that it was given with at its end, which says that it is a folder and which ``Path``
-    drops."""
+    """Return a path with the trailing separator it was given with, which marks a folder and which ``Path`` drops."""
     ends = tuple(filter(None, (os.sep, os.altsep)))
     words = (word.partition("=")[2] if word.startswith("--") else word for word in map(str, argv))
     return next((word for word in words if word.endswith(ends) and Path(word) == path), str(path))

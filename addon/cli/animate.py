@@ -1,4 +1,4 @@
-"""The work of ``animate``: a model's gait, or a motion fitted to a model, to a motion file, a .blend or a plot."""
+"""Verbs ``animate`` (gaits and fitted motions to a motion file, a .blend or a plot), ``import`` and ``demo``."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .arguments import Verbs, add_verb, input_option, json_option, mesh_option, 
 from .batch import expand, model_endings
 from .output import STDOUT, Done, blender_jobs, put_out, say, say_done, say_report
 
-#: More keys than any computer of today would like to write.
+#: Most keys that are written: more exceed what today's computers handle.
 _MOST_KEYS = 1e8
 
 
 @dataclass(frozen=True)
 class AnimateJob:
-    """What ``animate`` was asked for.
+    """Arguments of ``animate``.
 
-    Without ``motion`` the model's own gait is meant, with the ``inputs`` held for so many ``seconds``; its ``fitting``
-    says but the step. ``put`` takes the motion as CSV in place of the file ``out``.
+    Without ``motion`` it is the model's own gait, with constant ``inputs``, for the ``seconds`` given; of ``fitting``
+    only the step applies then. ``put`` receives the motion as CSV in place of the file ``out``.
     """
 
     model: Path
@@ -46,9 +46,14 @@ class AnimateJob:
 
 
 def animate(job: AnimateJob, blender: Callable[[], ModuleType]) -> Report:
-    """Do it; ``blender`` gives the jobs that need Blender, and is asked for them only for a .blend.
+    """Write a gait or a fitted motion to a motion file, a .blend or a plot.
 
-    FormatError where a file is bad or an output cannot be; then nothing is written.
+    Args:
+        job: The arguments.
+        blender: Function that returns the tasks that need Blender; it is called only for a .blend.
+
+    Raises:
+        FormatError: A file is bad or an output cannot be written; then nothing is written.
     """
     to_blend = job.out is not None and job.out.suffix.lower() == ".blend"
     _check_endings(job, to_blend)
@@ -69,8 +74,10 @@ def animate(job: AnimateJob, blender: Callable[[], ModuleType]) -> Report:
 
 
 def _into_blend(mechanism: Mechanism, motions: list[Motion], job: AnimateJob, jobs: ModuleType) -> Report:
-    """A .blend that plays the motions, as their files have them if they need not be changed: their numbers and units go
-    out of it again then."""
+    """Write a .blend that plays the motions.
+
+    Motions that need no change keep their documents, so that an export writes their original numbers and units.
+    """
     if job.motion is None:
         return jobs.animate_to_blend(mechanism, job.out, [], job.seconds, job.inputs, job.mesh_folders)
     fitting = job.fitting
@@ -84,7 +91,11 @@ def _into_blend(mechanism: Mechanism, motions: list[Motion], job: AnimateJob, jo
 
 
 def chosen(motions: Sequence[Motion], only: str | None, path: Path) -> list[Motion]:
-    """All motions of a file, or the one that is asked for by its name."""
+    """Return all motions of a file, or the one with the name ``only``.
+
+    Raises:
+        FormatError: There is no motion of this name.
+    """
     found = [motion for motion in motions if only is None or motion.name == only]
     if not found:
         raise FormatError(
@@ -95,7 +106,7 @@ def chosen(motions: Sequence[Motion], only: str | None, path: Path) -> list[Moti
 
 
 def motion_endings() -> list[str]:
-    """Return what motion files are called."""
+    """Return the file endings of motion formats."""
     return list(dict.fromkeys(ending for row in formats.MOTION_FORMATS.values() for ending in row.extensions))
 
 
@@ -134,7 +145,10 @@ def _motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> list[Moti
 
 
 def _check_mapping(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> None:
-    """A slip of the pen in a mapping would move the wrong servo, or none, and nobody would see it in a script."""
+    """Reject a mapping with unknown or repeated names.
+
+    In a script nobody would notice that the wrong servo moves, or none.
+    """
     there, known = {each.name for motion in motions for each in motion.trajectories}, servos_of(mechanism)
     given = [servo for servo in job.fitting.mapping.values() if servo]
     twice = next((servo for servo in given if given.count(servo) > 1), None)
@@ -191,7 +205,7 @@ def _picture(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -
 
 
 def add_animate(verbs: Verbs) -> None:
-    """``animate``."""
+    """Add the verb ``animate``."""
     parser = add_verb(
         verbs,
         "animate",
@@ -262,7 +276,7 @@ def _animate(args: argparse.Namespace) -> int:
 
 
 def add_import(verbs: Verbs) -> None:
-    """``import``."""
+    """Add the verb ``import``."""
     load = add_verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend",
                     "import models/ --blend all.blend")  # fmt: skip
     load.add_argument("files", type=Path, nargs="+", metavar="FILE", help="models: files, patterns or folders")
@@ -285,7 +299,7 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def add_demo(verbs: Verbs) -> None:
-    """``demo``."""
+    """Add the verb ``demo``."""
     demo = add_verb(verbs, "demo", _demo, "take a model the whole way, into a folder", "demo walker.jm --out out")
     demo.add_argument("model", type=Path, metavar="FILE")
     run_options(demo)

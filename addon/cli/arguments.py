@@ -1,4 +1,4 @@
-"""What the verbs share: how one is added, and the kinds of their arguments."""
+"""Arguments that verbs share: creation of a verb's parser, common options, and argument types."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from ..core.gait.engine import parse_input
 
-#: Returns an exit code, or None for 0.
+#: Function of a verb; returns an exit code, or None for 0.
 Command = Callable[[argparse.Namespace], "int | None"]
-#: Where ``argparse`` keeps the verbs.
+#: Collection of ``argparse`` that verbs are added to.
 Verbs = argparse._SubParsersAction
 
 
 def add_verb(verbs: Verbs, name: str, run: Command, text: str, *examples: str) -> argparse.ArgumentParser:
-    """A verb, with what all of them have; ``examples`` are shown by ``--help``."""
+    """Add a verb's parser with the common options; ``examples`` are shown by ``--help``."""
     shown = "".join(f"\n  knuckle {example}" for example in examples)
     parser: argparse.ArgumentParser = verbs.add_parser(
         name, help=text, description=text[0].upper() + text[1:] + ".",
@@ -30,11 +30,12 @@ def add_verb(verbs: Verbs, name: str, run: Command, text: str, *examples: str) -
 
 
 def json_option(parser: argparse.ArgumentParser, text: str = "print what was done as one JSON object") -> None:
+    """Add the option ``--json``."""
     parser.add_argument("--json", action="store_true", help=text)
 
 
 def batch_options(parser: argparse.ArgumentParser, what: str, endings: Sequence[str] | None = None) -> None:
-    """What turns a verb of one file into one of many."""
+    """Add the options that apply a verb to many files."""
     group = parser.add_argument_group("many files at once")
     group.add_argument(
         "--out-dir", type=Path, metavar="DIR",
@@ -51,13 +52,14 @@ def batch_options(parser: argparse.ArgumentParser, what: str, endings: Sequence[
 
 
 def count(text: str) -> int:
+    """Parse a whole number from 1 to 1024."""
     if not text.isdigit() or not 0 < int(text) <= 1024:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1024")
     return int(text)
 
 
 def stretch(text: str) -> tuple[int, int]:
-    """Of FIRST+COUNT or FIRST..LAST, the first and how many."""
+    """Parse FIRST+COUNT or FIRST..LAST and return the first number and the count."""
     match = re.fullmatch(r"(\d+)(?:(\+|\.\.)(\d+))?", text)
     first, how, number = (int(match[1]), match[2], int(match[3] or 1)) if match else (0, None, 0)
     many = number - first + 1 if how == ".." else number
@@ -67,6 +69,7 @@ def stretch(text: str) -> tuple[int, int]:
 
 
 def factor(text: str) -> float:
+    """Parse a finite number of at least 0."""
     try:
         value = float(text)
     except ValueError:
@@ -77,6 +80,7 @@ def factor(text: str) -> float:
 
 
 def mesh_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--meshes``."""
     parser.add_argument(
         "--meshes",
         type=_folder,
@@ -89,12 +93,14 @@ def mesh_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of verbs that play a model: ``--meshes``, ``--motion`` and ``--input``."""
     mesh_option(parser)
     parser.add_argument("--motion", type=Path, metavar="M", help="play this motion instead of the model's gait")
     input_option(parser)
 
 
 def input_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--input``."""
     parser.add_argument(
         "--input",
         type=_input,
@@ -120,16 +126,17 @@ def _folder(text: str) -> str:
 
 
 def seconds(text: str) -> float:
+    """Parse a duration in seconds, above 0 and at most 36000."""
     return above_zero(text, "seconds", most=36000.0)
 
 
 def milliseconds(text: str) -> float:
-    """Of a number of milliseconds, the seconds."""
+    """Parse a number of milliseconds and return seconds."""
     return above_zero(text, "milliseconds", most=60000.0) / 1000.0
 
 
 def above_zero(text: str, unit: str, most: float) -> float:
-    """A number of something, above 0 and not absurd."""
+    """Parse a number above 0 and at most ``most``, of a ``unit`` named in messages."""
     try:
         value = float(text)
     except ValueError:
@@ -142,6 +149,7 @@ def above_zero(text: str, unit: str, most: float) -> float:
 
 
 def pair(text: str) -> tuple[str, str]:
+    """Parse FILE=SERVO."""
     name, separator, servo = text.partition("=")
     if not name or not separator:
         raise argparse.ArgumentTypeError(f"{text!r} is not FILE=SERVO, such as LHip=left_hip")
@@ -149,6 +157,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def size(text: str) -> tuple[int, int]:
+    """Parse a size in pixels, such as 1280x720."""
     width, _, height = text.lower().partition("x")
     if not (width.isdigit() and height.isdigit() and int(width) >= 16 and int(height) >= 16):
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 1280x720")

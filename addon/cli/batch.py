@@ -1,4 +1,4 @@
-"""Which files are meant by names, patterns and folders, and what is made of them is called."""
+"""Batches: many files with one command, in one or several processes, past bad ones, with a table at the end."""
 
 from __future__ import annotations
 
@@ -25,19 +25,22 @@ from .output import Done, be_silent, counted, say, say_json, say_progress, say_w
 
 
 def model_endings() -> frozenset[str]:
-    """The endings of models, by which they are found in folders."""
+    """Return the file endings of model formats, by which models are found in folders."""
     return frozenset(ending for row in formats.FORMATS.values() for ending in row.extensions)
 
 
 def all_endings() -> frozenset[str]:
-    """Those of models and motions."""
+    """Return the file endings of model and motion formats."""
     return model_endings().union(*(row.extensions for row in formats.MOTION_FORMATS.values()))
 
 
 @dataclass(frozen=True)
 class Input:
-    """A file that is meant; ``below`` is its folder as counted from the folder that was named, where one was, and
-    ``named`` whether the file was meant itself, not the folder."""
+    """Input file of a batch.
+
+    ``below`` is its folder relative to the folder that was given, if one was; ``named`` is True where the file itself
+    was given or matched by a pattern.
+    """
 
     path: Path
     below: Path = Path()
@@ -45,11 +48,19 @@ class Input:
 
 
 def expand(words: Iterable[Path], endings: Iterable[str] | None = None, without: Path | None = None) -> list[Input]:
-    """The files that are meant, each once and in order: names, patterns such as ``models/**/*.skel`` where the shell
-    has left them, and folders, of which all files of such endings are taken, in the folders below too.
+    """Expand names, patterns and folders to files, each once and in order.
 
-    ``without``: a folder that is passed over, as what is made must not be taken in again. FormatError where a pattern
-    or a folder holds nothing."""
+    Patterns, such as ``models/**/*.skel``, are expanded where the shell has not done so. Of folders all files with the
+    given endings are taken, including those in subfolders.
+
+    Args:
+        words: Names, patterns and folders.
+        endings: File endings to take from folders; None: all that can be read.
+        without: Folder to skip, so that outputs are not read again.
+
+    Raises:
+        FormatError: A pattern or a folder yields no file.
+    """
     found: dict[str, Input] = {}
     for word in words:
         for each in _meant(word, all_endings() if endings is None else frozenset(endings), without):
@@ -85,11 +96,13 @@ def _in_folder(folder: Path, endings: frozenset[str], without: Path | None) -> l
 
 
 def outputs(inputs: Sequence[Input], endings: Sequence[str], folder: Path) -> list[Path]:
-    """Return what is made of each input, by its ending, in ``folder``: named like the input, in the same folders below.
+    """Return the output path of each input in ``folder``: with its name and the given ending, in equal subfolders.
 
-    Inputs that would go onto one file keep their own ending in its name (``walker.jm.json``, ``walker.skel.json``),
-    and where that does not tell them apart, those that come later are numbered. Letters' case tells nothing apart, as
-    on many disks. FormatError where an input would be written over.
+    Inputs with colliding outputs keep their own ending in the name (``walker.jm.json``, ``walker.skel.json``), and
+    where that is not sufficient, later ones are numbered. Case is ignored, as on many file systems.
+
+    Raises:
+        FormatError: An input would be overwritten.
     """
     plain = [folder / each.below / f"{each.path.stem}{ending}" for each, ending in zip(inputs, endings, strict=True)]
     often = Counter(map(_key, plain))
@@ -114,7 +127,7 @@ def _key(path: Path) -> str:
 
 
 def _must_spare(inputs: Sequence[Path], out: Sequence[Path]) -> None:
-    """Refuse to write over what is read, be it by another name of the same file."""
+    """Reject outputs that would overwrite an input, also under another name of the same file."""
     names = {_key(path): path for path in inputs}
     there = {(status.st_dev, status.st_ino) for status in (_status(path) for path in inputs) if status is not None}
     for path in out:
@@ -131,7 +144,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def picked(inputs: Sequence[Input], pick: tuple[int, int] | None) -> slice:
-    """The place of those that ``--pick FIRST+COUNT`` asks for; all without it."""
+    """Return the slice that ``--pick FIRST+COUNT`` selects; all without it."""
     return slice(len(inputs)) if pick is None else slice(pick[0] - 1, pick[0] - 1 + pick[1])
 
 
@@ -140,7 +153,7 @@ Result = Literal["done", "failed", "passed over"]
 
 @dataclass
 class Row:
-    """What became of one file, or of one of the files that were to be made of it."""
+    """Result for one input file, or for one of its outputs."""
 
     file: Path
     out: Path | None = None
@@ -151,7 +164,7 @@ class Row:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """Return the row in values that JSON has."""
+        """Return the row as values for JSON."""
         return {
             "file": str(self.file), "out": None if self.out is None else str(self.out), "result": self.result,
             "message": self.message, "seconds": round(self.seconds, 4), **self.report.outcomes(), **self.facts,
@@ -159,13 +172,13 @@ class Row:
         }  # fmt: skip
 
 
-#: Does the work on one file. It may raise whatever it likes.
+#: Function that processes one file. It may raise any exception.
 Work = Callable[[argparse.Namespace], "list[Row]"]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One file, and the arguments of its verb as they are for it alone."""
+    """Input file with the arguments of the verb for it alone."""
 
     file: Path
     args: argparse.Namespace
@@ -173,13 +186,13 @@ class Task:
 
 
 def one_row(work: Callable[[argparse.Namespace], Done], args: argparse.Namespace) -> list[Row]:
-    """The row of a verb that makes one file of one."""
+    """Run a verb that makes a single output and return its row."""
     done = work(args)
     return [Row(Path(), args.out, report=done.report, facts=dict(done.facts))]
 
 
 def run_tasks(work: Work, tasks: Sequence[Task], processes: int) -> list[Row]:
-    """Do all of them, in as many processes; their rows in the order of the tasks."""
+    """Run all tasks in up to ``processes`` processes; return the rows in the order of the tasks."""
     rows: list[Row] = []
     for done, found in enumerate(_attempts(work, tasks, min(processes, len(tasks))), start=1):
         rows += found
@@ -203,7 +216,7 @@ def _attempts(work: Work, tasks: Sequence[Task], processes: int) -> Iterator[lis
 
 @contextmanager
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that end with us: Blender may keep Ctrl-C from what works in them."""
+    """Create a process pool that ends with us: Blender may keep Ctrl-C from worker processes."""
     context = multiprocessing.get_context("spawn")
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(processes, context, initializer=exec, initargs=(_SETTLED.format(**_home()),)) as pool:
@@ -216,10 +229,10 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _taken(future: Future[list[Row]], work: Work, task: Task) -> list[Row]:
-    """The rows of a task.
+    """Return the rows of a task.
 
-    Where a process died, all that was not done is tried again, each in a process of its own: only that fails which
-    kills it.
+    Where a process died, every unfinished task is tried again in a process of its own, so that only the one that kills
+    it fails.
     """
     try:
         return future.result()
@@ -232,7 +245,7 @@ def _taken(future: Future[list[Row]], work: Work, task: Task) -> list[Row]:
         return [Row(task.file, task.out, "failed", f"{task.file}: the process that worked on it died")]
 
 
-#: What a new process does first. Inside Blender the package has a name that nothing but Blender can find.
+#: Initialization of a worker process. Inside Blender the package has a name that only Blender can import.
 _SETTLED = """
 import importlib.util, sys, types
 *outer, last = {name!r}.split(".")
@@ -248,20 +261,20 @@ if {name!r} not in sys.modules:
 
 
 def _home() -> dict[str, str]:
-    """The name and the place of the package."""
+    """Return name and path of the package."""
     name = (__package__ or "").rpartition(".")[0]
     file = str(sys.modules[name].__file__)
     return {"name": name, "file": file, "folder": str(Path(file).parent)}
 
 
 def attempt_silently(work: Work, task: Task) -> list[Row]:
-    """Attempt a task in a process beside others, which says nothing."""
+    """Run a task in a worker process, without output."""
     be_silent()
     return attempt(work, task)
 
 
 def attempt(work: Work, task: Task) -> list[Row]:
-    """Do the work on one file, whatever may be wrong with it."""
+    """Run a task and turn any exception into a failed row."""
     started = time.perf_counter()
     try:
         if task.out is not None:
@@ -271,7 +284,7 @@ def attempt(work: Work, task: Task) -> list[Row]:
         rows = [Row(task.file, task.out, "failed", str(error))]
     except OSError as error:
         rows = [Row(task.file, task.out, "failed", f"{error.filename or task.file}: {error.strerror or error}")]
-    except Exception as error:  # one bad file is not to stop the others, whatever it does to us
+    except Exception as error:  # no error of one file may stop the others
         rows = [Row(task.file, task.out, "failed", f"{task.file}: {type(error).__name__}: {error}")]
     spent = time.perf_counter() - started
     for row in rows:
@@ -281,7 +294,7 @@ def attempt(work: Work, task: Task) -> list[Row]:
 
 
 def tell_rows(rows: Sequence[Row], as_json: bool, seconds: float) -> int:
-    """Tell what became of all files; the exit code."""
+    """Print the results of a batch and return the exit code."""
     failed = sum(row.result == "failed" for row in rows)
     if as_json:
         say_json({"failed": failed, "seconds": round(seconds, 3), "files": [row.plain() for row in rows]})

@@ -1,4 +1,4 @@
-"""``convert``: files written again, as other formats or in today's form. It goes without Blender."""
+"""Verb ``convert``: write files in other formats, or in the current form of their own. It needs no Blender."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .output import STDOUT, Done, put_out, say_done
 
 
 def known() -> list[str]:
-    """The formats of models and motions, those that were added while we run among them."""
+    """Return the formats of models and motions, including those that plugins added at run time."""
     return sorted({**formats.FORMATS, **formats.MOTION_FORMATS})
 
 
 def add_convert(verbs: Verbs) -> None:
-    """``convert``."""
+    """Add the verb ``convert``."""
     parser = add_verb(
         verbs, "convert", _convert, "write models or motions as other files",
         "convert old.jpm new.jm", "convert lamp.skel - --to x_xy | less",
@@ -82,7 +82,7 @@ def _convert(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class How:
-    """How a file is to be converted; None leaves it to the file."""
+    """Options of a conversion; ``to`` None: the format by the target's ending, or the file's own."""
 
     to: str | None
     only: str | None = None
@@ -92,7 +92,7 @@ class How:
 
 
 def convert_file(source: Path, target: Path, how: How) -> Done:
-    """Write one file as another, or to standard output."""
+    """Convert one file to another, or to standard output."""
     return _convert_motion(source, target, how) if formats.is_motion(source) else _convert_model(source, target, how)
 
 
@@ -128,7 +128,7 @@ def _convert_model(source: Path, target: Path, how: How) -> Done:
     return Done([target], report, f"{row.label}, ", {"format": row.id})
 
 
-# ------------------------------------------------------------------ many of them
+# ------------------------------------------------------------------ many files
 
 
 def _convert_many(args: argparse.Namespace) -> int:
@@ -151,16 +151,16 @@ def _convert_many(args: argparse.Namespace) -> int:
 
 
 def _ending(each: Input, to: str | None) -> str:
-    """Return what a file is to end in: as a format's files do first of all, or as it does."""
+    """Return the ending of an output: the first one of its format, or the input's."""
     row = formats.FORMATS.get(to or "") or formats.MOTION_FORMATS.get(to or "")
     return each.path.suffix if row is None else row.extensions[0]
 
 
 def convert_to_all(args: argparse.Namespace) -> list[Row]:
-    """Write one file in all formats that are wanted.
+    """Convert one file to all wanted formats.
 
-    What cannot be of a motion where models are wanted, or the other way round, is passed over, unless the file was
-    meant itself and nothing else was wanted of it.
+    Formats that do not fit, such as model formats for a motion, are skipped, unless the file itself was given and no
+    other format was wanted.
     """
     kind = formats.MOTION_FORMATS if formats.is_motion(args.source) else formats.FORMATS
     fitting = [(to, out) for to, out in args.targets if to is None or to in kind]

@@ -1,4 +1,4 @@
-"""``info`` and ``check``: what files hold, and what is wrong with it. They go without Blender."""
+"""Verbs ``info`` (contents of files) and ``check`` (problems in files). They need no Blender."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SEVERITIES = ("error", "warning", "info")
 
 
 def add_info(verbs: Verbs) -> None:
-    """``info``."""
+    """Add the verb ``info``."""
     info = add_verb(
         verbs, "info", _info, "tell what a file holds", "info walker.jm", "info walker.jm --json > walker.json",
         "info models/",
@@ -58,7 +58,7 @@ def _info(args: argparse.Namespace) -> int:
 
 
 def _read(path: Path, mesh_folders: list[str]) -> Mechanism:
-    """Return what a file holds; of motion, a mechanism of nothing but that."""
+    """Read a file; a motion file gives a mechanism with only its motions."""
     if formats.is_motion(path):
         motions, report = formats.read_motions(path)
         source = replace(motions[0].source or Source("xmdi"), text="")
@@ -70,7 +70,7 @@ def _read(path: Path, mesh_folders: list[str]) -> Mechanism:
 
 
 def add_check(verbs: Verbs) -> None:
-    """``check``."""
+    """Add the verb ``check``."""
     parser = add_verb(
         verbs, "check", _check,
         "look for what is wrong in models and motions: 1 where there is an error, or a file cannot be read",
@@ -105,8 +105,10 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def check_file(args: argparse.Namespace) -> list[Row]:
-    """The findings on one file: of a model those of the validator, and what was repaired while it was read; of a motion
-    the latter, and where it jumps."""
+    """Find the problems of one file.
+
+    For a model these are the validator's findings and the repairs while reading; for a motion the repairs, and jumps.
+    """
     mechanism = _read(args.file, args.meshes)
     read = [entry for entry in mechanism.report.entries if entry.severity != "info"]
     if is_motion_only(mechanism):
@@ -119,12 +121,12 @@ def check_file(args: argparse.Namespace) -> list[Row]:
     return [Row(args.file, facts={**counts, "findings": [asdict(each) for each in found]})]
 
 
-#: What a reader warns of and the validator has a finding of as well, and that finding's code.
+#: Codes of readers' warnings that duplicate a finding of the validator, and the finding's code.
 _TWICE = {"loop": "loop-open", "negative-mass": "no-mass"}
 
 
 def _told_once(mechanism: Mechanism, read: list[Entry]) -> list[Finding]:
-    """The findings on a model, with their lines; of what a reader tells too, the finding alone."""
+    """Combine the validator's findings, with line numbers, and the reader's entries, without duplicates."""
     lines = {("body", body.id): body.line for body in mechanism.bodies}
     lines |= {("joint", joint.id): joint.line for joint in mechanism.joints}
     found, said = [], set()

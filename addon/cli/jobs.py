@@ -1,7 +1,7 @@
-"""Open Job Description templates (openjd.io, edition 2023-09): what a farm is to run, as plain values.
+"""Verb ``job``: a video, a conversion or a sweep as an Open Job Description template (openjd.io, edition 2023-09).
 
-The steps are verbs of this command line. Their programs, folders and numbers are parameters of the job, so that
-whoever submits it can say otherwise. Nothing beyond the first edition is used, which every farm reads.
+The steps are verbs of this command line. Their programs, folders and numbers are parameters of the job, which can be
+overridden when it is submitted. Only features of the first edition are used, which every farm supports.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ from .convert import known
 from .output import Done, blender_jobs, say_done
 from .render import film_arguments, film_words, render_job
 
-#: Values that one parameter of a task may have, by the specification.
+#: Most values of a task parameter, by the specification.
 MOST_VALUES = 1024
 
 
 @dataclass
 class Runner:
-    """How the job calls Knuckle: the words before the verb, the parameters that they speak of, and what it needs in
-    the environment."""
+    """Invocation of Knuckle in a job: the words before the verb, their parameters, and environment variables."""
 
     words: list[str]
     parameters: list[dict[str, Any]]
@@ -41,8 +40,10 @@ class Runner:
 
 
 def python_runner(home: Path) -> Runner:
-    """As ``python -m addon``, with the Python and the package (its folder is ``home``) of this machine unless the job
-    is told otherwise."""
+    """Return the invocation ``python -m addon``.
+
+    Python and the package (in the folder ``home``) are by default those of this machine.
+    """
     return Runner(
         ["{{Param.Python}}", "-m", home.name],
         [
@@ -56,7 +57,7 @@ def python_runner(home: Path) -> Runner:
 
 
 def blender_runner() -> Runner:
-    """As ``blender --command knuckle``, where Knuckle is installed in Blender."""
+    """Return the invocation ``blender --command knuckle``, for a Blender in which Knuckle is installed."""
     return Runner(
         ["{{Param.Blender}}", "--command", "knuckle"],
         [{"name": "Blender", "type": "STRING", "default": "blender",
@@ -67,7 +68,7 @@ def blender_runner() -> Runner:
 def template(
     name: str, runner: Runner, parameters: Sequence[Mapping[str, Any]], steps: Sequence[Any]
 ) -> dict[str, Any]:
-    """A job of steps."""
+    """Build a job template from steps."""
     out: dict[str, Any] = {
         "specificationVersion": "jobtemplate-2023-09",
         "name": name.replace("{{", "{ {")[:128],
@@ -85,7 +86,7 @@ def step(
     after: Sequence[str] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """A step that runs one verb, once or for every combination of the values of ``tasks``."""
+    """Build a step that runs one verb, once or for every combination of the values of ``tasks``."""
     command, *before = runner.words
     out: dict[str, Any] = {"name": name}
     if after:
@@ -96,38 +97,38 @@ def step(
 
 
 def number(name: str, value: int, text: str) -> dict[str, Any]:
-    """A whole number that the job may be told."""
+    """Build a job parameter that is a whole number."""
     return {"name": name, "type": "INT", "default": value, "minValue": 1, "description": text}
 
 
 def path(name: str, value: str, text: str, folder: bool = True, out: bool = False) -> dict[str, Any]:
-    """A file or folder, beside the template unless the job is told otherwise."""
+    """Build a job parameter that is a file or folder, by default relative to the template."""
     kind = {"objectType": "DIRECTORY" if folder else "FILE", "dataFlow": "OUT" if out else "IN"}
     return {"name": name, "type": "PATH", **kind, "default": value, "description": text}
 
 
 def chunks(name: str, last: str, size: str) -> dict[str, Any]:
-    """A task for every so many of what is counted from 1."""
+    """Build a task parameter with one task per chunk of what is counted from 1."""
     return {"name": name, "type": "INT", "range": f"1-{last}:{size}"}
 
 
 def values(name: str, numbers: Sequence[float]) -> dict[str, Any]:
-    """A task for each of some numbers. They are told as text, which keeps them as they were written."""
+    """Build a task parameter with one task per number. Numbers are strings, which keep their spelling."""
     return {"name": name, "type": "STRING", "range": [f"{each:.10g}" for each in numbers]}
 
 
 def identifier(name: str) -> str:
-    """A name as templates have them."""
+    """Convert a name to an identifier of templates."""
     return "".join(part.capitalize() for part in re.findall(r"[A-Za-z0-9]+", name))[:64]
 
 
-#: The most points of a sweep: more would be a slip of the pen.
+#: Most points of a sweep: more are probably a mistake.
 _MOST_POINTS = 100_000
 _MODELS = "models"
 
 
 def add_job(verbs: Verbs) -> None:
-    """``job``."""
+    """Add the verb ``job``."""
     job = add_verb(
         verbs, "job", _job, "write a film, a conversion or a sweep as a job for a farm (Open Job Description)",
         "job walker.jm --motion walk.xmdi --seconds 10 --chunk 50 --out film",
@@ -157,7 +158,7 @@ def add_job(verbs: Verbs) -> None:
 
 
 def axis(text: str) -> tuple[str, list[float]]:
-    """Of NAME=VALUES, both."""
+    """Parse NAME=VALUES of a sweep."""
     name, separator, told = text.rpartition("=")
     try:
         if not separator:
@@ -177,7 +178,11 @@ def axis(text: str) -> tuple[str, list[float]]:
 
 
 def _control(name: str) -> str:
-    """The control of a name. ValueError, with all that a sweep can go over, for what is none."""
+    """Return the input with this name.
+
+    Raises:
+        ValueError: There is none; the message lists everything that can be swept.
+    """
     try:
         return parse_input(f"{name}=0")[0]
     except ValueError as error:
@@ -196,6 +201,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def count_of_frames(text: str) -> int:
+    """Parse a number of frames."""
     return int(above_zero(text, "frames", most=1e7))
 
 
@@ -218,7 +224,7 @@ def _job(args: argparse.Namespace) -> int:
 
 
 def _home() -> Path:
-    """The folder of the package."""
+    """Return the folder of the package."""
     return Path(str(sys.modules[(__package__ or "").rpartition(".")[0]].__file__)).resolve().parent
 
 
@@ -228,12 +234,15 @@ def _written(args: argparse.Namespace, job: dict[str, Any], report: Report, fact
     return Done([target], report, f"{len(job['steps'])} steps, ", facts)
 
 
-# ------------------------------------------------------------------ what a job takes along
+# ------------------------------------------------------------------ input files of a job
 
 
 def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[dict[str, Any]], list[str]]:
-    """Copy the model, its meshes and its motion beside the template: the model, and the parameters and words that
-    every run of it has."""
+    """Copy the model, its meshes and its motion beside the template.
+
+    Returns:
+        The model's path, and the parameters and words that every run of it has.
+    """
     (model,) = args.files
     folder = args.out / _MODELS
     make_folder(folder)
@@ -241,7 +250,7 @@ def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[di
     mechanism = None if model.suffix.lower() == ".blend" else formats.load(model)
     if mechanism is None or not any(shape.mesh for body in mechanism.bodies for shape in body.shapes):
         _copy(model, copy)
-    else:  # its meshes come along with their materials and pictures, and it names them where they are then
+    else:  # copies the meshes with their materials and textures, and updates their paths in the model
         report.extend(formats.save(mechanism, copy, mechanism.source.format, args.meshes, with_meshes=True))
     if mechanism is not None:
         report.extend(mechanism.report)
@@ -249,7 +258,7 @@ def _take_model(args: argparse.Namespace, report: Report) -> tuple[Path, list[di
     parameters.append(path("Models", _MODELS, "The folder of the model, with its meshes"))
     words = ["{{Param.Model}}"]
     if args.motion is not None:
-        formats.read_motions(args.motion)  # a bad one is told now, not on the farm
+        formats.read_motions(args.motion)  # a bad file is reported now, not on the farm
         _copy(args.motion, folder / args.motion.name)
         parameters.append(path("Motion", f"{_MODELS}/{args.motion.name}", "What it plays", folder=False))
         words += ["--motion", "{{Param.Motion}}"]
@@ -266,7 +275,7 @@ def _copy(source: Path, target: Path) -> None:
         write_whole(target, source.read_bytes())
 
 
-# ------------------------------------------------------------------ a film
+# ------------------------------------------------------------------ video
 
 
 def _film_job(args: argparse.Namespace, runner: Runner) -> Done:
@@ -277,7 +286,7 @@ def _film_job(args: argparse.Namespace, runner: Runner) -> Done:
     if args.seconds is not None:
         words += ["--seconds", f"{args.seconds:.10g}"]
     words += film_words(args)
-    if args.title:  # a parameter's value is taken as it is, whatever signs are in it
+    if args.title:  # as a parameter, whose value is taken literally, whatever characters it has
         parameters.append(
             {"name": "Title", "type": "STRING", "default": args.title, "description": "Is written over the film"}
         )
@@ -310,7 +319,7 @@ def _film_job(args: argparse.Namespace, runner: Runner) -> Done:
     return _written(args, job, report, {"frames": frames})
 
 
-# ------------------------------------------------------------------ a sweep
+# ------------------------------------------------------------------ sweep
 
 
 def _sweep_job(args: argparse.Namespace, runner: Runner) -> Done:
@@ -343,13 +352,13 @@ def _sweep_job(args: argparse.Namespace, runner: Runner) -> Done:
     ]
     rows = args.out / "out" / "rows"
     make_folder(rows)
-    for old in rows.glob("run-*.json"):  # of another sweep
+    for old in rows.glob("run-*.json"):  # of a previous sweep
         old.unlink()
     job = template(f"Sweep of {model.stem}", runner, parameters, steps)
     return _written(args, job, report, {"points": points})
 
 
-# ------------------------------------------------------------------ a conversion
+# ------------------------------------------------------------------ conversion
 
 
 def _convert_job(args: argparse.Namespace, runner: Runner) -> Done:

@@ -1,4 +1,4 @@
-"""What the verbs print, and how they come by Blender."""
+"""Output of verbs: texts, JSON, progress and tables; and access to the tasks that need Blender."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from typing import Any
 from ..core.report import FormatError, Report
 from ..core.summary import describe_report
 
-#: Stands for standard output where a file could be named.
+#: Path that denotes standard output.
 STDOUT = Path("-")
 
 
 @dataclass
 class Done:
-    """What a verb has done: the files it made with what is said of each, the report, and figures in plain values."""
+    """Result of a verb: the files written, with a label before their size, the report, and figures as plain values."""
 
     made: Sequence[Path] = ()
     report: Report = field(default_factory=Report)
@@ -31,21 +31,21 @@ class Done:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
-        """Return it in values that JSON has."""
+        """Return the result as values for JSON."""
         files = [{"out": str(path), "bytes": path.stat().st_size} for path in self.made if path != STDOUT]
         return {"made": files, **self.report.outcomes(), **self.facts, "report": describe_report(self.report)}
 
 
 class _Voice:
-    """How this call of the command line speaks."""
+    """Output settings of this call of the command line."""
 
-    speaks = True  # reports and what was made, in plain words
-    aside = False  # and these on standard error, since the result is on standard output
+    speaks = True  # print reports and results as text
+    aside = False  # print these on standard error, since standard output has a file's content
     progress = True
 
 
 def set_voice(args: argparse.Namespace) -> None:
-    """Speak as these words ask for: ``--quiet``, ``--json``, or a result on standard output."""
+    """Choose the output settings by the arguments: ``--quiet``, ``--json``, or a file on standard output."""
     quiet, as_json = getattr(args, "quiet", False), getattr(args, "json", False)
     _Voice.speaks = not quiet and not as_json
     _Voice.aside = STDOUT in (getattr(args, "out", None), *getattr(args, "files", ())[-1:])
@@ -53,43 +53,44 @@ def set_voice(args: argparse.Namespace) -> None:
 
 
 def be_silent() -> None:
-    """Say nothing but what goes wrong, as processes do that work beside others."""
+    """Print errors only, as worker processes do."""
     _Voice.speaks = _Voice.progress = False
 
 
 def say(text: str = "") -> None:
-    """A line of what happens."""
+    """Print a line, unless quiet."""
     if _Voice.speaks:
         print(text, file=sys.stderr if _Voice.aside else sys.stdout, flush=True)
 
 
 def say_result(text: str) -> None:
-    """What was asked for itself: printed however quiet it is to be."""
+    """Print a requested result, even if quiet."""
     print(text, flush=True)
 
 
 def say_json(value: Any) -> None:
-    """A result as one JSON value; on standard error where a file's text is on standard output."""
+    """Print a result as one JSON value; on standard error where standard output has a file's content."""
     print(json.dumps(value, indent=2, allow_nan=False), file=sys.stderr if _Voice.aside else sys.stdout, flush=True)
 
 
 def say_wrong(text: str) -> None:
-    """What is wrong, on standard error, however quiet it is to be."""
+    """Print an error on standard error, even if quiet."""
     print(f"knuckle: {text}", file=sys.stderr, flush=True)
 
 
 def failure(file: object, message: str) -> dict[str, str]:
-    """Return what ``--json`` prints of a file that nothing could be done with."""
+    """Return the object that ``--json`` prints for a file that failed."""
     return {"file": str(file), "message": message}
 
 
 def say_report(report: Report | None) -> None:
+    """Print the entries of a report, unless quiet."""
     for entry in report.entries if report is not None else ():
         say(str(entry))
 
 
 def say_done(done: Done, as_json: bool) -> None:
-    """Tell what a verb has done."""
+    """Print the result of a verb."""
     if as_json:
         say_json(done.plain())
         return
@@ -100,7 +101,7 @@ def say_done(done: Done, as_json: bool) -> None:
 
 
 def put_out(data: bytes) -> None:
-    """A file's bytes, on standard output as they are."""
+    """Write a file's bytes to standard output unchanged."""
     sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
@@ -111,7 +112,10 @@ def put_out(data: bytes) -> None:
 
 
 def say_progress(done: int, total: int, text: str) -> None:
-    """How far a batch is: a line that counts on a terminal, a line per file in a log; on standard error."""
+    """Print the progress of a batch on standard error.
+
+    On a terminal it is a single updated line, in a log a line per file.
+    """
     if not _Voice.progress:
         return
     if sys.stderr.isatty():
@@ -121,7 +125,7 @@ def say_progress(done: int, total: int, text: str) -> None:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Columns of text, those of the places ``right`` to the right."""
+    """Format a table of text; the columns with indices ``right`` are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = []
     for row in (header, *rows):
@@ -134,19 +138,23 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things."""
+    """Format a count with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def blender_jobs() -> ModuleType:
-    """Return what needs Blender, which the other verbs can do without."""
+    """Register Knuckle in Blender and return the tasks that need it (module ``blender.tasks``).
+
+    Raises:
+        FormatError: There is no Blender.
+    """
     try:
         import_module("bpy")
     except ImportError:
         raise FormatError(
             "this needs Blender", remedy="Install it as a Python module (pip install bpy), or use `blender --command`."
         ) from None
-    # these need Blender and take a second
+    # imported here: they need Blender and take a second
     from ..blender import tasks
     from ..registration import register
 
@@ -157,7 +165,7 @@ def blender_jobs() -> ModuleType:
 
 
 def _heed_ctrl_c(ticker: Any) -> None:
-    """Have long work end by Ctrl-C wherever that finds it."""
+    """Install a handler with which Ctrl-C ends long work even where Blender swallows the exception."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         ticker.stopped = True

@@ -1,4 +1,4 @@
-"""``render``: models filmed, at once or in parts; ``encode``: pictures made a film."""
+"""Verbs ``render`` (videos of models, at once or in parts) and ``encode`` (a video of rendered pictures)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ PRESETS = {
     "vertical": (1080, 1920, 30.0),
     "loop": (480, 480, 15.0),
 }
-#: What ``render`` writes: videos first, then pictures.
+#: File endings that ``render`` writes: videos first, then pictures.
 ENDINGS = (".mp4", ".webm", ".webp", ".gif", ".png")
 
 
 def add_render(verbs: Verbs) -> None:
-    """``render``."""
+    """Add the verb ``render``."""
     render = add_verb(
         verbs,
         "render",
@@ -73,7 +73,7 @@ def add_render(verbs: Verbs) -> None:
 
 
 def film_arguments(parser: argparse.ArgumentParser) -> None:
-    """How a film is to look: what ``film_options`` reads."""
+    """Add the arguments for the look of a video, which ``film_options`` reads."""
     parser.add_argument("--stage", choices=STAGES, default="studio", help="where it is filmed (default: studio)")
     parser.add_argument(
         "--camera", choices=CAMERAS, default="follow",
@@ -98,7 +98,7 @@ def film_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def film_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what was asked for, as what ``FilmOptions`` is made of."""
+    """Convert the arguments to keyword arguments of ``FilmOptions``."""
     wide, high, rate = PRESETS[args.preset]
     return {
         "stage": args.stage.upper(),
@@ -114,7 +114,7 @@ def film_options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def film_words(args: argparse.Namespace) -> list[str]:
-    """The words of ``film_arguments`` that were given, save the title, as another command is to be told."""
+    """Return the arguments of ``film_arguments`` as given, without the title, as words for another command."""
     words: list[str] = []
     for name, usual in (("stage", "studio"), ("camera", "follow"), ("engine", "workbench"), ("preset", "small")):
         if getattr(args, name) != usual:
@@ -175,7 +175,7 @@ def _render(args: argparse.Namespace) -> int:
 
 
 def render_one(args: argparse.Namespace) -> list[Row]:
-    """One of many."""
+    """Render one of many models."""
     return one_row(_film, args)
 
 
@@ -207,7 +207,7 @@ def _film(args: argparse.Namespace) -> Done:
 
 
 def render_job(jobs: ModuleType, args: argparse.Namespace, film: Mapping[str, Any] | None = None) -> Any:
-    """Return what was asked for, as the jobs have it, and what more is said of the film."""
+    """Convert the arguments to a ``RenderJob``; ``film`` are further options of the video."""
     drive = args.drive.upper() if args.drive else None
     options = film_options(args) | dict(film or {})
     return jobs.RenderJob(options, args.seconds, drive, args.motion, dict(args.input), args.meshes)
@@ -228,7 +228,7 @@ def _frames(args: argparse.Namespace) -> Done:
 
 
 def add_encode(verbs: Verbs) -> None:
-    """``encode``."""
+    """Add the verb ``encode``."""
     encode = add_verb(
         verbs, "encode", _encode, "make a video of the pictures that render --frames made",
         "encode frames --prepared stage.blend --out walk.mp4", "encode frames --fps 25 --out walk.mp4",

@@ -1,4 +1,4 @@
-"""``self-check``: whether this installation is whole."""
+"""Verb ``self-check``: whether this installation is complete and works."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .output import blender_jobs, say, say_json, say_result
 
 
 def add_self_check(verbs: Verbs) -> None:
-    """``self-check``."""
+    """Add the verb ``self-check``."""
     parser = add_verb(
         verbs, "self-check", _self_check,
         "tell versions, modules, what Blender was built with and where it may write, and run one model of each format "

@@ -1,4 +1,4 @@
-"""``simulate``: models under physics; ``collect``: the figures of many runs in a table and a plot."""
+"""Verbs ``simulate`` (models under physics) and ``collect`` (figures of many simulations as a table and a plot)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .output import STDOUT, Done, blender_jobs, put_out, say, say_done
 
 
 def add_simulate(verbs: Verbs) -> None:
-    """``simulate``."""
+    """Add the verb ``simulate``."""
     endings = [*motion_endings(), ".blend"]
     simulate = add_verb(
         verbs, "simulate", _simulate, "run a model under physics and write what its servos did",
@@ -67,7 +67,7 @@ def _simulate(args: argparse.Namespace) -> int:
 
 
 def run_many(args: argparse.Namespace, work: Any, to: str) -> int:
-    """One file made of each of many models."""
+    """Make one file from each of many models, as a batch."""
     began = time.perf_counter()
     inputs = expand(args.models, model_endings(), without=args.out_dir)
     made = outputs(inputs, [f".{to}"] * len(inputs), args.out_dir)
@@ -80,7 +80,7 @@ def run_many(args: argparse.Namespace, work: Any, to: str) -> int:
 
 
 def simulate_one(args: argparse.Namespace) -> list[Row]:
-    """One of many."""
+    """Simulate one of many models."""
     return one_row(_run, args)
 
 
@@ -114,7 +114,7 @@ def _settings(args: argparse.Namespace, inputs: dict[str, float]) -> dict[str, f
 
 
 def add_collect(verbs: Verbs) -> None:
-    """``collect``."""
+    """Add the verb ``collect``."""
     collect = add_verb(
         verbs, "collect", _collect, "make one table, and a plot, of the figures that runs of simulate wrote",
         "collect rows/ --out runs.csv --plot runs.png", "collect run-*.json --out -",
@@ -150,7 +150,11 @@ def _collect(args: argparse.Namespace) -> int:
 
 
 def _row(path: Path) -> dict[str, dict[str, float | None]]:
-    """The settings and the figures of one run."""
+    """Read the settings and figures of one simulation.
+
+    Raises:
+        FormatError: The file holds none.
+    """
     try:
         row = json.loads(path.read_text(encoding="utf-8"))
         settings, figures = row["settings"], row["figures"]
@@ -164,7 +168,11 @@ def _row(path: Path) -> dict[str, dict[str, float | None]]:
 
 
 def sorted_table(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[dict[str, float]]]:
-    """The settings' names, those that vary first, and the rows by their values; nan where a row has none."""
+    """Sort the rows by their settings.
+
+    Returns:
+        Names of the settings, those that vary first, and the rows; nan where a row lacks a value.
+    """
     names = list(dict.fromkeys(name for row in rows for name in row["settings"]))
     varied = [name for name in names if len({row["settings"].get(name) for row in rows}) > 1]
     names = [*varied, *(name for name in names if name not in varied)]

@@ -1,4 +1,4 @@
-"""Whole tasks for the command line: each begins with an empty scene of its own and ends with a file.
+"""Tasks of the command line: each begins with an empty scene of its own and ends with a file.
 
 Knuckle has to be registered.
 """

@@ -1,4 +1,4 @@
-"""Models run under physics."""
+"""Simulation tasks: models under physics, written as motion files or .blend files."""
 
 from __future__ import annotations
 
@@ -28,8 +28,15 @@ from .scenes import Inputs, Ticker, fresh_scene, key_motion, load_into, save_ble
 def run_physics(
     scene: bpy.types.Scene, rig: bpy.types.Object, seconds: float, drive: str, friction: float | None = None
 ) -> Recording:
-    """Run a model under physics for so many seconds from the scene's start; ``friction``: the coefficient that its
-    bodies have, instead of the model's."""
+    """Simulate a model for some seconds from the scene's start.
+
+    Args:
+        scene: The scene; its end frame is set.
+        rig: The model's armature.
+        seconds: Duration (s).
+        drive: ``SERVO`` or ``LIMP``.
+        friction: Friction coefficient of its bodies; None: the model's.
+    """
     build_physics(scene, rig)
     for obj in parts(rig, "BODY") if friction is not None else ():
         if obj.rigid_body is not None:
@@ -41,7 +48,7 @@ def run_physics(
 
 
 def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recording, report: Report) -> None:
-    """Say in the report where the model went and how well it held together."""
+    """Report the travel of the heaviest body and the simulation accuracy."""
     bodies = parts(rig, "BODY")
     if not bodies:
         return
@@ -59,10 +66,10 @@ def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recor
 
 @dataclass
 class RunJob:
-    """What ``simulate`` was asked for.
+    """Arguments of ``simulate``.
 
-    ``gain`` multiplies the gains of all servos, ``friction`` is the coefficient between the bodies and the ground; None
-    leaves either to the model. ``all_bodies``: a .blend has keys for every body.
+    ``gain`` multiplies the gains of all servos, ``friction`` is the coefficient between the bodies and the ground;
+    None: the model's. ``all_bodies``: a .blend has keyframes for every body.
     """
 
     seconds: float
@@ -76,9 +83,10 @@ class RunJob:
 
 
 def simulate_to_file(model: Path, out: Path | None, job: RunJob) -> tuple[Report, Figures]:
-    """Run a model under physics; write its servo motion, or a .blend that plays it without physics, or nothing.
+    """Simulate a model; write its servo motion, or a .blend that plays it without physics, or nothing.
 
-    The report, and the run in figures.
+    Returns:
+        The report, and the figures of the simulation.
     """
     scene = fresh_scene()
     rig, report = load_into(scene, model, job.seconds, job.mesh_folders)
@@ -112,7 +120,7 @@ def simulate_to_file(model: Path, out: Path | None, job: RunJob) -> tuple[Report
 
 
 def multiply_gains(rig: bpy.types.Object, factor: float, report: Report) -> None:
-    """Make all servos of a model so many times as stiff; the report tells where that is of no consequence."""
+    """Multiply the gains of all servos of a model; the report warns where they have no effect."""
     law = settings(rig).law
     if law == "TRACK" or (law == "AUTO" and live_gait(rig) is None):
         report.warn("gain-unused", "The servos of this model follow their keys as closely as they can: it has no gains")

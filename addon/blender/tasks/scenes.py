@@ -1,4 +1,4 @@
-"""Progress of long work on standard error."""
+"""Scene tasks: models and motions loaded into empty scenes, .blend files of them, and progress on standard error."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from ..scene.safe_save import write_blend
 
 
 class Ticker:
-    """Progress on standard error: a line that counts on a terminal, a line per tenth in a log."""
+    """Progress on standard error: a single updated line on a terminal, a line per tenth in a log."""
 
-    #: Says nothing, whoever asks: ``--quiet``, and processes that work beside others.
+    #: Suppress all progress: with ``--quiet``, and in worker processes.
     quiet = False
     #: Ctrl-C was pressed. Blender swallows the exception where it calls a handler of ours, so the next step raises it.
     stopped = False
@@ -50,25 +50,35 @@ class Ticker:
             print(f"{self._what} {done}/{total}", file=sys.stderr, flush=True)
 
 
-#: Values that controls of a model are held at, by their names.
+#: Constant values of a gait's inputs, by name.
 Inputs = Mapping[str, float]
 
 
 def fresh_scene() -> bpy.types.Scene:
-    """An empty file."""
-    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)  # keeps the add-ons, us among them
+    """Open an empty file and return its scene."""
+    bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)  # keeps add-ons enabled, including Knuckle
     return bpy.context.scene
 
 
 def all_mesh_folders(given: Sequence[str]) -> tuple[str, ...]:
-    """Return where meshes may lie: in the folders of the preferences, where there are some, and in those given."""
+    """Return the folders in which meshes are searched: those of the preferences and those given."""
     return (*preferences.mesh_folders(), *given)
 
 
 def load_into(
     scene: bpy.types.Scene, path: Path, gait_seconds: float = 10.0, mesh_folders: Sequence[str] = ()
 ) -> tuple[bpy.types.Object, Report]:
-    """Import a model file: its armature and its report. ``mesh_folders``: more of them than the preferences have."""
+    """Import a model file.
+
+    Args:
+        scene: The scene.
+        path: The model file.
+        gait_seconds: Duration (s) of the gait that is baked.
+        mesh_folders: Mesh folders besides those of the preferences.
+
+    Returns:
+        Its armature and its report.
+    """
     mechanism = formats.load(path)
     options = BuildOptions(gait_seconds=gait_seconds, mesh_folders=all_mesh_folders(mesh_folders))
     collection = build(mechanism, bpy.context, options)
@@ -78,14 +88,14 @@ def load_into(
 
 
 def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
-    """Hold controls of a model at values; the report warns of those that it does not listen to."""
+    """Set inputs of a model's gait to constant values; the report warns of those that it does not read."""
     for name, value in inputs.items():
         setattr(settings(rig).controls, control_property(name), value)
     tell_controls(live_gait(rig), inputs, report)
 
 
 def key_motion(rig: bpy.types.Object, path: Path, scene: bpy.types.Scene) -> Report:
-    """Load a motion file and key it on a model: each of its motions as an Action, of which the first plays."""
+    """Load a motion file and apply it to a model: each of its motions as an Action, of which the first plays."""
     motions, report = formats.read_motions(path)
     key_motions(rig, motions, scene, report)
     return report
@@ -99,13 +109,13 @@ def key_motions(
     units: Units | None = None,
     mapping: Mapping[str, str] | None = None,
 ) -> None:
-    """Key motions on a model, each as an Action, of which the first plays."""
+    """Apply motions to a model, each as an Action, of which the first plays."""
     for motion in reversed(motions):
         report.extend(apply(motion, rig, scene, units=units, mapping=mapping)[1])
 
 
 def save_blend(path: Path) -> None:
-    """Save the present file as a .blend."""
+    """Save a copy of the open file as a .blend."""
     path = path.resolve()
     if not path.parent.is_dir():
         raise FormatError("there is no such folder", path=str(path.parent), remedy="Make it, or name another one.")
@@ -116,8 +126,8 @@ def save_blend(path: Path) -> None:
 def import_to_blend(
     files: Sequence[Path], blend: Path, motion: Path | None, mesh_folders: Sequence[str] = ()
 ) -> list[Report]:
-    """Import model files into one new .blend."""
-    mechanisms = [formats.load(path) for path in files]  # a bad file stops us before anything is made
+    """Import model files into one new .blend; return the reports."""
+    mechanisms = [formats.load(path) for path in files]  # a bad file raises before anything is built
     scene = fresh_scene()
     options = BuildOptions(mesh_folders=all_mesh_folders(mesh_folders))
     collections = [build(mechanism, bpy.context, options) for mechanism in mechanisms]
@@ -140,11 +150,12 @@ def animate_to_blend(
     units: Units | None = None,
     mapping: Mapping[str, str] | None = None,
 ) -> Report:
-    """Build a model in a new .blend that plays motions, the first of several, or without any its own gait.
+    """Build a model in a new .blend that plays motions, the first of several, or its own gait without any.
 
-    ``units`` and ``mapping`` of the motions are as ``animation.apply`` has them.
+    ``units`` and ``mapping`` of the motions are as in ``animation.apply``.
 
-    The report tells what building and keying add to that of the reading.
+    Returns:
+        What building and keyframing add to the report of reading.
     """
     scene = fresh_scene()
     told = len(mechanism.report.entries)
@@ -158,7 +169,7 @@ def animate_to_blend(
         for name, value in inputs.items():
             setattr(settings(rig).controls, control_property(name), value)
         if inputs:
-            bpy.data.actions.remove(rig.animation_data.action)  # the gait with all controls at rest
+            bpy.data.actions.remove(rig.animation_data.action)  # the gait with all inputs at 0
             bake_gait(scene, rig, scene.frame_start, scene.frame_end)
     settings(rig).drive = "KEYS"
     save_blend(blend)

@@ -1,4 +1,4 @@
-"""Models filmed."""
+"""Video tasks: models rendered to videos and pictures, at once or in parts, and the demo."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .scenes import Inputs, Ticker, fresh_scene, key_motion, load_into, save_ble
 
 @dataclass
 class RenderJob:
-    """What ``render`` was asked for; None leaves the choice to us. ``film`` is what ``FilmOptions`` is made of."""
+    """Arguments of ``render``; None: chosen by default. ``film`` are keyword arguments of ``FilmOptions``."""
 
     film: Mapping[str, Any] = field(default_factory=dict)
     seconds: float | None = None
@@ -45,12 +45,12 @@ class RenderJob:
     mesh_folders: Sequence[str] = ()
 
     def options(self) -> FilmOptions:
-        """The film's options."""
+        """Return the options of the video."""
         return FilmOptions(progress=Ticker("filming"), **self.film)
 
 
 def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
-    """Film a model file, or the models of a .blend, to a video or a picture."""
+    """Render a model file, or the mechanisms of a .blend, to a video or a picture."""
     _scene, rigs, report = _directed(model, job)
     bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
     report.extend(film(bpy.context, bodies, str(out), job.options()))
@@ -58,13 +58,17 @@ def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
 
 
 def film_length(model: Path, job: RenderJob) -> int:
-    """Return how many frames the film of a model has, without playing it."""
+    """Return the number of frames of a model's video, without playing it."""
     scene, _rigs, _report = _directed(model, job)
     return len(schedule(scene, job.options(), poster=False).filmed)
 
 
 def prepare_film(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dict[str, Any]]:
-    """Write the stage of a film, whose frames can then be rendered anywhere: the report, and what is known of it."""
+    """Write the stage of a video, whose frames can then be rendered anywhere.
+
+    Returns:
+        The report, and the video's number of frames, frame rate and size.
+    """
     _scene, rigs, report = _directed(model, job)
     if len(rigs) > 1:
         raise FormatError("several mechanisms are in it", path=str(model), remedy="A video in parts shows one.")
@@ -74,7 +78,11 @@ def prepare_film(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dict
 
 
 def render_stage(stage: Path, folder: Path, first: int, last: int) -> list[str]:
-    """Render frames of a stage into a folder: the pictures' paths. What lies behind its last frame is left out."""
+    """Render frames of a stage into a folder; frames after its last are left out.
+
+    Returns:
+        The paths of the pictures.
+    """
     fresh_scene()
     scene = open_stage(str(stage))
     last = min(last, reel_of(scene).frames)
@@ -84,7 +92,11 @@ def render_stage(stage: Path, folder: Path, first: int, last: int) -> list[str]:
 
 
 def encode_frames(folder: Path, out: Path, fps: float | None, stage: Path | None) -> int:
-    """Make a video of the pictures in a folder, at the rate given or that of a stage: how many frames it has."""
+    """Make a video of the pictures in a folder, at the given frame rate or that of a stage.
+
+    Returns:
+        The number of frames.
+    """
     fresh_scene()
     if fps is not None:
         return encode(str(folder), str(out), fps)
@@ -93,7 +105,11 @@ def encode_frames(folder: Path, out: Path, fps: float | None, stage: Path | None
 
 
 def _directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
-    """A scene in which the models of a file do what the job says: their armatures, and the report."""
+    """Set up a scene in which the mechanisms of a file move as the job demands.
+
+    Returns:
+        The scene, the armatures and the report.
+    """
     if model.suffix.lower() == ".blend":
         return _open_directed(model, job)
     seconds = job.seconds or 8.0
@@ -106,12 +122,12 @@ def _directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.ty
 
 
 def direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive: str | None, report: Report) -> None:
-    """Have a model do what the job says, over the scene's range; its own drive where ``drive`` is None."""
+    """Make a mechanism move as the job demands, over the scene's range; with its own drive where ``drive`` is None."""
     if job.motion is not None:
         end = scene.frame_end
         report.extend(key_motion(rig, job.motion, scene))
         if job.seconds is not None:
-            scene.frame_end = end  # as long as was asked for, not as long as the motion
+            scene.frame_end = end  # the duration asked for, not that of the motion
     set_inputs(rig, job.inputs, report)
     if drive is not None:
         settings(rig).drive = drive
@@ -158,7 +174,7 @@ def demo(
     say: Say,
     mesh_folders: Sequence[str] = (),
 ) -> Report:
-    """Take a model the whole way: import, run under physics, film, and write everything out again."""
+    """Take a model through the whole workflow: import, simulate, render, and export everything."""
     started = time.perf_counter()
     make_folder(folder)
     stem = model.stem

@@ -169,6 +169,8 @@ class GaitServos:
         return math.copysign(1.0, dof.file_sign), math.pi / 180.0 if dof.kind == "rotation" else 1.0, low, high
 
     def position(self, values: Array) -> Array:
-        """Values (joints, n), clamped as the program does, in the file's sense: the low stop first, then the high
-        one."""
+        """Convert values (joints, n), clamped as by the Juice program in the file's sense.
+
+        It applies the low stop first, then the high one.
+        """
         return self.sign * np.minimum(np.maximum(self.unit * values, self.low), self.high)

@@ -319,7 +319,10 @@ class Gait:
         return self._row_of[key]
 
     def _signal(self, source: int, body: str | None, levelled: bool) -> int:
-        """The row of a motion source. Networks take pitch and roll ``levelled`` by each other."""
+        """Return the row of a motion source.
+
+        For networks pitch and roll are ``levelled``: scaled by each other's cosine.
+        """
         if source == ENGINE:
             return self._row("engine")
         if source in CONTROL_OF_SOURCE:

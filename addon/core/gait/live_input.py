@@ -50,8 +50,7 @@ class InputBinding:
 
 @dataclass(frozen=True)
 class ServoBinding:
-    """A servo that an axis moves: its speed (rad/s or length units/s) at the axis's end, its value at the beginning,
-    and its stops."""
+    """Binding of a servo to an axis: velocity (rad/s or length units/s) at the axis's end, initial value and stops."""
 
     servo: str
     axis: str

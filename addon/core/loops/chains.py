@@ -147,7 +147,11 @@ class LoopChains:
         return openings, out
 
     def _frames(self, values: Array) -> Array:
-        """Compute the frame before each motion, and ``G`` at the end: (positions, chains, length + 1, 4, 4)."""
+        """Compute the frame before each motion, and ``G`` at the end: (positions, chains, length + 1, 4, 4).
+
+        The second result are the angular velocities of balls for unit rates of their rotation vectors, relative to the
+        frames before them, (positions, balls, 3, 3); None without balls.
+        """
         positions = len(values)
         told = values[:, self._columns]
         angles = (told * self._turns)[..., None, None]

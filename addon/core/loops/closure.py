@@ -24,29 +24,38 @@ from .chains import LoopChains, openings_of_gaps, way_of
 Opening = tuple[float, float]
 Positions = dict[str, Array]
 
-#: Directions in which the loops answer this much less than in their liveliest are taken not to move at all: the
-#: redundant constraints of planar and overconstrained mechanisms.
+#: Relative singular value below which a direction counts as redundant, as in planar and overconstrained mechanisms.
 REDUNDANT = 1e-8
-LONGEST_TURN = 0.5  # rad, or characteristic lengths, that no coordinate exceeds in one step
+LONGEST_TURN = 0.5  # largest change of a coordinate in one step (rad, or characteristic lengths)
 ROUNDS = 200
 
 
 def initial_positions(mechanism: Mechanism) -> Positions:
-    """The coordinates at which the file has each active joint, by its id, each of the joint's size."""
+    """Return the initial values of each active joint, by its id, each of the joint's size."""
     return {joint.id: joint_initial(joint) for joint in mechanism.joints if joint.active}
 
 
 def joint_initial(joint: Joint) -> Array:
-    """The coordinates at which the file has a joint, (size of the joint,)."""
+    """Return the initial values of a joint, (size of the joint,)."""
     return np.concatenate([dof.initial for dof in joint.dofs]) if joint.dofs else np.zeros(0)
 
 
 def chord_errors(
     mechanism: Mechanism, positions: Mapping[str, Array] | None = None, tree: Tree | None = None
 ) -> dict[str, Opening]:
-    """How far each loop is open at these positions (those of the file, if None): by the id of its chord, the
-    distance of the origins and the angle between two copies of a body, that which the tree places and that which the
-    chord would. It is the later placed of the chord's two."""
+    """Measure by how much each loop is open.
+
+    The opening is between two copies of the later placed body of the chord: the one that the tree places and the one
+    that the chord would.
+
+    Args:
+        mechanism: The mechanism.
+        positions: Joint values by id; the file's, if None.
+        tree: The spanning tree, if known.
+
+    Returns:
+        Distance of the origins (length units) and angle (rad), by the id of the chord.
+    """
     system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
     return system.openings(system.vector({**initial_positions(mechanism), **(positions or {})}))
 
@@ -57,19 +66,26 @@ def assemble(
     tolerance: float = 1e-9,
     positions: Mapping[str, Array] | None = None,
 ) -> tuple[Positions, dict[str, Opening], dict[str, Opening]]:
-    """Close every loop, starting from the positions of the file, or from other ``positions`` by joint, and staying as
-    near to them as can be.
+    """Close every loop, starting from the file's joint values and staying as near to them as possible.
 
-    Returns the positions of all active joints by id, and what each chord was open by before and is open by after.
-    Loops that cannot close end as nearly closed as they get, which the last tells; ``tolerance`` is where to stop
-    (length units and radians)."""
+    Loops that cannot close end as nearly closed as possible, which the last result shows.
+
+    Args:
+        mechanism: The mechanism.
+        tree: The spanning tree, if known.
+        tolerance: Opening at which to stop (length units and radians).
+        positions: Other initial values, by joint.
+
+    Returns:
+        The values of all active joints by id, and the opening of each chord before and after.
+    """
     system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
     start = system.vector({**initial_positions(mechanism), **(positions or {})})
     before = system.openings(start)
     if all(max(opening) < tolerance for opening in before.values()):
         return system.positions(start), before, dict(before)
     positions = system.positions(start)
-    for chords, joints in independent_loops(system):  # what loops come to does not depend on others
+    for chords, joints in independent_loops(system):  # the result for a loop does not depend on other loops
         own = [joint for joint in mechanism.joints if joint.id in joints]
         part = LoopSystem(replace(mechanism, joints=own), replace(system.tree, loop_joints=chords))
         begin, inner = part.vector(positions), tolerance / max(part.length, 1.0)
@@ -79,7 +95,7 @@ def assemble(
 
 
 def _closed(system: LoopSystem, at: Array, tolerance: float) -> Array:
-    """Damped Gauss-Newton: plain steps where they help, ever shorter and more cautious ones where they do not."""
+    """Solve by damped Gauss-Newton: undamped steps where they help, with growing damping where they do not."""
     residual = system.residual(at)
     damping = 0.0
     for _ in range(ROUNDS):
@@ -99,10 +115,10 @@ def _closed(system: LoopSystem, at: Array, tolerance: float) -> Array:
 
 
 def _drawn_back(system: LoopSystem, at: Array, start: Array, tolerance: float) -> Array:
-    """Slide along closed positions towards ``start`` until that brings nothing more."""
+    """Move along closed positions towards ``start`` until there is no more improvement."""
     best = at
     if np.abs(system.residual(at)).max(initial=0.0) > tolerance:
-        return at  # it does not close: there is nothing to slide along
+        return at  # it does not close: there are no closed positions
     for _ in range(ROUNDS // 4):
         slope = system.slope(best)
         home = start - best
@@ -152,10 +168,10 @@ def independent_loops(system: LoopSystem) -> list[tuple[set[str], set[str]]]:
 
 
 class LoopSystem:
-    """The loops of a mechanism as equations: coordinates in, openings of the chords out.
+    """Loops of a mechanism as equations: from joint values to openings of the chords.
 
-    Lengths are counted in the mechanism's characteristic length, so that they weigh as angles do. Only coordinates
-    of joints that lie on a loop are unknowns.
+    Lengths are divided by the mechanism's characteristic length, to weigh like angles. Only coordinates of joints that
+    lie on a loop are unknowns.
     """
 
     def __init__(self, mechanism: Mechanism, tree: Tree) -> None:
@@ -177,25 +193,25 @@ class LoopSystem:
             self.columns[joint.id] = slice(at, len(scales))
         self.scales = np.array(scales)
         self.chains = LoopChains(tree, self.chords, self.columns, len(scales))
-        #: What the rates of rotation vectors and offsets (6, unknowns) are multiplied by to be those of the residual.
+        #: Factors (6, unknowns) from rates of rotation vectors and offsets to those of the residual.
         self.units = self.scales / np.array([[1.0]] * 3 + [[self.length]] * 3)
 
     def vector(self, positions: Mapping[str, Array]) -> Array:
-        """The unknowns of a set of positions."""
+        """Return the unknowns for joint values by id."""
         parts = [np.asarray(positions[joint.id], dtype=np.float64).reshape(-1) for joint in self.moving]
         return np.concatenate(parts) / self.scales if parts else np.zeros(0)
 
     def positions(self, at: Array) -> Positions:
-        """The positions of all active joints; those that lie on no loop stay as they were."""
+        """Return the values of all active joints; those that lie on no loop have their initial values."""
         values = at * self.scales
         return {**self.all_initial, **{name: values[where] for name, where in self.columns.items()}}
 
     def openings(self, at: Array) -> dict[str, Opening]:
-        """Distance and angle by which each chord is open."""
+        """Compute the distance and angle by which each chord is open."""
         order: dict[str | None, int] = {link.body: number for number, link in enumerate(self.tree.links)}
         found = {}
         for joint, gap in zip(self.chords, self._gaps(at), strict=True):
-            # the frames of the later body, back to its origin; from the child's side the joint runs the other way
+            # from the joint frame to the origin of the later body; on the parent side including the joint's motion
             body_frame = joint.frame_child
             if order.get(joint.child, -1) < order.get(joint.parent, -1):
                 body_frame = joint.frame_parent @ motion_of_one(joint, self.positions(at)[joint.id])
@@ -209,29 +225,34 @@ class LoopSystem:
         return self.residuals(at[None])[0]
 
     def residuals(self, at: Array) -> Array:
-        """The residuals (n, 6 per chord) of several vectors (n, unknowns) at once."""
+        """Compute the residuals (n, 6 per chord) of several vectors (n, unknowns) at once."""
         return self._residuals(openings_of_gaps(self.chains.gaps(at * self.scales)))
 
     def screws(self, at: Array) -> tuple[Array, Array]:
-        """Residuals (n, 6 per chord) of several vectors (n, unknowns), and the screws (n, screws, 6) of the chains'
-        motions: their derivatives where the loops are closed, in length units, see ``units``."""
+        """Compute the residuals (n, 6 per chord) of several vectors (n, unknowns), and the screws (n, screws, 6).
+
+        The screws are those of the chains' motions, in length units: the derivatives where the loops are closed (see
+        ``units``).
+        """
         openings, screws = self.chains.screws(at * self.scales)
         return self._residuals(openings), screws
 
     def slope(self, at: Array) -> Array:
-        """The derivative of the residual, (6 per chord, unknowns)."""
+        """Compute the derivative of the residual, (6 per chord, unknowns)."""
         return self.linearized(at[None])[1][0]
 
     def linearized(self, at: Array) -> tuple[Array, Array]:
-        """Residuals (n, 6 per chord) and their derivatives (n, 6 per chord, unknowns) of several vectors (n, unknowns)
-        at once."""
+        """Compute residuals (n, 6 per chord) and derivatives (n, 6 per chord, unknowns) of vectors (n, unknowns)."""
         openings, rates = self.chains.linearized(at * self.scales)
         slopes = (rates * self.units).reshape(len(at), 6 * len(self.chords), len(self.scales))
         return self._residuals(openings), slopes
 
     def parts(self, free: NDArray[np.bool_]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Equations and ``free`` unknowns by parts that share none of these, those of loops that only what is not free
-        connects."""
+        """Split equations and ``free`` unknowns into independent parts, which share no free unknown.
+
+        Returns:
+            Indices of equations and of unknowns, for each part.
+        """
         touched, left, out = self.chains.touched & free, set(range(len(self.chords))), []
         while left:
             chords = np.zeros(len(self.chords), dtype=bool)
@@ -245,13 +266,13 @@ class LoopSystem:
         return out
 
     def chord_motions(self, at: Array) -> list[tuple[Joint, Array]]:
-        """Each chord with what the tree makes of its motion: its child's frame seen from its parent's, (4, 4)."""
+        """Compute each chord's motion as the tree has it: its child frame relative to its parent frame, (4, 4)."""
         positions = self.positions(at)
         chords = zip(self.chords, self._gaps(at), strict=True)
         return [(joint, motion_of_one(joint, positions[joint.id]) @ gap) for joint, gap in chords]
 
     def _gaps(self, at: Array) -> Array:
-        """Each chord's child as the tree has it, seen from where the chord has it, (chords, 4, 4)."""
+        """Compute each chord's child frame by the tree, relative to that by the chord, (chords, 4, 4)."""
         return self.chains.gaps((at * self.scales)[None])[0]
 
     def _residuals(self, openings: Array) -> Array:
@@ -259,7 +280,7 @@ class LoopSystem:
         return openings.reshape(len(openings), 6 * len(self.chords))
 
     def _paths(self) -> dict[str, set[str]]:
-        """For each chord, the tree joints whose coordinates move its child against its parent."""
+        """Find for each chord the tree joints that move its child relative to its parent."""
         link_of = {link.body: link for link in self.tree.links} if self.chords else {}
         ways = ((joint.id, way_of(link_of, joint.child), way_of(link_of, joint.parent)) for joint in self.chords)
         return {name: {link.joint.id for link in one} ^ {link.joint.id for link in other} for name, one, other in ways}
@@ -279,9 +300,11 @@ def _scales(dof: Dof, length: float) -> list[float]:
 
 
 def driver_order(mechanism: Mechanism, tree: Tree) -> list[str]:
-    """The joints of a mechanism, those first that a user is likeliest to drive it by: what the file moves from the
-    start, then joints of one degree before those of several, nearer the root before farther out, turns before slides.
-    Joints without a place in the tree, which close loops, come last."""
+    """Sort the joints of a mechanism by their suitability as input joints.
+
+    Joints with an initial velocity come first, then joints with one dof before those with several, nearer the root
+    before farther out, rotations before translations. Joints outside the tree, which close loops, come last.
+    """
     depth: dict[str | None, int] = {None: 0, **{root.id: 0 for root in tree.roots}}
     far: dict[str, int] = {}
     for link in tree.links:

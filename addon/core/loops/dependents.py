@@ -1,9 +1,8 @@
-"""Loops that move: which joints of a closed loop drive it, and where the others follow to.
+"""Moving loops: the input joints of a closed loop, and the dependent joints that follow them.
 
-A *linkage* is a set of loops that share joints. As many of its joints as it has degrees of freedom can be told where
-to be, its drivers; all others follow from them. ``Follower`` goes from one closed position to the next in steps that
-are short enough not to leave the way in which the loops are assembled, and keeps where it has been: however a position
-is come to, it is the same.
+A *linkage* is a set of loops that share joints. As many of its joints as it has degrees of freedom can be its input
+joints; all others depend on them. ``Follower`` goes from one closed position to the next in steps short enough to stay
+in the same assembly mode, and stores visited positions: the result does not depend on the path.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ from ..model import DOF_SIZE, Array, Body, Mechanism
 from .closure import LoopSystem, Positions, independent_loops, least_change
 from .newton import CLOSED, REDUNDANT, ROUNDS, STEP, Newton
 
-#: Loops in which every combination of coordinates is answered by more than this share of the liveliest are rigid.
+#: Relative singular value above which every direction must be constrained for loops to be rigid.
 RIGID = 1e-3
-#: A step that fails is halved so often before the loop is said not to close, or to go no further.
+#: Bisections of a failed step before the loop counts as not closing, or as held.
 _HALVINGS, _HELD_HALVINGS = 6, 13
-#: How many positions are kept, and how far apart they are at least.
+#: Number of stored positions, and their least distance.
 _KEPT, _APART = 512, 0.15
 _MOST_STEPS = 4000
-#: Positions that differ by less are one.
+#: Largest difference of equal positions.
 _SAME = 1e-5
-#: Loops that are open by less, where several joints' 32-bit frames are not quite those of one pose, are told closed.
+#: Opening up to which loops are accepted as closed: 32-bit frames of several joints may not fit a single pose exactly.
 _ALL_BUT_CLOSED = 1e-4
 
 
 def linkages(mechanism: Mechanism, tree: Tree | None = None) -> list[Linkage]:
-    """The linkages of a mechanism, in the order of their chords."""
+    """Return the linkages of a mechanism, in the order of their chords."""
     system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
     return [Linkage(_cut_out(mechanism, chords, names)) for chords, names in independent_loops(system)]
 
@@ -52,7 +51,7 @@ def _cut_out(mechanism: Mechanism, chords: Collection[str], names: Collection[st
 
 
 class Linkage:
-    """Loops that share joints, cut out of their mechanism."""
+    """Loops that share joints, extracted from their mechanism."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.system = LoopSystem(mechanism, spanning_tree(mechanism))
@@ -60,10 +59,17 @@ class Linkage:
         self.chords = [joint.id for joint in self.system.chords]
 
     def drivers(self, start: Mapping[str, Array], order: Iterable[str]) -> list[str]:
-        """Which joints can be told where to be, all at once, so that the others follow: those that come first in an
-        ``order`` of their ids. ``start`` is a closed position. Empty where nothing can move.
+        """Choose input joints that determine all others, preferring those that come first in an ``order`` of ids.
 
-        A joint drives if the loops answer to the others' coordinates in as many ways without it."""
+        A joint can be an input if the rank of the loop equations is the same without its coordinates.
+
+        Args:
+            start: A closed position.
+            order: Ids of joints.
+
+        Returns:
+            Ids of the input joints; empty where nothing can move.
+        """
         if not self.joints:
             return []
         slope = self._liveliest(self.system.vector(start))
@@ -81,10 +87,10 @@ class Linkage:
         return found
 
     def is_rigid(self, start: Mapping[str, Array]) -> bool:
-        """Whether the loops, closed at ``start``, leave no joint any freedom.
+        """Return whether the loops, closed at ``start``, leave no joint any freedom.
 
-        A loop that misses a freedom by little, as one of parallel hinges does whose axes a file has rounded, is none
-        that is rigid (see ``RIGID``).
+        A loop that nearly has a freedom, as one of parallel hinges whose axes a file has rounded, is not rigid (see
+        ``RIGID``).
         """
         if not self.joints:
             return False
@@ -95,8 +101,7 @@ class Linkage:
         return _rank(slope, RIGID) == slope.shape[1]
 
     def _liveliest(self, start: Array) -> Array:
-        """The slope at a position that is no dead centre: of some closed ones near the start, that in which the loops
-        answer in the most ways."""
+        """Compute the Jacobian of greatest rank at some closed positions near the start, to avoid dead centers."""
         random = np.random.default_rng(7)
         best, at = self.system.slope(start), start
         for _ in range(3):
@@ -127,12 +132,12 @@ class Followed:
     """Position of a linkage.
 
     Attributes:
-        values: coordinates of all its moving joints (n,).
-        columns: which of them are a joint's, by its id.
-        opening: by how much its loops stay open (characteristic lengths or radians); below ``CLOSED`` they are closed.
-        held: whether the given joints were held short of where they were told to be.
-        stop: joint whose stop is in the way, and whether that is its upper one; None: the loops would open.
-        mark: state of the follower there, where several positions were followed to at once.
+        values: Coordinates of all its moving joints (n,).
+        columns: Slices of them by joint id.
+        opening: By how much its loops stay open (characteristic lengths or radians); below ``CLOSED`` they are closed.
+        held: The given joints stopped short of the values that were asked for.
+        stop: The joint whose stop was hit, and whether that is its upper one; None: the loops would open.
+        mark: State of the follower there, where several positions were followed at once.
     """
 
     values: Array
@@ -144,7 +149,7 @@ class Followed:
 
     @cached_property
     def positions(self) -> Positions:
-        """Coordinates by joint."""
+        """Return the coordinates by joint."""
         return {name: self.values[columns] for name, columns in self.columns.items()}
 
 
@@ -158,30 +163,37 @@ class Mark:
 
 
 class Follower:
-    """Keeps a linkage closed from a closed position on, and its joints within ``stops``.
+    """Follower that keeps a linkage closed, starting from a closed position, and its joints within ``stops``.
 
     Args:
         linkage: The linkage.
         start: A closed position: coordinates by joint.
-        tolerance: By how much (radians or characteristic lengths) positions that are followed to may be off, about.
+        tolerance: Approximate error (radians or characteristic lengths) allowed for positions.
     """
 
     def __init__(self, linkage: Linkage, start: Mapping[str, Array], tolerance: float = 1e-13) -> None:
         self.linkage, self._system = linkage, linkage.system
         self._last = self._system.vector(start)
-        #: Closed positions that it was at, (kept, unknowns); where it all began is the first.
+        #: Visited closed positions, (kept, unknowns); the first is the start.
         self._kept = self._last[None]
         self._newton = Newton(self._system, tolerance)
         #: By the ids of given joints: which unknowns are others, theirs, and what these are counted in.
         self._columns_of: dict[tuple[str, ...], tuple[NDArray[np.bool_], NDArray[np.intp], Array]] = {}
         self.stops = FollowerStops(self._system, self._last)
-        #: Where a way was held last, and which way that was.
+        #: Position where it was last held, and the direction that was blocked.
         self._held_at, self._held_way = self._last, np.zeros_like(self._last)
 
     def adopt(self, positions: Mapping[str, Array]) -> bool:
-        """Go on from another closed position, told for all moving joints but the chords, or from the nearest to one
-        that is all but closed; from this itself where none is near, as of loops that close there alone. Nothing is
-        done, and False given back, where it is not."""
+        """Continue from another position, or from the nearest closed one where that is nearly closed.
+
+        Where no closed position is near, as for loops that close at a single point, the given one is used itself.
+
+        Args:
+            positions: Values of all moving joints except the chords, by id.
+
+        Returns:
+            Whether the position is closed, or nearly so; where it is not, nothing changes.
+        """
         system, chords = self._system, self.linkage.system.chords
         guess = {joint.id: np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)) for joint in chords}
         guess.update(positions)
@@ -194,26 +206,27 @@ class Follower:
                 return False
             closed, residual = _corrected(system, at, np.ones(len(at), dtype=bool))
             if max(np.abs(residual).max() / (2.0 * CLOSED), np.abs(closed - at).max() / _ALL_BUT_CLOSED) <= 1.0:
-                at = closed  # else it cannot be closed any better, and is taken as it stands
+                at = closed  # else it cannot be closed any better, and is used as it is
         if self.stops.are_passed(self._kept[0], at):
-            self._last = at  # it may stay there, and is not come back to
+            self._last = at  # beyond a stop: it may stay there, but is not stored as a starting point
         else:
             self._keep(at)
         return True
 
     def follow(self, given: Mapping[str, Array], hold: bool = False) -> Followed:
-        """Go to where all moving joints of the linkage are for those that are ``given``.
+        """Move all joints of the linkage for the ``given`` values of some.
 
-        Where the loops cannot close there, the others come as near to it as they can, and the given ones stay where
-        they are told to be. With ``hold`` the given ones go only as far as the loops close and all joints are within
-        their stops.
+        Where the loops cannot close, the others come as near to closing as they can, and the given ones have the values
+        asked for. With ``hold`` the given ones go only as far as the loops close and all joints are within their stops.
         """
         free, wanted = self._asked(given, 1)
         return self._follow(wanted[0], free, hold)
 
     def follow_many(self, given: Mapping[str, Array], hold: bool = False) -> Iterator[Followed]:
-        """Go to one position after another, of joints that are ``given`` (positions, size of the joint): as ``follow``
-        does, but those that are within a step of one another all at once."""
+        """Move to one position after another, for given joints (positions, size of the joint).
+
+        It is ``follow`` for each, but positions within a step of one another are solved together.
+        """
         count = max(map(len, given.values()), default=0)
         free, wanted = self._asked(given, count)
         number = 0
@@ -228,7 +241,7 @@ class Follower:
                 number += 1
 
     def _asked(self, given: Mapping[str, Array], count: int) -> tuple[NDArray[np.bool_], Array]:
-        """Return which unknowns are not ``given``, and the given values (count, unknowns) where the others stay."""
+        """Return the mask of unknowns that are not given, and the wanted values (count, unknowns)."""
         names = tuple(given)
         if names not in self._columns_of:
             every = np.arange(len(self._last))
@@ -254,15 +267,17 @@ class Follower:
         return self._found(at, opening, held, self.stops.touched(at, wanted, free) if held else None)
 
     def present(self) -> Followed:
-        """Return where the linkage is, at a closed position."""
+        """Return the present, closed position of the linkage."""
         return self._found(self._last, 0.0)
 
     def _found(self, at: Array, opening: float, held: bool = False, stop: tuple[str, bool] | None = None) -> Followed:
         return Followed(at * self._system.scales, self._system.columns, opening, held, stop, self.mark())
 
     def _together(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> list[Followed]:
-        """The first of some wanted positions (n, unknowns), as many as are within a step of the last closed one, and
-        are come to so and within stops."""
+        """Solve for the first of several wanted positions (n, unknowns) at once.
+
+        These are as many as are within a step of the last closed one, converge, and stay within stops.
+        """
         count = _first(np.abs(wanted - self._last)[:, ~free].max(axis=1, initial=0.0) > STEP)
         if not count:
             return []
@@ -286,15 +301,15 @@ class Follower:
         return [Followed(own, system.columns, open_by, mark=mark) for own, open_by, mark in told]
 
     def mark(self) -> Mark:
-        """Return where it would go on from now."""
+        """Return the state from which it would continue."""
         return Mark(self._last, self._held_at, self._held_way)
 
     def resume(self, mark: Mark) -> None:
-        """Go on from where an earlier answer left off."""
+        """Continue from the state of an earlier result."""
         self._last, self._held_at, self._held_way = mark.last, mark.held_at, mark.held_way
 
     def _is_held(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> bool:
-        """Whether a way is known to be held where it sets out."""
+        """Return whether the direction is already known to be blocked at the starting position."""
         if not self._held_way.any():
             return False
         way = np.where(free, 0.0, wanted - at)
@@ -303,14 +318,14 @@ class Follower:
         return along > 0.0 and same and np.array_equal(at, self._held_at)
 
     def _nearest(self, wanted: Array, free: NDArray[np.bool_]) -> Array:
-        """The closed position to set out from: the last, if it is near, else the nearest that there was."""
+        """Return the closed position to start from: the last, if it is near, else the nearest stored one."""
         if np.abs(self._last - wanted).max(initial=0.0) <= STEP:  # what is free is wanted where it is
             return self._last
         away = np.abs(self._kept - wanted)[:, ~free].max(axis=1, initial=0.0)
         return self._kept[int(np.argmin(away))]
 
     def _walk(self, at: Array, wanted: Array, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
-        """From a closed position to the wanted values of what is not free, through closed positions."""
+        """Move from a closed position to the wanted values of what is not free, through closed positions."""
         system, residual = self._system, np.zeros(0)
         share = 1.0 / max(math.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / STEP), 1)
         if share < 1.0 / _MOST_STEPS:
@@ -335,7 +350,7 @@ class Follower:
         return at, residual if len(residual) else system.residual(at)
 
     def _come_to(self, at: Array, free: NDArray[np.bool_], keep: bool = True) -> Array:
-        """Be at a closed position, which is where it all began, to the last digit, if it is that but for the last."""
+        """Return the stored start exactly where the position equals it up to rounding, else the position itself."""
         if keep:
             self._keep(at)
         away = at - self._kept[0]
@@ -344,8 +359,11 @@ class Follower:
         return at
 
     def _step(self, at: Array, target: Array, free: NDArray[np.bool_], quick: bool) -> tuple[Array, Array]:
-        """From a closed position to the next, and how far the loops are open there; infinitely where that is not near
-        enough to be in the same assembly. ``quick``: it is likely to be."""
+        """Move from a closed position to the next.
+
+        ``quick``: try without a predictor step first. Returns the position and its residual, infinite where it is not
+        near enough to be in the same assembly mode.
+        """
         if quick:
             there, open_by = self._newton.step(at, target[None], free)
             if open_by[0] < CLOSED:
@@ -364,7 +382,7 @@ class Follower:
             self._kept = np.concatenate([self._kept[:1], self._kept[1:][-_KEPT:], at[None]])
 
     def _as_near_as_can_be(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Damped Gauss-Newton in what is free, all else as wanted."""
+        """Minimize the opening by damped Gauss-Newton in the free unknowns, all others as wanted."""
         system = self._system
         at = np.where(free, at, wanted)
         residual, damping = system.residual(at), 1e-6
@@ -385,7 +403,7 @@ class Follower:
 
 
 def _corrected(system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Newton's steps in what is free, and how far the loops are open behind them."""
+    """Solve for closure by Newton's method in the free unknowns; return the position and its residual."""
     residual = system.residual(at)
     for _ in range(ROUNDS):
         if np.abs(residual).max(initial=0.0) < 1e-12:
@@ -402,18 +420,18 @@ def _corrected(system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> tuple[
 
 
 def _first(which: NDArray[np.bool_]) -> int:
-    """The number of the first of some; of all where there is none."""
+    """Return the index of the first True of a mask, its length where there is none."""
     return int(np.argmax(which)) if which.any() else len(which)
 
 
-#: A joint that is beyond its stop by less (rad or characteristic lengths) is at it.
+#: Distance beyond a stop (rad or characteristic lengths) up to which a joint is at it.
 _AT = 1e-7
-#: A joint that is nearer to its stop when its loop is held is what holds it.
+#: Distance to a stop up to which a joint is what holds its loop.
 _TOUCHING = 1e-4
 
 
 class FollowerStops:
-    """The stops of a loop system's joints, as its unknowns count. A joint that begins beyond its own may stay there."""
+    """Stops of a loop system's joints, in its unknowns. A joint that starts beyond its stop may stay there."""
 
     def __init__(self, system: LoopSystem, start: Array) -> None:
         self._low, self._high = np.full(len(start), -np.inf), np.full(len(start), np.inf)
@@ -430,7 +448,7 @@ class FollowerStops:
                         self._low[at] = min(dof.lower / system.scales[at], start[at])
                     if dof.upper is not None:
                         self._high[at] = max(dof.upper / system.scales[at], start[at])
-                    # where a chord was found by its two sides, nobody has counted its turns
+                    # a chord's value is computed from its two sides, without whole turns
                     self._turns_back[at] = dof.kind == "rotation" and joint.id in chords
                 at += size
         self._turns_back &= np.isfinite(self._low) & np.isfinite(self._high)
@@ -442,13 +460,13 @@ class FollowerStops:
         self.are_any = bool(np.isfinite([self._low, self._high]).any())
 
     def leave_out(self, joints: set[str]) -> None:
-        """From now on these joints have no stops, and all others theirs."""
+        """Ignore the stops of these joints, and of no others, from now on."""
         if joints != self._left_out:
             self._left_out = set(joints)
             self._counts = np.array([name not in joints for name in self._names], dtype=bool)
 
     def _beyond(self, at: Array) -> tuple[Array, Array]:
-        """By how much each unknown is beyond its lower and its upper stop; below zero: it is short of it."""
+        """Return the distances of each unknown beyond its lower and its upper stop; negative within."""
         turns = np.round((at - self._middle) / (2.0 * np.pi))
         at = np.where(self._turns_back, at - 2.0 * np.pi * turns, at)
         return np.where(self._counts, self._low - at, -np.inf), np.where(self._counts, at - self._high, -np.inf)
@@ -465,7 +483,7 @@ class FollowerStops:
         return passed
 
     def met(self, at: Array, there: Array) -> float:
-        """At which share of a step, were it straight, the first stop is met that it passes."""
+        """Return the share of a step, taken as straight, at which it passes the first stop."""
         share = 1.0
         for after, before in zip(self._beyond(there), self._beyond(at), strict=True):
             past = after > np.maximum(before, _AT)
@@ -475,9 +493,9 @@ class FollowerStops:
         return share
 
     def touched(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[str, bool] | None:
-        """Which joint's stop a held system is at, and whether that is the upper one: the one that is nearest.
+        """Find the stop that holds a system: the joint with the nearest stop, and whether that is the upper one.
 
-        A given joint's only where it is wanted beyond it.
+        A given joint's stop counts only where a value beyond it is wanted. None where no stop is near.
         """
         low, high = self._beyond(at)
         for each, past in zip((low, high), self._beyond(wanted), strict=True):

@@ -1,8 +1,8 @@
-"""Design poses of closed loops: where all joints are at 0, as formats have a mechanism that hold one pose of it.
+"""Design poses of closed loops after edits.
 
-An edit of a posed loop keeps its bodies where they are seen, and may leave it open where all joints are at 0. Its
-design is then another closed position. Joints that stand elsewhere there count from it: their values and stops are less
-by what they stood at.
+At the design pose all joint values are 0, as required by formats that store a single pose. An edit of a posed loop
+keeps its bodies where they are seen, and may open it at the design pose. Its new design pose is then another closed
+position. Joints that are elsewhere there count from it: the value they had is subtracted from their values and stops.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from ..transforms import inverse
 from .closure import LoopSystem, driver_order
 from .dependents import Follower, linkages
 
-#: Loops that are open by less (characteristic lengths, radians) are as closed as 32-bit numbers have them.
+#: Opening (characteristic lengths, radians) up to which loops are closed within 32-bit rounding.
 CLOSED = 1e-5
-#: Loops that are open by more at design were not designed to close there.
+#: Opening at the design pose beyond which loops were not meant to close there.
 _DESIGNED = 1e-2
-#: A joint that stands by less (rad, length units) elsewhere stands where it did.
+#: Largest change of a value (rad, length units) of a joint that counts as unmoved.
 _SAME = 1e-6
 
 
 def design_errors(mechanism: Mechanism, tree: Tree) -> dict[str, float]:
-    """Return by how much each loop is open where all joints are at 0 (characteristic lengths or radians), by the id of
-    its chord."""
+    """Compute by how much each loop is open at the design pose (characteristic lengths or radians), by chord id."""
     if not tree.loop_joints:
         return {}
     system = LoopSystem(mechanism, tree)
@@ -44,23 +43,22 @@ def closed_designs(
     following: Collection[str] = (),
     joining: Collection[str] = (),
 ) -> dict[str, Array]:
-    """Find closed positions for loops that an edit has opened where all joints are at 0.
+    """Find closed positions for loops that an edit has opened at the design pose.
 
-    The input joints stay at 0, if the loop closes there without leaving its assembly and its stops; else they go as
-    near to it as they can. Loops that are open where they are seen have none, nor those that a joint of several degrees
-    of freedom would have to count anew in: what these do depends on where they count from.
+    The input joints stay at 0 if the loop closes there without leaving its assembly mode and its stops; else they come
+    as near to it as they can. There is no solution for loops that are open where they are seen, nor for loops in which
+    the zero of a joint with several degrees of freedom would change: its motion depends on its zero.
 
     Args:
-        mechanism: it as it is edited.
-        tree: its spanning tree.
-        before: its ``design_errors`` before the edit, of loops that there were.
-        seen: the coordinates (size,) at which its joints are seen, by their ids.
-        following: ids of the joints that follow their loops: others are preferred as input joints.
-        joining: ids of new joints: their loops stay as they are designed.
+        mechanism: The mechanism after the edit.
+        tree: Its spanning tree.
+        before: Its ``design_errors`` before the edit, for loops that existed.
+        seen: Values (size,) at which its joints are seen, by id.
+        following: Ids of dependent joints: others are preferred as input joints.
+        joining: Ids of new joints: their loops stay as they are designed.
 
     Returns:
-        The coordinates (size,) of joints that stand elsewhere at the new design, by their ids; with them 0 of the
-        chords of their loops that stay.
+        The values (size,) of joints that change at the new design pose, by id, and 0 for the chords of their loops.
     """
     after = design_errors(mechanism, tree)
     opened = {
@@ -86,12 +84,12 @@ def closed_designs(
 
 
 def _can_count(joint: Joint) -> bool:
-    """Return whether a joint's values can be counted from elsewhere: it has one degree of freedom, in one piece."""
+    """Return whether a joint's zero can be changed: it has a single degree of freedom without parts."""
     return len(joint.dofs) == 1 and not joint.dofs[0].parts
 
 
 def counted_from(joint: Joint, value: Array, zero: Array) -> Array:
-    """The coordinates (size,) of a joint of one degree of freedom that counts from ``zero`` on (size,)."""
+    """Compute the values (size,) of a joint with one degree of freedom relative to a new ``zero`` (size,)."""
     if DOF_SIZE[joint.dofs[0].kind] == 1 or not zero.any():
         return np.asarray(value, dtype=np.float64) - zero
     motion = joint_motion(joint, np.array([value, zero]))
@@ -99,8 +97,10 @@ def counted_from(joint: Joint, value: Array, zero: Array) -> Array:
 
 
 def dof_counted_from(joint: Joint, zero: Array) -> Dof:
-    """A joint's one degree of freedom as it is where it counts from ``zero`` on (size,): stops, initial value and
-    spring stay where they are. One that begins at the design does so at the new one."""
+    """Return a joint's single degree of freedom relative to a new ``zero`` (size,).
+
+    Stops, initial value and spring stay where they are in space. A dof that begins at 0 begins at the new zero.
+    """
     (dof,) = joint.dofs
     if DOF_SIZE[dof.kind] > 1:
         begins = dof.initial

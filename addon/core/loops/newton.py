@@ -9,28 +9,30 @@ from ..model import Array
 from .closure import LoopSystem
 from .interpolation import HermiteTable
 
-#: Loops that are open by less, in characteristic lengths and radians, are closed: frames come as 32-bit numbers.
+#: Opening (characteristic lengths and radians) up to which loops are closed: frames come as 32-bit numbers.
 CLOSED = 2e-6
-#: Constraints that answer by less than this share of the liveliest are redundant: planar loops in space.
+#: Relative singular value below which constraints are redundant, as in planar loops in space.
 REDUNDANT = 3e-6
-#: The longest way, in radians or characteristic lengths, from one closed position to the next.
+#: Largest step (radians or characteristic lengths) from one closed position to the next.
 STEP = 0.2
-#: After so many Newton's steps the loops do not close.
+#: Newton steps after which the loops count as not closing.
 ROUNDS = 12
 #: The share of the tolerance that cubics may be off by at their middle: they hardly are by more elsewhere.
 _MIDDLE = 0.1
-#: Slopes serve for further steps from where they are taken up to here.
+#: Distance up to which a Jacobian is reused.
 _SAME_SLOPES = 1e-3
 #: Positions that are farther apart than this, in radians or characteristic lengths, may be in different assemblies.
 _SAME_ASSEMBLY = 4.0 * STEP
-#: How far the independent equations of a position are taken to be those of others.
+#: Distance up to which the reduction to independent equations is reused.
 _REDUCED = 0.3
 
 
 class _Basis:
-    """The independent combinations ``left`` (equations, rank) of equations and ``right`` (free, rank) of the unknowns
-    that are ``free``, found at a position ``at``, and those ``null`` (free, nullity) that no equation tells there.
-    ``parts`` of them have nothing to do with each other. All other unknowns are given."""
+    """Reduction of a loop system to independent equations and unknowns, from a singular value decomposition at ``at``.
+
+    ``left`` (equations, rank) are combinations of equations and ``right`` (free, rank) of the unknowns that are
+    ``free``; all other unknowns are given. ``parts`` of them are independent of each other.
+    """
 
     def __init__(self, system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> None:
         self.at, self.free, self.columns, self.given = at, free, np.flatnonzero(free), np.flatnonzero(~free)
@@ -56,15 +58,21 @@ class _Basis:
         self._rights = np.concatenate((every, np.eye(len(at))[:, self.given], null), axis=1)[chains.column_of]
 
     def projected(self, screws: Array) -> Array:
-        """Return the change of the combined equations for unit rates of the combined unknowns, of the given ones and of
-        the null ones, (n, rank, rank + given + nullity), where motions have these ``screws`` (n, screws, 6)."""
+        """Compute the reduced Jacobian (n, rank, rank + given), for motions with the ``screws`` (n, screws, 6).
+
+        Columns are the combined unknowns, then the given ones.
+        """
         of_screws = (screws[:, :, None] @ self._lefts)[:, :, 0]
         slopes: Array = np.swapaxes(of_screws, 1, 2) @ self._rights
         return slopes
 
     def solved(self, slopes: Array, wanted: Array) -> tuple[Array, Array]:
-        """Return the least changes (n, free) by which the combined equations change as ``wanted`` (n, rank), and those
-        for unit changes of the given unknowns by which they do not (n, given, free)."""
+        """Solve for changes of the free unknowns.
+
+        Returns:
+            The changes (n, free) that change the combined equations as ``wanted`` (n, rank), and those for unit changes
+            of the given unknowns that keep them constant (n, given, free).
+        """
         sides = np.concatenate((wanted[:, :, None], -slopes[:, :, wanted.shape[1] :]), axis=2)
         own = [_solved(slopes[:, part, part], sides[:, part]) for part in self.parts]
         changes = np.swapaxes(np.concatenate(own, axis=1), 1, 2) @ self.right.T
@@ -77,15 +85,15 @@ class _Basis:
 
 
 def _solved(matrices: Array, sides: Array) -> Array:
-    """Solve systems of linear equations (n, rank, rank) for right-hand sides (n, rank, k), by Gauss and Jordan's
-    elimination.
+    """Solve systems of linear equations (n, rank, rank) for right-hand sides (n, rank, k), by Gauss-Jordan elimination.
 
-    Combined as in ``_Basis``, slopes are diagonal where they were found and nearly so around there, and the products of
-    null changes are positive definite: no pivots are looked for. Not finite where that does not do.
+    In the combinations of ``_Basis``, Jacobians are diagonal where they were found and nearly so nearby: no pivoting is
+    needed. The result is not finite where that fails.
 
     Note:
-        OpenBLAS, as numpy 1.26 has it, wakes all its threads for 6 equations and more, and they spin for 60 ms: in the
-        Klann leg ``numpy.linalg.solve`` took 0.9 ms of processor time on two cores, and 0.08 ms in one thread."""
+        OpenBLAS, as in numpy 1.26, wakes all its threads for 6 equations and more, and they spin for 60 ms: in the
+        Klann leg ``numpy.linalg.solve`` took 0.9 ms of processor time on two cores, and 0.08 ms in one thread.
+    """
     rank = matrices.shape[1]
     system = np.concatenate((matrices, sides), axis=2)
     for row in range(rank):
@@ -96,21 +104,20 @@ def _solved(matrices: Array, sides: Array) -> Array:
 
 
 class Newton:
-    """Quick steps from a closed position of a linkage to others that are near, all at once.
+    """Fast steps from a closed position of a linkage to others nearby, all at once.
 
-    The loops' equations and unknowns are reduced to those combinations that are independent, once for a neighborhood,
-    by a singular value decomposition: then plain Newton's steps converge to the same positions as those of least
-    change (``least_change``). Where they do not converge, as at dead centers, it says so. Single positions between
-    some that were solved are interpolated.
+    The loops' equations and unknowns are reduced to independent combinations, once for a neighborhood, by a singular
+    value decomposition: then plain Newton steps converge to the same positions as those of least change
+    (``least_change``). Where they do not converge, as at dead centers, the opening is infinite.
 
     Args:
         system: The linkage's equations.
-        tolerance: By how much (radians or characteristic lengths) positions may be off, about.
+        tolerance: Approximate error (radians or characteristic lengths) allowed for positions.
     """
 
     def __init__(self, system: LoopSystem, tolerance: float) -> None:
         self._system, self._tolerance = system, tolerance
-        #: What was independent where equations were reduced last.
+        #: The last reduction.
         self._basis: _Basis | None = None
         #: Positions that were solved around there.
         self._table = HermiteTable()
@@ -118,12 +125,12 @@ class Newton:
         self._slopes: tuple[_Basis, Array, Array] | None = None
 
     def step(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Go from a closed position to several (n, unknowns), of whose unknowns some are ``free`` and all others as
-        wanted.
+        """Move from a closed position to several (n, unknowns); unknowns that are not ``free`` have the wanted values.
 
         Returns:
-            The positions (n, unknowns), and by how much the loops are open there at most (n,): infinitely where that is
-            not near enough to be in the same assembly."""
+            The positions (n, unknowns), and the largest opening of the loops there (n,): infinite where the position is
+            not near enough to be in the same assembly mode.
+        """
         try:
             basis, there = self._independent(at, free), None
             if len(wanted) == 1:
@@ -152,7 +159,7 @@ class Newton:
         left_open = opening = np.full(len(there), np.inf)
         failed = np.zeros(len(there), dtype=bool)
         slopes = rates = np.empty(0)
-        far = np.inf  # from where the slopes are taken
+        far = np.inf  # distance from where the slopes were computed
         for _ in range(ROUNDS):
             if far > _SAME_SLOPES:
                 residual, screws = self._system.screws(there)
@@ -187,7 +194,7 @@ class Newton:
 
     @staticmethod
     def _is_far(at: Array, there: Array, basis: _Basis) -> NDArray[np.bool_]:
-        """Return which positions (n,) are so far that they may be in another assembly."""
+        """Return a mask (n,) of positions so far away that they may be in another assembly mode."""
         near: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) < _SAME_ASSEMBLY
         return ~near
 
@@ -229,7 +236,7 @@ class Newton:
             self._table.add(there[basis.given].tolist(), there[basis.columns], rates)
 
     def _rates(self, at: Array, basis: _Basis) -> Array:
-        """Return how free unknowns change with given ones at a position, (given, free)."""
+        """Compute the derivatives (given, free) of free unknowns by given ones at a position."""
         known = self._slopes
         if known is None or known[0] is not basis or not np.array_equal(at, known[1]):
             slopes = basis.projected(self._system.screws(at[None])[1])
@@ -237,7 +244,7 @@ class Newton:
         return known[2]
 
     def _independent(self, at: Array, free: NDArray[np.bool_]) -> _Basis:
-        """Return what is independent of the equations and of the free unknowns around a position."""
+        """Return the reduction to independent equations and unknowns at a position."""
         known = self._basis
         if known is None or free is not known.free or np.abs(at - known.at).max() > _REDUCED:
             known, self._table = _Basis(self._system, at, free), HermiteTable()

@@ -120,7 +120,7 @@ def by_need(checks: Sequence[ServoCheck]) -> list[ServoCheck]:
 
 
 def _peak(amounts: Array, times: Array, counts: NDArray[np.bool_]) -> tuple[float | None, float]:
-    """The largest amount of those that count, and its time."""
+    """Return the largest absolute value where ``counts`` is True, and its time; None and the first time without any."""
     if not counts.any():
         return None, float(times[0]) if len(times) else 0.0
     place = int(np.where(counts, np.abs(amounts), -1.0).argmax())

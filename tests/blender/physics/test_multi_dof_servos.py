@@ -155,7 +155,7 @@ DELETION = """
 import os, sys
 import bpy, numpy as np
 import addon
-from tests.blender.physics import test_losses, test_several_servos as servos
+from tests.support import several_servos_helpers as servos
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
 rig = servos.put(servos.linked(*servos.kinds()["universal"]), physics=True)

@@ -145,7 +145,7 @@ class Eased:
         return 1.0 / max(self.about(item, ways, np.ones(len(ways), dtype=bool), poses).max(), _STUCK)
 
     def _both(self, one: int, at: Array, other: int, there: Array, way: Array, poses: Array) -> float:
-        """Of a turn and push (6,) on one body at a point and as much against it on another."""
+        """Return the inverse effective mass of a wrench (6,) on one body and its reaction on another, at points."""
         first, second = self._of.get(one), self._of.get(other)
         if first is None or first is not second:
             sides = ((first, one, at), (second, other, there))

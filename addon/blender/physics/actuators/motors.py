@@ -1,7 +1,7 @@
 """Motors of a mechanism: empties with motor constraints, each on the list of its purpose.
 
-Whenever the joint state of a mechanism is collected anew, all forces are set to zero and motors without use are taken
-off their lists. A motor on no list leaves the world when a simulation begins (``simulation.removal``), or at the latest
+Whenever the joint state of a mechanism is collected, all forces are set to zero and motors without use are taken off
+their lists. A motor on no list leaves the world when a simulation begins (``simulation.removal``), or at the latest
 when physics is cleared.
 """
 
@@ -141,7 +141,7 @@ def still(motors: Iterable[bpy.types.Object | None]) -> None:
 
 
 def still_all(rig: bpy.types.Object) -> None:
-    """Set the forces of a mechanism's motors to zero, when its joint state is collected anew.
+    """Set the forces of a mechanism's motors to zero, when its joint state is collected again.
 
     Preloads of springs are left out, since they are set only when a simulation begins.
     """

@@ -1,4 +1,11 @@
-"""Giving bodies what they collide with: their own mesh, or children as the parts of a compound."""
+"""Collision shapes of bodies (their own mesh, or children as the parts of a compound) and collision filters.
+
+A filter is a constraint without limits: its two bodies do not collide. DART does not test the bodies of one skeleton
+against each other (of 171 skeletons that it read, none had that enabled), and x_xy's program has no contacts at all;
+their mechanisms overlap as they please. Blender's twenty collision collections cannot express that a body collides with
+everything but its own kind: whatever shares none of them with its neighbors shares none with the user's floor either.
+Self-Collision is off from the start where the file's own program has it off, and can be switched in the World panel.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +25,7 @@ from ..world.anchor import is_held, joint_ends
 
 
 def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:
-    """The collision shapes of a model that are children of their bodies, by body."""
+    """Return the collision shapes of a mechanism that are children of their bodies, by body."""
     out: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for obj in parts(rig, "SHAPE"):
         if obj.parent is not None and record_of(obj).shape >= 0:
@@ -32,8 +39,17 @@ def put_collision(
     world: bpy.types.RigidBodyWorld,
     linked: Collection[bpy.types.Object],
 ) -> dict[str, Any]:
-    """Set the collision shapes of the children that make a body a compound, which join the world if they are not in
-    ``linked``. Returns what its own rigid body has to be told to collide as it should."""
+    """Configure the parts of a body's compound shape.
+
+    Args:
+        obj: The body.
+        children: Its collision children.
+        world: The rigid-body world that they join.
+        linked: Objects that are in it already.
+
+    Returns:
+        Properties to set on the body's own rigid body.
+    """
     record = record_of(obj)
     shapes = record.shapes
     parts_of = [child for child in children if record_of(child).shape < len(shapes)]
@@ -43,11 +59,11 @@ def put_collision(
         part: Any = child.rigid_body
         for name, value in _shaped(child, primitive_type(shapes[record_of(child).shape].type)).items():
             setattr(part, name, value)
-        # as a part it needs neither; left behind by its body it would fall and be in the way, unseen
+        # as a part it needs neither; without its body it would fall and collide, invisible
         part.type, part.collision_collections = "PASSIVE", [False] * 20
     kind = "COMPOUND" if parts_of else own_collision_type(record)
     if kind is None or not (parts_of or _has_extent(obj)):
-        # Blender draws its round shapes about the object
+        # Blender draws its primitive shapes about the object
         values = _shaped(obj, "CONVEX_HULL" if _has_extent(obj) else "SPHERE")
         return values | {"collision_collections": [False] * 20}
     if any(obj.rigid_body.collision_collections):
@@ -56,34 +72,34 @@ def put_collision(
 
 
 def _shaped(obj: bpy.types.Object, kind: str) -> dict[str, Any]:
-    # Without a margin boxes, hulls and cylinders of 2 cm, 20 cm and 2 m alike rest within 1e-5 of their size. With one,
-    # hulls float by it (Blender's 4 cm throws those of 2 cm about), and cylinders shake more
+    # Without a margin, boxes, hulls and cylinders of 2 cm, 20 cm and 2 m all rest within 1e-5 of their size. With one,
+    # hulls float by it (Blender's 4 cm makes those of 2 cm jump), and cylinders oscillate more
     values: dict[str, Any] = {"collision_shape": kind, "use_margin": True, "collision_margin": 0.0}
     record, is_modified = record_of(obj), _is_modified(obj)
     if not is_modified:
-        # The same points: but those of the other sources may be freed by another thread while Blender, as it builds
-        # its simulation, reads them (it does not wait for them: crashes of 5.2, where its scene is not the shown one)
+        # Equal vertices, but those of the other sources may be freed by another thread while Blender reads them to
+        # build its simulation (it does not wait for them: crashes of 5.2 in a scene that is not the displayed one)
         values["mesh_source"] = "BASE"
     elif not record.keeps_source and obj.rigid_body.mesh_source == "BASE":
-        values["mesh_source"] = "DEFORM"  # that was we, before it had modifiers
+        values["mesh_source"] = "DEFORM"  # we set that before it had modifiers
     if record.keeps_source != is_modified:
         record.keeps_source = is_modified
     return values
 
 
 def _is_modified(obj: bpy.types.Object) -> bool:
-    """Return whether Blender shows anything else than the mesh of an object."""
+    """Return whether Blender shows anything other than the mesh of an object."""
     return bool(obj.modifiers) or cast(bpy.types.Mesh, obj.data).shape_keys is not None
 
 
 def _has_extent(obj: bpy.types.Object) -> bool:
-    """Return whether there is anything to collide with: Blender measures its shapes on the mesh."""
+    """Return whether the mesh has vertices, on which Blender measures collision shapes."""
     return bool(cast(bpy.types.Mesh, obj.data).vertices)
 
 
 #: Formats whose programs do not test the bodies of one assembly against each other.
 APART = frozenset({"skel", "x_xy"})
-#: More constraints than this cost more than the bodies themselves.
+#: Count of filters above which they cost more than the bodies themselves.
 _MOST = 2000
 _SUFFIX = " Apart"
 
@@ -92,10 +108,10 @@ _Groups = list[list[bpy.types.Object]]
 
 
 def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: Report) -> None:
-    """Make the constraints that keep bodies of a model from colliding, and take away those that do so no more."""
+    """Create the collision filters of a mechanism, and disable those no longer needed."""
     model = settings(rig)
     groups = [] if model.self_collide else _groups(rig)
-    too_many = _has_most(rig, groups)  # seen without looking at each
+    too_many = _has_most(rig, groups)  # without visiting each pair
     wanted = {} if too_many else _some_pairs(rig, groups)
     if wanted and len(wanted) <= _MOST:
         report.info(
@@ -113,13 +129,16 @@ def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: R
     there = {_ends(empty): empty for empty in apart_of(rig, world)}
     for pair in (each for each in wanted if each not in there):
         _hold_nothing(rig, world, pair)
-    for pair, empty in there.items():  # what is not wanted any more stays: Blender's simulation may still have it
+    for pair, empty in there.items():  # unneeded ones stay, since Blender's simulation may still use them
         empty.rigid_body_constraint.disable_collisions = pair in wanted
 
 
 def _some_pairs(rig: bpy.types.Object, groups: _Groups) -> dict[_Pair, None]:
-    """The pairs that are to be kept apart, all of them or one more than can be: there are as many as the square of the
-    bodies. Their order is that of the model: it is the one in which Blender solves their constraints."""
+    """Return the pairs of bodies to filter: all of them, or one more than the limit.
+
+    Their count grows with the square of the bodies. Their order is the mechanism's, in which Blender solves
+    constraints.
+    """
     found: dict[_Pair, None] = {}
     for pair in _pairs(rig, groups):
         found[pair] = None
@@ -129,7 +148,7 @@ def _some_pairs(rig: bpy.types.Object, groups: _Groups) -> dict[_Pair, None]:
 
 
 def apart_of(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
-    """The empties of a model that hold nothing."""
+    """Return the empties of a mechanism's collision filters."""
     held: Sequence[bpy.types.Object] = world.constraints.objects[:] if world.constraints is not None else []
     return [obj for obj in held if record_of(obj).is_apart and record_of(obj).model == rig]
 
@@ -140,7 +159,7 @@ def _ends(empty: bpy.types.Object) -> _Pair:
 
 
 def _pairs(rig: bpy.types.Object, groups: _Groups) -> Iterator[_Pair]:
-    """Pairs of bodies of one assembly that could collide and have no joint between them."""
+    """Yield pairs of bodies of one assembly that could collide and have no joint between them."""
     records = (joint_of(empty) for empty in parts(rig, "JOINT"))
     anchor = settings(rig).anchor
     jointed = {frozenset(joint_ends(joint, anchor)) for joint in records if is_held(joint)}
@@ -153,7 +172,7 @@ def _pairs(rig: bpy.types.Object, groups: _Groups) -> Iterator[_Pair]:
 
 
 def _groups(rig: bpy.types.Object) -> _Groups:
-    """The bodies that collide with others, by their assemblies. (One that the user linked into several is in each.)"""
+    """Return the colliding bodies by assembly. (A body that the user linked into several is in each.)"""
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
     solid = {obj for obj in bodies if any(obj.rigid_body.collision_collections[:])}
     top = settings(rig).collection
@@ -162,7 +181,7 @@ def _groups(rig: bpy.types.Object) -> _Groups:
 
 
 def _has_most(rig: bpy.types.Object, groups: _Groups) -> bool:
-    """Return whether there are more pairs than can be kept apart, however many joints there are between them."""
+    """Return whether there are more pairs than can be filtered, whatever joints there are between them."""
     seen: set[bpy.types.Object] = set()
     pairs = 0
     for group in groups:
@@ -177,7 +196,7 @@ def _hold_nothing(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, pair: 
     empty = bpy.data.objects.new(f"{first.name}{_SUFFIX}", None)
     record_of(empty).model, record_of(empty).is_apart = rig, True
     empty.empty_display_size = 0.0
-    # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
+    # selectable, so that it is deleted with the mechanism, before its bodies: Blender crashes otherwise
     helper_collection(rig).objects.link(empty)
     world.constraints.objects.link(empty)
     constraint = empty.rigid_body_constraint

@@ -1,10 +1,13 @@
-"""Flywheels: giving a body the file's moments and products of inertia, which Blender has no room for.
+"""Inertia proxies, which give bodies the file's inertia tensor, and the inertia that Blender computes itself.
 
-Blender takes inertia from the collision shape. A body whose shape gives another one than the file has is split in two
-for physics: what collides and has the joints keeps a share of the mass, and the rest is in a hidden box welded to it,
-middle to middle, that touches nothing. The box is as long, wide and high, and turned, as makes the two together turn
-as the file has it. Measured against the free rotation of a tensor with products: off by 1.4 rad after 2 s without, by
-0.008 rad with it.
+Blender has no inertia tensor to be set: Bullet computes one from the collision shape and the mass, about the object's
+origin and along its axes. Its formulas (``calculateLocalInertia`` of its shapes) are exact for boxes, spheres and
+cylinders; capsules, cones, hulls and compounds count as the box that contains them. All were measured.
+
+A body whose shape gives another tensor than the file's is split in two for physics: what collides and has the joints
+keeps a share of the mass, and the rest is in a hidden box fixed to it, center to center, that touches nothing. The
+box's edges and rotation are such that both together have the file's tensor. Measured against the free rotation of a
+tensor with products: off by 1.4 rad after 2 s without, by 0.008 rad with it.
 """
 
 from __future__ import annotations
@@ -28,21 +31,25 @@ from ...data.rigid_bodies import LEAST_MASS, put_masses
 from ...scene.meshes import box
 from .collision import collision_children
 
-#: How many bodies a warning names.
+#: Count of bodies that a warning names.
 _NAMED = 3
-#: Tensors that differ by less than this share are left as Blender has them; flywheels are to do better.
+#: Relative difference below which Blender's own inertia is accepted, and the one at which a split is good enough.
 _ENOUGH, _EXACT = 0.01, 1e-4
-#: The shares of the mass that a flywheel may have, the least that does is taken: welds of unlike masses are weaker.
+#: Possible shares of the mass for a proxy; the least sufficient one is taken, since fixed joints of unlike masses are
+#: weaker.
 _SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-#: The thinnest that a flywheel is, of its longest edge.
+#: Least edge of a proxy, as a share of its longest.
 _THINNEST = 1e-3
 _SUFFIX = " Flywheel"
 
 
 @dataclass(frozen=True)
 class Split:
-    """How a body is split: the flywheel's share of the mass, the edges (3,) of its box, how it is turned (3, 3), and by
-    which share of the file's tensor the two together still differ."""
+    """Division of a body's mass between itself and its inertia proxy.
+
+    ``share``: the proxy's share of the mass; ``edges`` (3,) of its box; ``turn`` (3, 3): its rotation; ``residual``:
+    the remaining difference as a share of the file's tensor.
+    """
 
     share: float
     edges: Array
@@ -51,8 +58,12 @@ class Split:
 
 
 def split_of(tensor: Array, moments: Array) -> Split | None:
-    """Return how a body of mass 1 with a ``tensor`` (3, 3) about its middle is best split, whose shape gives it
-    ``moments`` (3,); None where the shape alone does as well."""
+    """Return the best split of a body of mass 1; None where the shape alone does as well.
+
+    Args:
+        tensor: Wanted inertia tensor (3, 3) about the center of mass.
+        moments: Moments of inertia (3,) from its collision shape.
+    """
     size = float(np.abs(np.linalg.eigvalsh(tensor)).max())
     alone = float(_off(tensor[None], moments[None])[0])
     if alone <= _ENOUGH:
@@ -95,9 +106,15 @@ def put_flywheels(
     there: Placed,
     kinematic: bool,
 ) -> None:
-    """Give a model's bodies that are set up their flywheels where they need some, and both their masses.
+    """Create the inertia proxies that bodies need, and set the masses of both.
 
-    ``pieces``: those of compounds. Not to be called in the middle of a run.
+    Not to be called during a simulation.
+
+    Args:
+        bodies: The bodies, with rigid bodies set up.
+        pieces: Parts of compound shapes by body.
+        there: World and its present members.
+        kinematic: Whether bones move the bodies.
     """
     matching = bool(bodies) and settings(record_of(bodies[0]).model).match_inertia
     splits = _splits([obj for obj in bodies if _has_own_tensor(obj)], pieces) if matching else {}
@@ -118,7 +135,7 @@ def _has_own_tensor(obj: bpy.types.Object) -> bool:
 def _splits(
     bodies: Sequence[bpy.types.Object], pieces: Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
 ) -> dict[bpy.types.Object, Split | None]:
-    """Return how bodies are split whose shapes give them other moments than they are to have."""
+    """Return the splits of bodies whose shapes give them other moments than the file's."""
     if not bodies:
         return {}
     tensors = np.array([record_of(obj).tensor[:] for obj in bodies], dtype=np.float64).reshape(-1, 3, 3)
@@ -175,8 +192,10 @@ def _named(bodies: Sequence[bpy.types.Object]) -> str:
 
 
 class Placed(NamedTuple):
-    """A world, what was ``held`` in its collections, and which objects were ``linked`` to any: for all bodies at once,
-    since asking for each is to look through all of them each time."""
+    """Rigid-body world, the objects ``held`` in its collections, and the objects ``linked`` to any collection.
+
+    Collected once for all bodies, since Blender searches all objects for each query.
+    """
 
     world: bpy.types.RigidBodyWorld
     held: Collection[bpy.types.Object]
@@ -213,7 +232,7 @@ def _ensure_weld(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
         weld.rotation_mode = "QUATERNION"
         weld.parent, weld.parent_type, weld.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
         weld.matrix_parent_inverse, weld.matrix_basis = obj.matrix_parent_inverse, obj.matrix_basis.normalized()
-        # selectable: deleted with the model and before its bodies, or Blender crashes at what it leaves
+        # selectable, so that it is deleted with the mechanism, before its bodies: Blender crashes otherwise
         helper_collection(record.model).objects.link(weld)
     if weld not in there.held:
         there.world.constraints.objects.link(weld)
@@ -221,13 +240,13 @@ def _ensure_weld(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
 
 
 def own_flywheel(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The flywheel of a body, None where it has none. A copy of a body points at its original's."""
+    """Return the inertia proxy of a body, or None. A copy of a body points at its original's, which does not count."""
     wheel = record_of(obj).flywheel
     return wheel if wheel is not None and record_of(wheel).flywheel_of == obj else None
 
 
 def own_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """Return what holds a body's own flywheel, None where it has none."""
+    """Return the empty that fixes a body to its own inertia proxy, or None."""
     weld, record = record_of(obj).weld, record_of(obj)
     if weld is None or record_of(weld).model != record.model:
         return None
@@ -235,20 +254,19 @@ def own_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def flywheels(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The flywheels of a model's bodies."""
+    """Return the inertia proxies of a mechanism's bodies."""
     found = (own_flywheel(obj) for obj in parts(rig, "BODY"))
     return [wheel for wheel in found if wheel is not None]
 
 
 def welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The empties with the constraints that hold the flywheels of a model."""
+    """Return the empties with the constraints that fix the inertia proxies of a mechanism."""
     found = (own_weld(obj) for obj in parts(rig, "BODY"))
     return [weld for weld in found if weld is not None]
 
 
 def is_lost_flywheel(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
-    """Return whether an object is the flywheel of a body that was deleted: it is not among those that are
-    ``linked``."""
+    """Return whether an object is the inertia proxy of a deleted body, one that is not among the ``linked`` objects."""
     record = record_of(obj)
     if not record.is_flywheel or record.model is None:
         return False
@@ -256,8 +274,11 @@ def is_lost_flywheel(obj: bpy.types.Object, linked: Collection[bpy.types.Object]
 
 
 def drop_unused(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
-    """Flywheels that their bodies do not need any more and their welds, forgotten by them: to be taken out of the world
-    and removed."""
+    """Detach the inertia proxies that bodies no longer need.
+
+    Returns:
+        The proxies and the empties that fix them, to be removed from the world and deleted.
+    """
     records = [(obj, record_of(obj)) for obj in parts(rig, "BODY")]
     unused = [
         (obj, record)
@@ -271,14 +292,14 @@ def drop_unused(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy
     return wheels, held
 
 
-#: Differences that are worth a word, and a warning.
+#: Relative differences that are reported as information, and as a warning.
 _TOLD, _WARNED = 0.01, 1.0
-#: What Blender takes for a shape that it has no mesh for: a cube of this edge.
+#: Edge of the cube that Blender assumes for a mesh without vertices.
 _NO_EXTENT = 1.0
 
 
 def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
-    """One entry on the bodies whose inertia under physics is not what the file has."""
+    """Report the bodies whose simulated inertia differs from the file's."""
     report = Report()
     tensors = {body.id: body.inertia for body in reversed(mechanism.bodies) if body.inertia is not None}
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None and not record_of(obj).immobile]
@@ -329,7 +350,7 @@ def _left(obj: bpy.types.Object, tensor: Array, pieces: Iterable[bpy.types.Objec
 
 
 def turning_tensor(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:
-    """The inertia (3, 3), in a body's axes, of what physics has turn as one: the body and its flywheel."""
+    """Return the simulated inertia tensor (3, 3) of a body with its proxy, in the body's axes."""
     own, wheel = np.diag(blender_moments(obj, pieces)), record_of(obj).flywheel
     if wheel is None or not record_of(obj).flywheel_share:
         return own
@@ -338,8 +359,16 @@ def turning_tensor(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = (
 
 
 def differences(tensors: Array, moments: Array) -> tuple[Array, Array]:
-    """By which share of the file's (n, 3, 3) the principal moments of Blender's (n, 3) differ at most, each compared
-    with that of the nearest axis; and the file's largest products of inertia as shares of their two moments' mean."""
+    """Compare the file's inertia tensors with Blender's moments.
+
+    Args:
+        tensors: The file's tensors (n, 3, 3).
+        moments: Blender's moments (n, 3).
+
+    Returns:
+        Largest relative difference (n,) of the principal moments, each compared with that of the nearest axis; and the
+        largest products of inertia (n,) as shares of the geometric mean of their two moments.
+    """
     principal, axes = np.linalg.eigh(tensors)
     nearness = np.abs(axes)  # of a body's axes (rows) to the principal ones
     ways = np.array(list(itertools.permutations(range(3))))
@@ -353,7 +382,12 @@ def differences(tensors: Array, moments: Array) -> tuple[Array, Array]:
 def every_moments(
     bodies: Sequence[bpy.types.Object], pieces: Mapping[bpy.types.Object, Iterable[bpy.types.Object]]
 ) -> Array:
-    """The moments of inertia (n, 3) that Bullet gives bodies, as they are set up. ``pieces``: those of compounds."""
+    """Return the moments of inertia (n, 3) that Bullet gives to bodies as configured.
+
+    Args:
+        bodies: The bodies.
+        pieces: Parts of compound shapes by body.
+    """
     alike: dict[tuple[str, bpy.types.ID | None], Array] = {}  # bodies share meshes
     out = np.empty((len(bodies), 3))
     for number, obj in enumerate(bodies):
@@ -369,7 +403,12 @@ def every_moments(
 
 
 def blender_moments(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:
-    """The moments of inertia (3,) that Bullet gives a body, as it is set up. ``pieces`` are a compound's children."""
+    """Return the moments of inertia (3,) that Bullet gives to a body as configured.
+
+    Args:
+        obj: The body.
+        pieces: Its collision children, if its shape is a compound.
+    """
     shape, mass = obj.rigid_body.collision_shape, obj.rigid_body.mass
     if shape == "COMPOUND":
         low, high = _box_of_pieces(pieces)
@@ -378,7 +417,7 @@ def blender_moments(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = 
 
 
 def unit_moments(shape: str, extent: Array) -> Array:
-    """Moments of inertia (3,) of a collision shape of Blender's of mass 1 whose mesh has an extent (3,)."""
+    """Return the moments of inertia (3,) of one of Blender's collision shapes of mass 1, for a mesh extent (3,)."""
     size = _size(shape, extent)
     if shape == "SPHERE":
         return np.full(3, 0.1 * size[0] ** 2)
@@ -394,7 +433,7 @@ def _box(size: Array) -> Array:
 
 
 def _size(shape: str, extent: Array) -> Array:
-    """The size (3,) that a shape gets from the extent of a mesh: round ones are as wide as its wider side."""
+    """Return the size (3,) of a collision shape for a mesh extent (3,): round ones are as wide as its wider side."""
     if shape == "SPHERE":
         return np.full(3, extent.max())
     if shape in {"CYLINDER", "CONE", "CAPSULE"}:
@@ -416,7 +455,7 @@ def _extent(obj: bpy.types.Object) -> Array:
 
 
 def _box_of_pieces(pieces: Iterable[bpy.types.Object]) -> tuple[Array, Array]:
-    """The corners of the box along a compound's axes that holds its children's own boxes."""
+    """Return the corners of the box along a compound's axes that contains its children's own boxes."""
     boxes = list(_boxes(pieces)) or [(np.zeros(3), np.zeros(3))]
     return np.min([low for low, _ in boxes], axis=0), np.max([high for _, high in boxes], axis=0)
 

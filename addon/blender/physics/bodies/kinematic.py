@@ -13,20 +13,20 @@ from .inertia import flywheels
 
 
 def moving_bodies(rig: bpy.types.Object) -> list[bpy.types.RigidBodyObject]:
-    """The rigid bodies of a model that either bones or physics moves."""
+    """Return the rigid bodies of a mechanism that either bones or physics moves, with their inertia proxies."""
     bodies = [obj.rigid_body for obj in parts(rig, "BODY") if obj.rigid_body is not None and not stands(obj)]
     return bodies + [wheel.rigid_body for wheel in flywheels(rig) if wheel.rigid_body is not None]
 
 
 def follow_bones(bodies: Iterable[bpy.types.RigidBodyObject], follow: bool) -> None:
-    """Have bodies follow their bones, or physics."""
+    """Make bodies follow their bones, or physics."""
     for body in bodies:
         if body.kinematic != follow:
             body.kinematic = follow
 
 
 def lift(rig: bpy.types.Object, height: float) -> None:
-    """Raise a model by ``height`` above where the user has it, by its delta location; 0 puts it back."""
+    """Raise a mechanism by ``height`` above its position, by its delta location; 0 restores it."""
     record = settings(rig)
     if record.lift != height:
         rig.delta_location[2] += height - record.lift

@@ -1,5 +1,14 @@
-"""How far collision shapes reach in any direction, which is all that is to know of a convex one: Blender's primitives,
-and the hulls of meshes."""
+"""Penetration depth of a mechanism's bodies during a simulation, from support functions of convex collision shapes.
+
+Two convex shapes are separated if a direction separates them; else the depth is their least overlap over all
+directions: the distance by which one would have to move. The search begins with the axes of both, their cross
+products, the line between the centers and evenly spread directions, and refines the best. So a separation found is
+certain; a depth is exact for boxes that touch with faces or edges, and never too small. A compound is as deep as its
+deepest part.
+
+Pairs that Blender does not let collide do not count: those that a constraint joins or filters, and those that share no
+collision collection. Of long simulations some frames are examined for all pairs, then all frames for the deepest pairs.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +25,23 @@ from numpy.typing import NDArray
 from ....core.model import Array
 from ....core.run_metrics import Overlap
 
-#: The points (n, 3) of meshes that were measured already: many bodies share theirs.
+#: Cache of the vertices (n, 3) of meshes: many bodies share theirs.
 Measured = dict[bpy.types.ID, Array]
 
 
 @dataclass(frozen=True)
 class Solid:
-    """What an object collides with: Blender's collision shape, the points (n, 3) of the mesh that it is measured on,
-    and half their extent (3,). Blender has its primitives about the object's origin."""
+    """Collision shape of an object: Blender's type, the mesh's vertices (n, 3), and half their extent (3,).
+
+    Blender centers its primitives on the object's origin.
+    """
 
     kind: str
     points: Array
     half: Array
 
     def reach(self, ways: Array, scale: Array) -> Array:
-        """Return how far (...) it reaches from its origin along unit vectors (..., 3) in its own axes, scaled by (...,
-        3)."""
+        """Return the support function (...) along unit vectors (..., 3) in its own axes, scaled by (..., 3)."""
         x, y, z = np.moveaxis(self.half * scale, -1, 0)
         radius, along = np.maximum(x, y), ways[..., 2]
         across = np.sqrt(np.maximum(1.0 - along**2, 0.0))
@@ -49,7 +59,7 @@ class Solid:
 
 
 def solid_of(obj: bpy.types.Object, measured: Measured) -> Solid | None:
-    """Return what an object with a rigid body collides with; None where its mesh has no points."""
+    """Return the collision shape of an object with a rigid body; None where its mesh has no vertices."""
     points = _points(cast(bpy.types.Mesh, obj.data), measured)
     if not len(points):
         return None
@@ -57,12 +67,12 @@ def solid_of(obj: bpy.types.Object, measured: Measured) -> Solid | None:
 
 
 def place_on_parent(child: bpy.types.Object) -> Array:
-    """Return where a child stands on its parent (4, 4). Its world matrix may be old: it is hidden."""
+    """Return the pose (4, 4) of a child on its parent. Its world matrix may be outdated, since it is hidden."""
     return np.array(child.matrix_parent_inverse @ child.matrix_basis, dtype=np.float64)
 
 
 def turn_and_scale(poses: Array) -> tuple[Array, Array]:
-    """The rotations (n, 3, 3) and the scales (n, 3) of poses (n, 4, 4)."""
+    """Return the rotations (n, 3, 3) and the scales (n, 3) of poses (n, 4, 4)."""
     scale = np.linalg.norm(poses[:, :3, :3], axis=1)
     return poses[:, :3, :3] / np.where(scale > 0.0, scale, 1.0)[:, None, :], scale
 
@@ -76,9 +86,13 @@ def _points(mesh: bpy.types.Mesh, measured: Measured) -> Array:
 
 
 def lowest_point(obj: bpy.types.Object, children: Sequence[bpy.types.Object], pose: Array, measured: Measured) -> float:
-    """Height of the lowest point that a body at a world pose (4, 4) collides with; infinity where it touches nothing.
+    """Return the height of the lowest colliding point of a body at a world pose; infinity where it does not collide.
 
-    ``children`` are the parts of a compound.
+    Args:
+        obj: The body.
+        children: Parts of its compound.
+        pose: World pose (4, 4).
+        measured: Cache of vertices.
     """
     return float(lowest_points(obj, children, pose[None], measured)[0])
 
@@ -86,11 +100,17 @@ def lowest_point(obj: bpy.types.Object, children: Sequence[bpy.types.Object], po
 def lowest_points(
     obj: bpy.types.Object, children: Sequence[bpy.types.Object], poses: Array, measured: Measured
 ) -> Array:
-    """Return the heights (n,) of the lowest points that a body at world poses (n, 4, 4) collides with; infinity where
-    it touches nothing. ``children`` are the parts of a compound."""
+    """Return the heights (n,) of the lowest colliding points of a body; infinity where it does not collide.
+
+    Args:
+        obj: The body.
+        children: Parts of its compound.
+        poses: World poses (n, 4, 4).
+        measured: Cache of vertices.
+    """
     body, nowhere = obj.rigid_body, np.full(len(poses), math.inf)
     if body is None or body.type == "PASSIVE" or not any(body.collision_collections):
-        return nowhere  # what does not move is not shot out of the ground
+        return nowhere  # a fixed body is not pushed out of the ground
     if body.collision_shape != "COMPOUND":
         return _lowest(obj, poses, measured)
     solid = [child for child in children if child.rigid_body is not None]
@@ -105,13 +125,13 @@ def _lowest(obj: bpy.types.Object, poses: Array, measured: Measured) -> Array:
     return np.asarray(poses[:, 2, 3] - solid.reach(-turns[:, 2], scale))
 
 
-#: How many frames of a run are looked at for all pairs, and how many of the deepest pairs at all frames.
+#: Count of frames examined for all pairs, and of the deepest pairs examined at all frames.
 SAMPLES, _NAMED = 60, 3
-#: By how much (rad) the direction is changed to find a better one: first, and at the last.
+#: First and last step (rad) of the search for a better direction.
 _COARSE, _FINE = 0.4, 1e-4
-#: From how many of the first directions it is looked for, and how many there are besides those that the shapes give.
+#: Count of directions from which the search starts, and of evenly spread ones besides those from the shapes.
 _STARTS, _EVEN = 8, 64
-#: The same where it is only to be known about.
+#: Count of starts and last step (rad) for an approximate depth.
 _FEW, _ROUGH = 3, 0.03
 _AROUND = [(np.cos(angle), np.sin(angle)) for angle in np.arange(8) * np.pi / 4]
 
@@ -121,8 +141,8 @@ Numbers = NDArray[np.intp]
 
 class _Part(NamedTuple):
     solid: Solid
-    place: Array  # on its body
-    radius: float  # of a ball about its origin that holds it
+    place: Array  # pose (4, 4) on its body
+    radius: float  # of its bounding sphere about its origin
 
 
 def overlaps_of(
@@ -131,9 +151,13 @@ def overlaps_of(
     pieces: dict[bpy.types.Object, list[bpy.types.Object]],
     poses: Array,
 ) -> list[Overlap]:
-    """Return how deep bodies were in one another at recorded poses (frames, bodies, 4, 4): those that were at all.
+    """Return the penetration of the deepest pairs of bodies during a simulation; only pairs that penetrated at all.
 
-    ``pieces`` are the parts of compounds.
+    Args:
+        world: The rigid-body world.
+        bodies: The bodies.
+        pieces: Parts of compounds by body.
+        poses: Recorded poses (frames, bodies, 4, 4).
     """
     measured: Measured = {}
     parts = [_parts(obj, pieces.get(obj, ()), measured) for obj in bodies]
@@ -174,7 +198,7 @@ def _radius(solid: Solid) -> float:
 def _pairs(
     world: bpy.types.RigidBodyWorld, bodies: Sequence[bpy.types.Object], parts: list[list[_Part]]
 ) -> Iterator[tuple[int, int]]:
-    """Places of bodies that Blender lets collide."""
+    """Yield the indices of pairs of bodies that Blender lets collide."""
     constraints = world.constraints.objects if world.constraints is not None else ()
     held = [obj.rigid_body_constraint for obj in constraints]
     joined = {frozenset((each.object1, each.object2)) for each in held if each is not None and each.disable_collisions}
@@ -191,7 +215,7 @@ def _collections(obj: bpy.types.Object) -> set[int]:
 
 
 def _depths(ones: list[_Part], others: list[_Part], at: Array, there: Array) -> Array:
-    """Return how deep (frames,) two bodies are in one another at poses (frames, 4, 4) of both."""
+    """Return the penetration depth (frames,) of two bodies at poses (frames, 4, 4) of both."""
     out = np.zeros(len(at))
     for one in ones:
         for other in others:
@@ -204,9 +228,14 @@ def _depths(ones: list[_Part], others: list[_Part], at: Array, there: Array) -> 
 
 
 def depths(one: Solid, other: Solid, at: Array, there: Array, rough: bool = False) -> Array:
-    """Return how deep (n,) two convex shapes are in one another at poses (n, 4, 4) of both; 0 where they are apart.
+    """Return the penetration depth (n,) of two convex shapes at poses (n, 4, 4) of both; 0 where they are separated.
 
-    ``rough``: about so deep, and no less, in a tenth of the time.
+    Args:
+        one: The first shape.
+        other: The second shape.
+        at: Poses of the first.
+        there: Poses of the second.
+        rough: Approximate depth, never too small, in a tenth of the time.
     """
     count, fine = (_FEW, _ROUGH) if rough else (_STARTS, _FINE)
     sides = [(solid, *turn_and_scale(poses)) for solid, poses in ((one, at), (other, there))]
@@ -233,8 +262,13 @@ def depths(one: Solid, other: Solid, at: Array, there: Array, rough: bool = Fals
 
 
 def _nearer(way: Array, overlap: Callable[[Array, Numbers], Array], fine: float) -> Array:
-    """The least overlap (m,) that is found going from unit vectors (m, 3), each by steps of its own down to ``fine``,
-    with what says it for some of them (k,) along (k, n, 3)."""
+    """Return the least overlap (m,) found by descent from unit vectors (m, 3).
+
+    Args:
+        way: Initial directions.
+        overlap: Function of directions (k, n, 3) and their indices (k,) that returns overlaps (k, n).
+        fine: Step (rad) at which the descent ends.
+    """
     way, step, going = way.copy(), np.full(len(way), _COARSE), np.arange(len(way))
     least = overlap(way[:, None], going)[:, 0]
     while len(going := going[(least[going] > 0.0) & (step[going] > fine)]):
@@ -249,7 +283,7 @@ def _nearer(way: Array, overlap: Callable[[Array, Numbers], Array], fine: float)
 
 
 def _candidates(one: Array, other: Array, between: Array) -> Array:
-    """Unit vectors (n, k, 3) to begin with, for rotations (n, 3, 3) and the way (n, 3) between the middles."""
+    """Return initial directions (n, k, 3) for rotations (n, 3, 3) and the vector (n, 3) between the centers."""
     axes = [np.swapaxes(turn, 1, 2) for turn in (one, other)]
     across = np.cross(axes[0][:, :, None], axes[1][:, None]).reshape(len(one), 9, 3)
     ways = np.concatenate([*axes, across, between[:, None]], axis=1)
@@ -268,7 +302,7 @@ def _evenly(count: int) -> Array:
 
 
 def _around(way: Array, step: Array) -> Array:
-    """Unit vectors (n, 8, 3) about others (n, 3), turned from them by about ``step`` (n,)."""
+    """Return unit vectors (n, 8, 3) around others (n, 3), rotated from them by about ``step`` (n,)."""
     least = np.eye(3)[np.abs(way).argmin(axis=1)]
     side = np.cross(way, least)
     side /= np.linalg.norm(side, axis=1, keepdims=True)

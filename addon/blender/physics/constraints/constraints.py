@@ -1,8 +1,9 @@
-"""From a joint's record to Blender's rigid-body constraint: types, sides, stops, softness, springs, motors.
+"""Rigid-body constraints of joints, from their records: types, bodies, stops, softness, springs, motors.
 
-The signs are Blender's as measured: hinges and motors count the way the child moves when the child is the *first*
-object, slides when the parent is. Limits count from the pose in which the simulation starts, and hinge limits of half
-a turn and beyond mean none.
+Note:
+    Signs as measured in Blender: hinges and motors count the motion of the child when the child is the *first* object,
+    sliders when the parent is. Limits count from the pose in which the simulation starts, and hinge limits of half a
+    turn and beyond mean none.
 """
 
 from __future__ import annotations
@@ -26,21 +27,24 @@ from .generic6dof import FAR, HALF_TURN, freedom, is_countable, limited, put_lim
 
 #: Constraint types whose limits and targets hold for the child when the child is ``object1``.
 CHILD_FIRST = {"HINGE", "MOTOR", "POINT", "FIXED"}
-#: Below this CFM the two other rotations of a hinge are locked: springs that stiff only shake.
+#: CFM below which the two other rotations of a hinge are locked: springs that stiff only oscillate.
 LOCK_TILT_BELOW = 0.008
-#: Stops of a hinge that are farther apart than this, a little less than a turn, cannot be told from each other.
+#: Largest distance (rad) of a hinge's stops, a little less than a turn, at which they are distinguishable.
 _ALL_ROUND = 2.0 * math.pi - 0.05
-#: A stop that its constraint knows from less before it (rad) could be reached from farther off in a frame.
+#: Least angle (rad) before a stop from which its constraint must detect it: a frame's motion may be that far.
 _ROOM = 0.7
-#: A speed (per second) that a motor with a limited force does not come to.
+#: Target velocity (m/s or rad/s) that a motor with a limited force never reaches.
 NEVER_REACHED = 1e4
 
 
 def constraint_type(joint: KnuckleJoint, cfm: float) -> Any:
-    """The rigid-body constraint type for a joint's record.
+    """Return the rigid-body constraint type for a joint's record.
 
-    What has stops is generic, as what has springs: it comes to its stop without going past it, where Blender's hinge
-    goes as far as its speed takes it in a step (0.05 rad at 30 rad/s) and is thrown back.
+    Joints with stops or springs are generic.
+
+    Note:
+        A generic constraint stops without overshoot; Blender's hinge goes as far as its velocity takes it in a step
+        (0.05 rad at 30 rad/s) and is thrown back.
     """
     kinds = [dof.kind for dof in joint.dofs]
     if is_springy(joint) or _is_soft(joint, cfm) or _puts_stops(joint):
@@ -54,7 +58,7 @@ _TYPES: dict[str, Any] = {"rotation": "HINGE", "translation": "SLIDER", "ball": 
 
 
 def _puts_stops(joint: KnuckleJoint) -> bool:
-    """Return whether Blender's constraint gets any of a joint's stops."""
+    """Return whether Blender's constraint represents any of a joint's stops."""
     lone = len(joint.dofs) == 1
     return has_stops(joint) and (joint.dofs[0].kind in {"rotation", "translation"} if lone else is_countable(joint))
 
@@ -64,9 +68,12 @@ def _is_soft(joint: KnuckleJoint, cfm: float) -> bool:
 
 
 def put_constraint(empty: bpy.types.Object, model: KnuckleModel, fresh: Fresh | None = None) -> None:
-    """Set the empty's rigid-body constraint from its record and the model's softness.
+    """Set the empty's rigid-body constraint from its record and the mechanism's softness.
 
-    ``fresh``: it is new, and that knows what such are.
+    Args:
+        empty: The joint's empty.
+        model: Settings of the mechanism.
+        fresh: Defaults of new constraints, if the constraint is new.
     """
     joint = joint_of(empty)
     constraint = empty.rigid_body_constraint
@@ -84,13 +91,13 @@ def put_constraint(empty: bpy.types.Object, model: KnuckleModel, fresh: Fresh | 
     if fresh is not None and len(joint.dofs) == 1 and joint.dofs[0].kind == "rotation":
         other_kind, window = _hinge_stops(joint, soft, 0.0)
         fresh.put(constraint, values | {"type": other_kind or kind} | limited("ang_z", window), True)
-        return  # the same, all in one
+        return  # type and stops are set already
     (fresh or Fresh()).put(constraint, values, fresh is not None)
     put_stops(empty)
 
 
 def put_sides(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> None:
-    """Give the constraint its two bodies in the order that makes coordinates count the child's way."""
+    """Set the two bodies of the constraint in the order in which it counts the child's motion."""
     constraint.object1, constraint.object2 = _sides(constraint.type, joint, anchor)
 
 
@@ -103,7 +110,7 @@ def _sides(kind: str, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> E
 
 @lru_cache(maxsize=16)
 def _softness(erp: float, cfm: float, time_step: float, hinge: bool) -> Mapping[str, Any]:
-    """ODE's ERP and CFM as springs: stiffness ERP / (step * CFM), damping 1 / CFM."""
+    """Return the properties for ODE's ERP and CFM as springs: stiffness ERP / (step * CFM), damping 1 / CFM."""
     stiffness, damping = erp / (time_step * cfm), 1.0 / cfm
     tilt = hinge and cfm >= LOCK_TILT_BELOW
     values: dict[str, Any] = {}
@@ -119,7 +126,7 @@ def _softness(erp: float, cfm: float, time_step: float, hinge: bool) -> Mapping[
 
 
 def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> None:
-    """Set a joint's stops, counted from its coordinates when the run begins, zero where they are not known."""
+    """Set a joint's stops relative to its initial joint values, zero where unknown."""
     joint = joint_of(empty)
     constraint = empty.rigid_body_constraint
     if constraint is None or constraint.type in {"POINT", "FIXED"}:
@@ -147,8 +154,13 @@ def put_stops(empty: bpy.types.Object, start: Sequence[float] | None = None) -> 
 
 
 def _hinge_stops(joint: KnuckleJoint, soft: bool, at: float) -> tuple[Any, tuple[float, float] | None]:
-    """Of a lone hinge at a coordinate: the type that its constraint needs for its stops, None where that is settled,
-    and the limits that it gets."""
+    """Return the constraint type (None where it is settled) and the limits (rad) for the stops of a lone hinge.
+
+    Args:
+        joint: The joint's record.
+        soft: Whether it is built from springs.
+        at: Initial joint value (rad).
+    """
     low, high = (None if stop is None else stop - at for stop in stops(joint.dofs[0]))
     window = None if len(joint.far_stops) and is_counted(joint, at) else hinge_window(low, high)
     if not (soft or is_springy(joint)):
@@ -157,13 +169,15 @@ def _hinge_stops(joint: KnuckleJoint, soft: bool, at: float) -> tuple[Any, tuple
 
 
 def is_far_round(joint: KnuckleJoint, start: float) -> bool:
-    """Return whether a lone hinge has stops for which its constraint has no room in a run that begins at a coordinate:
-    they get constraints of their own (``counted_stops``)."""
+    """Return whether a lone hinge has stops beyond the range of its constraint, for an initial joint value (rad).
+
+    They get constraints of their own (``counted_stops``).
+    """
     return any(far > HALF_TURN for far in _ahead(joint, start)) and min(_ahead(joint, start)) < math.inf
 
 
 def is_counted(joint: KnuckleJoint, start: float) -> bool:
-    """Return whether those constraints know all stops from far enough to hold them without the hinge's own limits."""
+    """Return whether those constraints hold all stops of a hinge, from far enough, without the hinge's own limits."""
     return is_far_round(joint, start) and all(
         far == math.inf or room_before(far) >= _ROOM for far in _ahead(joint, start)
     )
@@ -178,21 +192,25 @@ def _ahead(joint: KnuckleJoint, start: float) -> list[float]:
 
 
 def room_before(ahead: float) -> float:
-    """From how far before a stop (rad) a constraint within half a turn of its start knows it, ``ahead`` being how far
-    the stop is from there."""
+    """Return the angle (rad) before a stop from which a constraint detects it within half a turn of its start.
+
+    Args:
+        ahead: Distance (rad) of the stop from the start.
+    """
     return wrapped(ahead) + HALF_TURN
 
 
 def wrapped(angle: float) -> float:
-    """An angle within half a turn."""
+    """Return an angle (rad) within half a turn."""
     return (angle + math.pi) % (2.0 * math.pi) - math.pi
 
 
 def hinge_window(low: float | None, high: float | None) -> tuple[float, float] | None:
-    """The limits of a lone hinge for stops that are counted from the start; None to have it turn freely.
+    """Return the limits (rad) of a lone hinge for stops counted from the start; None for a free hinge.
 
-    Blender counts no turns: its hinge takes an angle for the one, of those a turn apart, that is nearer to its limits.
-    Stops less than a turn apart hold wherever they are, and a single one has another a turn away.
+    Note:
+        Blender counts no turns: of the angles a turn apart its hinge takes the one nearer to its limits. Stops less
+        than a turn apart hold wherever they are, and a single one gets another a turn away.
     """
     if low is None and high is None:
         return None
@@ -207,7 +225,7 @@ def hinge_window(low: float | None, high: float | None) -> tuple[float, float] |
 
 
 def _is_wide(window: tuple[float, float]) -> bool:
-    """Return whether limits are beyond half a turn, which only the hinge has room for."""
+    """Return whether limits are beyond half a turn, which only Blender's hinge accepts."""
     return max(-window[0], window[1]) > HALF_TURN
 
 
@@ -217,8 +235,10 @@ def _put_type(constraint: bpy.types.RigidBodyConstraint, kind: Any) -> None:
 
 
 def turns_too_far(joint: KnuckleJoint, start: float) -> bool:
-    """Return whether a lone hinge has stops that do not hold in a run that begins at a coordinate: a turn or more
-    apart, or one alone, and not counted."""
+    """Return whether a lone hinge has stops that do not hold in a simulation from an initial joint value (rad).
+
+    Those are stops a turn or more apart, or a single one, without constraints of their own.
+    """
     if [dof.kind for dof in joint.dofs] != ["rotation"] or is_counted(joint, start):
         return False
     lower, upper = stops(joint.dofs[0])
@@ -241,7 +261,7 @@ def put_preload(joint: KnuckleJoint, start: float) -> None:
 
 
 def put_motor(empty: bpy.types.Object, joint: KnuckleJoint, anchor: bpy.types.Object | None) -> None:
-    """Set up a motor's empty (X on the axis) as a motor that does nothing yet."""
+    """Configure a motor's empty (X on the axis) as a motor without force."""
     constraint = empty.rigid_body_constraint
     constraint.type = "MOTOR"
     put_sides(constraint, joint, anchor)

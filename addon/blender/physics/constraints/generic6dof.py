@@ -1,15 +1,19 @@
-"""About which axes the motors of a joint of several degrees push, and what each has to be told.
+"""Joints with several degrees of freedom, their motors, stops and springs, as Blender's generic constraint.
 
-Blender's motor (Bullet's ``btGeneric6DofConstraint``) turns about X of the empty on its second body, made perpendicular
-to Z of the empty on its first: that axis goes with both bodies, as measured. With X on the first axis of a joint, held
-by the parent, and Z on its last, held by the child, the motor is at right angles to all axes but its own, and so moves
-nothing but its own coordinate, like a motor between two rings of a gimbal; and the other way round for the last
-axis. X and Z of an empty are at right angles: where those axes are not when a run begins, it is X that gives. The
-middle one of three has no such motor, and is told what the wanted rotation has about its axis. So are those of a ball.
-It has two about each axis of its frame, of which three are used at a time: those that are farthest from one plane and
-from losing their axis.
+The constraint translates along the axes of its first body's side, here the parent's, and rotates about Z of the first
+body's side, then Y, then X of the second's: the axis order of a joint's empty. All values count from the pose in which
+a simulation begins, translations as in the mechanism and rotations the other way round, as measured.
 
-A motor slides along X of the empty on its first body.
+Note:
+    Blender's motor (Bullet's ``btGeneric6DofConstraint``) turns about X of the empty on its second body, made
+    perpendicular to Z of the empty on its first: that axis moves with both bodies, as measured. With X on the first
+    axis of a joint, carried by the parent, and Z on its last, carried by the child, the motor is perpendicular to all
+    axes but its own, and moves only its own joint value, like a motor between two rings of a gimbal; the other way
+    round for the last axis. X and Z of an empty are perpendicular: where those axes are not when a simulation begins,
+    X is adjusted. The middle axis of three has no such motor: its motor gets the component of the wanted rotation
+    about its axis. So do those of a ball, which has two about each axis of its frame, of which three are used at a
+    time: those farthest from one plane and from becoming undefined. A motor translates along X of the empty on its
+    first body.
 """
 
 from __future__ import annotations
@@ -33,15 +37,16 @@ from ...data.properties.joint import KnuckleJoint
 from ...rig.joint_frames import constraint_turn
 from ..world.scale import size_of
 
-#: Of a motor's own axis less than this is left where the joint is about to lock: nothing is asked of it there.
+#: Sine below which a motor's axis counts as undefined, near a singular pose: it gets no command there.
 _LOCKED = 0.05
 
 
 @dataclass(frozen=True)
 class Axle:
-    """A motor of a joint, in the joint's frame on its parent when a run begins.
+    """Motor of a joint, in the joint's frame on its parent when a simulation begins.
 
-    ``number`` is its coordinate; ``by_child``: X goes with the child (and Z with the parent), else the other way round.
+    ``number`` is the index of its joint value; ``by_child``: X moves with the child (and Z with the parent), else the
+    other way round.
     """
 
     number: int
@@ -52,12 +57,15 @@ class Axle:
 
     @property
     def child_first(self) -> bool:
-        """Return whether the child is the constraint's first body."""
+        """True if the child is the constraint's first body."""
         return self.by_child != self.turns
 
     def frame(self) -> Array:
-        """The axes (3, 3) of its empty as columns: of a motor that turns, Z where it has to be and X as near as that
-        allows, so that it is at right angles to the other axis wherever the joint goes; of one that slides, X."""
+        """Return the axes (3, 3) of its empty as columns.
+
+        For rotations, Z is exact and X as near as that allows, so that it is perpendicular to the other axis in every
+        pose; for translations X is exact.
+        """
         kept, other = (self.z, self.x) if self.turns else (self.x, self.z)
         kept = kept / np.linalg.norm(kept)
         across = other - (other @ kept) * kept
@@ -79,14 +87,21 @@ def has_axles(dofs: Sequence[Dof]) -> bool:
 
 
 def is_plain(dofs: Sequence[Dof]) -> bool:
-    """Return whether a joint only slides and turns about axes that stay its own: no balls, no screws."""
+    """Return whether a joint has only translations and up to three rotations: no balls, no screws."""
     kinds = [dof.kind for dof in dofs]
     return bool(kinds) and set(kinds) <= {"rotation", "translation"} and kinds.count("rotation") <= 3
 
 
 def axes_at(dofs: Sequence[Dof], values: Array) -> Array:
-    """The direction (size, 3) of each coordinate's motion at coordinates (size,), in the joint's frame on the parent:
-    of a slide the way along which, of a turn the axis about which; of a ball the three of the frame."""
+    """Return the direction (size, 3) of each joint value's motion, in the joint's frame on the parent.
+
+    Args:
+        dofs: The degrees of freedom.
+        values: Joint values (size,).
+
+    Returns:
+        Direction of each translation, axis of each rotation; for a ball the three axes of its frame.
+    """
     out, turned, at = [], np.eye(3), 0
     for dof in dofs:
         if dof.kind == "ball":
@@ -102,8 +117,12 @@ def axes_at(dofs: Sequence[Dof], values: Array) -> Array:
 
 
 def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
-    """The motors of a joint in a run that begins at coordinates (size,), in the order of these; two for each of a
-    ball's."""
+    """Return the motors of a joint in the order of its joint values; two for each of a ball's.
+
+    Args:
+        dofs: The degrees of freedom.
+        values: Initial joint values (size,).
+    """
     axes = axes_at(dofs, values)
     if dofs[-1].kind == "ball":
         slides = [Axle(k, False, False, axes[k], frame_with_z(axes[k])[:, 0]) for k in range(len(axes) - 3)]
@@ -127,7 +146,7 @@ def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
 
 
 def apart(pushes: Array) -> list[int]:
-    """Return which three of some directions (n, 3) are farthest from being in one plane, and long."""
+    """Return the indices of the three directions, of (n, 3), that span the largest volume."""
     threes = _threes(len(pushes))
     first, second, third = pushes[threes[:, 0]], pushes[threes[:, 1]], pushes[threes[:, 2]]
     across = second[:, [1, 2, 0]] * third[:, [2, 0, 1]] - second[:, [2, 0, 1]] * third[:, [1, 2, 0]]
@@ -146,21 +165,21 @@ def pushed(x: Array, z: Array) -> Array:
     return np.zeros(3) if np.linalg.norm(across) < _LOCKED else across
 
 
-#: An axis that leans this far (sine) towards one of the constraint's needs that one free.
+#: Component (sine) of an axis along one of the constraint's from which that one has to be free.
 _ALONG = 1e-3
-#: Limits that stand for none: Blender takes angles within half a turn.
+#: Limits (rad, m) that mean none: Blender measures angles within half a turn.
 HALF_TURN = math.pi - 1e-3
 FAR = 1e6
-#: Coordinates that are off by less do no harm where they should be zero.
+#: Joint values (rad or m) that count as zero.
 _SMALL = 1e-4
 _LETTERS = "xyz"
 
 
 @dataclass(frozen=True)
 class Line:
-    """A degree of freedom that has one of the empty's axes for itself.
+    """Degree of freedom with one of the empty's axes for itself.
 
-    ``sign`` is what its coordinate is multiplied by to be Blender's, the parent being the first body.
+    ``sign`` converts its joint value to Blender's, the parent being the first body.
     """
 
     number: int
@@ -170,24 +189,24 @@ class Line:
 
     @property
     def name(self) -> str:
-        """Return what Blender calls it in the names of its limits."""
+        """Name of the axis in Blender's limit properties."""
         return f"{self.kind}_{self.letter}"
 
     @property
     def spring(self) -> str:
-        """Return what Blender calls it in the names of its springs."""
+        """Name of the axis in Blender's spring properties."""
         return self.letter if self.kind == "lin" else self.name
 
 
 class _Degree(NamedTuple):
-    """What a degree of freedom does, apart from what else its record has."""
+    """Kind and axis of a degree of freedom, as a hashable key."""
 
     kind: DofKind
     axis: tuple[float, float, float]
 
 
 class _Degrees(NamedTuple):
-    """The degrees of freedom of joints that are alike, of which a model has many."""
+    """Degrees of freedom of a joint as a hashable key: many joints of a mechanism have the same."""
 
     dofs: tuple[_Degree, ...]
 
@@ -197,7 +216,7 @@ def _degrees(joint: KnuckleJoint) -> _Degrees:
 
 
 def lines_of(joint: KnuckleJoint) -> Sequence[Line]:
-    """The degrees of freedom of a joint that stand alone on an axis of its empty."""
+    """Return the degrees of freedom of a joint that are alone on an axis of its empty."""
     return _lines_of(_degrees(joint))
 
 
@@ -219,8 +238,7 @@ def _lines_of(joint: _Degrees) -> tuple[Line, ...]:
 
 
 def freedom(joint: KnuckleJoint) -> Mapping[str, Any]:
-    """Return what a constraint has to be told to lock every axis that none of a joint's degrees of freedom moves along
-    or about, and open the others."""
+    """Return the properties of a constraint that lock every axis along or about which a joint does not move."""
     return _freedom(_degrees(joint))
 
 
@@ -248,14 +266,14 @@ def _freedom(joint: _Degrees) -> Mapping[str, Any]:
 
 
 def limited(name: str, limit: tuple[float, float] | None) -> dict[str, Any]:
-    """Return what a constraint has to be told to limit an axis, or to open it."""
+    """Return the properties of a constraint that limit an axis, or free it (None)."""
     if limit is None:
         return {f"use_limit_{name}": False}
     return {f"use_limit_{name}": True, f"limit_{name}_lower": limit[0], f"limit_{name}_upper": limit[1]}
 
 
 def put_limit(constraint: Any, name: str, limit: tuple[float, float] | None) -> None:
-    """Limit an axis, or open it. Writes only what differs: a write makes Blender forget its simulation."""
+    """Limit an axis, or free it (None). Writes only differences: a write makes Blender discard its simulation."""
     for key, value in limited(name, limit).items():
         now = getattr(constraint, key)
         if now != value and abs(now - value) > 1e-6:
@@ -266,8 +284,10 @@ def put_limit(constraint: Any, name: str, limit: tuple[float, float] | None) -> 
 
 
 def is_countable(joint: KnuckleJoint) -> bool:
-    """Return whether Blender can count a joint's coordinates as the model does: slides, then up to three turns or a
-    ball, each on an axis of its own."""
+    """Return whether Blender measures a joint's values as the mechanism does.
+
+    That is so for translations, then up to three rotations or a ball, each on an axis of its own.
+    """
     kinds = [dof.kind for dof in joint.dofs]
     if any(dof.use_lower or dof.use_upper for dof in joint.parts):
         return False
@@ -287,9 +307,10 @@ def is_countable(joint: KnuckleJoint) -> bool:
 
 
 def is_exact(joint: KnuckleJoint, values: Sequence[float]) -> bool:
-    """Return whether the stops of a countable joint are where they should be in a run that begins at these coordinates.
+    """Return whether the stops of a countable joint are exact in a simulation that begins at these joint values.
 
-    Three turns can be counted from a pose in which the middle one is zero; turns behind slides where the first one is.
+    Three rotations can be measured from a pose in which the middle one is zero; rotations after translations where the
+    first one is.
     """
     turns = [number for number, dof in enumerate(joint.dofs) if dof.kind == "rotation"]
     if len(turns) == 3 and abs(values[turns[1]]) > _SMALL:
@@ -313,7 +334,7 @@ def start_motion(joint: KnuckleJoint, values: Sequence[float]) -> Array:
 
 
 def put_several_stops(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint, values: Sequence[float]) -> None:
-    """Set the stops of a countable joint of several degrees, counted from its coordinates when the run begins."""
+    """Set the stops of a countable joint with several degrees of freedom, relative to its initial joint values."""
     for line in lines_of(joint):
         lower, upper = stops(joint.dofs[line.number])
         if lower is None and upper is None:
@@ -330,9 +351,11 @@ def put_several_stops(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJ
 
 
 def springs(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
-    """Return what a constraint has to be told of a joint's own springs and dampers (per m or rad).
+    """Return the properties of a constraint for a joint's own springs and dampers (per m or rad).
 
-    ``keep``: those of other axes are somebody else's.
+    Args:
+        joint: The joint's record.
+        keep: Leave the springs of other axes as they are.
     """
     told = dict(springs_of(joint)) if is_springy(joint) else {}
     values: dict[str, Any] = {}
@@ -346,8 +369,10 @@ def springs(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
 
 
 def put_lengths(constraint: Any, joint: KnuckleJoint, size: float) -> None:
-    """Have the springs and dampers of slides be as strong as they are told per length of a model's own, of which
-    Blender takes those of the world. Writes only what differs."""
+    """Convert translational springs and dampers from the mechanism's own lengths to those of the world.
+
+    Writes only differences.
+    """
     for name, told in springs_of(joint) if constraint.type == "GENERIC_SPRING" else ():
         for kind, value in zip(("stiffness", "damping"), told, strict=True):
             now = getattr(constraint, f"spring_{kind}_{name}")
@@ -356,7 +381,7 @@ def put_lengths(constraint: Any, joint: KnuckleJoint, size: float) -> None:
 
 
 def springs_left_out(joint: KnuckleJoint) -> bool:
-    """Return whether a joint has springs on axes that Blender's constraint has none for."""
+    """Return whether a joint has springs on axes for which Blender's constraint has none."""
     put = {line.number for line in lines_of(joint)} if is_springy(joint) else set()
     return any(
         DOF_SIZE[dof.kind] == 1 and number not in put and (dof.stiffness > 0.0 or dof.damping > 0.0)
@@ -365,7 +390,7 @@ def springs_left_out(joint: KnuckleJoint) -> bool:
 
 
 def springs_of(joint: KnuckleJoint) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Stiffness and damping by Blender's name for the axis."""
+    """Yield Blender's name of an axis with stiffness and damping (per m or rad)."""
     for line in lines_of(joint):
         dof = joint.dofs[line.number]
         if dof.stiffness > 0.0 or dof.damping > 0.0:
@@ -376,8 +401,7 @@ def springs_of(joint: KnuckleJoint) -> Iterator[tuple[str, tuple[float, float]]]
 
 
 def _block_springs(dof: Dof, turn: Array) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Those of a ball or free block along the empty's axes (the columns of ``turn``): what its three numbers come to
-    there."""
+    """Yield the springs of a ball or free joint along the empty's axes, the columns of ``turn`` (3, 3)."""
     for first in range(0, DOF_SIZE[dof.kind] if DOF_SIZE[dof.kind] > 1 else 0, 3):
         parts = dof.parts[first : first + 3] or [dof] * 3
         stiffness, damping = (
@@ -390,7 +414,7 @@ def _block_springs(dof: Dof, turn: Array) -> Iterator[tuple[str, tuple[float, fl
 
 
 def springs_away_from_rest(joint: KnuckleJoint) -> bool:
-    """Return whether any spring of a joint is not at rest where the joint begins."""
+    """Return whether any spring of a joint is not at rest at its initial value."""
     pairs = (
         pair
         for dof, record in zip(read_dofs(joint), joint.dofs, strict=True)
@@ -400,7 +424,7 @@ def springs_away_from_rest(joint: KnuckleJoint) -> bool:
 
 
 def is_pushed(joint: KnuckleJoint) -> bool:
-    """Return whether a joint of several degrees has springs, which motors help to be at rest where they are."""
+    """Return whether a joint with several degrees of freedom has springs that need motors."""
     kinds = [dof.kind for dof in joint.dofs]
     if kinds in (["rotation"], ["translation"]) or "free" in kinds or "screw" in kinds:
         return False

@@ -1,7 +1,7 @@
-"""Restraints of a file: which physics takes as forces, and those along a joint, as laws of its coordinate.
+"""Restraints of a file: those that are simulated as forces, and force laws of those along a joint.
 
-What restrains pushes back: a law that is positive pushes its coordinate down, or two places together. The format's
-description does not say so; it is what a spring does whose coefficients are positive.
+A restraint resists: where its law is positive it acts against its joint value, or pulls two points together. The
+format's description does not state the sign; it is what a spring with positive coefficients does.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from ...data.properties.joint import KnuckleRestraint
 from ..world.anchor import is_held
 
 _KINDS = {"spring", "damper", "friction"}
-#: As fast (per second) as is looked whether a damper brakes.
+#: Largest velocity (per second) at which it is tested whether a damper brakes.
 _FAST = 100.0
 _AXES = {"": -1, "euclidean": -1, "tx": 0, "ty": 1, "tz": 2}
 
 
 @dataclass(frozen=True)
 class JointLaw:
-    """What pushes a joint's one coordinate down: of its place if it is a ``spring``, else of its speed.
+    """Force law against a joint's one value: of the value if it is a ``spring``, else of its velocity.
 
-    ``brakes``: it takes energy away and never gives any.
+    ``brakes``: it only dissipates energy.
     """
 
     spring: bool
     law: Piecewise
     brakes: bool
-    holds: float  # what it brakes with before anything moves
+    holds: float  # braking force at rest
 
 
 def law_of(kept: KnuckleRestraint) -> Piecewise:
-    """A restraint's piecewise polynomial."""
+    """Return the piecewise polynomial of a restraint."""
     knots, pieces = json.loads(kept.law)
     return Piecewise(knots, pieces)
 
 
 def joint_laws(rig: bpy.types.Object) -> dict[bpy.types.Object, list[JointLaw]]:
-    """The laws of a model's joints that physics can take, by their empties."""
+    """Return the force laws of joints that can be simulated, by the joints' empties."""
     out: dict[bpy.types.Object, list[JointLaw]] = {}
     for kept in settings(rig).restraints:
         if kept.joint is None or _why_not(kept):
@@ -59,17 +59,17 @@ def joint_laws(rig: bpy.types.Object) -> dict[bpy.types.Object, list[JointLaw]]:
 
 
 def pairs(rig: bpy.types.Object) -> list[KnuckleRestraint]:
-    """The restraints between two places that physics can take."""
+    """Return the restraints between two points that can be simulated."""
     return [kept for kept in settings(rig).restraints if kept.joint is None and not _why_not(kept)]
 
 
 def axis_of(kept: KnuckleRestraint) -> int:
-    """Along which axis of its first place a restraint's distance counts; -1 for none."""
+    """Return the axis (0 to 2) of its first point along which a restraint measures; -1 for the distance itself."""
     return _AXES[kept.distance.strip().lower()]
 
 
 def _why_not(kept: KnuckleRestraint) -> str:
-    """Return what keeps physics from a restraint; empty where nothing does."""
+    """Return the reason why a restraint is not simulated; empty where it is."""
     if kept.kind not in _KINDS:
         return f"it is a {kept.kind!r}, and neither spring nor damper nor friction"
     if kept.joint is not None:

@@ -1,4 +1,4 @@
-"""The truth about a run: from its recording to figures, kept with the model, and told in words."""
+"""Simulation accuracy: figures from a recording, stored with the mechanism and formatted as text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..bodies.penetration import Measured, lowest_points, overlaps_of
 from ..simulation.recording import Recording
 from ..world.anchor import is_held, stands
 
-#: Less than this share of a model's size is no link.
+#: Share of the longest link below which a length does not count.
 _NO_LINK = 1e-6
 _FIELDS = ("id", "name", "length", "gap", "mean_gap", "tilt", "turns", "beyond")
 _NO_NUMBER = -1.0
@@ -32,12 +32,12 @@ _DRIVE_NAMES = {identifier: name for identifier, name, _description in DRIVE_ITE
 
 
 def truth_of(scene: bpy.types.Scene, recording: Recording) -> Truth:
-    """Return how well a run kept to its model, from its recorded poses."""
+    """Return the accuracy of a simulation, from its recorded poses."""
     return judge(run_of(scene, recording))
 
 
 def run_of(scene: bpy.types.Scene, recording: Recording) -> Run:
-    """A recording as plain numbers. Call it while the model still has its physics."""
+    """Return a recording as plain numbers. Call it while the mechanism still has its physics."""
     bodies = recording.plant.bodies
     masses = [_moved_mass(obj) for obj in bodies]
     pieces = collision_children(recording.plant.rig)
@@ -51,7 +51,7 @@ def run_of(scene: bpy.types.Scene, recording: Recording) -> Run:
         recording.rate,
         _held_joints(recording),
         np.array(masses, dtype=np.float64),
-        # Blender's tensors are those of the model as it was made, however large it is in the world
+        # Blender's tensors do not depend on the mechanism's scale in the world
         np.array(tensors, dtype=np.float64).reshape(-1, 3, 3) / size**2,
         _gravity(scene) / size,
         set(recording.drives[1:]) == {"LIMP"},
@@ -62,14 +62,14 @@ def run_of(scene: bpy.types.Scene, recording: Recording) -> Run:
 
 
 def _gravity(scene: bpy.types.Scene) -> Array:
-    """Return what bodies of the scene's world are pulled by, (3,)."""
+    """Return the gravity (3,) of the scene's rigid-body world, in m/s²."""
     weights = scene.rigidbody_world.effector_weights
     share = weights.all * weights.gravity if scene.use_gravity else 0.0
     return np.array(scene.gravity, dtype=np.float64) * share
 
 
 def _moved_mass(obj: bpy.types.Object) -> float:
-    """The mass of a body that physics moves, else 0."""
+    """Return the mass of a body that physics moves, else 0."""
     body = obj.rigid_body
     moves = body is not None and body.type == "ACTIVE" and not stands(obj)
     return whole_mass(obj, body.mass) if moves else 0.0
@@ -97,8 +97,10 @@ def _held_joints(recording: Recording) -> list[HeldJoint]:
 
 
 def _measure_links(joints: list[HeldJoint], bodies: list[bpy.types.Object], size: float) -> None:
-    """Give joints the length of the shorter of their two links: the farthest that two joints of it are apart, or how
-    long it is where it has but one."""
+    """Set the length of the shorter of each joint's two links.
+
+    A link is as long as its farthest joints are apart, or as its mesh where it has but one joint.
+    """
     pivots: dict[int, list[Array]] = {}
     for held in joints:
         pivots.setdefault(held.parent, []).append(held.on_parent[:3, 3])
@@ -115,12 +117,12 @@ def _measure_links(joints: list[HeldJoint], bodies: list[bpy.types.Object], size
 
 
 def _extent(obj: bpy.types.Object, size: float) -> float:
-    """The longest side of an object, in the lengths of its model, which is of this size in the world."""
+    """Return the longest side of an object in the mechanism's own lengths, whose scale in the world is ``size``."""
     return float(max(obj.dimensions[:])) / size
 
 
 def _spread(points: list[Array]) -> float:
-    """The largest distance between points."""
+    """Return the largest distance between points."""
     apart = np.array(points)[:, None] - np.array(points)[None]
     return float(np.linalg.norm(apart, axis=-1).max())
 
@@ -128,7 +130,7 @@ def _spread(points: list[Array]) -> float:
 def _sunk(
     scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]], poses: Array
 ) -> list[Overlap]:
-    """Return how deep bodies were in the ground, where there is one."""
+    """Return the penetration of bodies into the ground, where there is one."""
     world = scene.rigidbody_world
     held: Iterable[bpy.types.Object] = world.collection.objects if world is not None and world.collection else ()
     if not any(record_of(obj).is_ground for obj in held):
@@ -148,11 +150,11 @@ def _in_each_other(
     return [] if world is None else overlaps_of(world, recording.plant.bodies, pieces, poses[:, :-1])
 
 
-# ------------------------------------------------------------------------------------ kept, and told
+# ------------------------------------------------------------------------------------ storage and text
 
 
 def keep_truth(rig: bpy.types.Object, recording: Recording, truth: Truth) -> None:
-    """Keep the truth about a run with its model, in the place of what was known of the run before."""
+    """Store the accuracy of a simulation with its mechanism, in place of the previous one."""
     kept, bodies = settings(rig).truth, recording.plant.bodies
     drives = " and ".join(dict.fromkeys(_DRIVE_NAMES[drive] for drive in recording.drives[1:] or recording.drives))
     kept.run = f"{drives}, frames {recording.frames[0]:g} to {recording.frames[-1]:g}"
@@ -175,7 +177,7 @@ def _kept(number: float) -> float:
 
 
 def kept_truth(rig: bpy.types.Object) -> Truth | None:
-    """The truth about the run that was baked last; None where there was none."""
+    """Return the accuracy of the simulation that was baked last; None where there is none."""
     kept = settings(rig).truth
     if not kept.run:
         return None
@@ -196,7 +198,7 @@ def _number(kept: float) -> float:
 
 
 def truth_lines(rig: bpy.types.Object) -> list[Line]:
-    """The kept truth in words; nothing where there was no run."""
+    """Return the stored accuracy as lines of text; empty without a simulation."""
     truth = kept_truth(rig)
     if truth is None:
         return []
@@ -205,7 +207,7 @@ def truth_lines(rig: bpy.types.Object) -> list[Line]:
 
 
 def worst_joints(rig: bpy.types.Object) -> list[tuple[bpy.types.Object | None, Line]]:
-    """The joints that came apart most, the worst first: their empty, None where it is gone, and a line on each."""
+    """Return the joints with the largest separation, the worst first: empty (None if deleted) and a line of text."""
     truth = kept_truth(rig)
     if truth is None:
         return []
@@ -214,7 +216,7 @@ def worst_joints(rig: bpy.types.Object) -> list[tuple[bpy.types.Object | None, L
 
 
 def tell_truth(rig: bpy.types.Object, report: Report) -> None:
-    """Add the kept truth to a report."""
+    """Add the stored accuracy to a report."""
     for line in truth_lines(rig):
         report.info("truth", str(line))
     for empty, line in worst_joints(rig):

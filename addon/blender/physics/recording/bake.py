@@ -40,16 +40,25 @@ Steps = Generator[tuple[int, int], None, T]
 def record(
     scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None, progress: Progress | None = None
 ) -> Recording:
-    """Run the scene's physics from its first frame to ``last`` and record the model's bodies.
+    """Simulate from the first frame to ``last`` and record the mechanism's bodies.
 
-    The scene's frame is put back. ``progress(done, total)`` may raise to stop; nothing is left behind.
+    The scene's frame is restored. ``progress(done, total)`` may raise to stop, which leaves nothing behind.
     """
     return _work_through(record_steps(scene, rig, last), progress)
 
 
 def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
-    """Run the scene's physics and record it as ``record`` does, pausing after every frame with (done, total), for
-    callers that look after the user meanwhile. Closed before the end, it leaves the scene as it was."""
+    """Simulate and record as ``record`` does, pausing after every frame.
+
+    Closed before the end, it leaves the scene as it was.
+
+    Yields:
+        Counts of done and all frames, for callers that update the interface meanwhile.
+
+    Raises:
+        ValueError: The mechanism's physics is in another scene, the world takes no steps, or there are no frames.
+        RunError: The world was removed during the simulation, or a pose is not finite.
+    """
     why = why_elsewhere(scene, rig) or why_stopped(scene)
     if why:
         raise ValueError(why)
@@ -116,7 +125,7 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
 
 
 def _must_be_finite(plant: Plant, poses: Array, frame: int) -> None:
-    """Refuse poses (bodies + 1, 4, 4) that are no places any more."""
+    """Raise ``RunError`` where poses (bodies + 1, 4, 4) are not finite."""
     lost = np.flatnonzero(~np.isfinite(poses).all(axis=(1, 2)))
     if not len(lost):
         return
@@ -130,7 +139,7 @@ def _must_be_finite(plant: Plant, poses: Array, frame: int) -> None:
 
 
 def _told_several(told: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-    """Return what servos of several degrees were told (n, size), by their joints, of what they were at each frame."""
+    """Return the targets (n, size) of servos with several degrees of freedom by joint, from those at each frame."""
     sizes = {joint: len(values) for each in told for joint, values in each.items()}
     return {joint: np.array([each.get(joint, np.full(size, np.nan)) for each in told]) for joint, size in sizes.items()}
 
@@ -147,9 +156,9 @@ def _work_through(steps: Steps[T], progress: Progress | None) -> T:
 
 
 def steps_per_frame(scene: bpy.types.Scene, rig: bpy.types.Object) -> int:
-    """Return how often servos are to be controlled within a frame of a slow scene.
+    """Return the count of control steps per frame, several in a scene with a low frame rate.
 
-    What Blender animates by itself, and not we by the time that a step stands for, needs the scene's own frames.
+    One where anything is animated by Blender itself, which is evaluated at the scene's own frames only.
     """
     keyed = ("knuckle.drive", 0) in settings_curves(rig) or settings(rig).drive == "KEYS"
     if keyed or has_other_animation(scene, rig):
@@ -165,7 +174,7 @@ def _cache_range(scene: bpy.types.Scene, first: int, last: int) -> Iterator[None
     try:
         yield
     finally:
-        world = scene.rigidbody_world  # somebody may have removed it meanwhile
+        world = scene.rigidbody_world  # it may have been removed meanwhile
         if world is not None and (world.point_cache.frame_start, world.point_cache.frame_end) != kept:
             world.point_cache.frame_start, world.point_cache.frame_end = kept
 
@@ -178,11 +187,19 @@ def bake(
     progress: Progress | None = None,
     all_bodies: bool = False,
 ) -> tuple[bpy.types.Action, Recording]:
-    """Simulate and write what happened as keys of a new Action; the model then plays on keys.
+    """Simulate and write keyframes into a new Action; the mechanism's drive is then Keyframes.
 
-    The Action that was there is not touched and stays in the file. Where the drive switch is keyed, its curve is
-    muted. How well the run kept to the model is kept with it. ``all_bodies``: a second Action keys every body, which
-    then goes where physics had it, to the last gap.
+    The previous Action is not changed and stays in the file. Where the drive is keyed, its F-curve is muted. The
+    accuracy of the simulation is stored with the mechanism.
+
+    Args:
+        scene: The scene.
+        rig: The armature object.
+        last: Last frame; None for the scene's.
+        name: Name of the Action.
+        progress: Called with counts of done and all frames; may raise to stop.
+        all_bodies: Write a second Action with keyframes for every body, which then plays exactly as simulated, joint
+            separation included.
     """
     return _work_through(bake_steps(scene, rig, last, name, all_bodies), progress)
 
@@ -202,14 +219,14 @@ def bake_steps(
         write_body_keys(rig, recording, action)
     switch = settings_curves(rig).get(("knuckle.drive", 0))
     if switch is not None:
-        switch.mute = True  # its keys stay, for another run
+        switch.mute = True  # its keyframes stay, for another simulation
     settings(rig).drive = "KEYS"
     follow_body_keys(rig)
     return action, recording
 
 
 def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.types.Action:
-    """A new Action with a recording's joint coordinates and root paths; it becomes the rig's."""
+    """Create an Action with a recording's joint values and root motion and assign it to the armature."""
     plant = recording.plant
     tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(plant.joints)}
     action = key_servos(rig, name, tracks | other_tracks(rig, recording), between=False)
@@ -219,7 +236,7 @@ def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.ty
 
 
 def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array, Array, int]]:
-    """Coordinates (n, size) of the joints with bones that no servo drives: of several degrees."""
+    """Return frames, joint values (n, size) and interpolation of joints with bones and several degrees of freedom."""
     boned = servo_channels(rig)
     poses = recording.unlifted()
     return {
@@ -234,8 +251,10 @@ def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple
 
 
 def _without_jumps(joint: Joint, values: Array, begun: Array | None) -> Array:
-    """Coordinates (n, size) of which angles and rotation vectors go on past half a turn, angles with the whole turns
-    that they have begun with (size,)."""
+    """Return joint values (n, size) with angles and rotation vectors unwrapped beyond half a turn.
+
+    Angles have the whole turns of the initial values ``begun`` (size,).
+    """
     at = 0
     for dof in joint.dofs:
         size = DOF_SIZE[dof.kind]
@@ -252,8 +271,7 @@ def _without_jumps(joint: Joint, values: Array, begun: Array | None) -> Array:
 
 
 def recorded_coordinates(rig: bpy.types.Object, recording: Recording) -> dict[tuple[str, int], tuple[Array, Array]]:
-    """Return what a run did with every coordinate that a servo or bone has: (joint, number) -> frames (n,), values
-    (n,)."""
+    """Return recorded frames (n,) and values (n,) of each joint value, by joint id and index."""
     driven = {(joint, 0): (recording.frames, recording.values[:, k]) for k, joint in enumerate(recording.plant.joints)}
     for joint, (frames, values, _how) in other_tracks(rig, recording).items():
         driven |= {(joint, number): (frames, column) for number, column in enumerate(values.T)}
@@ -263,7 +281,7 @@ def recorded_coordinates(rig: bpy.types.Object, recording: Recording) -> dict[tu
 
 
 def root_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, Array]:
-    """Coordinates (n, 6) of the paths of roots during a run, by their keys among ``root_channels``."""
+    """Return recorded values (n, 6) of the root motion, by the keys of ``root_channels``."""
     paths = root_paths(rig, recording)
     return {
         root: coordinates_of(*paths[own[0].bone], block_turn(rig, own[0].bone), against=False, free=True)
@@ -273,7 +291,7 @@ def root_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, Array]
 
 
 def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array | None, Array]]:
-    """Channels of the bones that carry roots, by name: locations (n, 3) and quaternions (n, 4)."""
+    """Return locations (n, 3) and quaternions (n, 4) of the bones that carry root bodies, by bone name."""
     bodies = recording.plant.bodies
     place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
     to_model = affine_inverse(recording.unlifted()[:, -1])
@@ -298,12 +316,11 @@ def recorded_motion(
     """Convert a recording to a Motion of its servos, time 0 at the scene's first frame.
 
     Args:
-        scene: The scene of the run.
-        recording: What the run did.
+        scene: The scene of the simulation.
+        recording: The recording.
         name: The motion's name.
-        step: The grid (s) on which values are read off, linearly between the frames that were simulated; None for
-            these frames.
-        whole: Add the joints that no servo drives (balls, free joints) and the paths of roots that move.
+        step: Time step (s) at which values are sampled, linearly between the simulated frames; None for these frames.
+        whole: Add the joints that no servo drives (balls, free joints) and the root motion of roots that move.
     """
     rig, plant = recording.plant.rig, recording.plant
     names = servo_names(rig)

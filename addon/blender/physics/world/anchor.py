@@ -1,7 +1,9 @@
-"""What stands for the world where joints hold bodies to it.
+"""Anchor: the body that represents the world where joints connect bodies to it.
 
-To Blender a constraint with one object is switched off. A model with joints at the world therefore gets an anchor: a
-passive, hidden body that touches nothing and goes where the armature goes.
+It is passive, hidden, touches nothing and follows the armature.
+
+Note:
+    A rigid-body constraint with one object is ignored by Blender.
 """
 
 from __future__ import annotations
@@ -17,35 +19,32 @@ from ...data.queries import helper_collection
 
 _SUFFIX = " World"
 _SIZE = 0.1
-#: A joint's parent and child.
+#: Parent and child of a joint.
 Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
 
 
 def is_held(joint: KnuckleJoint) -> bool:
-    """Return whether a joint holds two bodies together, or one to the world.
-
-    A body that was deleted is not the world.
-    """
+    """Return whether a joint connects two bodies, or one to the world. A deleted body is not the world."""
     missing = (joint.parent is None) + (joint.child is None)
     return joint.active and missing <= int(joint.at_world)
 
 
 def floats(joint: KnuckleJoint) -> bool:
-    """Return whether a joint at the world leaves its body free: Blender needs no constraint for it."""
+    """Return whether a joint at the world leaves its body free, so that Blender needs no constraint for it."""
     return joint.at_world and any(dof.kind == "free" for dof in joint.dofs) and not is_springy(joint)
 
 
 def joint_ends(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> Ends:
-    """A held joint's parent and child as physics has them: the anchor is the world."""
-    if not joint.at_world:  # an end that is missing then is a body that was deleted
+    """Return parent and child of a joint as physics has them: the anchor is the world."""
+    if not joint.at_world:  # a missing end is then a deleted body
         return joint.parent, joint.child
     return joint.parent or anchor, joint.child or anchor
 
 
 def welded_to_world(joints: Iterable[KnuckleJoint]) -> set[bpy.types.Object]:
-    """The bodies that joints without a degree of freedom hold to the world, one on another.
+    """Return the bodies that fixed joints connect to the world, directly or through others.
 
-    Physics has them stand: a light one under heavy ones would come off its weld.
+    They are simulated as fixed: a light one under heavy ones would separate from its joint.
     """
     welds = [joint for joint in joints if is_held(joint) and not len(joint.dofs)]
     beside: dict[bpy.types.Object | None, list[bpy.types.Object | None]] = {}
@@ -63,30 +62,29 @@ def welded_to_world(joints: Iterable[KnuckleJoint]) -> set[bpy.types.Object]:
 
 
 def stands(obj: bpy.types.Object) -> bool:
-    """Return whether an object of a model's goes with its armature whatever the drive: the anchor and what is welded to
-    it."""
+    """Return whether an object follows its armature under every drive: the anchor and bodies fixed to it."""
     record = record_of(obj)
     welded = record.role == "BODY" and obj.rigid_body is not None and obj.rigid_body.type == "PASSIVE"
     return is_anchor(obj) or (welded and not record.immobile)
 
 
 def is_anchor(obj: bpy.types.Object) -> bool:
-    """Return whether an object is the anchor of the model that it belongs to."""
+    """Return whether an object is the anchor of its mechanism."""
     rig = record_of(obj).model
     return rig is not None and rig.data is not None and settings(rig).anchor == obj
 
 
 def own_anchor(rig: bpy.types.Object) -> bpy.types.Object | None:
-    """The model's anchor, None where it has none.
+    """Return the mechanism's anchor, or None.
 
-    A copy of a model points at its original's: nobody can select that and copy it along.
+    A copy of a mechanism points at its original's, which is hidden and cannot be selected to be copied along.
     """
     anchor = settings(rig).anchor
     return anchor if anchor is not None and record_of(anchor).model == rig else None
 
 
 def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy.types.Object:
-    """The model's anchor, made or put back where it is missing."""
+    """Return the mechanism's anchor; create it, or link it again, where it is missing."""
     anchor = own_anchor(rig)
     if anchor is None or not anchor.users_collection:
         anchor = settings(rig).anchor = bpy.data.objects.new(rig.name + _SUFFIX, _cross(rig.name + _SUFFIX))
@@ -101,14 +99,14 @@ def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy
     if anchor.name not in world.collection.objects:
         world.collection.objects.link(anchor)
     body = anchor.rigid_body
-    body.type, body.kinematic = "PASSIVE", True  # as if animated: it follows the armature
+    body.type, body.kinematic = "PASSIVE", True  # kinematic: it follows the armature
     body.collision_shape = "SPHERE"
     body.collision_collections = [False] * 20
     return anchor
 
 
 def _cross(name: str) -> bpy.types.Mesh:
-    """Three lines, since Blender takes nothing but meshes for bodies."""
+    """Return a mesh of three lines, since Blender accepts only meshes as rigid bodies."""
     mesh = bpy.data.meshes.new(name)
     ends = [tuple(way * _SIZE if axis == k else 0.0 for k in range(3)) for axis in range(3) for way in (-1, 1)]
     mesh.from_pydata(ends, [(0, 1), (2, 3), (4, 5)], [])

@@ -1,4 +1,14 @@
-"""In which scene a model's physics is: in one only, however many scenes show the model."""
+"""Scene in which a mechanism is simulated (one only, however many scenes show it), and idle rigid-body worlds.
+
+The scene's rigid-body world is off while nothing in it is simulated: as long as every mechanism follows its bones and
+no other active body takes part.
+
+Note:
+    Blender's transform tools (G, R, S) write the world matrix of a rigid body into its own location and rotation while
+    a simulation runs: while the world is on and the present frame is after the first of its cache. A kinematic body
+    that follows a bone is then displaced by the pose of that bone (measured on 4.2 to 5.2;
+    ``transform_convert_object.cc``).
+"""
 
 from __future__ import annotations
 
@@ -12,17 +22,17 @@ from ...data.queries import is_in, is_part, rigs_in
 
 
 def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) -> bool:
-    """Return whether a model's physics was built, in a scene or in any.
+    """Return whether a mechanism's physics was built, in a scene or in any.
 
-    Objects that were taken out of a world keep their rigid body, unused. A linked copy of a scene shares the
-    collections of its world and has no model's physics.
+    Objects that were removed from a world keep their rigid body, unused. A linked copy of a scene shares the
+    collections of its world and has no mechanism's physics.
     """
     home = home_of(rig)
     return home == scene if scene is not None else home is not None
 
 
 def home_of(rig: bpy.types.Object) -> bpy.types.Scene | None:
-    """The scene that a model's physics was built in."""
+    """Return the scene in which a mechanism's physics was built, or None."""
     return next((scene for scene in bpy.data.scenes if _has(scene, rig)), None)
 
 
@@ -30,7 +40,7 @@ def _has(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     world = scene.rigidbody_world
     if world is None or world.collection is None or not is_in(scene, rig):
         return False
-    # asked in every frame, and mostly one body tells: a scene may hold many of other models
+    # called in every frame, and mostly one body decides: a scene may hold many of other mechanisms
     held, body = world.collection.objects, _any_body(rig)
     if body is not None and body.rigid_body is not None and held.get(body.name) == body:
         return True
@@ -38,7 +48,10 @@ def _has(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
 
 
 def _any_body(rig: bpy.types.Object) -> bpy.types.Object | None:
-    """A body of a model, the first that is come to: a joint, of which there may be a thousand before them, has one."""
+    """Return a body of a mechanism, the first found.
+
+    Joints, of which there may be a thousand before the first body, lead to one too.
+    """
     own = settings(rig).collection
     for obj in () if own is None else own.all_objects:
         joint = record_of(obj).joint
@@ -58,12 +71,12 @@ def scene_for(rig: bpy.types.Object) -> bpy.types.Scene | None:
 
 
 def simulated_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
-    """The models of a scene whose physics is in it."""
+    """Yield the mechanisms of a scene whose physics is in it."""
     return (rig for rig in rigs_in(scene) if is_simulated(rig, scene))
 
 
 def why_elsewhere(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
-    """Return what to do in a scene that shows a model whose physics is in another; empty where it is not."""
+    """Return a message for a scene that shows a mechanism whose physics is in another scene; empty otherwise."""
     home = home_of(rig)
     if home is None or home == scene:
         return ""
@@ -89,8 +102,10 @@ def is_driven(rig: bpy.types.Object) -> bool:
 
 
 def rest_world(scene: bpy.types.Scene) -> None:
-    """Switch the scene's world off if it has a mechanism and nothing in it is simulated; ``wake_world`` switches it on
-    again. A world that the user switched on meanwhile is the user's until then."""
+    """Switch the scene's world off if it has a mechanism and nothing in it is simulated.
+
+    ``wake_world`` switches it on again. A world that the user switched on meanwhile is the user's until then.
+    """
     world = scene.rigidbody_world
     if world is None or not world.enabled:
         return
@@ -102,7 +117,7 @@ def rest_world(scene: bpy.types.Scene) -> None:
 
 
 def note_switched_on(scene: bpy.types.Scene) -> None:
-    """Leave a world that the user switched on to the user."""
+    """Clear our mark on a world that the user switched on."""
     if scene.knuckle_idle:  # type: ignore[attr-defined]
         scene.property_unset("knuckle_idle")
 
@@ -125,13 +140,15 @@ def wake_world(scene: bpy.types.Scene, anyway: bool = False) -> bool:
 
 
 def resume(scene: bpy.types.Scene) -> bool:
-    """Have a simulation go on from the present frame, to which the scene was played while its world was off.
+    """Continue a simulation from the present frame, to which the scene was played while its world was off.
 
-    Blender steps only from the frame at which it stepped last. A cache that begins one frame earlier gets there by one
-    step, in which every body still follows its bone.
+    A cache that begins one frame earlier gets there by one step, in which every body still follows its bone.
 
     Returns:
-        Whether it does: not at the first frame, where each simulation begins.
+        Whether it continues: not at the first frame, where each simulation begins.
+
+    Note:
+        Blender steps only from the frame at which it stepped last.
     """
     frame, cache = scene.frame_current, scene.rigidbody_world.point_cache
     start = cache.frame_start
@@ -145,8 +162,10 @@ def resume(scene: bpy.types.Scene) -> bool:
 
 
 def _is_needed(scene: bpy.types.Scene) -> bool:
-    """Return whether anything in the scene's world is simulated: a mechanism, or an active body that is not, or not at
-    each frame, led by animation."""
+    """Return whether anything in the scene's world is simulated.
+
+    That is a mechanism, or another active body that is not kinematic or whose animation may change that.
+    """
     if any(map(is_driven, simulated_in(scene))):
         return True
     held = scene.rigidbody_world.collection

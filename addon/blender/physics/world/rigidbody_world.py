@@ -1,4 +1,4 @@
-"""The scene's rigid-body world, what our models need of it, and putting it back as it was."""
+"""Rigid-body world of a scene: set up for our mechanisms, fitted to them, and restored when they leave it."""
 
 from __future__ import annotations
 
@@ -18,26 +18,34 @@ from ...data.queries import rigs_in
 from .membership import home_of, simulated_in, wake_world, why_stopped
 from .solver_settings import Fit, fit_of, is_as_fitted, put_fit, together
 
-#: Frames per second at which real walkers walked: control is once per frame, so that this matters more than substeps.
+#: Frames per second at which real walkers walked: control is once per frame, so this matters more than substeps.
 FRAME_RATE = 60
-#: A world that is slower than this stands still.
+#: Speed of a world below which it counts as stopped.
 _SLOWEST = 1e-6
-#: Substeps, iterations, speed and frames of a world that Blender has just made, and the gravity of a new scene.
+#: Substeps, iterations, speed and frame range of a new world in Blender, and the gravity of a new scene.
 _NEW_WORLD, _NEW_GRAVITY = (10, 10, 1.0, 1, 250), (0.0, 0.0, -9.81)
 
 
 def ensure_world(
     scene: bpy.types.Scene, rig: bpy.types.Object, report: Report, others: Sequence[bpy.types.Object] = ()
 ) -> bpy.types.RigidBodyWorld:
-    """The scene's rigid-body world with its two collections, made if there is none, and fitted to the model and to
-    ``others`` that are in it.
+    """Return the scene's rigid-body world with its two collections, fitted to the mechanisms; create what is missing.
 
-    A world that was there keeps its settings. What is changed is remembered on the first model that joins it.
-    ValueError where it takes no bodies: nothing was changed then."""
+    An existing world keeps its settings. Changed settings are stored with the first mechanism that joins it.
+
+    Args:
+        scene: The scene.
+        rig: The mechanism that joins the world.
+        report: Receives what was changed or does not fit.
+        others: Mechanisms in the world already.
+
+    Raises:
+        ValueError: It accepts no bodies, since its collections are linked. Nothing is changed then.
+    """
     _require_editable(scene)
     model = settings(rig)
     before = model.before
-    if before.world != _mark_of(scene):  # the model was appended: what it remembers is another file's
+    if before.world != _mark_of(scene):  # the mechanism was appended: its stored settings are another file's
         _forget(before)
     world = scene.rigidbody_world
     came = _came_with_models(scene)
@@ -47,7 +55,7 @@ def ensure_world(
             with bpy.context.temp_override(scene=scene):
                 bpy.ops.rigidbody.world_add()
             world = scene.rigidbody_world
-        if not before.made_world:  # else the user has deleted ours, which left its gravity
+        if not before.made_world:  # else the user deleted ours, whose gravity is still set
             before.made_world = True
             before.made_collection = before.made_constraints = came
             _mark(scene, before)
@@ -83,9 +91,11 @@ def ensure_world(
 
 
 def _came_with_models(scene: bpy.types.Scene) -> bool:
-    """Return whether a scene's world is there only because models of another file were appended: Blender then makes one
-    as it is when new, and puts their bodies into it. One that somebody set otherwise, or put something into, or gave
-    another gravity, is the user's."""
+    """Return whether a scene's world exists only because mechanisms of another file were appended.
+
+    Blender then creates one with default settings and puts their bodies into it. A world with other settings, gravity
+    or objects is the user's.
+    """
     world = scene.rigidbody_world
     is_on = world is not None and (world.enabled or scene.knuckle_idle)  # type: ignore[attr-defined]
     if not (is_on and scene.use_gravity) or world.point_cache.is_baked:
@@ -101,8 +111,10 @@ def _came_with_models(scene: bpy.types.Scene) -> bool:
 
 
 def _inherit_lost(scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> None:
-    """Of a world that the user has deleted, the model that makes the next one remembers how things were before, if that
-    was ours; how it was fitted, or what a user's own was like, is of no world any more."""
+    """Move the stored settings of a deleted world of ours to the mechanism that creates the next one.
+
+    How the world was fitted, or the settings of a user's own world, no longer apply.
+    """
     own = settings(rig).before
     for other in dict.fromkeys([rig, *rigs_in(scene), *others]):
         before = settings(other).before
@@ -130,14 +142,14 @@ def _require_editable(scene: bpy.types.Scene) -> None:
 
 
 def constraints_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:
-    """The collection of a world's constraints, made again where the user deleted it."""
+    """Return the collection of a world's constraints; create it where the user deleted it."""
     if world.constraints is None:
         world.constraints = bpy.data.collections.new("RigidBodyConstraints")
     return world.constraints
 
 
 def is_gravity_other(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Return whether a scene has another gravity than a model wants."""
+    """Return whether a scene's gravity differs from a mechanism's."""
     return any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True))
 
 
@@ -147,7 +159,7 @@ def _gravity_kept(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
 
 
 def tell_of_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
-    """After an edit of a model's gravity: say in its report where the scene keeps another."""
+    """Report after an edit of a mechanism's gravity whether the scene keeps another one."""
     lines = settings(rig).report
     for number, line in reversed(list(enumerate(lines))):
         if line.code == "gravity-kept":
@@ -161,7 +173,7 @@ def tell_of_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
 def _fit_on_building(
     scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object], report: Report
 ) -> None:
-    """Fit a world of ours to its models, unless the user has set it otherwise; say what the user's own lacks."""
+    """Fit a world of ours to its mechanisms, unless the user changed it; report what the user's own world lacks."""
     world, keeper, own = scene.rigidbody_world, _keeper(scene, [rig, *others]), fit_of(rig)
     settings(rig).before.why = own.why
     if keeper is not None and settings(keeper).before.made_world:
@@ -181,7 +193,7 @@ def _fit_on_building(
 
 
 def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Fit:
-    """Fit a scene's world to its models, whoever set it before. Clearing physics puts back what a user's world had."""
+    """Fit a scene's world to its mechanisms, whoever set it before. Clearing physics restores a user's own world."""
     world, keeper = scene.rigidbody_world, _keeper(scene)
     fit = together([fit_of(rig) for rig in rigs])
     for rig in rigs:
@@ -195,21 +207,23 @@ def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Fit:
 
 
 def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
-    """Fit a world of ours to the models that are left, unless the user has set it otherwise."""
+    """Fit a world of ours to the remaining mechanisms, unless the user changed it."""
     keeper = _keeper(scene)
     ours = keeper is not None and settings(keeper).before.made_world
     if rigs and keeper is not None and ours and is_as_fitted(scene, settings(keeper).before):
         put_fit(scene, together([fit_of(rig) for rig in rigs]), settings(keeper).before)
 
 
-#: By the scene's ``session_uid``, which a new name does not change.
+#: Steps per frame by the scene's ``session_uid``, which renaming does not change.
 _stretch: dict[int, int] = {}
 
 
 @contextmanager
 def stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
-    """Within it the scene's physics runs ``steps`` times slower per frame, so that servos are controlled that
-    many times as often: frame ``first + k * steps`` then stands for what frame ``first + k`` is otherwise."""
+    """Slow the scene's physics down by ``steps`` within the context, so that servos are controlled more often.
+
+    Frame ``first + k * steps`` then corresponds to frame ``first + k``.
+    """
     world, uid = scene.rigidbody_world, scene.session_uid
     kept = world.time_scale
     _stretch[uid] = steps
@@ -219,41 +233,42 @@ def stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
         yield
     finally:
         del _stretch[uid]
-        world = scene.rigidbody_world  # somebody may have removed it meanwhile
+        world = scene.rigidbody_world  # it may have been removed meanwhile
         if steps != 1 and world is not None:
             world.time_scale = kept
 
 
 def stretch(scene: bpy.types.Scene) -> int:
-    """Return how many frames the present run takes for each frame of the scene."""
+    """Return the count of frames that the present simulation takes for each frame of the scene."""
     return _stretch.get(scene.session_uid, 1)
 
 
 def frame_rate(scene: bpy.types.Scene) -> float:
-    """Frames per second of a scene."""
+    """Return the frames per second of a scene."""
     return scene.render.fps / scene.render.fps_base
 
 
 def step_rate(scene: bpy.types.Scene) -> float:
-    """Return how often physics comes to a frame, per second of its own time, which the world's Speed stretches."""
+    """Return the frames per second of the physics' own time, which the world's Speed scales."""
     return frame_rate(scene) / max(scene.rigidbody_world.time_scale, _SLOWEST)
 
 
 def first_frame(scene: bpy.types.Scene) -> int:
-    """The frame at which the scene's physics starts; where the scene has none (any more), that at which it begins."""
+    """Return the frame at which the scene's physics starts; without a world the first frame of the scene."""
     world = scene.rigidbody_world
     return scene.frame_start if world is None else world.point_cache.frame_start
 
 
 def last_frame(scene: bpy.types.Scene) -> int:
-    """The frame at which the scene's physics ends."""
+    """Return the frame at which the scene's physics ends."""
     return scene.rigidbody_world.point_cache.frame_end
 
 
 def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
-    """The model's gravity in the scene's axes: the file's, turned as the model was stood upright at import.
+    """Return the mechanism's gravity (m/s²) in the scene's axes: the file's, rotated as the mechanism was at import.
 
-    However the user turns it since, down stays down. Of models of before, nobody kept that turn.
+    Later rotations by the user do not change it. Mechanisms of earlier releases have no stored rotation and use the
+    present one.
     """
     upright = Quaternion(settings(rig).upright)
     turn = upright if upright.magnitude > 0.5 else rig.matrix_basis.to_quaternion()
@@ -262,8 +277,7 @@ def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
 
 
 def follow_scene(scene: bpy.types.Scene) -> None:
-    """Have a world of ours begin where the scene begins now, last as long, and take as many steps per second: the user
-    may have changed the range or the frame rate."""
+    """Adapt the frame range of a world of ours, and its substeps, to changes of the scene's range or frame rate."""
     world, keeper = scene.rigidbody_world, _keeper(scene)
     if keeper is None:
         return
@@ -279,16 +293,17 @@ def follow_scene(scene: bpy.types.Scene) -> None:
 
 
 def reset_cache(scene: bpy.types.Scene) -> None:
-    """Have Blender forget what it simulated: the next run from the start is computed anew."""
+    """Make Blender discard its cache: the next simulation from the start is computed again."""
     world = scene.rigidbody_world
     if world is not None and not world.point_cache.is_baked:
-        world.time_scale = world.time_scale  # any setting written marks the cache as outdated
+        world.time_scale = world.time_scale  # writing any setting marks the cache as outdated
 
 
 def rebuild_simulation(scene: bpy.types.Scene) -> bool:
-    """Have Blender build its simulation anew from what is in the world now: it does so at the second frame of a run.
+    """Make Blender rebuild its simulation from the world's present members, which it does at the second frame.
 
-    False where it does not: the world is switched off or baked.
+    Returns:
+        Whether it does: not if the world is disabled or baked.
     """
     world = scene.rigidbody_world
     if not world.enabled or world.point_cache.is_baked:
@@ -303,8 +318,11 @@ def rebuild_simulation(scene: bpy.types.Scene) -> bool:
 
 
 def rewind_simulation(scene: bpy.types.Scene) -> None:
-    """Have Blender simulate nothing more before a run begins anew, and its simulation with it: it goes on from the
-    frame at which it was last, and only by one."""
+    """Move Blender's simulation back to the first frame before another simulation begins.
+
+    Note:
+        Blender continues from the frame at which it was last, and only by one frame.
+    """
     before = scene.frame_current, scene.frame_subframe
     scene.frame_set(first_frame(scene))
     reset_cache(scene)
@@ -312,9 +330,9 @@ def rewind_simulation(scene: bpy.types.Scene) -> None:
 
 
 def _keeper(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -> bpy.types.Object | None:
-    """The model that remembers how the scene's world was before any of ours joined it.
+    """Return the mechanism that stores the settings that the scene's world had before any of ours joined it.
 
-    ``more`` are models that may not be in the scene yet.
+    ``more`` are mechanisms that may not be in the scene yet.
     """
     return next((rig for rig in [*rigs_in(scene), *more] if _keeps(rig, scene)), None)
 
@@ -331,18 +349,21 @@ def is_of_other_file(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     before = settings(rig).before
     if before.world:
         return before.world != _mark_of(scene)
-    return not (_mark_of(scene) or before.made_world or before.joined_world)  # of several only one remembers
+    return not (_mark_of(scene) or before.made_world or before.joined_world)  # of several mechanisms only one stores settings
 
 
 def has_made_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
-    """Return whether a scene's world is there because of a model."""
+    """Return whether a scene's world was created for this mechanism."""
     return settings(rig).before.made_world and _keeps(rig, scene)
 
 
 def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.Object | None = None) -> None:
-    """Undo ``ensure_world`` for one model: the world goes when it was ours and nobody uses it.
+    """Revert ``ensure_world`` for one mechanism: a world of ours that is no longer used is removed.
 
-    ``heir`` is another model that still uses the world: it then remembers in this one's place how things were.
+    Args:
+        scene: The scene.
+        rig: The mechanism that leaves the world.
+        heir: Another mechanism that still uses the world and takes over the stored settings.
     """
     world = scene.rigidbody_world
     before = settings(rig).before
@@ -361,7 +382,7 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
             bpy.ops.rigidbody.world_remove()
         scene.gravity, scene.use_gravity = before.gravity, before.use_gravity
     else:
-        return  # the user has put things into it
+        return  # the user has added objects to it
     if heir is None:
         wake_world(scene, anyway=True)
         scene.property_unset("knuckle_world")
@@ -378,7 +399,7 @@ def _mark_of(scene: bpy.types.Scene) -> str:
 
 
 def _mark(scene: bpy.types.Scene, before: KnuckleServoState) -> None:
-    """Have a model and a scene know that what the model remembers is of that scene's world."""
+    """Mark a mechanism's stored settings and a scene with a common id."""
     before.world = uuid.uuid4().hex
     scene.knuckle_world = before.world  # type: ignore[attr-defined]
 
@@ -394,7 +415,7 @@ def _hand_down(before: KnuckleServoState, heir: KnuckleServoState) -> None:
 
 
 def _drop_collections(world: bpy.types.RigidBodyWorld, before: KnuckleServoState) -> None:
-    """Remove the world's collections that were made for it, once they are empty."""
+    """Remove the world's collections that were created for it, if they are empty."""
     for name, made in (("collection", before.made_collection), ("constraints", before.made_constraints)):
         held = getattr(world, name)
         if made and held is not None and not len(held.objects):

@@ -14,27 +14,29 @@ from ....core.report import Report
 from ...data.access import armature_of
 from ...data.queries import parts
 
-#: A model whose scale differs less from 1 is not scaled.
+#: Difference of the scale from 1 below which a mechanism counts as unscaled.
 _UNSCALED = 1e-5
-#: By how much (of its size) a model's axes may differ in length, or lean to one another, and bones be away from bodies.
+#: Tolerance of the relative lengths and the angles of a mechanism's axes, and of the distance of bones from bodies.
 _EVEN = 1e-3
 _AXES = [Vector(row) for row in np.eye(3).tolist()]
 
 
 def size_of(rig: bpy.types.Object) -> float:
-    """By what a model's own lengths are multiplied in the world."""
+    """Return the factor from a mechanism's own lengths to those of the world."""
     return size_in(np.array(rig.matrix_world, dtype=np.float64))
 
 
 def size_in(pose: Array) -> float:
-    """Return by what lengths are multiplied in the world by an armature's world matrix (4, 4)."""
+    """Return the factor from own lengths to those of the world, from an armature's world matrix (4, 4)."""
     size = float(np.cbrt(np.linalg.norm(pose[:3, :3], axis=0).prod()))
     return 1.0 if abs(size - 1.0) < _UNSCALED or not size > 0.0 else size
 
 
 def own_lengths(poses: Array) -> tuple[Array, float]:
-    """World poses (bodies + 1, 4, 4), the armature's the last, as rigid ones in the model's own lengths, and its size
-    in the world."""
+    """Return world poses (bodies + 1, 4, 4) as rigid ones in the mechanism's own lengths, and its scale in the world.
+
+    The last pose is the armature's.
+    """
     size, out = size_in(poses[-1]), poses.copy()
     long = np.sqrt((out[:, :3, :3] ** 2).sum(axis=1))
     out[:, :3, :3] /= np.where(long > 0.0, long, 1.0)[:, None, :]
@@ -43,7 +45,7 @@ def own_lengths(poses: Array) -> tuple[Array, float]:
 
 
 def in_world(place: Matrix, size: float) -> Matrix:
-    """A place in a model's own lengths where the world has it."""
+    """Return a pose in a mechanism's own lengths in those of the world."""
     out = place.copy()
     out.translation *= size
     return out
@@ -77,7 +79,7 @@ def distortion(rig: bpy.types.Object) -> str:
 
 
 def _moved_bone(rig: bpy.types.Object) -> str:
-    """The name of the first bone at rest that has left its body, which stays with its tail; empty where none has."""
+    """Return the name of the first bone that is away from its body at rest; empty where there is none."""
     bones, bodies = armature_of(rig).bones, parts(rig, "BODY")
     size = max((obj.matrix_basis.translation.length for obj in bodies), default=0.0)
     for obj in bodies:
@@ -87,7 +89,7 @@ def _moved_bone(rig: bpy.types.Object) -> str:
             if all((row.xyz - axis).length < _EVEN for row, axis in zip(there, _AXES, strict=False)) and (
                 there.translation.length < _EVEN * bone.length
             ):
-                continue  # the quick way to know it of nearly all
+                continue  # a fast test that nearly all pass
             if max(there.translation.length / max(size, bone.length), _turned(there)) > _EVEN:
                 return bone.name
     return ""
@@ -98,20 +100,24 @@ def _turned(place: Matrix) -> float:
 
 
 def tell_of_distortion(rig: bpy.types.Object, report: Report) -> None:
-    """Warn of a model whose armature is scaled as physics does not take it."""
+    """Report an armature whose scale the physics cannot represent."""
     told = distortion(rig)
     if told:
         report.warn("scaled-unevenly", told, where=rig.name)
 
 
 class Fresh:
-    """What Blender's rigid bodies, or its constraints, are when they are new: every one is alike."""
+    """Defaults of new rigid bodies, or of new constraints, read from the first one."""
 
     def __init__(self) -> None:
         self._usual: dict[str, Any] = {}
 
     def put(self, owner: Any, values: Mapping[str, Any], is_new: bool) -> None:
-        """Set properties; of what is new, and was not set up by anybody, those that are something else than usual."""
+        """Set properties; of a new owner only those that differ from the defaults.
+
+        Note:
+            Every property that is set runs Blender's update.
+        """
         if not is_new:
             for name, value in values.items():
                 setattr(owner, name, value)

@@ -1,11 +1,11 @@
-"""Fit to Model: the time step and the solver's iterations that a model needs to stay together, and why.
+"""Fit to Mechanism: time step and solver iterations that keep a mechanism's joints together, with the reasons.
 
-Measured on chains of five links that fall from level (2 cm to 1 m long, tips of 1 to 1000 times a link's mass): a
-pivot opens by about 70 times what a body falls in one step from rest, twice over, ``70 g dt^2``, whatever its size, as
-long as there are iterations enough for the masses: fifty where they are alike, and more in proportion to their ratio to
-the power of 0.3. Where joints come to their stops, unlike masses open them by more: up to six times over, which is gone
-with up to four times the steps. A spring turns at its own frequency within a hundredth when a step is a quarter of its
-radian and less.
+Measured on chains of five links that fall from level (2 cm to 1 m long, tips of 1 to 1000 times a link's mass): the
+joint separation is about 70 times the fall in one step from rest, twice over, ``70 g dt^2``, whatever the size, as long
+as there are enough iterations for the masses: fifty where they are equal, and more in proportion to the power of 0.3
+of their ratio. Where joints reach their stops, unlike masses separate them more: up to six times, which up to four
+times the steps removes. A spring oscillates at its own frequency within a hundredth when a step is at most a quarter
+of its radian.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from ...data.queries import parts
 from .anchor import is_held
 from .scale import size_of
 
-#: Steps per second and iterations at which real walkers walked, and which no model goes below.
+#: Steps per second and iterations at which real walkers walked: the least for every mechanism.
 STEPS_PER_SECOND = 600
 ITERATIONS = 50
 #: Steps in which the shortest link falls by its own length from rest, over the square root of two. 600 are enough for
-#: most chains; the worst pivot of five links, the last ten times as heavy, then is a thousandth of a link apart.
+#: most chains; the worst separation in five links, the last ten times as heavy, is then a thousandth of a link.
 _STEPS_PER_FALL = 720.0
-#: Links that are shorter than this share of the model count as so long.
+#: Shortest link that counts, as a share of the mechanism; shorter ones count as this long.
 _SHORTEST = 0.05
-#: The largest ratio of masses that the least iterations are enough for, and how their number grows with it.
+#: Largest mass ratio for which the least iterations are enough, and the exponent of their growth with it.
 _EASY_RATIO, _GROWTH = 5.0, 0.3
-#: By how much stops between unlike masses raise steps and iterations: how that grows with the ratio, and at most.
+#: Increase of steps and of iterations by stops between unlike masses: exponent of the ratio, and maximum.
 _STOP_STEPS, _STOP_ITERATIONS = (0.6, 4.0), (0.15, 1.6)
 _STEPS_PER_RADIAN = 4.0
-#: More brings nothing that 32-bit places could tell.
+#: More has no effect within the precision of 32-bit positions.
 _MOST_STEPS, _MOST_ITERATIONS = 24000, 400
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What a model wants of its world: steps per second, iterations per step, and why."""
+    """World settings that a mechanism needs: steps per second and iterations per step, with the reasons."""
 
     steps: float
     iterations: int
@@ -63,13 +63,12 @@ class Fit:
         )
 
     def substeps(self, rate: float) -> int:
-        """The steps per frame at a rate (frames per second)."""
+        """Return the substeps per frame at a frame rate (1/s)."""
         return max(math.ceil(self.steps / rate - 1e-6), 1)
 
 
 def fit_of(rig: bpy.types.Object) -> Fit:
-    """Return what a model wants, from its smallest link, its masses and its stiffest spring as they stand in its
-    records."""
+    """Return the settings for a mechanism, from its smallest link, its masses and its stiffest spring."""
     least = Fit(
         STEPS_PER_SECOND, ITERATIONS, "nothing of the model asks for more", "nothing of the model asks for more"
     )
@@ -101,13 +100,13 @@ def fit_of(rig: bpy.types.Object) -> Fit:
 
 
 def together(fits: Sequence[Fit]) -> Fit:
-    """Return what several models want that share a world: of each number the largest."""
+    """Return the settings for several mechanisms in one world: the largest of each."""
     steps, iterations = max(fits, key=lambda fit: fit.steps), max(fits, key=lambda fit: fit.iterations)
     return Fit(steps.steps, iterations.iterations, steps.why_steps, iterations.why_iterations)
 
 
 def put_fit(scene: bpy.types.Scene, fit: Fit, before: KnuckleServoState) -> None:
-    """Set the scene's world as it fits. What was set is kept in ``before``, to tell it from what the user sets."""
+    """Apply the settings to the scene's world and store them in ``before``, to detect later changes by the user."""
     world = scene.rigidbody_world
     substeps = fit.substeps(scene.render.fps / scene.render.fps_base)
     if (world.substeps_per_frame, world.solver_iterations) != (substeps, fit.iterations):
@@ -117,14 +116,17 @@ def put_fit(scene: bpy.types.Scene, fit: Fit, before: KnuckleServoState) -> None
 
 
 def is_as_fitted(scene: bpy.types.Scene, before: KnuckleServoState) -> bool:
-    """Return whether a scene's world is still as ``put_fit`` set it: nobody had another wish since."""
+    """Return whether a scene's world is still as ``put_fit`` set it."""
     world = scene.rigidbody_world
     return (world.substeps_per_frame, world.solver_iterations) == (before.fitted_substeps, before.fitted_iterations)
 
 
 def _lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, float]:
-    """Return how long each body is that moves and has joints: the longest of the ways between its pivots, twice that
-    from its middle to one of them, and the extent of its mesh."""
+    """Return the length of each moving body with joints.
+
+    The largest of: the diagonal of the box of its pivots, twice the distance of its center to one of them, and the
+    extent of its mesh.
+    """
     ends = [end for empty in empties for end in (joint_of(empty).parent, joint_of(empty).child) if end is not None]
     moving = [end for end in dict.fromkeys(ends) if not record_of(end).immobile]
     index = {end: number for number, end in enumerate(moving)}
@@ -161,7 +163,7 @@ def _spread(bodies: Sequence[bpy.types.Object]) -> float:
 
 
 def _ratio(bodies: Sequence[bpy.types.Object]) -> tuple[float, bpy.types.Object, bpy.types.Object]:
-    """By how much the heaviest of bodies outweighs the lightest, and these two: the light one first."""
+    """Return the mass ratio of the heaviest and the lightest body, the lightest and the heaviest."""
     masses = [(max(record_of(obj).mass, 1e-3), obj) for obj in bodies]
     heavy, light = max(masses, key=lambda each: each[0]), min(masses, key=lambda each: each[0])
     return heavy[0] / light[0], light[1], heavy[1]
@@ -179,7 +181,7 @@ def _iterations(bodies: Sequence[bpy.types.Object], least: Fit) -> tuple[int, st
 def _springs(
     empties: Sequence[bpy.types.Object], lengths: dict[bpy.types.Object, float], floor: float
 ) -> Iterator[tuple[float, str]]:
-    """Steps per second for each spring: by the lighter of the bodies between which it is."""
+    """Yield the steps per second that each spring needs, by the lighter of its two bodies, and the reason."""
     for empty in empties:
         joint = joint_of(empty)
         for dof in [*joint.dofs, *joint.parts]:
@@ -188,7 +190,7 @@ def _springs(
 
 
 def _frequency(joint: KnuckleJoint, dof: KnuckleDof, lengths: dict[bpy.types.Object, float], floor: float) -> float:
-    """The radian frequency of a spring: its inertia is that of a rod of the lighter body's length about its end."""
+    """Return the angular frequency (rad/s) of a spring with a rod of the lighter body's length about its end."""
     inertias = []
     for end in (joint.parent, joint.child):
         if end in lengths:
@@ -197,5 +199,5 @@ def _frequency(joint: KnuckleJoint, dof: KnuckleDof, lengths: dict[bpy.types.Obj
     return math.sqrt(dof.stiffness / min(inertias)) if inertias else 0.0
 
 
-#: Above this CFM a joint of ODE gives visibly under load and is built from springs.
+#: CFM above which a joint of ODE yields visibly under load and is built from springs.
 SOFT_ABOVE = 5e-5

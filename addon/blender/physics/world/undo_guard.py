@@ -1,10 +1,10 @@
-"""Undo where physics ran.
+"""Guard against crashes of undo in files with a rigid-body world.
 
-Blender makes only those datablocks anew that differ between two steps, and its rigid-body world belongs to the scene:
-where a body differs and the scene does not, the world keeps a body that is freed, and Blender 4.2 to 5.2 crashes at one
-of the next frames. So in files with such a world all is made anew, as Blender itself did until 2.83 and still can. That
-holds from the first step with physics until another file is opened: the step that brings a world back begins without
-one. It costs half as much time again, and nothing in files without physics.
+Blender recreates only those datablocks that differ between two undo steps, and its rigid-body world belongs to the
+scene: where a body differs and the scene does not, the world keeps a freed body, and Blender 4.2 to 5.2 crashes at one
+of the next frames. So in files with such a world all datablocks are recreated, as Blender itself did until 2.83 and
+still can (``use_undo_legacy``). That holds from the first step with physics until another file is opened, since the
+step that restores a world begins without one. It costs half as much time again, and nothing in files without physics.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-#: What the user has in the preferences, while it is another; empty when nothing is changed.
+#: The user's preferences while they are changed; empty otherwise.
 _kept: list[tuple[bool, bool, bool]] = []
-#: The 3D cursors by scene: undo leaves them where they are, and in 5.0 turns them when it makes all anew.
+#: The 3D cursors by scene: undo leaves them in place, but 5.0 rotates them when it recreates all datablocks.
 _cursors: dict[int, dict[str, Any]] = {}
-#: Whether a step of this file may have a rigid-body world, although the present state has none.
+#: Non-empty if a step of this file may have a rigid-body world, although the present state has none.
 _expected: list[bool] = []
 _OF_CURSORS = ("rotation_mode", "location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 
 
 def expect() -> None:
-    """Physics is made: from now on steps of this file may have a rigid-body world."""
+    """Note that undo steps of this file may have a rigid-body world from now on."""
     _expected[:] = [True]
 
 
 @persistent
 def after_load(*_args: Any) -> None:
-    """A file was opened: its steps begin anew."""
+    """Reset the state: the undo steps of an opened file begin again."""
     _expected.clear()
 
 
 @persistent
 def before_step(*_args: Any) -> None:
-    """Before a step is undone or redone: have all datablocks be made anew where a scene has physics."""
+    """Enable legacy undo before an undo or redo step, where a scene has physics."""
     if any(scene.rigidbody_world is not None for scene in bpy.data.scenes):
         expect()
     if _kept or not _expected:
@@ -49,13 +49,13 @@ def before_step(*_args: Any) -> None:
     for scene in bpy.data.scenes:
         cursor = scene.cursor
         _cursors[scene.session_uid] = {name: _plain(getattr(cursor, name)) for name in _OF_CURSORS}
-    view.show_developer_ui = True  # without it no experimental setting counts
+    view.show_developer_ui = True  # without it experimental settings have no effect
     experimental.use_undo_legacy = True
 
 
 @persistent
 def after_step(*_args: Any) -> None:
-    """After it: the preferences are the user's again, and not to be saved for this."""
+    """Restore the preferences, unmodified, and the 3D cursors after an undo or redo step."""
     if not _kept:
         return
     preferences = bpy.context.preferences
@@ -70,5 +70,5 @@ def after_step(*_args: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value that stays when what it was read from is gone."""
+    """Return a value that stays valid when its owner is freed."""
     return value if isinstance(value, str) else tuple(value)
