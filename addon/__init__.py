@@ -9,9 +9,9 @@ def register() -> None:
     Raises:
         ImportError: A module without which nothing works is missing; the message is written for users.
     """
-    from .installation import why_not
+    from .installation import missing_dependency
 
-    reason = why_not()
+    reason = missing_dependency()
     if reason:
         raise ImportError(reason)
     from . import cli, registration  # they need Blender

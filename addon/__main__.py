@@ -4,10 +4,13 @@ import os
 import shutil
 import sys
 
-from .installation import plain_text, wheel_rows, why_not
+from .installation import dependency_rows, missing_dependency, rows_as_text
 
-if why_not():  # the command line itself needs these modules
-    print(plain_text(wheel_rows()) if sys.argv[1:2] == ["self-check"] else f"knuckle: {why_not()}", file=sys.stderr)
+if missing_dependency():  # the command line itself needs these modules
+    print(
+        rows_as_text(dependency_rows()) if sys.argv[1:2] == ["self-check"] else f"knuckle: {missing_dependency()}",
+        file=sys.stderr,
+    )
     sys.exit(1)
 
 from .cli import main  # noqa: E402

@@ -20,7 +20,7 @@ from typing import Any
 _PACKAGE = Path(__file__).resolve().parents[0]
 
 
-def home() -> Path:
+def package_home() -> Path:
     """Return the folder of manifest, samples and licenses.
 
     It is the package's own folder where it is installed in Blender, and the root of the tree in the source.
@@ -29,31 +29,31 @@ def home() -> Path:
 
 
 @cache
-def manifest() -> dict[str, Any]:
+def read_manifest() -> dict[str, Any]:
     """Return the extension's manifest (``blender_manifest.toml``).
 
     In an installed package it also names platform and wheels.
     """
-    return tomllib.loads((home() / "blender_manifest.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((package_home() / "blender_manifest.toml").read_text(encoding="utf-8"))
 
 
-def version() -> str:
+def package_version() -> str:
     """Return the semantic version, such as 1.0.0."""
-    return str(manifest()["version"])
+    return str(read_manifest()["version"])
 
 
-def sample(name: str) -> Path:
+def sample_path(name: str) -> Path:
     """Return the path of a sample model, such as ``rover/rover.jm``."""
-    return home() / "sample_models" / name
+    return package_home() / "sample_models" / name
 
 
 #: States of a check, most serious first. ``note``: Knuckle works without it.
-STATES = ("error", "warning", "note", "ok")
+ROW_STATES = ("error", "warning", "note", "ok")
 
 
 @dataclass(frozen=True)
-class Row:
-    """Result of one check: its subject, state (one of ``STATES``), text, and the remedy where something is wrong."""
+class CheckRow:
+    """Result of one check: its subject, state (one of ``ROW_STATES``), text, and the remedy for a problem."""
 
     part: str
     state: str
@@ -61,12 +61,12 @@ class Row:
     remedy: str = ""
 
 
-def is_sound(rows: Iterable[Row]) -> bool:
+def has_no_errors(rows: Iterable[CheckRow]) -> bool:
     """Return whether no row is an error."""
     return all(row.state != "error" for row in rows)
 
 
-def summary(rows: Iterable[Row]) -> str:
+def summarize_rows(rows: Iterable[CheckRow]) -> str:
     """Summarize all rows in one sentence."""
     states = [row.state for row in rows]
     errors, warnings = states.count("error"), states.count("warning")
@@ -75,7 +75,7 @@ def summary(rows: Iterable[Row]) -> str:
     return f"Wrong: {errors}, to be looked at: {warnings}"
 
 
-def plain_text(rows: Iterable[Row]) -> str:
+def rows_as_text(rows: Iterable[CheckRow]) -> str:
     """Format rows as plain text, one line per row, each remedy on the line below its row."""
     lines = []
     for row in rows:
@@ -85,121 +85,124 @@ def plain_text(rows: Iterable[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-REINSTALL = "Uninstall Knuckle, restart Blender and install the zip of your platform again"
+REINSTALL_ADVICE = "Uninstall Knuckle, restart Blender and install the zip of your platform again"
 
 
-def how_to_repair(otherwise: str) -> str:
+def repair_advice(otherwise: str) -> str:
     """Return the remedy for a missing part of the installation.
 
-    It is ``REINSTALL`` for an installed package (its manifest then names wheels), else ``otherwise``.
+    It is ``REINSTALL_ADVICE`` for an installed package (its manifest then names wheels), else ``otherwise``.
     """
-    return REINSTALL if manifest().get("wheels") else otherwise
+    return REINSTALL_ADVICE if read_manifest().get("wheels") else otherwise
 
 
 #: The remedy where Knuckle runs from source in the user's own Python.
-_PIP = "Run: python -m pip install {}"
+_PIP_ADVICE = "Run: python -m pip install {}"
 
 
 @dataclass(frozen=True)
-class Need:
-    """Dependency: a module that we import, its distribution, and the features it serves (empty: all of them)."""
+class Dependency:
+    """Dependency: a module that we import, its distribution, and the features that need it (empty: all of them)."""
 
     module: str
     distribution: str
-    serves: str = ""
+    purpose: str = ""
 
 
-NEEDS = (
-    Need("numpy", "numpy"),
-    Need("lxml.etree", "lxml"),
-    Need("matplotlib", "matplotlib", "plots"),
-    Need("kiwisolver", "kiwisolver", "plots"),
-    Need("contourpy", "contourpy", "plots"),
-    Need("cycler", "cycler", "plots"),
-    Need("pyparsing", "pyparsing", "plots"),
-    Need("packaging.version", "packaging", "plots"),
-    Need("fontTools.ttLib", "fonttools", "plots"),
-    Need("PIL.Image", "pillow", "plots and titles of videos"),
-    Need("trimesh", "trimesh", "moments of inertia of mesh files"),
-    Need("collada", "pycollada", "Collada meshes"),
-    Need("dateutil", "python-dateutil", "Collada meshes and plots"),
-    Need("six", "six", "Collada meshes and plots"),
+DEPENDENCIES = (
+    Dependency("numpy", "numpy"),
+    Dependency("lxml.etree", "lxml"),
+    Dependency("matplotlib", "matplotlib", "plots"),
+    Dependency("kiwisolver", "kiwisolver", "plots"),
+    Dependency("contourpy", "contourpy", "plots"),
+    Dependency("cycler", "cycler", "plots"),
+    Dependency("pyparsing", "pyparsing", "plots"),
+    Dependency("packaging.version", "packaging", "plots"),
+    Dependency("fontTools.ttLib", "fonttools", "plots"),
+    Dependency("PIL.Image", "pillow", "plots and titles of videos"),
+    Dependency("trimesh", "trimesh", "moments of inertia of mesh files"),
+    Dependency("collada", "pycollada", "Collada meshes"),
+    Dependency("dateutil", "python-dateutil", "Collada meshes and plots"),
+    Dependency("six", "six", "Collada meshes and plots"),
 )
 
 
-def why_not() -> str:
+def missing_dependency() -> str:
     """Explain why Knuckle cannot start: modules that all of it needs and Python cannot import.
 
     Returns:
         A message with the remedy; empty where all required modules are there.
     """
-    tried = {need.distribution: _import(need.module) for need in NEEDS if not need.serves}
+    tried = {need.distribution: _try_import(need.module) for need in DEPENDENCIES if not need.purpose}
     told = "; ".join(f"{name} cannot be imported ({trouble})" for name, trouble in tried.items() if trouble)
     lost = " ".join(name for name, trouble in tried.items() if trouble)
-    return f"Knuckle cannot start: {told}. {how_to_repair(_PIP.format(lost))}." if told else ""
+    return f"Knuckle cannot start: {told}. {repair_advice(_PIP_ADVICE.format(lost))}." if told else ""
 
 
-def wheel_rows(extensions: str | None = None, blender: Sequence[str] = ()) -> list[Row]:
+def dependency_rows(extensions: str | None = None, blender: Sequence[str] = ()) -> list[CheckRow]:
     """Check every dependency, one row each.
 
     Args:
         extensions: Folder of Blender's extensions, below which it unpacks their wheels.
         blender: Blender's own folders, besides that of its Python.
     """
-    promised = promised_versions(manifest().get("wheels", ()))
+    promised = wheel_versions(read_manifest().get("wheels", ()))
     own = [*blender, sys.prefix, sys.base_prefix, *map(sysconfig.get_path, ("purelib", "platlib"))]
-    return [_row(need, promised.get(_plain(need.distribution)), extensions, own) for need in NEEDS]
+    return [
+        _dependency_row(need, promised.get(_normalize_name(need.distribution)), extensions, own)
+        for need in DEPENDENCIES
+    ]
 
 
-def promised_versions(wheels: Sequence[str]) -> dict[str, str]:
+def wheel_versions(wheels: Sequence[str]) -> dict[str, str]:
     """Map distributions to versions, for those wheels of a manifest that fit this Python."""
     ours = "cp{}{}".format(*sys.version_info[:2])
     found = {}
     for wheel in wheels:
         name, version, *_build, python, _abi, _platform = Path(wheel).stem.split("-")
         if any(tag == ours or tag.startswith("py") for tag in python.split(".")):
-            found[_plain(name)] = version
+            found[_normalize_name(name)] = version
     return found
 
 
-def _row(need: Need, promised: str | None, extensions: str | None, own: Sequence[str]) -> Row:
-    trouble = _import(need.module)
+def _dependency_row(need: Dependency, promised: str | None, extensions: str | None, own: Sequence[str]) -> CheckRow:
+    trouble = _try_import(need.module)
     if trouble is not None:
-        lost = f"; without it there are no {need.serves}" if need.serves else ""
-        return Row(
+        lost = f"; without it there are no {need.purpose}" if need.purpose else ""
+        return CheckRow(
             need.distribution,
             "error",
             f"cannot be imported: {trouble}{lost}",
-            how_to_repair(_PIP.format(need.distribution)),
+            repair_advice(_PIP_ADVICE.format(need.distribution)),
         )
-    place = _place(need.module)
-    version = _version(need)
-    whose, stranger = _owner(place, extensions, own)
+    place = _module_location(need.module)
+    version = _module_version(need)
+    whose, stranger = _module_owner(place, extensions, own)
     text = f"{version}, {whose}" if not stranger else f"{version}, {whose} ({place})"
     if promised is None or (version == promised and not stranger):
-        return Row(need.distribution, "ok", text)
+        return CheckRow(need.distribution, "ok", text)
     if version == promised:
-        return Row(need.distribution, "note", text)
+        return CheckRow(need.distribution, "note", text)
     remedy = "Should something fail that needs it, disable the other add-on that brings this module, and restart"
-    return Row(need.distribution, "warning", f"{text}; we bring {promised}", remedy)
+    return CheckRow(need.distribution, "warning", f"{text}; we bring {promised}", remedy)
 
 
-def _import(module: str) -> str | None:
+def _try_import(module: str) -> str | None:
     """Import a module and return the error message, None on success."""
     try:
         importlib.import_module(module)
-    except Exception as error:  # a wheel of another system fails in its own ways
+    except Exception as error:  # wheels of another platform may raise anything
         return f"{type(error).__name__}: {error}"
     return None
 
 
-def _place(module: str) -> str:
+def _module_location(module: str) -> str:
     top = sys.modules[module.partition(".")[0]]
     file = getattr(top, "__file__", None)
     return str(Path(file).resolve().parent) if file else "built in"
 
 
-def _version(need: Need) -> str:
+def _module_version(need: Dependency) -> str:
     """Return the version of the imported module: a distribution's metadata may belong to another copy."""
     top = sys.modules[need.module.partition(".")[0]]
     told = getattr(top, "__version__", None)
@@ -211,7 +214,7 @@ def _version(need: Need) -> str:
         return "version unknown"
 
 
-def _owner(place: str, extensions: str | None, own: Sequence[str]) -> tuple[str, bool]:
+def _module_owner(place: str, extensions: str | None, own: Sequence[str]) -> tuple[str, bool]:
     """Identify the owner of a module by its path.
 
     Returns:
@@ -230,19 +233,19 @@ def _owner(place: str, extensions: str | None, own: Sequence[str]) -> tuple[str,
     return "from elsewhere", True
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
 
 
 #: The address of the hosted project, such as ``https://example.org/knuckle``, with the manual in its folder ``manual``.
 #: Empty where there is no hosted project.
-PROJECT_ADDRESS = ""
+PROJECT_URL = ""
 #: The folder of the manual in an installed package, and in the source.
-_SHIPPED, _SOURCE = "manual", "docs"
+_SHIPPED_MANUAL, _SOURCE_MANUAL = "manual", "docs"
 
 
 @cache
-def folder(address: str = PROJECT_ADDRESS) -> tuple[str, str]:
+def manual_url(address: str = PROJECT_URL) -> tuple[str, str]:
     """Return the base address of the manual and the file ending of its pages.
 
     Args:
@@ -253,23 +256,23 @@ def folder(address: str = PROJECT_ADDRESS) -> tuple[str, str]:
     """
     if address:
         return f"{address.rstrip('/')}/manual/", ".html"
-    for name, ending in ((_SHIPPED, ".html"), (_SOURCE, ".md")):
-        if (home() / name / f"index{ending}").is_file():
-            return f"{(home() / name).as_uri()}/", ending
+    for name, ending in ((_SHIPPED_MANUAL, ".html"), (_SOURCE_MANUAL, ".md")):
+        if (package_home() / name / f"index{ending}").is_file():
+            return f"{(package_home() / name).as_uri()}/", ending
     return "", ""
 
 
-def address_of(page: str) -> str:
+def manual_page_url(page: str) -> str:
     """Return the address of a page of the manual; empty where there is no manual.
 
     Args:
         page: Name of the page, with the anchor of a heading where one is meant: ``walk#keep-what-happened``.
     """
-    start, ending = folder()
-    return f"{start}{path_of(page, ending)}" if start else ""
+    start, ending = manual_url()
+    return f"{start}{manual_page_path(page, ending)}" if start else ""
 
 
-def path_of(page: str, ending: str) -> str:
+def manual_page_path(page: str, ending: str) -> str:
     """Return the path of a page within the manual: ``walk.html#keep-what-happened``."""
     name, hash_sign, anchor = page.partition("#")
     return f"{name}{ending}{hash_sign}{anchor}"

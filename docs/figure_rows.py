@@ -1,7 +1,7 @@
 """How the manual tells the figures of ``build.py bench physics``: sections of lines, each for figures that are alike.
 
-A line is a pattern that their names match as a whole, and the words of the manual. ``build.py docs --tables`` refuses to write the
-page where a figure with a bar is in no line.
+A line is a pattern that their names match as a whole, and the words of the manual. ``build.py docs --tables`` refuses
+to write the page where a figure with a bar is in no line.
 """
 
 from __future__ import annotations

@@ -133,11 +133,11 @@ def shift_joints() -> str:
 
 def skel_joint_types() -> str:
     names = {
-        type_: [type_, *(alias for alias, of in skel_joints.ALIASES.items() if of == type_)]
-        for type_ in skel_joints.SIZES
+        type_: [type_, *(alias for alias, of in skel_joints.TYPE_ALIASES.items() if of == type_)]
+        for type_ in skel_joints.DOF_COUNTS
     }
-    dart = {type_: "no" if type_ in skel_joints._NEVER_BUILT else "yes" for type_ in names}
-    lines = ([code(words), str(skel_joints.SIZES[type_]), dart[type_]] for type_, words in names.items())
+    dart = {type_: "no" if type_ in skel_joints._UNSUPPORTED_BY_DART else "yes" for type_ in names}
+    lines = ([code(words), str(skel_joints.DOF_COUNTS[type_]), dart[type_]] for type_, words in names.items())
     return rows(("in the file", "coordinates", "DART builds it"), lines)
 
 

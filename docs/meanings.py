@@ -1,7 +1,7 @@
 """What the manual says of every field of the four model formats: in Blender's and Knuckle's words, field by field.
 
-The fields themselves, their units and defaults, are those of the formats' own tables; ``build.py docs --tables`` refuses to write a
-page where a field has no meaning here, or a meaning no field. ``{A,B}`` stands for several.
+The fields themselves, their units and defaults, are those of the formats' own tables; ``build.py docs --tables``
+refuses to write a page where a field has no meaning here, or a meaning no field. ``{A,B}`` stands for several.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from PIL import Image
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.reconcile.build import build
 from addon.blender.render import FilmOptions, film
-from addon.core.joint_types import dofs_of_type
+from addon.core.joint_types import make_dofs
 from addon.core.mass_properties import shape_volume
 from addon.core.model import Array, Body, Joint, Mechanism, Shape, World
-from addon.core.transforms import frame_with_z, inverse
+from addon.core.transforms import inverse, rotation_with_z
 
 SECONDS, RATE = 4, 15
 #: Bytes of the picture at most.
@@ -137,11 +137,11 @@ def part(made: Mechanism, name: str, shape: Shape, z: float, x: float = 0.0) -> 
 def hinge(made: Mechanism, name: str, parent: Body, child: Body, axis: Array, z: float, x: float = 0.0) -> None:
     """A new hinge at a height."""
     frame = at(z, x)
-    frame[:3, :3] = frame_with_z(axis)
+    frame[:3, :3] = rotation_with_z(axis)
     joint = Joint(
         name, name, "revolute", parent.id, child.id, inverse(parent.pose) @ frame, inverse(child.pose) @ frame
     )
-    joint.dofs = dofs_of_type("revolute")
+    joint.dofs = make_dofs("revolute")
     made.joints.append(joint)
 
 

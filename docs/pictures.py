@@ -25,12 +25,12 @@ from PIL import Image, ImageChops
 
 import addon
 from addon import formats
-from addon.blender.compat import ready_gpu
+from addon.blender.compat import init_gpu
 from addon.blender.data.queries import parts, rig_in
 from addon.blender.physics.recording.bake import bake
 from addon.blender.reconcile.build import build
 from addon.blender.render import FilmOptions, film
-from addon.blender.ui.overlay import pixels_of_view, save_picture
+from addon.blender.ui.overlay import render_view_pixels, save_picture
 from docs.moving import moving, save_moving
 
 OUT = HERE / "pictures"
@@ -115,12 +115,12 @@ def overlays() -> Image.Image:
     view = area.spaces.active.region_3d
     view.view_rotation = Euler((1.1, 0.0, 0.6)).to_quaternion()
     view.view_location, view.view_distance = (0.0, 0.2, 1.0), 6.4
-    ready_gpu()
+    init_gpu()
     view.update()
     rig.hide_set(True)
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "overlays.png")
-        save_picture(pixels_of_view(bpy.context, (1100, 700)), path)
+        save_picture(render_view_pixels(bpy.context, (1100, 700)), path)
         return Image.open(path).convert("RGB").copy()
 
 

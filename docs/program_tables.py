@@ -14,7 +14,7 @@ from typing import Any
 import figure_rows
 from in_markdown import rows
 
-from addon.cli import _parser
+from addon.cli import _build_parser
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -22,7 +22,7 @@ ROOT = HERE.parent
 
 def verbs() -> dict[str, argparse.ArgumentParser]:
     """The parsers of the command line's verbs."""
-    action = next(each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction))
+    action = next(each for each in _build_parser()._actions if isinstance(each, argparse._SubParsersAction))
     return dict(action.choices)
 
 

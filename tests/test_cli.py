@@ -495,12 +495,12 @@ def test_render_films_a_blend_and_a_motion(blank: Any, walker: Path, wave: Path,
 
 @pytest.mark.usefixtures("coarse")
 def test_a_film_of_a_motion_is_as_long_as_was_asked_for(blank: Any) -> None:
-    from addon.blender.tasks import RenderJob, film_length
+    from addon.blender.tasks import RenderJob, count_video_frames
 
     model = Path("sample_models/humanoid/humanoid.skel")
     motion = Path("sample_models/humanoid/squat.xmdi")  # of several seconds
     short, still, whole = (
-        film_length(model, RenderJob({"fps": 10}, seconds, "KEYS", each))
+        count_video_frames(model, RenderJob({"fps": 10}, seconds, "KEYS", each))
         for seconds, each in ((0.5, motion), (0.5, None), (None, motion))
     )
     assert short == still < 10 < whole
@@ -520,14 +520,14 @@ def test_render_with_a_stage_words_and_pictures_beside_it(
 
 
 def test_the_words_of_render_are_those_of_the_films() -> None:
-    from addon.blender.render import BURNS, CAMERAS, FORMATS, STAGES
+    from addon.blender.render import BURNS, CAMERAS, STAGES, VIDEO_FORMATS
     from addon.cli import render as words
 
-    assert [word.upper().replace("-", "_") for word in words.CAMERAS] == list(CAMERAS)
-    assert [word.upper() for word in words.STAGES] == list(STAGES)
-    assert [word.upper() for word in words.BURNS] == list(BURNS)
-    assert {name.upper().replace("-", "_"): row for name, row in words.PRESETS.items()} == {
-        name: (*row.size, row.fps) for name, row in FORMATS.items()
+    assert [word.upper().replace("-", "_") for word in words.CAMERA_CHOICES] == list(CAMERAS)
+    assert [word.upper() for word in words.STAGE_CHOICES] == list(STAGES)
+    assert [word.upper() for word in words.BURN_IN_FIELDS] == list(BURNS)
+    assert {name.upper().replace("-", "_"): row for name, row in words.SIZE_PRESETS.items()} == {
+        name: (*row.size, row.fps) for name, row in VIDEO_FORMATS.items()
     }
 
 

@@ -16,7 +16,7 @@ from lxml import etree
 
 from addon import formats
 from addon.cli import main
-from addon.cli.animate import motion_endings
+from addon.cli.animate import motion_extensions
 from tests.support.mechanisms import XmlModel, body, clockwork, clockwork_motor, curves_of, joint, model, spinner
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -192,7 +192,7 @@ def test_an_input_that_is_not_heard_is_told_and_a_model_without_a_gait_refused(
 
 @pytest.mark.parametrize("ending", [".motion", ".csv"])
 def test_a_gait_in_tables_is_the_same(walker: Path, tmp_path: Path, ending: str) -> None:
-    if ending not in motion_endings():
+    if ending not in motion_extensions():
         pytest.skip(f"this version writes no {ending} files")
     out = tmp_path / f"walk{ending}"
     assert run(walker, "--gait", *PUSHED, "--seconds", 2, "--out", out) == 0
@@ -304,7 +304,7 @@ def test_one_motion_of_several_is_converted(wave: Path, walker: Path, tmp_path: 
     assert "this is a model" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("first", "second"), list(itertools.product(motion_endings(), repeat=2)))
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(motion_extensions(), repeat=2)))
 def test_every_motion_format_becomes_every_other(
     walker: Path, tmp_path: Path, capsys: Any, first: str, second: str
 ) -> None:

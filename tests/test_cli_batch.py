@@ -17,7 +17,7 @@ import pytest
 
 from addon import formats
 from addon.cli import batch, main
-from addon.cli.batch import expand, outputs
+from addon.cli.batch import expand_inputs, output_paths
 from addon.core.report import Entry, FormatError, Report
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +52,7 @@ def files(folder: Path) -> list[str]:
 
 
 def test_folders_patterns_and_names_give_each_file_once(models: Path) -> None:
-    found = expand([models / "a.skel", models, models / "**" / "*.skel"])
+    found = expand_inputs([models / "a.skel", models, models / "**" / "*.skel"])
     assert [each.path.name for each in found] == ["a.skel", "a.jm", "bad.skel", "wave.motion", "b.skel"]
     assert [each.below.as_posix() for each in found] == [".", ".", ".", ".", "below"]
     assert [each.named for each in found] == [True, False, False, False, False]
@@ -62,21 +62,21 @@ def test_what_holds_nothing_is_told(models: Path) -> None:
     for word in (models / "*.xmdi", models.parent / "empty"):
         (models.parent / "empty").mkdir(exist_ok=True)
         with pytest.raises(FormatError):
-            expand([word])
+            expand_inputs([word])
 
 
 def test_a_name_with_brackets_is_a_file_before_it_is_a_pattern(tmp_path: Path) -> None:
     odd = tmp_path / "lamp[1].skel"
     shutil.copy(LAMP, odd)
-    assert [each.path for each in expand([odd])] == [odd]
+    assert [each.path for each in expand_inputs([odd])] == [odd]
 
 
 def test_no_two_inputs_go_onto_one_output(tmp_path: Path) -> None:
     for name in ("x/a.skel", "x/a.jm", "x/A.jpm", "y/a.jm", "y/b.jm"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
-    found = expand([tmp_path / name for name in ("x/a.skel", "x/a.jm", "x/A.jpm", "y/a.jm", "y/b.jm")])
-    made = outputs(found, [".json"] * 5, tmp_path / "out")
+    found = expand_inputs([tmp_path / name for name in ("x/a.skel", "x/a.jm", "x/A.jpm", "y/a.jm", "y/b.jm")])
+    made = output_paths(found, [".json"] * 5, tmp_path / "out")
     names = [path.name for path in made]
     assert names == ["a.skel.json", "a.jm.json", "A.jpm.json", "a.jm-2.json", "b.json"]
     assert len({name.casefold() for name in names}) == 5
@@ -141,31 +141,31 @@ def test_some_of_all_files_are_picked_with_the_names_that_all_have(models: Path,
 
 
 def test_what_one_file_does_to_us_does_not_stop_the_others(tmp_path: Path, monkeypatch: Any) -> None:
-    def work(args: Any) -> list[batch.Row]:
+    def work(args: Any) -> list[batch.BatchRow]:
         if args.number == 1:
             raise RecursionError("too deep")
-        return [batch.Row(Path("x"))]
+        return [batch.BatchRow(Path("x"))]
 
-    tasks = [batch.Task(Path(f"{n}.jm"), batch.argparse.Namespace(number=n)) for n in range(3)]
+    tasks = [batch.BatchTask(Path(f"{n}.jm"), batch.argparse.Namespace(number=n)) for n in range(3)]
     rows = batch.run_tasks(work, tasks, 1)
     assert [row.result for row in rows] == ["done", "failed", "done"]
     assert "1.jm: RecursionError: too deep" in rows[1].message
 
 
-def dies_at_two(args: Any) -> list[batch.Row]:
+def dies_at_two(args: Any) -> list[batch.BatchRow]:
     if args.number == 2:
         os._exit(11)
-    return [batch.Row(Path("x"))]
+    return [batch.BatchRow(Path("x"))]
 
 
 def test_only_the_file_fails_that_kills_its_process() -> None:
-    tasks = [batch.Task(Path(f"{n}.jm"), batch.argparse.Namespace(number=n)) for n in range(5)]
+    tasks = [batch.BatchTask(Path(f"{n}.jm"), batch.argparse.Namespace(number=n)) for n in range(5)]
     rows = batch.run_tasks(dies_at_two, tasks, 2)
     assert [row.result for row in rows] == ["done", "done", "failed", "done", "done"]
     assert "2.jm: the process that worked on it died" in rows[2].message
 
 
-def never_ends(_args: Any) -> list[batch.Row]:
+def never_ends(_args: Any) -> list[batch.BatchRow]:
     with contextlib.suppress(KeyboardInterrupt):  # as Blender does while it calls handlers
         time.sleep(600.0)
     time.sleep(600.0)
@@ -173,11 +173,11 @@ def never_ends(_args: Any) -> list[batch.Row]:
 
 
 def test_ctrl_c_ends_all_processes(monkeypatch: Any) -> None:
-    def stop(*_: Any) -> list[batch.Row]:
+    def stop(*_: Any) -> list[batch.BatchRow]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(batch, "_taken", stop)
-    tasks = [batch.Task(Path(f"{n}.jm"), batch.argparse.Namespace()) for n in range(3)]
+    monkeypatch.setattr(batch, "_rows_of_future", stop)
+    tasks = [batch.BatchTask(Path(f"{n}.jm"), batch.argparse.Namespace()) for n in range(3)]
     with pytest.raises(KeyboardInterrupt):
         batch.run_tasks(never_ends, tasks, 2)
     assert not multiprocessing.active_children()

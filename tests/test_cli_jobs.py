@@ -20,7 +20,7 @@ import pytest
 
 from addon import formats, plot
 from addon.cli import main
-from addon.core.run_metrics import Run, figures_of, judge
+from addon.core.run_metrics import SimulationRecord, measure_accuracy, simulation_figures
 from tests.bench.farm import media
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -202,19 +202,19 @@ def test_a_title_is_written_as_it_is_told(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- figures
 
 
-def thrown(seconds: float = 1.0, rate: float = 200.0) -> Run:
+def thrown(seconds: float = 1.0, rate: float = 200.0) -> SimulationRecord:
     """A ball of 2 kg, thrown level at 3 m/s along x from a height, and another that stands still."""
     times = np.arange(0.0, seconds + 1e-9, 1.0 / rate)
     poses = np.tile(np.eye(4), (len(times), 3, 1, 1))
     poses[:, 0, 0, 3] = 3.0 * times
     poses[:, 0, 2, 3] = 10.0 - 4.905 * times**2
     masses, tensors = np.array([2.0, 1.0]), np.tile(0.1 * np.eye(3), (2, 1, 1))
-    return Run(poses, rate, [], masses, tensors, np.array([0.0, 0.0, -9.81]), True)
+    return SimulationRecord(poses, rate, [], masses, tensors, np.array([0.0, 0.0, -9.81]), True)
 
 
 def test_distance_is_level_and_a_fall_takes_no_energy() -> None:
     run_ = thrown()
-    figures = figures_of(run_, judge(run_))
+    figures = simulation_figures(run_, measure_accuracy(run_))
     assert figures.distance == pytest.approx(3.0)
     assert figures.energy == pytest.approx(0.0, abs=1e-6)
     assert math.isnan(figures.tracking_error)
@@ -226,7 +226,7 @@ def test_what_is_lifted_takes_its_weight_times_its_height() -> None:
     times = np.arange(len(lifted.poses)) / lifted.rate
     lifted.poses[:, 0, 2, 3] = 10.0 + 2.0 * times
     until = times[-3]
-    assert figures_of(lifted, judge(lifted)).energy == pytest.approx(2.0 * 9.81 * 2.0 * until)
+    assert simulation_figures(lifted, measure_accuracy(lifted)).energy == pytest.approx(2.0 * 9.81 * 2.0 * until)
 
 
 # ---------------------------------------------------------------- collect
@@ -265,10 +265,10 @@ def test_a_plot_has_a_line_for_every_combination(others: int) -> None:
         for x in range(3)
         for y in range(others)
     ]
-    drawn = plot.sweep_picture(["gain", "friction"], table, ".svg").decode()
+    drawn = plot.plot_sweep(["gain", "friction"], table, ".svg").decode()
     for name in ("distance", "energy", "tracking_error"):
         assert drawn.count(f'id="{name}"') == others
-    assert plot.sweep_picture(["gain", "friction"], table).startswith(b"\x89PNG")
+    assert plot.plot_sweep(["gain", "friction"], table).startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

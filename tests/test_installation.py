@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from addon import installation
-from addon.installation import Row, is_sound, plain_text, summary
+from addon.installation import CheckRow, has_no_errors, rows_as_text, summarize_rows
 
 ROOT = Path(__file__).resolve().parents[1]
 VERSION = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))["version"]
@@ -20,7 +20,7 @@ VERSION = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf
 
 def test_the_version_is_semantic_and_stands_in_one_place() -> None:
     assert re.fullmatch(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)", VERSION)
-    assert installation.version() == VERSION
+    assert installation.package_version() == VERSION
     written = re.compile(rf"(?<![\d.=\"]){re.escape(VERSION)}(?![\d.])")
     again = [
         str(path.relative_to(ROOT))
@@ -64,7 +64,7 @@ def test_an_installed_package_has_its_manifest_beside_it(tmp_path: Path) -> None
 
 def test_of_a_manifests_wheels_those_for_this_python_count() -> None:
     ours = "cp{}{}".format(*sys.version_info[:2])
-    found = installation.promised_versions([
+    found = installation.wheel_versions([
         f"./wheels/lxml-6.1.3-{ours}-{ours}-manylinux_2_28_x86_64.whl",
         "./wheels/lxml-5.0-cp27-cp27-win_amd64.whl",
         "./wheels/python_dateutil-2.9.0.post0-py2.py3-none-any.whl",
@@ -109,9 +109,9 @@ def test_whose_a_module_is_that_was_imported(
 ) -> None:
     module_at(tmp_path / place, version, monkeypatch)
     tag = f"./wheels/six-{promised}-py3-none-any.whl"
-    monkeypatch.setattr(installation, "manifest", lambda: {"wheels": [tag] if promised else []})
-    monkeypatch.setattr(installation, "NEEDS", (installation.Need("six", "six", "plots"),))
-    [row] = installation.wheel_rows(str(tmp_path / "ext"), [str(tmp_path / "blender/5.0")])
+    monkeypatch.setattr(installation, "read_manifest", lambda: {"wheels": [tag] if promised else []})
+    monkeypatch.setattr(installation, "DEPENDENCIES", (installation.Dependency("six", "six", "plots"),))
+    [row] = installation.dependency_rows(str(tmp_path / "ext"), [str(tmp_path / "blender/5.0")])
     assert (row.part, row.state) == ("six", state), row
     assert told in row.text
     assert bool(row.remedy) == (state == "warning")
@@ -123,20 +123,20 @@ def test_a_wheel_that_does_not_work_is_told_with_what_is_lost(
 ) -> None:
     (tmp_path / "six.py").write_text(f"{blow}\n")
     stand_first(tmp_path, monkeypatch)
-    monkeypatch.setattr(installation, "NEEDS", (installation.Need("six", "six", "plots"),))
-    [row] = installation.wheel_rows()
+    monkeypatch.setattr(installation, "DEPENDENCIES", (installation.Dependency("six", "six", "plots"),))
+    [row] = installation.dependency_rows()
     assert row.state == "error" and "without it there are no plots" in row.text and "pip install six" in row.remedy
-    assert installation.why_not() == "", "all but the plots works"
+    assert installation.missing_dependency() == "", "all but the plots works"
 
 
 def test_where_knuckle_came_as_a_zip_the_zip_is_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "six.py").write_text("raise ImportError\n")
     stand_first(tmp_path, monkeypatch)
-    monkeypatch.setattr(installation, "NEEDS", (installation.Need("six", "six"),))
-    monkeypatch.setattr(installation, "manifest", lambda: {"wheels": ["./wheels/six-1.0-py3-none-any.whl"]})
-    [row] = installation.wheel_rows()
-    assert row.remedy == installation.REINSTALL
-    assert installation.why_not().endswith(f"{installation.REINSTALL}.")
+    monkeypatch.setattr(installation, "DEPENDENCIES", (installation.Dependency("six", "six"),))
+    monkeypatch.setattr(installation, "read_manifest", lambda: {"wheels": ["./wheels/six-1.0-py3-none-any.whl"]})
+    [row] = installation.dependency_rows()
+    assert row.remedy == installation.REINSTALL_ADVICE
+    assert installation.missing_dependency().endswith(f"{installation.REINSTALL_ADVICE}.")
 
 
 def without(modules: str, words: str) -> subprocess.CompletedProcess[str]:
@@ -189,9 +189,16 @@ def test_without_plots_all_else_is_checked_and_without_blender_the_rest() -> Non
 
 
 def test_rows_as_text_and_in_one_sentence() -> None:
-    good, odd, bad = Row("a", "ok", "1"), Row("b", "warning", "old", "renew it"), Row("c", "error", "gone", "get it")
-    assert plain_text([good, odd, bad]) == (
+    good, odd, bad = (
+        CheckRow("a", "ok", "1"),
+        CheckRow("b", "warning", "old", "renew it"),
+        CheckRow("c", "error", "gone", "get it"),
+    )
+    assert rows_as_text([good, odd, bad]) == (
         "ok      a: 1\nwarning b: old\n        -> renew it\nerror   c: gone\n        -> get it\n"
     )
-    assert (summary([good]), summary([good, odd, bad])) == ("Everything works", "Wrong: 1, to be looked at: 1")
-    assert is_sound([good, odd]) and not is_sound([good, bad])
+    assert (summarize_rows([good]), summarize_rows([good, odd, bad])) == (
+        "Everything works",
+        "Wrong: 1, to be looked at: 1",
+    )
+    assert has_no_errors([good, odd]) and not has_no_errors([good, bad])

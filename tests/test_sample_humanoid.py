@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.core.motion.fitting import Fitting, fitted
+from addon.core.motion.fitting import FitOptions, fit_motion
 from addon.core.report import Report
 from tests.support.mechanisms import turn
 from tests.support.references import CORPUS
@@ -261,7 +261,7 @@ def test_a_real_turn_turns_the_feet_and_a_real_rise_ends_upright(figure: Figure)
 def test_motion_files_are_read_as_they_stand_and_fit(folder: Path, name: str) -> None:
     path = folder / name if name == "wave.motion" else REAL / name
     report = Report()
-    motion = fitted(formats.load_motion(path), formats.load(folder / "humanoid.skel"), Fitting(), report)
+    motion = fit_motion(formats.load_motion(path), formats.load(folder / "humanoid.skel"), FitOptions(), report)
     assert report.count("warning") == 0
     keys = webots(path)
     assert {each.name for each in motion.trajectories} == keys.keys()

@@ -76,7 +76,7 @@ def test_models_of_the_other_formats_go_through_blender_and_come_back_as_they_we
 
 def test_the_pumpjack_nods_as_its_motor_turns(sample_models: Path) -> None:
     """One full turn of the crank, closed at each step: the beam goes to and fro between what the cosine rule says."""
-    from addon.core.loops.closure import assemble, chord_errors
+    from addon.core.loops.closure import close_loops, loop_openings
 
     crank, pitman, arm, base = 0.5, 2.2, 2.0, float(np.hypot(2.0, 2.2))
     mechanism = formats.load(sample_models / "pumpjack" / "pumpjack.json")
@@ -84,9 +84,9 @@ def test_the_pumpjack_nods_as_its_motor_turns(sample_models: Path) -> None:
     swings = []
     for angle in np.linspace(0.6, 0.6 + 2 * np.pi, 40):
         joints["motor"].dofs[0].position = float(angle)
-        positions, _before, after = assemble(mechanism)
+        positions, _before, after = close_loops(mechanism)
         assert max(map(max, after.values())) < 1e-9
-        assert max(map(max, chord_errors(mechanism, positions).values())) < 1e-9
+        assert max(map(max, loop_openings(mechanism, positions).values())) < 1e-9
         for name in ("saddle_bearing", "crank_pin", "tail_bearing"):  # go on from here
             joints[name].dofs[0].position = float(positions[joints[name].id][0])
         swings.append(joints["saddle_bearing"].dofs[0].position)
@@ -330,7 +330,7 @@ class Ride:
 
 
 def ride(context: Any, path: Path, controls: dict[str, float], seconds: float) -> Ride:
-    from addon.blender.data.properties.model import control_property
+    from addon.blender.data.properties.model import input_property_name
     from addon.blender.data.queries import rig_in
     from addon.blender.physics.recording.bake import record
     from addon.blender.reconcile.build import BuildOptions, build
@@ -339,7 +339,7 @@ def ride(context: Any, path: Path, controls: dict[str, float], seconds: float) -
     rig: Any = rig_in(build(mechanism, context, BuildOptions(gait_seconds=1)))
     settings = rig.data.knuckle
     for name, value in controls.items():
-        setattr(settings.controls, control_property(name), value)
+        setattr(settings.controls, input_property_name(name), value)
     settings.drive = "SERVO"
     assert context.scene.render.fps == FRAME_RATE
     recording = record(context.scene, rig, 1 + round(seconds * FRAME_RATE))
@@ -354,7 +354,7 @@ def ride(context: Any, path: Path, controls: dict[str, float], seconds: float) -
     hinges = [n for n, joint in enumerate(recording.plant.joints) if joint in told and recording.plant.turns[n]]
     errors = [np.abs(recording.values[:, n] - told[recording.plant.joints[n]])[FRAME_RATE:].mean() for n in hinges]
     error = float(np.degrees(np.mean(errors)))
-    return Ride(poses[:, :3, 3], poses[:, :3, 1], poses[:, :3, 2], heading, recording.worst_gap(), error)
+    return Ride(poses[:, :3, 3], poses[:, :3, 1], poses[:, :3, 2], heading, recording.max_joint_separation(), error)
 
 
 def length_of(path: Path) -> float:
@@ -430,14 +430,14 @@ def test_the_rover_drives_curves(blank: Any, sample_models: Path, throttle: floa
 
 
 def test_the_rover_raises_its_mast(blank: Any, sample_models: Path) -> None:
-    from addon.blender.data.properties.model import control_property
+    from addon.blender.data.properties.model import input_property_name
     from addon.blender.data.queries import rig_in
     from addon.blender.physics.recording.bake import record
     from addon.blender.reconcile.build import BuildOptions, build
 
     rover = formats.load(sample_models / "rover" / "rover.jm")
     rig: Any = rig_in(build(rover, blank, BuildOptions(gait_seconds=1)))
-    setattr(rig.data.knuckle.controls, control_property("joystick 1 z"), 1.0)
+    setattr(rig.data.knuckle.controls, input_property_name("joystick 1 z"), 1.0)
     rig.data.knuckle.drive = "SERVO"
     recording = record(blank.scene, rig, 2 * FRAME_RATE)
     bodies: list[Any] = list(recording.plant.bodies)

@@ -7,23 +7,23 @@ from typing import Any
 
 import bpy
 
-VERSION = bpy.app.version
+BLENDER_VERSION = bpy.app.version
 #: Since 4.4, Actions have layers, and a slot for each data-block that they animate.
-HAS_SLOTS = VERSION >= (4, 4)
+HAS_SLOTS = BLENDER_VERSION >= (4, 4)
 
 
-#: Whether a whole property group can be set at once: in the versions in which that was tested. Blender documents the
-#: access as internal, so that later versions may lack it.
-TAKES_GROUPS = VERSION < (5, 3)
+#: Whether a whole property group can be set at once: in the versions in which that was tested. Blender's documentation
+#: warns that later ones may lack this access.
+TAKES_GROUP_DICTS = BLENDER_VERSION < (5, 3)
 
 
-def put_group(owner: Any, name: str, group: dict[str, Any]) -> None:
+def set_property_group(owner: Any, name: str, group: dict[str, Any]) -> None:
     """Set all values of an add-on's property group at once, in Blender's storage form, with numbers for enums.
 
     Note:
         They are stored among custom properties, and since 5.0 among system properties, apart from them.
     """
-    kept = owner.bl_system_properties_get(do_create=True) if VERSION >= (5, 0) else owner
+    kept = owner.bl_system_properties_get(do_create=True) if BLENDER_VERSION >= (5, 0) else owner
     kept[name] = group
 
 
@@ -54,24 +54,24 @@ def strip_curves(strip: Any) -> Iterator[Any]:
     if not HAS_SLOTS:
         yield from strip.action.fcurves
         return
-    for bag in _bags(strip.action):
+    for bag in _channel_bags(strip.action):
         if strip.action_slot is not None and bag.slot == strip.action_slot:
             yield from bag.fcurves
 
 
 def all_curves(action: Any) -> Iterator[Any]:
     """Yield all F-curves of an Action."""
-    for bag in _bags(action):
+    for bag in _channel_bags(action):
         yield from bag.fcurves
 
 
 def curve_groups(action: Any) -> Iterator[Any]:
     """Yield all groups of an Action's F-curves."""
-    for bag in _bags(action):
+    for bag in _channel_bags(action):
         yield from bag.groups
 
 
-def _bags(action: Any) -> Iterator[Any]:
+def _channel_bags(action: Any) -> Iterator[Any]:
     """Yield the containers of an Action's F-curves and groups: before 4.4 the Action itself."""
     if not HAS_SLOTS:
         yield action
@@ -109,7 +109,7 @@ def played_action(data: bpy.types.AnimData) -> bpy.types.Action | None:
     return data.action if not HAS_SLOTS or data.action_slot is not None else None
 
 
-def put_action(data: bpy.types.AnimData, action: bpy.types.Action | None, slot: Any) -> None:
+def restore_action(data: bpy.types.AnimData, action: bpy.types.Action | None, slot: Any) -> None:
     """Assign an Action, or None, and the slot from ``action_slot``.
 
     Note:
@@ -120,7 +120,7 @@ def put_action(data: bpy.types.AnimData, action: bpy.types.Action | None, slot: 
         data.action_slot = slot
 
 
-def use_in_strip(id_block: Any, strip: bpy.types.NlaStrip, action: bpy.types.Action) -> None:
+def assign_strip_slot(id_block: Any, strip: bpy.types.NlaStrip, action: bpy.types.Action) -> None:
     """Set the slot of an NLA strip to the one of its Action that fits ``id_block``."""
     if not HAS_SLOTS:
         return
@@ -145,20 +145,20 @@ def new_curve(curves: Any, path: str, index: int, group: str) -> bpy.types.FCurv
     Note:
         The channel bags of 4.4 and 4.5 cannot assign a group at creation: there the curve has none.
     """
-    if VERSION >= (5, 0):
+    if BLENDER_VERSION >= (5, 0):
         return curves.new(path, index=index, group_name=group)
     if not HAS_SLOTS:
         return curves.new(path, index=index, action_group=group)
     return curves.new(path, index=index)
 
 
-def give_name(id_block: Any, name: str) -> None:
+def rename_datablock(id_block: Any, name: str) -> None:
     """Rename a data-block; one that has the name already keeps it, and this one gets a number.
 
     Note:
         Since 4.3, setting ``name`` may number the other one instead.
     """
-    if VERSION >= (4, 3):
+    if BLENDER_VERSION >= (4, 3):
         id_block.rename(name, mode="NEVER")
     else:
         id_block.name = name
@@ -170,33 +170,33 @@ def select_bone(pose: bpy.types.PoseBone, chosen: bool) -> None:
     Note:
         The selection of bones moved to the pose bone in 5.0.
     """
-    holder: Any = pose if VERSION >= (5, 0) else pose.bone
+    holder: Any = pose if BLENDER_VERSION >= (5, 0) else pose.bone
     holder.select = chosen
 
 
-def bone_is_selected(pose: bpy.types.PoseBone) -> bool:
+def is_bone_selected(pose: bpy.types.PoseBone) -> bool:
     """Return whether a bone is selected in pose mode."""
-    holder: Any = pose if VERSION >= (5, 0) else pose.bone
+    holder: Any = pose if BLENDER_VERSION >= (5, 0) else pose.bone
     return bool(holder.select)
 
 
 #: Parts of the names of software renderers.
-_SOFTWARE = ("llvmpipe", "softpipe", "swrast", "swiftshader", "lavapipe", "software", "basic render")
+_SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "lavapipe", "software", "basic render")
 
 
-def draws_in_software() -> bool:
+def is_software_rendering() -> bool:
     """Return whether drawing is done by the processor, without a graphics card: ten to a hundred times slower."""
     import gpu
 
     try:
-        ready_gpu()
+        init_gpu()
         name = gpu.platform.renderer_get()
     except (ValueError, SystemError):
         return True
-    return any(part in name.lower() for part in _SOFTWARE)
+    return any(part in name.lower() for part in _SOFTWARE_RENDERERS)
 
 
-def ready_gpu() -> None:
+def init_gpu() -> None:
     """Make the ``gpu`` module work also without a window.
 
     Note:
@@ -212,14 +212,14 @@ def ready_gpu() -> None:
             gpu.init()
         gpu.shader.from_builtin("FLAT_COLOR")
     except SystemError:
-        _render_a_pixel()
+        _render_pixel()
         try:
             gpu.shader.from_builtin("FLAT_COLOR")
         except SystemError as error:
             raise ValueError(f"Nothing can be drawn here: {error}") from error
 
 
-def _render_a_pixel() -> None:
+def _render_pixel() -> None:
     scene: Any = bpy.data.scenes.new("knuckle gpu")
     lens = bpy.data.cameras.new("knuckle gpu")
     try:
@@ -240,41 +240,41 @@ def render_path(path: str) -> str:
     Note:
         Since 4.5, words in braces are template variables.
     """
-    return path if VERSION < (4, 5) else path.replace("{", "{{").replace("}", "}}")
+    return path if BLENDER_VERSION < (4, 5) else path.replace("{", "{{").replace("}", "}}")
 
 
-#: Blender's identifier of EEVEE: with "NEXT" from 4.2, where it replaced the old one, until before 5.0.
-EEVEE = "BLENDER_EEVEE_NEXT" if VERSION < (5, 0) else "BLENDER_EEVEE"
+#: Blender's identifier of EEVEE: with "NEXT" from 4.2, where the new engine began, to 4.5.
+EEVEE = "BLENDER_EEVEE_NEXT" if BLENDER_VERSION < (5, 0) else "BLENDER_EEVEE"
 
 
-def choose_video(image_settings: Any) -> None:
+def set_video_output(image_settings: Any) -> None:
     """Set a scene's output to video. Since 5.0 the media type is a setting of its own, which must be set first."""
-    if VERSION >= (5, 0):
+    if BLENDER_VERSION >= (5, 0):
         image_settings.media_type = "VIDEO"
     image_settings.file_format = "FFMPEG"
 
 
-def strips_of(editor: Any) -> Any:
+def sequencer_strips(editor: Any) -> Any:
     """Return the sequencer's strips, which were called sequences before 4.4."""
-    return editor.sequences if VERSION < (4, 4) else editor.strips
+    return editor.sequences if BLENDER_VERSION < (4, 4) else editor.strips
 
 
-def give_nodes(owner: bpy.types.Material | bpy.types.World) -> Any:
+def ensure_node_tree(owner: bpy.types.Material | bpy.types.World) -> Any:
     """Return the node tree of a new material or world, which since 5.0 has one from the start."""
-    if VERSION < (5, 0):
+    if BLENDER_VERSION < (5, 0):
         owner.use_nodes = True
     return owner.node_tree
 
 
-def nodes_in_use(material: bpy.types.Material) -> list[Any]:
+def active_nodes(material: bpy.types.Material) -> list[Any]:
     """Return the nodes that shade a material; none where it has only its viewport color.
 
     Note:
         Since 5.0, nodes are always in use where there are any.
     """
     tree: Any = material.node_tree
-    return list(tree.nodes) if tree is not None and (VERSION >= (5, 0) or material.use_nodes) else []
+    return list(tree.nodes) if tree is not None and (BLENDER_VERSION >= (5, 0) or material.use_nodes) else []
 
 
 #: Whether ``foreach_set`` on an armature's pose bones tags the pose for re-evaluation: since 4.5.
-POSE_SETTING_TAGS = VERSION >= (4, 5)
+POSE_SETTING_TAGS = BLENDER_VERSION >= (4, 5)

@@ -20,24 +20,24 @@ import numpy as np
 
 from .. import formats
 from ..core.model import Array, Motion, Trajectory
-from ..installation import Row, how_to_repair, sample, version, wheel_rows
+from ..installation import CheckRow, dependency_rows, package_version, repair_advice, sample_path
 from .animation import apply
 from .animation import sample as sampled
-from .compat import ready_gpu
+from .compat import init_gpu
 from .data.access import settings
-from .data.channels import servo_channels, servo_names
-from .data.datablocks import latest, remove_since
+from .data.channels import servo_channels, servo_names_by_joint
+from .data.datablocks import newest_session_uid, remove_datablocks_since
 from .data.queries import require_rig
 from .physics.recording.bake import record
 from .physics.world.rigidbody_world import frame_rate
 from .reconcile.build import BuildOptions, build
-from .rendering.temporary_studio import hushed
+from .rendering.temporary_studio import stdout_silenced
 from .scene.read.mechanism import extract
-from .scene.temporary_scene import at_work, workshop
+from .scene.temporary_scene import operator_context, scratch_scene
 
-_OFFICIAL = "Use a Blender from blender.org: distributions build some without it"
+_OFFICIAL_BUILD_ADVICE = "Use a Blender from blender.org: distributions build some without it"
 #: Optional parts of Blender: the build option, the part, the state and the effect where it is missing.
-_BUILT_WITH = (
+_BUILD_OPTIONS = (
     ("bullet", "Physics engine", "error", "no drive but Keys works"),
     ("codec_ffmpeg", "Video encoder", "warning", "videos can be written as pictures only"),
     ("io_wavefront_obj", "OBJ reader", "warning", "bodies of .obj files become boxes"),
@@ -46,44 +46,50 @@ _BUILT_WITH = (
 )
 
 
-def version_rows() -> list[Row]:
+def version_rows() -> list[CheckRow]:
     """Return the versions that a bug report begins with."""
     build = bpy.app.build_hash
     commit = build.decode() if isinstance(build, bytes) else str(build)
     how = "without a window" if bpy.app.background else "in a window"
     return [
-        Row("Knuckle", "ok", version()),
-        Row("Blender", "ok", f"{bpy.app.version_string} ({commit}), {how}"),
-        Row("Python", "ok", f"{platform.python_version()}, {platform.python_compiler()}"),
-        Row("System", "ok", f"{platform.system()} {platform.release()}, {platform.machine()}"),
+        CheckRow("Knuckle", "ok", package_version()),
+        CheckRow("Blender", "ok", f"{bpy.app.version_string} ({commit}), {how}"),
+        CheckRow("Python", "ok", f"{platform.python_version()}, {platform.python_compiler()}"),
+        CheckRow("System", "ok", f"{platform.system()} {platform.release()}, {platform.machine()}"),
     ]
 
 
-def machine_rows() -> list[Row]:
+def machine_rows() -> list[CheckRow]:
     """Check Blender's build options, drawing, and writable folders."""
-    rows = [_built_with(*row) for row in _BUILT_WITH]
-    rows.append(_tried("Graphics", _draw, "warning", "Overlays cannot be drawn into pictures; update the driver"))
+    rows = [_build_option_row(*row) for row in _BUILD_OPTIONS]
+    rows.append(
+        _attempt_row("Graphics", _test_gpu, "warning", "Overlays cannot be drawn into pictures; update the driver")
+    )
     free = "Make room, or let yourself write there; Preferences > File Paths > Temporary Files names another folder"
-    rows.append(_tried("Temporary files", lambda: _write_in(tempfile.gettempdir()), "error", free))
-    rows.append(_tried("Blender's session", lambda: _write_in(bpy.app.tempdir), "error", free))
+    rows.append(_attempt_row("Temporary files", lambda: _test_writing(tempfile.gettempdir()), "error", free))
+    rows.append(_attempt_row("Blender's session", lambda: _test_writing(bpy.app.tempdir), "error", free))
     return rows
 
 
-def _built_with(option: str, part: str, state: str, lost: str) -> Row:
+def _build_option_row(option: str, part: str, state: str, lost: str) -> CheckRow:
     has = getattr(bpy.app.build_options, option, None)
     if has is None:
-        return Row(part, "note", "this Blender does not say whether it has it")
-    return Row(part, "ok", "is there") if has else Row(part, state, f"is missing: {lost}", _OFFICIAL)
+        return CheckRow(part, "note", "this Blender does not say whether it has it")
+    return (
+        CheckRow(part, "ok", "is there")
+        if has
+        else CheckRow(part, state, f"is missing: {lost}", _OFFICIAL_BUILD_ADVICE)
+    )
 
 
-def _tried(part: str, work: Callable[[], str], state: str, remedy: str) -> Row:
+def _attempt_row(part: str, work: Callable[[], str], state: str, remedy: str) -> CheckRow:
     try:
-        return Row(part, "ok", work())
+        return CheckRow(part, "ok", work())
     except (OSError, ValueError, RuntimeError) as error:
-        return Row(part, state, str(error), remedy)
+        return CheckRow(part, state, str(error), remedy)
 
 
-def _draw() -> str:
+def _test_gpu() -> str:
     """Clear an off-screen buffer of four by four pixels and read it back.
 
     Raises:
@@ -91,8 +97,8 @@ def _draw() -> str:
     """
     import gpu
 
-    ready_gpu()
-    drawing: Any = gpu  # whose stubs know neither arguments nor results
+    init_gpu()
+    drawing: Any = gpu  # its stubs lack arguments and results
     picture = drawing.types.GPUOffScreen(4, 4)
     try:
         with picture.bind():
@@ -106,7 +112,7 @@ def _draw() -> str:
     return f"{gpu.platform.backend_type_get()}, {gpu.platform.renderer_get()}"
 
 
-def _write_in(folder: str) -> str:
+def _test_writing(folder: str) -> str:
     """Write a temporary file and read it back.
 
     Raises:
@@ -125,35 +131,37 @@ def _write_in(folder: str) -> str:
     return f"{folder} can be written"
 
 
-SAMPLES = ("rover/rover.jm", "desk_lamp/desk_lamp.skel", "pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml")
+SMOKE_SAMPLES = ("rover/rover.jm", "desk_lamp/desk_lamp.skel", "pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml")
 #: Number of simulated frames, and largest joint separation in them, as a share of the model's size.
-FRAMES, GAP = 10, 0.02
+SMOKE_FRAMES, MAX_SEPARATION = 10, 0.02
 #: Distance that a servo is keyframed to move (rad or length units), and tolerance: Blender's floats have 24 bits.
-TARGET, EXACT = 0.05, 1e-6
+KEY_TARGET, KEY_TOLERANCE = 0.05, 1e-6
 
 
 class SmokeError(Exception):
     """Error of a test run whose result is not the expected one."""
 
 
-def smoke_rows() -> list[Row]:
+def smoke_rows() -> list[CheckRow]:
     """Run the test of each format; one row each."""
-    return [_row(name) for name in SAMPLES]
+    return [_smoke_row(name) for name in SMOKE_SAMPLES]
 
 
-def _row(name: str) -> Row:
-    path, start = sample(name), time.perf_counter()
+def _smoke_row(name: str) -> CheckRow:
+    path, start = sample_path(name), time.perf_counter()
     part = f"Test run of {path.name}"
     if not path.is_file():
-        return Row(part, "error", f"{path} is missing", how_to_repair("Check out the folder sample_models again"))
+        return CheckRow(part, "error", f"{path} is missing", repair_advice("Check out the folder sample_models again"))
     try:
-        told = try_sample(path)
+        told = smoke_test_sample(path)
     except Exception as error:  # any failure belongs in the report
-        return Row(part, "error", f"{type(error).__name__}: {error}", "Copy the report and send it to the developers")
-    return Row(part, "ok", f"{told}, {time.perf_counter() - start:.1f} s")
+        return CheckRow(
+            part, "error", f"{type(error).__name__}: {error}", "Copy the report and send it to the developers"
+        )
+    return CheckRow(part, "ok", f"{told}, {time.perf_counter() - start:.1f} s")
 
 
-def try_sample(path: Path) -> str:
+def smoke_test_sample(path: Path) -> str:
     """Import, keyframe, simulate and export a model, and remove everything again.
 
     Returns:
@@ -163,71 +171,71 @@ def try_sample(path: Path) -> str:
         SmokeError: A result is not the expected one.
     """
     kinds = [each.identifier for each in bpy.data.bl_rna.properties if each.type == "COLLECTION"]
-    before = latest(kinds)
+    before = newest_session_uid(kinds)
     with contextlib.ExitStack() as stack:
-        stack.callback(remove_since, before, kinds)  # runs last: the scene has been removed by then
-        scene = stack.enter_context(workshop())
-        stack.enter_context(at_work(scene))
-        stack.enter_context(hushed())
-        return _whole_way(scene, path)
+        stack.callback(remove_datablocks_since, before, kinds)  # runs last: the scene has been removed by then
+        scene = stack.enter_context(scratch_scene())
+        stack.enter_context(operator_context(scene))
+        stack.enter_context(stdout_silenced())
+        return _run_all_steps(scene, path)
 
 
-def _whole_way(scene: bpy.types.Scene, path: Path) -> str:
+def _run_all_steps(scene: bpy.types.Scene, path: Path) -> str:
     mechanism = formats.load(path)
     physics = bool(bpy.app.build_options.bullet)
     collection = build(mechanism, bpy.context, BuildOptions(physics=physics, gait=False, mesh_folders=()))
-    done = ["read", *_keyed(scene, collection)]
+    done = ["read", *_key_and_read(scene, collection)]
     if physics:
-        done.append(_run(scene, collection))
+        done.append(_simulate_sample(scene, collection))
     settings(require_rig(collection)).drive = "KEYS"
     if formats.dumps(extract(collection))[0].encode() != path.read_bytes():
         raise SmokeError("the file that would be written is not the one that was read")
     return ", ".join([*done, "written to the byte"])
 
 
-def _keyed(scene: bpy.types.Scene, collection: bpy.types.Collection) -> list[str]:
+def _key_and_read(scene: bpy.types.Scene, collection: bpy.types.Collection) -> list[str]:
     """Keyframe the first servo with a single coordinate, and sample it again."""
     rig = require_rig(collection)
-    names = servo_names(rig)
+    names = servo_names_by_joint(rig)
     single = [joint for joint, channels in servo_channels(rig).items() if len(channels) == 1 and channels[0].is_single]
     if not single:
         return []
     servo = names[single[0]][0]
-    start = float(_values(scene, collection, single[0])[0])
-    times = np.arange(FRAMES + 1) / frame_rate(scene)
-    wanted = start + TARGET * np.arange(FRAMES + 1) / FRAMES
+    start = float(_joint_value(scene, collection, single[0])[0])
+    times = np.arange(SMOKE_FRAMES + 1) / frame_rate(scene)
+    wanted = start + KEY_TARGET * np.arange(SMOKE_FRAMES + 1) / SMOKE_FRAMES
     apply(Motion("Knuckle check", [Trajectory(servo, times, wanted)]), collection, scene)
-    found = _values(scene, collection, single[0])
-    if np.abs(found - wanted).max() > EXACT * max(1.0, np.abs(wanted).max()):
+    found = _joint_value(scene, collection, single[0])
+    if np.abs(found - wanted).max() > KEY_TOLERANCE * max(1.0, np.abs(wanted).max()):
         raise SmokeError(f"servo {servo!r} was keyed to {wanted[-1]:.6g} and is at {found[-1]:.6g}")
     return ["keyed"]
 
 
-def _values(scene: bpy.types.Scene, collection: bpy.types.Collection, joint: str) -> Array:
-    frames = [scene.frame_start + number for number in range(FRAMES + 1)]
+def _joint_value(scene: bpy.types.Scene, collection: bpy.types.Collection, joint: str) -> Array:
+    frames = [scene.frame_start + number for number in range(SMOKE_FRAMES + 1)]
     return sampled(collection, scene, frames, [joint]).trajectories[0].values
 
 
-def _run(scene: bpy.types.Scene, collection: bpy.types.Collection) -> str:
+def _simulate_sample(scene: bpy.types.Scene, collection: bpy.types.Collection) -> str:
     """Simulate some frames with servos on, and check that bodies move and joints hold."""
     rig = require_rig(collection)
     settings(rig).drive = "SERVO"
-    recording = record(scene, rig, scene.frame_start + FRAMES)
+    recording = record(scene, rig, scene.frame_start + SMOKE_FRAMES)
     places = recording.poses[:, :-1, :3, 3]
     size = max(float(np.ptp(places[0], axis=0).max()), 1e-3)
     if not np.abs(recording.poses[-1] - recording.poses[0]).max() > 0.0:
         raise SmokeError("physics moves nothing")
-    if recording.worst_gap() > GAP * size:
-        raise SmokeError(f"joints come apart by {recording.worst_gap():.3g} under physics")
-    return f"{FRAMES} frames simulated"
+    if recording.max_joint_separation() > MAX_SEPARATION * size:
+        raise SmokeError(f"joints come apart by {recording.max_joint_separation():.3g} under physics")
+    return f"{SMOKE_FRAMES} frames simulated"
 
 
-__all__ = ["check_all"]
+__all__ = ["run_self_check"]
 
 
-def check_all() -> list[Row]:
+def run_self_check() -> list[CheckRow]:
     """Run all checks; takes about two seconds. The open file is not changed."""
-    places: Any = bpy.utils  # whose stubs lack one of these
+    places: Any = bpy.utils  # its stubs lack one of these functions
     extensions = os.path.normpath(places.user_resource("EXTENSIONS"))
     blender = [places.resource_path("LOCAL"), places.system_resource("SCRIPTS"), os.path.dirname(bpy.__file__)]
-    return [*version_rows(), *wheel_rows(extensions, blender), *machine_rows(), *smoke_rows()]
+    return [*version_rows(), *dependency_rows(extensions, blender), *machine_rows(), *smoke_rows()]

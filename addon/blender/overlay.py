@@ -17,58 +17,58 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ..core.kinematics import joint_coordinates
+from ..core.kinematics import joint_values_from_transform
 from ..core.mass_properties import body_inertia
 from ..core.model import DOF_SIZE, Array, Body, Dof, Joint
 from ..core.overlay_geometry import (
-    Degrees,
-    Drawing,
-    across,
+    DofGlyphs,
+    OverlayDrawing,
     draw_axes,
-    draw_balls,
-    draw_boxes,
-    draw_centres,
+    draw_ball_joints,
+    draw_centers_of_mass,
+    draw_inertia_boxes,
     draw_stops,
     draw_twins,
+    frames_in_world,
     inertia_box,
-    measured,
-    moved,
-    side_frames,
-    without_scale,
+    measure_axis_values,
+    move_frames,
+    perpendicular,
+    remove_scale,
 )
 from ..core.transforms import inverse
 from .data.access import armature_of, record_of, settings
-from .data.channels import servo_names
-from .data.conversion import read_dofs, read_shape, unflat
+from .data.channels import servo_names_by_joint
+from .data.conversion import read_dofs, read_shape, unflatten_pose
 from .data.queries import is_part, joint_bones, parts, rigs_in
-from .physics.actuators.dof_coordinates import closed_form
-from .rig.joint_frames import constraint_turn
+from .physics.actuators.dof_coordinates import closed_form_coordinates
+from .rig.joint_frames import constraint_rotation
 
 #: Kinds of marks, in the order in which they are offered.
-KINDS = ("axes", "stops", "twins", "centres", "inertia")
+OVERLAY_KINDS = ("axes", "stops", "twins", "centres", "inertia")
 #: Limits of a dial's radius as a share of the mechanism's size.
-_LEAST, _MOST = 0.025, 0.085
-_REACH = 0.6  # radius of a dial as a share of the distance from the joint to its body's center of mass
-_INNER = 0.8  # ratio of the radii of consecutive dials of a joint
-_CENTRE = 0.013  # radius of the symbol of a center of mass, as a share of the mechanism's size
+_MIN_DIAL_RADIUS, _MAX_DIAL_RADIUS = 0.025, 0.085
+_DIAL_REACH = 0.6  # radius of a dial as a share of the distance from the joint to its body's center of mass
+_INNER_DIAL_FACTOR = 0.8  # ratio of the radii of consecutive dials of a joint
+_CENTER_SIZE = 0.013  # radius of the symbol of a center of mass, as a share of the mechanism's size
 
 
-def draw_models(scene: bpy.types.Scene, kinds: Collection[str], size: float = 1.0) -> Drawing:
-    """Draw marks of the given ``KINDS`` for a scene's visible mechanisms; ``size`` scales the dials."""
-    drawing = Drawing()
+def draw_models(scene: bpy.types.Scene, kinds: Collection[str], size: float = 1.0) -> OverlayDrawing:
+    """Draw marks of the given ``OVERLAY_KINDS`` for a scene's visible mechanisms; ``size`` scales the dials."""
+    drawing = OverlayDrawing()
     for rig in rigs_in(scene):
         if settings(rig).collection is not None:
-            _draw(drawing, rig, kinds, size)
+            _draw_mechanism(drawing, rig, kinds, size)
     return drawing
 
 
-def _draw(drawing: Drawing, rig: bpy.types.Object, kinds: Collection[str], size: float) -> None:
-    stand = stand_of(rig, size)
+def _draw_mechanism(drawing: OverlayDrawing, rig: bpy.types.Object, kinds: Collection[str], size: float) -> None:
+    stand = mechanism_snapshot(rig, size)
     if {"axes", "stops"} & set(kinds):
         degrees, frames, radius = stand.degrees()
         if "axes" in kinds:
             draw_axes(drawing, degrees)
-            draw_balls(drawing, frames, 0.5 * radius)
+            draw_ball_joints(drawing, frames, 0.5 * radius)
         if "stops" in kinds:
             draw_stops(drawing, degrees)
     if "twins" in kinds:
@@ -79,17 +79,17 @@ def _draw(drawing: Drawing, rig: bpy.types.Object, kinds: Collection[str], size:
         stand.draw_centres(drawing)
 
 
-def stand_of(rig: bpy.types.Object, size: float = 1.0) -> Stand:
+def mechanism_snapshot(rig: bpy.types.Object, size: float = 1.0) -> MechanismSnapshot:
     """Create the state of a whole mechanism for drawing, with dials scaled by ``size``."""
-    return Stand(rig, settings(rig).collection.all_objects, roster_of(rig), size)
+    return MechanismSnapshot(rig, settings(rig).collection.all_objects, mechanism_index(rig), size)
 
 
-class Stand:
+class MechanismSnapshot:
     """State of a mechanism, or a part of it, in its current pose. ``size`` scales the dials."""
 
-    def __init__(self, rig: bpy.types.Object, objects: Any, roster: Roster, size: float = 1.0) -> None:
+    def __init__(self, rig: bpy.types.Object, objects: Any, roster: MechanismIndex, size: float = 1.0) -> None:
         self.rig, self.objects, self.roster, self.wish = rig, objects, roster, size
-        self.world, self.basis = (_matrices(objects, name) for name in ("matrix_world", "matrix_basis"))
+        self.world, self.basis = (_object_matrices(objects, name) for name in ("matrix_world", "matrix_basis"))
         self.scale = float(np.array(rig.matrix_world.to_scale()).mean())
         self.size = roster.span * self.scale * size
 
@@ -103,7 +103,7 @@ class Stand:
     def sides(self) -> tuple[Array, Array]:
         """Compute each joint's frame, (joints, 4, 4), as its parent carries it and as its child does."""
         roster = self.roster
-        design = without_scale(self.basis[roster.empty]) @ np.stack(roster.turn)
+        design = remove_scale(self.basis[roster.empty]) @ np.stack(roster.turn)
         of_child = design @ np.stack(roster.opening)
         world = np.array(self.rig.matrix_world, dtype=np.float64)[None]
 
@@ -111,11 +111,11 @@ class Stand:
             those, still = np.array(rows), np.array(rows) < 0
             now, then = self.world[those].copy(), self.basis[those].copy()
             now[still], then[still] = world, np.eye(4)
-            return side_frames(now, then, frames, self.scale)
+            return frames_in_world(now, then, frames, self.scale)
 
         return side(roster.parent, design), side(roster.child, of_child)
 
-    def degrees(self, hidden: bool = False) -> tuple[Degrees, Array, Array]:
+    def degrees(self, hidden: bool = False) -> tuple[DofGlyphs, Array, Array]:
         """Return the joints' degrees of freedom with a single coordinate, and those with several.
 
         Args:
@@ -126,7 +126,7 @@ class Stand:
         """
         roster, table = self.roster, self.roster.table
         if not roster.empty:
-            return _no_degrees(), np.zeros((0, 4, 4)), np.zeros(0)
+            return _no_dofs(), np.zeros((0, 4, 4)), np.zeros(0)
         parent, child = self.sides()
         values = self._values(inverse(parent) @ child)
         hint, radius = self._dials(parent)
@@ -135,16 +135,22 @@ class Stand:
         for number, level in enumerate(table.levels):
             mine, balls = shown[level.joints], level.blocks[shown[level.blocks]]
             rows, joints = level.rows[mine], level.joints[mine]
-            dials.append(self._dial(rows, frames[joints], values, hint[joints], radius[joints] * _INNER**number))
+            dials.append(
+                self._dial(rows, frames[joints], values, hint[joints], radius[joints] * _INNER_DIAL_FACTOR**number)
+            )
             blocks.append(frames[balls])
             radii.append(radius[balls])
             if number + 1 < len(table.levels):
                 self._move_on(frames, level, values)
-        return _joined(dials), np.concatenate([np.zeros((0, 4, 4)), *blocks]), np.concatenate([np.zeros(0), *radii])
+        return (
+            _concatenate(dials),
+            np.concatenate([np.zeros((0, 4, 4)), *blocks]),
+            np.concatenate([np.zeros(0), *radii]),
+        )
 
     def servo_names(self) -> list[str]:
         """Return the servos of the single-coordinate dofs, in the order of ``degrees(hidden=True)``."""
-        roster, known = self.roster, servo_names(self.rig)
+        roster, known = self.roster, servo_names_by_joint(self.rig)
         places: dict[int, int] = {}
         for number, row in enumerate(roster.rows):
             first = row.level == 0
@@ -153,31 +159,31 @@ class Stand:
         ids = [record_of(self.objects[roster.empty[roster.rows[number].joint]]).source_id for number in rows]
         return [known[key][places[number]] for key, number in zip(ids, rows, strict=True)]
 
-    def _dial(self, rows: NDArray[np.int64], frames: Array, values: Array, hint: Array, radius: Array) -> Degrees:
+    def _dial(self, rows: NDArray[np.int64], frames: Array, values: Array, hint: Array, radius: Array) -> DofGlyphs:
         table, turned = self.roster.table, frames[:, :3, :3]
         axis = np.einsum("nij,nj->ni", turned, table.axis[rows])
         scale = np.full(len(rows), self.scale)
         stops = table.lower[rows], table.upper[rows]
-        return Degrees(
-            frames[:, :3, 3], axis, across(axis, hint), radius, table.turns[rows], scale, values[rows], *stops
+        return DofGlyphs(
+            frames[:, :3, 3], axis, perpendicular(axis, hint), radius, table.turns[rows], scale, values[rows], *stops
         )
 
-    def _move_on(self, frames: Array, level: Level, values: Array) -> None:
+    def _move_on(self, frames: Array, level: DofLevel, values: Array) -> None:
         """Move the frames by these degrees of freedom, for the dofs that follow."""
         table, rows = self.roster.table, level.rows
         step, turns = np.nan_to_num(values[rows])[:, None] * table.axis[rows], table.turns[rows, None]
         slide = np.where(turns, step * table.pitch[rows, None], step)
-        frames[level.joints] = moved(frames[level.joints], np.where(turns, step, 0.0), slide * self.scale)
+        frames[level.joints] = move_frames(frames[level.joints], np.where(turns, step, 0.0), slide * self.scale)
 
     def _values(self, motion: Array) -> Array:
         """Return the current values of all dofs: from bones while bodies follow them, else measured on the bodies."""
         table = self.roster.table
         local = motion.copy()
         local[:, :3, 3] /= self.scale
-        out = measured(local[table.joint], table.axis, table.turns)
+        out = measure_axis_values(local[table.joint], table.axis, table.turns)
         posed = (table.bone >= 0) & (settings(self.rig).drive == "KEYS")
         if posed.any():
-            out[posed] = _channels(self.rig)[table.bone[posed], table.slot[posed]]
+            out[posed] = _bone_values(self.rig)[table.bone[posed], table.slot[posed]]
         for joint, (rows, read) in self.roster.readers.items():
             if not posed[rows[0]]:
                 out[rows] = read(local[joint])
@@ -197,8 +203,10 @@ class Stand:
         reach = np.linalg.norm(of_child, axis=1)
         blind = reach < 1e-6
         of_child[blind], reach[blind] = of_parent[blind], np.linalg.norm(of_parent[blind], axis=1)
-        local = np.einsum("nji,nj->ni", (without_scale(place) @ np.stack(roster.turn))[:, :3, :3], of_child)
-        radius = np.clip(_REACH * self.wish * self.scale * reach, _LEAST * self.size, _MOST * self.size)
+        local = np.einsum("nji,nj->ni", (remove_scale(place) @ np.stack(roster.turn))[:, :3, :3], of_child)
+        radius = np.clip(
+            _DIAL_REACH * self.wish * self.scale * reach, _MIN_DIAL_RADIUS * self.size, _MAX_DIAL_RADIUS * self.size
+        )
         return np.einsum("nij,nj->ni", frames[:, :3, :3], local), radius
 
     def _shown(self) -> NDArray[np.bool_]:
@@ -206,47 +214,49 @@ class Stand:
         seen = np.append(self.seen, False)
         return seen[np.array(self.roster.parent)] | seen[np.array(self.roster.child)]
 
-    def draw_twins(self, drawing: Drawing) -> None:
+    def draw_twins(self, drawing: OverlayDrawing) -> None:
         """Draw lines between twins, of bodies only where both are visible."""
         seen = self.seen | ~np.isin(np.arange(len(self.objects)), self.roster.bodies)
         pairs = np.array([pair for pair in self.roster.pairs if seen[list(pair)].all()], dtype=int).reshape(-1, 2)
         place = self.world[:, :3, 3]
         draw_twins(drawing, place[pairs[:, 0]], place[pairs[:, 1]])
 
-    def draw_centres(self, drawing: Drawing) -> None:
+    def draw_centres(self, drawing: OverlayDrawing) -> None:
         """Draw the centers of mass of visible bodies: the origins of their objects."""
         places = self.world[self.seen, :3, 3]
-        draw_centres(drawing, places, np.full(len(places), _CENTRE * self.size))
+        draw_centers_of_mass(drawing, places, np.full(len(places), _CENTER_SIZE * self.size))
 
-    def draw_inertia(self, drawing: Drawing) -> None:
+    def draw_inertia(self, drawing: OverlayDrawing) -> None:
         """Draw the inertia boxes of visible bodies."""
         roster, seen = self.roster, self.seen
         if roster.boxes is None:
             objects = list(self.objects)
-            roster.boxes = [(row, *box) for row in roster.bodies if (box := box_of(objects[row])) is not None]
+            roster.boxes = [(row, *box) for row in roster.bodies if (box := body_inertia_box(objects[row])) is not None]
         mine = [(row, axes, edges) for row, axes, edges in roster.boxes if seen[row]]
         if not mine:
             return
         poses = self.world[[row for row, _, _ in mine]].copy()
         poses[:, :3, :3] = poses[:, :3, :3] @ np.stack([axes for _, axes, _ in mine])
-        draw_boxes(drawing, poses, np.stack([edges for _, _, edges in mine]))
+        draw_inertia_boxes(drawing, poses, np.stack([edges for _, _, edges in mine]))
 
 
-def degrees_of(empty: bpy.types.Object, size: float = 1.0) -> tuple[Degrees, list[int]]:
+def joint_dials(empty: bpy.types.Object, size: float = 1.0) -> tuple[DofGlyphs, list[int]]:
     """Return the single-coordinate dofs of one joint in its current pose, and their indices in its record.
 
     Nothing is cached: it is called for one joint at a time.
     """
     record, rig = record_of(empty), record_of(empty).model
-    roster = Roster(np.zeros(0, np.int64), [], span_of([body.matrix_basis for body in parts(rig, "BODY")]))
+    roster = MechanismIndex(
+        np.zeros(0, np.int64), [], mechanism_span([body.matrix_basis for body in parts(rig, "BODY")])
+    )
     ends = [empty, *(body for body in (record.joint.parent, record.joint.child) if body is not None)]
     chain = [rig.pose.bones.find(name) for name in joint_bones(rig).get(record.source_id, ())]
-    read_joint(roster, 0, empty, {obj.session_uid: row for row, obj in enumerate(ends)}, chain)
+    add_joint_to_index(roster, 0, empty, {obj.session_uid: row for row, obj in enumerate(ends)}, chain)
     numbers = [row.level for row in roster.rows if DOF_SIZE[row.dof.kind] == 1]
-    return Stand(rig, ends, roster, size).degrees(hidden=True)[0], numbers
+    return MechanismSnapshot(rig, ends, roster, size).degrees(hidden=True)[0], numbers
 
 
-def _channels(rig: bpy.types.Object) -> Array:
+def _bone_values(rig: bpy.types.Object) -> Array:
     """Return the pose of all bones, (bones, 6): their locations and Euler angles."""
     bones = rig.pose.bones
     out = np.empty((len(bones), 6))
@@ -257,7 +267,7 @@ def _channels(rig: bpy.types.Object) -> Array:
     return out
 
 
-def _matrices(objects: Any, name: str) -> Array:
+def _object_matrices(objects: Any, name: str) -> Array:
     if isinstance(objects, list):
         return np.array([getattr(obj, name) for obj in objects], dtype=np.float64)
     numbers = np.empty(16 * len(objects), dtype=np.float32)
@@ -265,32 +275,34 @@ def _matrices(objects: Any, name: str) -> Array:
     return numbers.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)  # Blender's are column-major
 
 
-def _joined(rows: list[Degrees]) -> Degrees:
-    every = [_no_degrees(), *rows]
-    return Degrees(*(np.concatenate([getattr(row, name) for row in every]) for name in Degrees.__dataclass_fields__))
+def _concatenate(rows: list[DofGlyphs]) -> DofGlyphs:
+    every = [_no_dofs(), *rows]
+    return DofGlyphs(
+        *(np.concatenate([getattr(row, name) for row in every]) for name in DofGlyphs.__dataclass_fields__)
+    )
 
 
-def _no_degrees() -> Degrees:
+def _no_dofs() -> DofGlyphs:
     none, triples = np.zeros(0), np.zeros((0, 3))
-    return Degrees(triples, triples, triples, none, np.zeros(0, bool), none, none, none, none)
+    return DofGlyphs(triples, triples, triples, none, np.zeros(0, bool), none, none, none, none)
 
 
-Reader = Callable[[Array], Array]
+DofReader = Callable[[Array], Array]
 
 
-class Level:
-    """Dofs at the same position in their joints, first, second and so on: row indices of ``Table``."""
+class DofLevel:
+    """Dofs at the same position in their joints, first, second and so on: row indices of ``DofTable``."""
 
-    def __init__(self, rows: NDArray[np.int64], table: Table) -> None:
+    def __init__(self, rows: NDArray[np.int64], table: DofTable) -> None:
         one = rows[~table.block[rows]]
         self.rows, self.joints = one, table.joint[one]
         self.blocks = table.joint[rows[table.block[rows]]]
 
 
-class Table:
+class DofTable:
     """Degrees of freedom of a mechanism, n of them, as arrays."""
 
-    def __init__(self, rows: list[_Row]) -> None:
+    def __init__(self, rows: list[_DofRow]) -> None:
         dofs = [row.dof for row in rows]
         self.joint = np.array([row.joint for row in rows], dtype=np.int64)
         self.block = np.array([dof.kind in {"ball", "free"} for dof in dofs], dtype=bool)
@@ -298,15 +310,15 @@ class Table:
         axis = np.array([dof.axis for dof in dofs], dtype=np.float64).reshape(-1, 3)
         self.axis = axis / np.linalg.norm(axis, axis=1, keepdims=True)
         self.pitch = np.array([dof.pitch if dof.kind == "screw" else 0.0 for dof in dofs])
-        self.lower, self.upper = np.array([_stops(dof) for dof in dofs], dtype=np.float64).reshape(-1, 2).T.copy()
+        self.lower, self.upper = np.array([_dof_range(dof) for dof in dofs], dtype=np.float64).reshape(-1, 2).T.copy()
         # index of the bone that poses it (-1: none), and of the bone's channel: three of location, three of rotation
         self.bone = np.array([row.bone for row in rows], dtype=np.int64)
         self.slot = np.array([row.slot for row in rows], dtype=np.int64)
         level = np.array([row.level for row in rows], dtype=np.int64)
-        self.levels = [Level(np.flatnonzero(level == k), self) for k in range(level.max(initial=-1) + 1)]
+        self.levels = [DofLevel(np.flatnonzero(level == k), self) for k in range(level.max(initial=-1) + 1)]
 
 
-class _Row(NamedTuple):
+class _DofRow(NamedTuple):
     joint: int
     level: int
     dof: Dof
@@ -315,7 +327,7 @@ class _Row(NamedTuple):
 
 
 @dataclass
-class Roster:
+class MechanismIndex:
     """Cached data of a mechanism's records. Objects are row indices in its collection's objects."""
 
     objects: NDArray[np.int64]
@@ -326,8 +338,8 @@ class Roster:
     child: list[int] = field(default_factory=list)
     turn: list[Array] = field(default_factory=list)  # from the empty to the joint frame
     opening: list[Array] = field(default_factory=list)
-    rows: list[_Row] = field(default_factory=list)
-    readers: dict[int, tuple[list[int], Reader]] = field(default_factory=dict)  # of joints with several dofs
+    rows: list[_DofRow] = field(default_factory=list)
+    readers: dict[int, tuple[list[int], DofReader]] = field(default_factory=dict)  # of joints with several dofs
     bodies: list[int] = field(default_factory=list)
     boxes: list[tuple[int, Array, Array]] | None = None  # inertia boxes of bodies, computed when first drawn
     pairs: list[tuple[int, int]] = field(default_factory=list)
@@ -350,57 +362,59 @@ class Roster:
         return [self.row_of(body) for body in (record.joint.parent, record.joint.child)]
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> DofTable:
         """Return its degrees of freedom as arrays."""
-        return Table(self.rows)
+        return DofTable(self.rows)
 
 
-_rosters: dict[int, Roster] = {}
+_indices: dict[int, MechanismIndex] = {}
 
 
-def forget() -> None:
+def clear_mechanism_indices() -> None:
     """Clear the cache: records changed, or another file was opened."""
-    _rosters.clear()
+    _indices.clear()
 
 
-def reread(empty: bpy.types.Object) -> None:
+def update_joint_index(empty: bpy.types.Object) -> None:
     """Update the cache for a joint whose record changed: only its stops where nothing else did, else clear it."""
     rig = record_of(empty).model
-    roster = _rosters.get(rig.session_uid) if rig is not None else None
+    roster = _indices.get(rig.session_uid) if rig is not None else None
     if roster is None:
         return
     joint = roster.joint_of(empty)
     rows = [k for k, row in enumerate(roster.rows) if row.joint == joint]
     dofs = read_dofs(record_of(empty).joint)
     ends = None if joint is None else [roster.parent[joint], roster.child[joint]]
-    if ends != roster.ends(empty) or [_shape(roster.rows[k].dof) for k in rows] != [_shape(dof) for dof in dofs]:
-        forget()
+    if ends != roster.ends(empty) or [_dof_shape(roster.rows[k].dof) for k in rows] != [
+        _dof_shape(dof) for dof in dofs
+    ]:
+        clear_mechanism_indices()
         return
     for k, dof in zip(rows, dofs, strict=True):
-        roster.table.lower[k], roster.table.upper[k] = _stops(dof)
+        roster.table.lower[k], roster.table.upper[k] = _dof_range(dof)
 
 
-def _shape(dof: Dof) -> tuple[object, ...]:
+def _dof_shape(dof: Dof) -> tuple[object, ...]:
     return dof.kind, dof.pitch, *dof.axis.tolist()
 
 
-def _stops(dof: Dof) -> tuple[float, float]:
+def _dof_range(dof: Dof) -> tuple[float, float]:
     return np.nan if dof.lower is None else dof.lower, np.nan if dof.upper is None else dof.upper
 
 
-def roster_of(rig: bpy.types.Object) -> Roster:
+def mechanism_index(rig: bpy.types.Object) -> MechanismIndex:
     """Return the cached data of a mechanism; read them if objects or bones changed."""
     objects = settings(rig).collection.all_objects
     uids = np.empty(len(objects), dtype=np.int32)
     objects.foreach_get("session_uid", uids)
     bones = rig.pose.bones.keys()
-    found = _rosters.get(rig.session_uid)
+    found = _indices.get(rig.session_uid)
     if found is None or found.bones != bones or not np.array_equal(found.objects, uids):
-        found = _rosters[rig.session_uid] = _read(rig, Roster(uids.astype(np.int64), bones))
+        found = _indices[rig.session_uid] = _read_index(rig, MechanismIndex(uids.astype(np.int64), bones))
     return found
 
 
-def _read(rig: bpy.types.Object, roster: Roster) -> Roster:
+def _read_index(rig: bpy.types.Object, roster: MechanismIndex) -> MechanismIndex:
     objects = list(settings(rig).collection.all_objects)
     row_of = {obj.session_uid: row for row, obj in enumerate(objects)}
     chains, number = joint_bones(rig), {bone.name: k for k, bone in enumerate(armature_of(rig).bones)}
@@ -414,8 +428,8 @@ def _read(rig: bpy.types.Object, roster: Roster) -> Roster:
             roster.bodies.append(row)
         elif record_of(obj).joint.active:
             chain = [number[name] for name in chains.get(record_of(obj).source_id, ())]
-            read_joint(roster, row, obj, row_of, chain)
-    roster.span = span_of([objects[row].matrix_basis for row in roster.bodies])
+            add_joint_to_index(roster, row, obj, row_of, chain)
+    roster.span = mechanism_span([objects[row].matrix_basis for row in roster.bodies])
     for (role, key), row in by_id.items():
         mate = by_id.get((role, record_of(objects[row]).twin))
         if mate is not None and mate > row and record_of(objects[mate]).twin == key:
@@ -423,7 +437,9 @@ def _read(rig: bpy.types.Object, roster: Roster) -> Roster:
     return roster
 
 
-def read_joint(roster: Roster, row: int, empty: bpy.types.Object, row_of: dict[int, int], chain: list[int]) -> None:
+def add_joint_to_index(
+    roster: MechanismIndex, row: int, empty: bpy.types.Object, row_of: dict[int, int], chain: list[int]
+) -> None:
     """Read a joint's record into a roster.
 
     Args:
@@ -434,34 +450,34 @@ def read_joint(roster: Roster, row: int, empty: bpy.types.Object, row_of: dict[i
         chain: Indices of the joint's bones.
     """
     record, joint = record_of(empty).joint, len(roster.empty)
-    turn = constraint_turn(record)
+    turn = constraint_rotation(record)
     roster.empty.append(row)
     for rows, body in ((roster.parent, record.parent), (roster.child, record.child)):
         rows.append(row_of.get(body.session_uid, -1) if body is not None else -1)
     roster.turn.append(np.eye(4) if turn is None else inverse(turn))
-    opening = unflat(record.opening) if record.is_open else np.eye(4)
+    opening = unflatten_pose(record.opening) if record.is_open else np.eye(4)
     roster.opening.append(opening if turn is None else turn @ opening @ inverse(turn))
     dofs = read_dofs(record)
     posed = all(0 <= kept.step < len(chain) and kept.channel_index >= 0 for kept in record.dofs)
     first = len(roster.rows)
     for level, (dof, kept) in enumerate(zip(dofs, record.dofs, strict=True)):
         slot = kept.channel_index + (3 if kept.channel == "rotation_euler" else 0)
-        roster.rows.append(_Row(joint, level, dof, chain[kept.step] if posed else -1, slot))
+        roster.rows.append(_DofRow(joint, level, dof, chain[kept.step] if posed else -1, slot))
     if len(dofs) > 1:
-        roster.readers[joint] = [*range(first, len(roster.rows))], _reader(dofs)
+        roster.readers[joint] = [*range(first, len(roster.rows))], _dof_reader(dofs)
 
 
-def _reader(dofs: list[Dof]) -> Reader:
+def _dof_reader(dofs: list[Dof]) -> DofReader:
     """Return a function from a joint's motion (4, 4) to one value per dof; that of a block is not used."""
-    quick = closed_form(dofs)
+    quick = closed_form_coordinates(dofs)
     if quick is not None:
         return quick
     joint = Joint("", "", "", None, None, dofs=dofs)
     places = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs[:-1])])
-    return lambda motion: joint_coordinates(joint, motion[None])[0][places]
+    return lambda motion: joint_values_from_transform(joint, motion[None])[0][places]
 
 
-def box_of(obj: bpy.types.Object) -> tuple[Array, Array] | None:
+def body_inertia_box(obj: bpy.types.Object) -> tuple[Array, Array] | None:
     """Return axes (3, 3) and edges (3,) of a body's inertia box; None for a point mass or an immobile body."""
     record = record_of(obj)
     if record.immobile:
@@ -474,7 +490,7 @@ def box_of(obj: bpy.types.Object) -> tuple[Array, Array] | None:
     return (axes, edges) if edges.any() else None
 
 
-def span_of(poses: list[Matrix]) -> float:
+def mechanism_span(poses: list[Matrix]) -> float:
     """Return the size of a mechanism with bodies at these poses: 1 where they are all at one point."""
     places = np.array([pose.translation for pose in poses]).reshape(-1, 3)
     return (float(np.ptp(places, axis=0).max()) if len(places) else 0.0) or 1.0

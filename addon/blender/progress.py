@@ -6,11 +6,11 @@ from collections import deque
 from typing import NamedTuple
 
 #: Number of last steps from which the pace is estimated.
-_RECENT = 12
+_WINDOW = 12
 _MINUTE = 60.0
 
 
-class Step(NamedTuple):
+class WorkStep(NamedTuple):
     """Step of long work: ``done`` of ``total`` in all.
 
     Work whose steps take very different times also has its ``phase`` with the progress within it, ``part`` of
@@ -35,12 +35,12 @@ class Step(NamedTuple):
         return (self.done, self.total) if self.part is None else (self.part, self.parts)
 
 
-class Pace:
+class TimeEstimate:
     """Estimator of the remaining time, from the pace of the last steps."""
 
     def __init__(self) -> None:
         self._begin: float | None = None
-        self._seen: deque[tuple[float, float]] = deque(maxlen=_RECENT)
+        self._seen: deque[tuple[float, float]] = deque(maxlen=_WINDOW)
 
     def left(self, portion: float, now: float) -> float | None:
         """Estimate the remaining time (s); None before two steps after the first, which includes preparations.
@@ -59,7 +59,7 @@ class Pace:
         return (1.0 - last) * (ended - began) / (last - first)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Format a duration: in seconds up to a minute and a half, then in minutes."""
     if seconds < 1.5 * _MINUTE:
         return f"{max(1, round(seconds))} s"

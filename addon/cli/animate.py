@@ -9,26 +9,36 @@ from pathlib import Path
 from types import ModuleType
 
 from .. import formats, plot
-from ..core.gait.engine import gait_motion, gait_of, tell_controls
+from ..core.gait.engine import find_gait, report_inputs, sample_gait
 from ..core.model import Mechanism, Motion
-from ..core.motion.fitting import Fitting, fitted
-from ..core.motion.servo_matching import match_servos, servos_of
+from ..core.motion.fitting import FitOptions, fit_motion
+from ..core.motion.servo_matching import match_servos, mechanism_servos
 from ..core.report import FormatError, Report
-from ..formats.text.file_io import write_whole
+from ..formats.text.file_io import write_atomically
 from ..formats.xmdi import FRAME_SECONDS
-from .arguments import Verbs, add_verb, input_option, json_option, mesh_option, milliseconds, pair, run_options, seconds
-from .batch import expand, model_endings
-from .output import STDOUT, Done, blender_jobs, put_out, say, say_done, say_report
+from .arguments import (
+    Subparsers,
+    add_input_option,
+    add_json_option,
+    add_mesh_option,
+    add_simulation_options,
+    add_verb,
+    parse_milliseconds,
+    parse_pair,
+    parse_seconds,
+)
+from .batch import expand_inputs, model_extensions
+from .output import STDOUT, VerbResult, load_blender_tasks, print_info, print_report, print_verb_result, write_stdout
 
 #: Most keys that are written: more exceed what today's computers handle.
-_MOST_KEYS = 1e8
+_MAX_KEYS = 1e8
 
 
 @dataclass(frozen=True)
 class AnimateJob:
     """Arguments of ``animate``.
 
-    Without ``motion`` it is the model's own gait, with constant ``inputs``, for the ``seconds`` given; of ``fitting``
+    Without ``motion`` it is the model's own gait, with constant ``inputs``, for so many ``seconds``; of ``fitting``
     only the step applies then. ``put`` receives the motion as CSV in place of the file ``out``.
     """
 
@@ -37,7 +47,7 @@ class AnimateJob:
     only: str | None = None
     inputs: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 10.0
-    fitting: Fitting = field(default_factory=Fitting)
+    fitting: FitOptions = field(default_factory=FitOptions)
     out: Path | None = None
     picture: Path | None = None
     servos: Sequence[str] = ()
@@ -56,24 +66,24 @@ def animate(job: AnimateJob, blender: Callable[[], ModuleType]) -> Report:
         FormatError: A file is bad or an output cannot be written; then nothing is written.
     """
     to_blend = job.out is not None and job.out.suffix.lower() == ".blend"
-    _check_endings(job, to_blend)
+    _check_extensions(job, to_blend)
     jobs = blender() if to_blend else None
     mechanism = formats.load(job.model)
     report = Report(list(mechanism.report.entries))
-    motions = _motions(mechanism, job, report)
-    drawn = _picture(motions, mechanism, job) if job.picture is not None else b""
+    motions = _load_job_motions(mechanism, job, report)
+    drawn = _plot_motions(motions, mechanism, job) if job.picture is not None else b""
     if jobs is not None:
-        report.entries += _into_blend(mechanism, motions, job, jobs).entries
+        report.entries += _write_blend(mechanism, motions, job, jobs).entries
     elif job.out is not None and job.put is not None:
         job.put(formats.dumps_motions(motions, "csv", report).encode("utf-8"))
     elif job.out is not None:
         report.extend(formats.save_motion(motions, job.out))
     if job.picture is not None:
-        write_whole(job.picture, drawn)
+        write_atomically(job.picture, drawn)
     return report
 
 
-def _into_blend(mechanism: Mechanism, motions: list[Motion], job: AnimateJob, jobs: ModuleType) -> Report:
+def _write_blend(mechanism: Mechanism, motions: list[Motion], job: AnimateJob, jobs: ModuleType) -> Report:
     """Write a .blend that plays the motions.
 
     Motions that need no change keep their documents, so that an export writes their original numbers and units.
@@ -83,14 +93,14 @@ def _into_blend(mechanism: Mechanism, motions: list[Motion], job: AnimateJob, jo
     fitting = job.fitting
     if fitting.step is None and fitting.stops == "keep":
         units = jobs.Units("DEG" if fitting.degrees else "RAD", "MM" if fitting.millimetres else "M")
-        read = chosen(formats.load_motions(job.motion), job.only, job.motion)
+        read = select_motions(formats.load_motions(job.motion), job.only, job.motion)
         told = units, fitting.mapping
         return jobs.animate_to_blend(mechanism, job.out, read, job.seconds, job.inputs, job.mesh_folders, *told)
     changed = [replace(motion, source=None, as_read=()) for motion in motions]
     return jobs.animate_to_blend(mechanism, job.out, changed, job.seconds, job.inputs, job.mesh_folders)
 
 
-def chosen(motions: Sequence[Motion], only: str | None, path: Path) -> list[Motion]:
+def select_motions(motions: Sequence[Motion], only: str | None, path: Path) -> list[Motion]:
     """Return all motions of a file, or the one with the name ``only``.
 
     Raises:
@@ -105,40 +115,40 @@ def chosen(motions: Sequence[Motion], only: str | None, path: Path) -> list[Moti
     return found
 
 
-def motion_endings() -> list[str]:
+def motion_extensions() -> list[str]:
     """Return the file endings of motion formats."""
     return list(dict.fromkeys(ending for row in formats.MOTION_FORMATS.values() for ending in row.extensions))
 
 
-def _check_endings(job: AnimateJob, to_blend: bool) -> None:
-    known = motion_endings()
+def _check_extensions(job: AnimateJob, to_blend: bool) -> None:
+    known = motion_extensions()
     if job.out is not None and not to_blend and job.put is None and job.out.suffix.lower() not in known:
         raise FormatError(
             f"{job.out.suffix or 'no ending'} is not what animate writes", path=str(job.out),
             remedy=f"Name the output {', '.join(known)} for the servo motion or .blend for the scene.",
         )  # fmt: skip
-    if job.picture is not None and job.picture.suffix.lower() not in plot.ENDINGS:
+    if job.picture is not None and job.picture.suffix.lower() not in plot.PLOT_EXTENSIONS:
         raise FormatError(
             f"{job.picture.suffix or 'no ending'} is not what a plot is written as", path=str(job.picture),
-            remedy=f"Name it {', '.join(plot.ENDINGS)}.",
+            remedy=f"Name it {', '.join(plot.PLOT_EXTENSIONS)}.",
         )  # fmt: skip
 
 
-def _motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> list[Motion]:
+def _load_job_motions(mechanism: Mechanism, job: AnimateJob, report: Report) -> list[Motion]:
     if job.motion is None:
-        tell_controls(gait_of(mechanism), job.inputs, report)
-        motion = gait_motion(mechanism, job.inputs, job.seconds, job.fitting.step or FRAME_SECONDS)
+        report_inputs(find_gait(mechanism), job.inputs, report)
+        motion = sample_gait(mechanism, job.inputs, job.seconds, job.fitting.step or FRAME_SECONDS)
         report.info("gait", f"The gait moves {len(motion.trajectories)} servos for {motion.duration:g} s")
         return [motion]
     read, found = formats.read_motions(job.motion)
     report.extend(found)
     out = []
-    motions = chosen(read, job.only, job.motion)
+    motions = select_motions(read, job.only, job.motion)
     _check_mapping(motions, mechanism, job)
     _check_length(motions, job)
     for motion in motions:
         told = Report()
-        out.append(fitted(motion, mechanism, job.fitting, told))
+        out.append(fit_motion(motion, mechanism, job.fitting, told))
         of = f"{motion.name}: " if len(motions) > 1 else ""
         report.entries += [replace(entry, message=of + entry.message) for entry in told.entries]
     return out
@@ -149,7 +159,7 @@ def _check_mapping(motions: Sequence[Motion], mechanism: Mechanism, job: Animate
 
     In a script nobody would notice that the wrong servo moves, or none.
     """
-    there, known = {each.name for motion in motions for each in motion.trajectories}, servos_of(mechanism)
+    there, known = {each.name for motion in motions for each in motion.trajectories}, mechanism_servos(mechanism)
     given = [servo for servo in job.fitting.mapping.values() if servo]
     twice = next((servo for servo in given if given.count(servo) > 1), None)
     if twice is not None:
@@ -160,31 +170,31 @@ def _check_mapping(motions: Sequence[Motion], mechanism: Mechanism, job: Animate
         if name not in there:
             raise FormatError(
                 f"--map speaks of servo {name!r}, which is not in the file", path=str(job.motion),
-                remedy=f"It has {_listed(there)}.",
+                remedy=f"It has {_quoted_list(there)}.",
             )  # fmt: skip
         if servo and servo not in known:
             raise FormatError(
                 f"--map gives {name!r} to servo {servo!r}, which the model does not have", path=str(job.model),
-                remedy=f"It has {_listed(known)}.",
+                remedy=f"It has {_quoted_list(known)}.",
             )  # fmt: skip
 
 
 def _check_length(motions: Sequence[Motion], job: AnimateJob) -> None:
     step = job.fitting.step
     keys = sum(motion.duration / step * len(motion.trajectories) for motion in motions) if step else 0.0
-    if keys > _MOST_KEYS:
+    if keys > _MAX_KEYS:
         raise FormatError(
             f"a key every {1000 * step:g} ms would make {keys:.3g} of them", path=str(job.motion),
             remedy="Choose a longer --step, or leave it out to have the file's own keys.",
         )  # fmt: skip
 
 
-def _listed(names: Iterable[str], most: int = 12) -> str:
+def _quoted_list(names: Iterable[str], most: int = 12) -> str:
     told = sorted(names)
     return ", ".join(map(repr, told[:most])) + (f" and {len(told) - most} more" if len(told) > most else "")
 
 
-def _picture(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> bytes:
+def _plot_motions(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -> bytes:
     if len(motions) > 1:
         raise FormatError(
             f"a plot shows one motion, and here are {len(motions)}", path=str(job.motion),
@@ -201,10 +211,10 @@ def _picture(motions: Sequence[Motion], mechanism: Mechanism, job: AnimateJob) -
             )  # fmt: skip
         by_name = {each.name: each for each in motion.trajectories}
         motion = replace(motion, trajectories=[by_name[match.pairs[name]] for name in dict.fromkeys(job.servos)])
-    return plot.motion_picture(motion, servos_of(mechanism), job.picture.suffix.lower())
+    return plot.plot_motion(motion, mechanism_servos(mechanism), job.picture.suffix.lower())
 
 
-def add_animate(verbs: Verbs) -> None:
+def add_animate(verbs: Subparsers) -> None:
     """Add the verb ``animate``."""
     parser = add_verb(
         verbs,
@@ -219,21 +229,21 @@ def add_animate(verbs: Verbs) -> None:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--motion", type=Path, metavar="M", help="a motion file: its servos are found by their names")
     what.add_argument("--gait", action="store_true", help="the model's own gait")
-    input_option(parser)
+    add_input_option(parser)
     parser.add_argument(
-        "--seconds", type=seconds, metavar="S", help="how long a gait goes on (default: 10, as of an import)"
+        "--seconds", type=parse_seconds, metavar="S", help="how long a gait goes on (default: 10, as of an import)"
     )
     parser.add_argument(
         "--out",
         type=Path,
         metavar="OUT",
-        help=", ".join([*motion_endings(), ".blend", "or - for CSV on standard output"]),
+        help=", ".join([*motion_extensions(), ".blend", "or - for CSV on standard output"]),
     )
     parser.add_argument("--plot", type=Path, metavar="PICTURE", help="draw the servos over time: .png, .svg or .pdf")
     parser.add_argument("--servo", action="append", default=[], metavar="NAME", help="draw this one (repeatable)")
     parser.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
     parser.add_argument(
-        "--map", type=pair, action="append", default=[], metavar="FILE=SERVO",
+        "--map", type=parse_pair, action="append", default=[], metavar="FILE=SERVO",
         help="the file's servo FILE moves the model's SERVO; nothing behind the = leaves it out (repeatable)",
     )  # fmt: skip
     parser.add_argument("--degrees", action="store_true", help="the file's angles are in degrees, not radians")
@@ -243,10 +253,13 @@ def add_animate(verbs: Verbs) -> None:
         help="keys beyond a servo's stops: keep them (default), put them on the stop, or write nothing",
     )  # fmt: skip
     parser.add_argument(
-        "--step", type=milliseconds, metavar="MS", help="a key every MS milliseconds (default: the file's; gaits: 32)"
+        "--step",
+        type=parse_milliseconds,
+        metavar="MS",
+        help="a key every MS milliseconds (default: the file's; gaits: 32)",
     )
-    json_option(parser)
-    mesh_option(parser)
+    add_json_option(parser)
+    add_mesh_option(parser)
 
 
 def _animate(args: argparse.Namespace) -> int:
@@ -267,47 +280,47 @@ def _animate(args: argparse.Namespace) -> int:
         args.wrong("a gait has a key per frame in a .blend: --step has no say there")
     job = AnimateJob(
         args.model, args.motion, args.only, dict(args.input), args.seconds or 10.0,
-        Fitting(dict(args.map), args.degrees, args.millimetres, args.stops or "keep", args.step),
-        args.out, args.plot, args.servo, args.meshes, put_out if args.out == STDOUT else None,
+        FitOptions(dict(args.map), args.degrees, args.millimetres, args.stops or "keep", args.step),
+        args.out, args.plot, args.servo, args.meshes, write_stdout if args.out == STDOUT else None,
     )  # fmt: skip
-    report = animate(job, blender_jobs)
-    say_done(Done([path for path in (args.out, args.plot) if path is not None], report), args.json)
+    report = animate(job, load_blender_tasks)
+    print_verb_result(VerbResult([path for path in (args.out, args.plot) if path is not None], report), args.json)
     return 0
 
 
-def add_import(verbs: Verbs) -> None:
+def add_import(verbs: Subparsers) -> None:
     """Add the verb ``import``."""
     load = add_verb(verbs, "import", _import, "make a .blend of models", "import walker.jm --blend walker.blend",
                     "import models/ --blend all.blend")  # fmt: skip
     load.add_argument("files", type=Path, nargs="+", metavar="FILE", help="models: files, patterns or folders")
     load.add_argument("--blend", type=Path, required=True, metavar="OUT.blend", help="the file to make")
     load.add_argument("--motion", type=Path, metavar="M", help="key this motion on the first model")
-    json_option(load)
-    mesh_option(load)
+    add_json_option(load)
+    add_mesh_option(load)
 
 
 def _import(args: argparse.Namespace) -> int:
     if args.blend.suffix.lower() != ".blend":
         raise FormatError("import writes .blend files", path=str(args.blend), remedy="Give it that ending.")
-    jobs = blender_jobs()
-    files = [each.path for each in expand(args.files, model_endings())]
+    jobs = load_blender_tasks()
+    files = [each.path for each in expand_inputs(args.files, model_extensions())]
     report = Report()
     for each in jobs.import_to_blend(files, args.blend, args.motion, args.meshes):
         report.extend(each)
-    say_done(Done([args.blend], report), args.json)
+    print_verb_result(VerbResult([args.blend], report), args.json)
     return 0
 
 
-def add_demo(verbs: Verbs) -> None:
+def add_demo(verbs: Subparsers) -> None:
     """Add the verb ``demo``."""
     demo = add_verb(verbs, "demo", _demo, "take a model the whole way, into a folder", "demo walker.jm --out out")
     demo.add_argument("model", type=Path, metavar="FILE")
-    run_options(demo)
-    demo.add_argument("--seconds", type=seconds, default=8.0, metavar="S", help="length (default: 8)")
+    add_simulation_options(demo)
+    demo.add_argument("--seconds", type=parse_seconds, default=8.0, metavar="S", help="length (default: 8)")
     demo.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for all that is made")
 
 
 def _demo(args: argparse.Namespace) -> None:
-    jobs = blender_jobs()
+    jobs = load_blender_tasks()
 
-    say_report(jobs.demo(args.model, args.out, args.seconds, dict(args.input), args.motion, say, args.meshes))
+    print_report(jobs.demo(args.model, args.out, args.seconds, dict(args.input), args.motion, print_info, args.meshes))

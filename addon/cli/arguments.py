@@ -13,10 +13,10 @@ from ..core.gait.engine import parse_input
 #: Function of a verb; returns an exit code, or None for 0.
 Command = Callable[[argparse.Namespace], "int | None"]
 #: Collection of ``argparse`` that verbs are added to.
-Verbs = argparse._SubParsersAction
+Subparsers = argparse._SubParsersAction
 
 
-def add_verb(verbs: Verbs, name: str, run: Command, text: str, *examples: str) -> argparse.ArgumentParser:
+def add_verb(verbs: Subparsers, name: str, run: Command, text: str, *examples: str) -> argparse.ArgumentParser:
     """Add a verb's parser with the common options; ``examples`` are shown by ``--help``."""
     shown = "".join(f"\n  knuckle {example}" for example in examples)
     parser: argparse.ArgumentParser = verbs.add_parser(
@@ -29,12 +29,12 @@ def add_verb(verbs: Verbs, name: str, run: Command, text: str, *examples: str) -
     return parser
 
 
-def json_option(parser: argparse.ArgumentParser, text: str = "print what was done as one JSON object") -> None:
+def add_json_option(parser: argparse.ArgumentParser, text: str = "print what was done as one JSON object") -> None:
     """Add the option ``--json``."""
     parser.add_argument("--json", action="store_true", help=text)
 
 
-def batch_options(parser: argparse.ArgumentParser, what: str, endings: Sequence[str] | None = None) -> None:
+def add_batch_options(parser: argparse.ArgumentParser, what: str, endings: Sequence[str] | None = None) -> None:
     """Add the options that apply a verb to many files."""
     group = parser.add_argument_group("many files at once")
     group.add_argument(
@@ -47,18 +47,18 @@ def batch_options(parser: argparse.ArgumentParser, what: str, endings: Sequence[
             "--to", choices=[each[1:] for each in endings], help=f"of --out-dir (default: {endings[0][1:]})"
         )
     group.add_argument(
-        "--parallel", type=count, default=1, metavar="N", help="so many at a time, in processes (default: 1)"
+        "--parallel", type=parse_count, default=1, metavar="N", help="so many at a time, in processes (default: 1)"
     )
 
 
-def count(text: str) -> int:
+def parse_count(text: str) -> int:
     """Parse a whole number from 1 to 1024."""
     if not text.isdigit() or not 0 < int(text) <= 1024:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1024")
     return int(text)
 
 
-def stretch(text: str) -> tuple[int, int]:
+def parse_index_range(text: str) -> tuple[int, int]:
     """Parse FIRST+COUNT or FIRST..LAST and return the first number and the count."""
     match = re.fullmatch(r"(\d+)(?:(\+|\.\.)(\d+))?", text)
     first, how, number = (int(match[1]), match[2], int(match[3] or 1)) if match else (0, None, 0)
@@ -68,7 +68,7 @@ def stretch(text: str) -> tuple[int, int]:
     return first, many
 
 
-def factor(text: str) -> float:
+def parse_factor(text: str) -> float:
     """Parse a finite number of at least 0."""
     try:
         value = float(text)
@@ -79,11 +79,11 @@ def factor(text: str) -> float:
     return value
 
 
-def mesh_option(parser: argparse.ArgumentParser) -> None:
+def add_mesh_option(parser: argparse.ArgumentParser) -> None:
     """Add the option ``--meshes``."""
     parser.add_argument(
         "--meshes",
-        type=_folder,
+        type=_parse_folder,
         action="append",
         default=[],
         metavar="DIR",
@@ -92,18 +92,18 @@ def mesh_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run_options(parser: argparse.ArgumentParser) -> None:
+def add_simulation_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of verbs that play a model: ``--meshes``, ``--motion`` and ``--input``."""
-    mesh_option(parser)
+    add_mesh_option(parser)
     parser.add_argument("--motion", type=Path, metavar="M", help="play this motion instead of the model's gait")
-    input_option(parser)
+    add_input_option(parser)
 
 
-def input_option(parser: argparse.ArgumentParser) -> None:
+def add_input_option(parser: argparse.ArgumentParser) -> None:
     """Add the option ``--input``."""
     parser.add_argument(
         "--input",
-        type=_input,
+        type=_parse_input,
         action="append",
         default=[],
         metavar="NAME=VALUE",
@@ -111,31 +111,31 @@ def input_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _input(text: str) -> tuple[str, float]:
+def _parse_input(text: str) -> tuple[str, float]:
     try:
         return parse_input(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def _folder(text: str) -> str:
+def _parse_folder(text: str) -> str:
     folder = Path(text).absolute()
     if not folder.is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is no folder")
     return str(folder)
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Parse a duration in seconds, above 0 and at most 36000."""
-    return above_zero(text, "seconds", most=36000.0)
+    return parse_positive(text, "seconds", most=36000.0)
 
 
-def milliseconds(text: str) -> float:
+def parse_milliseconds(text: str) -> float:
     """Parse a number of milliseconds and return seconds."""
-    return above_zero(text, "milliseconds", most=60000.0) / 1000.0
+    return parse_positive(text, "milliseconds", most=60000.0) / 1000.0
 
 
-def above_zero(text: str, unit: str, most: float) -> float:
+def parse_positive(text: str, unit: str, most: float) -> float:
     """Parse a number above 0 and at most ``most``, of a ``unit`` named in messages."""
     try:
         value = float(text)
@@ -148,7 +148,7 @@ def above_zero(text: str, unit: str, most: float) -> float:
     return value
 
 
-def pair(text: str) -> tuple[str, str]:
+def parse_pair(text: str) -> tuple[str, str]:
     """Parse FILE=SERVO."""
     name, separator, servo = text.partition("=")
     if not name or not separator:
@@ -156,7 +156,7 @@ def pair(text: str) -> tuple[str, str]:
     return name, servo
 
 
-def size(text: str) -> tuple[int, int]:
+def parse_size(text: str) -> tuple[int, int]:
     """Parse a size in pixels, such as 1280x720."""
     width, _, height = text.lower().partition("x")
     if not (width.isdigit() and height.isdigit() and int(width) >= 16 and int(height) >= 16):

@@ -10,19 +10,29 @@ from pathlib import Path
 
 from .. import formats
 from ..core.report import FormatError, Report
-from ..core.up_axis import turned, upright_turn
-from .animate import chosen
-from .arguments import Verbs, add_verb, batch_options, json_option, mesh_option, stretch
-from .batch import Input, Row, Task, attempt, expand, outputs, picked, run_tasks, tell_rows
-from .output import STDOUT, Done, put_out, say_done
+from ..core.up_axis import rotate_mechanism, upright_transform
+from .animate import select_motions
+from .arguments import Subparsers, add_batch_options, add_json_option, add_mesh_option, add_verb, parse_index_range
+from .batch import (
+    BatchRow,
+    BatchTask,
+    InputFile,
+    expand_inputs,
+    output_paths,
+    pick_slice,
+    print_rows,
+    run_task,
+    run_tasks,
+)
+from .output import STDOUT, VerbResult, print_verb_result, write_stdout
 
 
-def known() -> list[str]:
+def known_formats() -> list[str]:
     """Return the formats of models and motions, including those that plugins added at run time."""
     return sorted({**formats.FORMATS, **formats.MOTION_FORMATS})
 
 
-def add_convert(verbs: Verbs) -> None:
+def add_convert(verbs: Subparsers) -> None:
     """Add the verb ``convert``."""
     parser = add_verb(
         verbs, "convert", _convert, "write models or motions as other files",
@@ -38,28 +48,31 @@ def add_convert(verbs: Verbs) -> None:
         "--upright", action="store_true", help="turn models as a whole so that their gravity is along -Z"
     )
     parser.add_argument(
-        "--to", metavar="FORMAT", type=_formats, default=(),
-        help=f"{', '.join(known())} (default: by OUT's ending, or the file's own); with --out-dir several, with commas "
-        "between, or all",
+        "--to", metavar="FORMAT", type=_parse_formats, default=(),
+        help=f"{', '.join(known_formats())} (default: by OUT's ending, or the file's own); with --out-dir "
+        "several, with commas between, or all",
     )  # fmt: skip
     parser.add_argument("--only", metavar="NAME", help="of a file with several motions, this one (default: all)")
     parser.add_argument(
         "--copy-meshes", action="store_true",
         help="copy the mesh files that the model names, with their materials and pictures, into OUT's folder",
     )  # fmt: skip
-    json_option(parser)
-    mesh_option(parser)
-    batch_options(parser, "what is made")
+    add_json_option(parser)
+    add_mesh_option(parser)
+    add_batch_options(parser, "what is made")
     parser.add_argument(
-        "--pick", type=stretch, metavar="FIRST+COUNT", help="of all files that --out-dir has, these: for farms"
+        "--pick",
+        type=parse_index_range,
+        metavar="FIRST+COUNT",
+        help="of all files that --out-dir has, these: for farms",
     )
 
 
-def _formats(text: str) -> tuple[str, ...]:
-    names = tuple(known()) if text == "all" else tuple(dict.fromkeys(text.split(",")))
+def _parse_formats(text: str) -> tuple[str, ...]:
+    names = tuple(known_formats()) if text == "all" else tuple(dict.fromkeys(text.split(",")))
     for name in names:
-        if name not in known():
-            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known())}, all")
+        if name not in known_formats():
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(known_formats())}, all")
     return names
 
 
@@ -73,15 +86,15 @@ def _convert(args: argparse.Namespace) -> int:
     if args.pick is not None or args.parallel > 1:
         args.wrong("--pick and --parallel go with --out-dir")
     source, target = args.files
-    how = How(args.to[0] if args.to else None, args.only, args.upright, tuple(args.meshes), args.copy_meshes)
+    how = ConvertOptions(args.to[0] if args.to else None, args.only, args.upright, tuple(args.meshes), args.copy_meshes)
     if args.copy_meshes and target == STDOUT:
         args.wrong("--copy-meshes wants a file, beside which they are to lie")
-    say_done(convert_file(source, target, how), args.json)
+    print_verb_result(convert_file(source, target, how), args.json)
     return 0
 
 
 @dataclass(frozen=True)
-class How:
+class ConvertOptions:
     """Options of a conversion; ``to`` None: the format by the target's ending, or the file's own."""
 
     to: str | None
@@ -91,41 +104,41 @@ class How:
     copy_meshes: bool = False
 
 
-def convert_file(source: Path, target: Path, how: How) -> Done:
+def convert_file(source: Path, target: Path, how: ConvertOptions) -> VerbResult:
     """Convert one file to another, or to standard output."""
     return _convert_motion(source, target, how) if formats.is_motion(source) else _convert_model(source, target, how)
 
 
-def _convert_motion(source: Path, target: Path, how: How) -> Done:
+def _convert_motion(source: Path, target: Path, how: ConvertOptions) -> VerbResult:
     if how.upright:
         raise FormatError("this is servo motion, which --upright has nothing to turn in", path=str(source))
     if how.copy_meshes:
         raise FormatError("this is servo motion, of which --copy-meshes has nothing to copy", path=str(source))
     motions, report = formats.read_motions(source)
-    motions = chosen(motions, how.only, source)
+    motions = select_motions(motions, how.only, source)
     if target == STDOUT:
         own = motions[0].source.format if motions[0].source is not None else "xmdi"
-        put_out(formats.dumps_motions(motions, how.to or own, report).encode("utf-8"))
+        write_stdout(formats.dumps_motions(motions, how.to or own, report).encode("utf-8"))
     else:
         report.extend(formats.save_motion(motions, target, how.to))
-    return Done([target], report, facts={"format": how.to or formats.motion_format_id(target)})
+    return VerbResult([target], report, facts={"format": how.to or formats.motion_format_id(target)})
 
 
-def _convert_model(source: Path, target: Path, how: How) -> Done:
+def _convert_model(source: Path, target: Path, how: ConvertOptions) -> VerbResult:
     if how.only is not None:
         raise FormatError("this is a model, of which --only has nothing to choose", path=str(source))
     mechanism = formats.load(source)
     report = Report(list(mechanism.report.entries))
     if how.upright:
-        mechanism = turned(mechanism, upright_turn(mechanism))
+        mechanism = rotate_mechanism(mechanism, upright_transform(mechanism))
     if target == STDOUT:
         text, told = formats.dumps(mechanism, how.to, how.mesh_folders)
-        put_out(formats.encoded(text, mechanism, formats.format_id(mechanism, "", how.to), told))
+        write_stdout(formats.encode_model(text, mechanism, formats.format_id(mechanism, "", how.to), told))
         report.extend(told)
     else:
         report.extend(formats.save(mechanism, target, how.to, how.mesh_folders, with_meshes=how.copy_meshes))
     row = formats.FORMATS[formats.format_id(mechanism, "" if target == STDOUT else target, how.to)]
-    return Done([target], report, f"{row.label}, ", {"format": row.id})
+    return VerbResult([target], report, f"{row.label}, ", {"format": row.id})
 
 
 # ------------------------------------------------------------------ many files
@@ -133,30 +146,30 @@ def _convert_model(source: Path, target: Path, how: How) -> Done:
 
 def _convert_many(args: argparse.Namespace) -> int:
     began = time.perf_counter()
-    every = expand(args.files, without=args.out_dir)
+    every = expand_inputs(args.files, without=args.out_dir)
     wanted = [(each, to) for each in every for to in (args.to or (None,))]
-    endings = [_ending(each, to) for each, to in wanted]
-    planned = list(zip(wanted, outputs([each for each, _ in wanted], endings, args.out_dir), strict=True))
+    endings = [_output_extension(each, to) for each, to in wanted]
+    planned = list(zip(wanted, output_paths([each for each, _ in wanted], endings, args.out_dir), strict=True))
     by_input: dict[Path, list[tuple[str | None, Path]]] = {}
     for (each, to), out in planned:
         by_input.setdefault(each.path, []).append((to, out))
     tasks = [
-        Task(each.path, argparse.Namespace(
+        BatchTask(each.path, argparse.Namespace(
             source=each.path, named=each.named, targets=by_input[each.path], some=len(args.to) > 1,
             only=args.only, upright=args.upright, meshes=tuple(args.meshes), copy_meshes=args.copy_meshes,
         ))
-        for each in every[picked(every, args.pick)]
+        for each in every[pick_slice(every, args.pick)]
     ]  # fmt: skip
-    return tell_rows(run_tasks(convert_to_all, tasks, args.parallel), args.json, time.perf_counter() - began)
+    return print_rows(run_tasks(convert_to_all, tasks, args.parallel), args.json, time.perf_counter() - began)
 
 
-def _ending(each: Input, to: str | None) -> str:
+def _output_extension(each: InputFile, to: str | None) -> str:
     """Return the ending of an output: the first one of its format, or the input's."""
     row = formats.FORMATS.get(to or "") or formats.MOTION_FORMATS.get(to or "")
     return each.path.suffix if row is None else row.extensions[0]
 
 
-def convert_to_all(args: argparse.Namespace) -> list[Row]:
+def convert_to_all(args: argparse.Namespace) -> list[BatchRow]:
     """Convert one file to all wanted formats.
 
     Formats that do not fit, such as model formats for a motion, are skipped, unless the file itself was given and no
@@ -166,17 +179,17 @@ def convert_to_all(args: argparse.Namespace) -> list[Row]:
     fitting = [(to, out) for to, out in args.targets if to is None or to in kind]
     if not fitting and not args.named:
         what = "servo motion" if kind is formats.MOTION_FORMATS else "a model"
-        return [Row(args.source, result="passed over", message=f"it is {what}")]
-    rows: list[Row] = []
+        return [BatchRow(args.source, result="passed over", message=f"it is {what}")]
+    rows: list[BatchRow] = []
     copy_meshes = args.copy_meshes and kind is formats.FORMATS
     for to, out in fitting or args.targets:
-        task = Task(args.source, argparse.Namespace(
-            source=args.source, out=out, how=How(to, args.only, args.upright, args.meshes, copy_meshes),
+        task = BatchTask(args.source, argparse.Namespace(
+            source=args.source, out=out, how=ConvertOptions(to, args.only, args.upright, args.meshes, copy_meshes),
         ), out)  # fmt: skip
-        rows += attempt(_convert_one, task)
+        rows += run_task(_convert_one, task)
     return rows
 
 
-def _convert_one(args: argparse.Namespace) -> list[Row]:
+def _convert_one(args: argparse.Namespace) -> list[BatchRow]:
     done = convert_file(args.source, args.out, args.how)
-    return [Row(args.source, args.out, report=done.report, facts=dict(done.facts))]
+    return [BatchRow(args.source, args.out, report=done.report, facts=dict(done.facts))]

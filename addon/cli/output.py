@@ -22,7 +22,7 @@ STDOUT = Path("-")
 
 
 @dataclass
-class Done:
+class VerbResult:
     """Result of a verb: the files written, with a label before their size, the report, and figures as plain values."""
 
     made: Sequence[Path] = ()
@@ -36,7 +36,7 @@ class Done:
         return {"made": files, **self.report.outcomes(), **self.facts, "report": describe_report(self.report)}
 
 
-class _Voice:
+class _OutputSettings:
     """Output settings of this call of the command line."""
 
     speaks = True  # print reports and results as text
@@ -44,63 +44,67 @@ class _Voice:
     progress = True
 
 
-def set_voice(args: argparse.Namespace) -> None:
+def configure_output(args: argparse.Namespace) -> None:
     """Choose the output settings by the arguments: ``--quiet``, ``--json``, or a file on standard output."""
     quiet, as_json = getattr(args, "quiet", False), getattr(args, "json", False)
-    _Voice.speaks = not quiet and not as_json
-    _Voice.aside = STDOUT in (getattr(args, "out", None), *getattr(args, "files", ())[-1:])
-    _Voice.progress = not quiet
+    _OutputSettings.speaks = not quiet and not as_json
+    _OutputSettings.aside = STDOUT in (getattr(args, "out", None), *getattr(args, "files", ())[-1:])
+    _OutputSettings.progress = not quiet
 
 
-def be_silent() -> None:
+def silence_output() -> None:
     """Print errors only, as worker processes do."""
-    _Voice.speaks = _Voice.progress = False
+    _OutputSettings.speaks = _OutputSettings.progress = False
 
 
-def say(text: str = "") -> None:
+def print_info(text: str = "") -> None:
     """Print a line, unless quiet."""
-    if _Voice.speaks:
-        print(text, file=sys.stderr if _Voice.aside else sys.stdout, flush=True)
+    if _OutputSettings.speaks:
+        print(text, file=sys.stderr if _OutputSettings.aside else sys.stdout, flush=True)
 
 
-def say_result(text: str) -> None:
+def print_result(text: str) -> None:
     """Print a requested result, even if quiet."""
     print(text, flush=True)
 
 
-def say_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """Print a result as one JSON value; on standard error where standard output has a file's content."""
-    print(json.dumps(value, indent=2, allow_nan=False), file=sys.stderr if _Voice.aside else sys.stdout, flush=True)
+    print(
+        json.dumps(value, indent=2, allow_nan=False),
+        file=sys.stderr if _OutputSettings.aside else sys.stdout,
+        flush=True,
+    )
 
 
-def say_wrong(text: str) -> None:
+def print_error(text: str) -> None:
     """Print an error on standard error, even if quiet."""
     print(f"knuckle: {text}", file=sys.stderr, flush=True)
 
 
-def failure(file: object, message: str) -> dict[str, str]:
+def failure_object(file: object, message: str) -> dict[str, str]:
     """Return the object that ``--json`` prints for a file that failed."""
     return {"file": str(file), "message": message}
 
 
-def say_report(report: Report | None) -> None:
+def print_report(report: Report | None) -> None:
     """Print the entries of a report, unless quiet."""
     for entry in report.entries if report is not None else ():
-        say(str(entry))
+        print_info(str(entry))
 
 
-def say_done(done: Done, as_json: bool) -> None:
+def print_verb_result(done: VerbResult, as_json: bool) -> None:
     """Print the result of a verb."""
     if as_json:
-        say_json(done.plain())
+        print_json(done.plain())
         return
-    say_report(done.report)
+    print_report(done.report)
     for path in done.made:
         if path != STDOUT:
-            say(f"{path}: {done.label}{path.stat().st_size} bytes")
+            print_info(f"{path}: {done.label}{path.stat().st_size} bytes")
 
 
-def put_out(data: bytes) -> None:
+def write_stdout(data: bytes) -> None:
     """Write a file's bytes to standard output unchanged."""
     sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)
@@ -111,12 +115,12 @@ def put_out(data: bytes) -> None:
     sys.stdout.flush()
 
 
-def say_progress(done: int, total: int, text: str) -> None:
+def print_progress(done: int, total: int, text: str) -> None:
     """Print the progress of a batch on standard error.
 
     On a terminal it is a single updated line, in a log a line per file.
     """
-    if not _Voice.progress:
+    if not _OutputSettings.progress:
         return
     if sys.stderr.isatty():
         print(f"\r{done}/{total} {text:60.60}", end="\n" if done == total else "", file=sys.stderr, flush=True)
@@ -124,7 +128,7 @@ def say_progress(done: int, total: int, text: str) -> None:
         print(f"[{done}/{total}] {text}", file=sys.stderr, flush=True)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Format a table of text; the columns with indices ``right`` are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     lines = []
@@ -137,12 +141,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     return "\n".join(lines)
 
 
-def counted(number: int, noun: str) -> str:
+def quantity_text(number: int, noun: str) -> str:
     """Format a count with its noun."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def blender_jobs() -> ModuleType:
+def load_blender_tasks() -> ModuleType:
     """Register Knuckle in Blender and return the tasks that need it (module ``blender.tasks``).
 
     Raises:
@@ -159,12 +163,12 @@ def blender_jobs() -> ModuleType:
     from ..registration import register
 
     register()
-    tasks.Ticker.quiet = not _Voice.progress
-    _heed_ctrl_c(tasks.Ticker)
+    tasks.ConsoleProgress.quiet = not _OutputSettings.progress
+    _make_interruptible(tasks.ConsoleProgress)
     return tasks
 
 
-def _heed_ctrl_c(ticker: Any) -> None:
+def _make_interruptible(ticker: Any) -> None:
     """Install a handler with which Ctrl-C ends long work even where Blender swallows the exception."""
 
     def stop(number: int, frame: FrameType | None) -> None:

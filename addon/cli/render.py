@@ -10,17 +10,26 @@ from types import ModuleType
 from typing import Any
 
 from ..core.report import FormatError
-from .arguments import Verbs, add_verb, batch_options, json_option, run_options, seconds, size, stretch
-from .batch import Row, one_row
-from .output import Done, blender_jobs, counted, say_done
-from .simulate import run_many
+from .arguments import (
+    Subparsers,
+    add_batch_options,
+    add_json_option,
+    add_simulation_options,
+    add_verb,
+    parse_index_range,
+    parse_seconds,
+    parse_size,
+)
+from .batch import BatchRow, run_single
+from .output import VerbResult, load_blender_tasks, print_verb_result, quantity_text
+from .simulate import run_batch
 
-ENGINES = ("workbench", "eevee", "cycles")
-STAGES = ("studio", "outdoor", "blueprint", "scientific")
-CAMERAS = ("follow", "fixed", "three-quarter", "side", "front", "turntable")
-BURNS = ("name", "time", "servos", "axes", "stops")
+ENGINE_CHOICES = ("workbench", "eevee", "cycles")
+STAGE_CHOICES = ("studio", "outdoor", "blueprint", "scientific")
+CAMERA_CHOICES = ("follow", "fixed", "three-quarter", "side", "front", "turntable")
+BURN_IN_FIELDS = ("name", "time", "servos", "axes", "stops")
 #: Width, height and frames per second by name.
-PRESETS = {
+SIZE_PRESETS = {
     "small": (960, 540, 30.0),
     "hd": (1280, 720, 30.0),
     "full-hd": (1920, 1080, 30.0),
@@ -29,10 +38,10 @@ PRESETS = {
     "loop": (480, 480, 15.0),
 }
 #: File endings that ``render`` writes: videos first, then pictures.
-ENDINGS = (".mp4", ".webm", ".webp", ".gif", ".png")
+VIDEO_EXTENSIONS = (".mp4", ".webm", ".webp", ".gif", ".png")
 
 
-def add_render(verbs: Verbs) -> None:
+def add_render(verbs: Subparsers) -> None:
     """Add the verb ``render``."""
     render = add_verb(
         verbs,
@@ -49,57 +58,68 @@ def add_render(verbs: Verbs) -> None:
     render.add_argument(
         "--drive", choices=("keys", "servo", "limp"), help="default: servo for a gait, keys for a motion"
     )
-    run_options(render)
-    render.add_argument("--seconds", type=seconds, metavar="S", help="length (default: 8, or the .blend's range)")
+    add_simulation_options(render)
+    render.add_argument("--seconds", type=parse_seconds, metavar="S", help="length (default: 8, or the .blend's range)")
     render.add_argument(
         "--out", type=Path, metavar="OUT", help="a .mp4, .webm, .webp or .gif or, for one picture, a .png"
     )
-    film_arguments(render)
+    add_video_arguments(render)
     render.add_argument("--resume", action="store_true", help="go on with the frames that an interrupted run left")
     render.add_argument("--keep-frames", action="store_true", help="leave the frames in a folder beside OUT")
     render.add_argument("--sheet", type=Path, metavar="FILE.png", help="an overview of the frames too")
     render.add_argument("--poster", type=Path, metavar="FILE.png", help="a fine picture of the middle too")
-    json_option(render)
-    batch_options(render, "the film", ENDINGS)
+    add_json_option(render)
+    add_batch_options(render, "the film", VIDEO_EXTENSIONS)
     parts = render.add_argument_group("in parts, on one machine or many")
     parts.add_argument(
         "--prepare", type=Path, metavar="STAGE.blend", help="do all but the rendering: write a .blend for --frames"
     )
     parts.add_argument(
-        "--frames", type=stretch, metavar="FIRST..LAST",
+        "--frames", type=parse_index_range, metavar="FIRST..LAST",
         help="of a stage that --prepare wrote, render these frames (or FIRST+COUNT) into the folder --out; the first "
         "is 1, and what lies behind the last is left out",
     )  # fmt: skip
 
 
-def film_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for the look of a video, which ``film_options`` reads."""
-    parser.add_argument("--stage", choices=STAGES, default="studio", help="where it is filmed (default: studio)")
+def add_video_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for the look of a video, which ``read_video_options`` reads."""
+    parser.add_argument("--stage", choices=STAGE_CHOICES, default="studio", help="where it is filmed (default: studio)")
     parser.add_argument(
-        "--camera", choices=CAMERAS, default="follow",
+        "--camera", choices=CAMERA_CHOICES, default="follow",
         help="follow (default) goes along with the model, fixed stands, turntable goes once round it; the others go "
         "along only with what goes far",
     )  # fmt: skip
-    parser.add_argument("--engine", type=str.lower, choices=ENGINES, default="workbench", help="default: workbench")
-    parser.add_argument("--samples", type=_whole, metavar="N", help="of each pixel (default: what suits the engine)")
     parser.add_argument(
-        "--preset", choices=tuple(PRESETS), default="small",
-        help="; ".join(f"{name}: {wide}x{high}" for name, (wide, high, _) in PRESETS.items()) + " (default: small)",
+        "--engine", type=str.lower, choices=ENGINE_CHOICES, default="workbench", help="default: workbench"
+    )
+    parser.add_argument(
+        "--samples", type=_parse_integer, metavar="N", help="of each pixel (default: what suits the engine)"
+    )
+    parser.add_argument(
+        "--preset", choices=tuple(SIZE_PRESETS), default="small",
+        help="; ".join(f"{name}: {wide}x{high}" for name, (wide, high, _) in SIZE_PRESETS.items())
+        + " (default: small)",
     )  # fmt: skip
-    parser.add_argument("--size", type=size, metavar="WxH", help="pixels, such as 1280x720, instead of the preset's")
-    parser.add_argument("--fps", type=_rate, metavar="N", help="frames per second, instead of the preset's")
+    parser.add_argument(
+        "--size", type=parse_size, metavar="WxH", help="pixels, such as 1280x720, instead of the preset's"
+    )
+    parser.add_argument("--fps", type=_parse_frame_rate, metavar="N", help="frames per second, instead of the preset's")
     parser.add_argument("--title", default="", metavar="TEXT", help="write this over the film")
     parser.add_argument(
-        "--burn", type=_burns, default=(), metavar="WHAT,…", help=f"write or draw over it: {', '.join(BURNS)}"
+        "--burn",
+        type=_parse_burn_in,
+        default=(),
+        metavar="WHAT,…",
+        help=f"write or draw over it: {', '.join(BURN_IN_FIELDS)}",
     )
     parser.add_argument(
         "--side-by-side", action="store_true", help="the model on its keys at the left, under physics at the right"
     )
 
 
-def film_options(args: argparse.Namespace) -> dict[str, Any]:
+def read_video_options(args: argparse.Namespace) -> dict[str, Any]:
     """Convert the arguments to keyword arguments of ``FilmOptions``."""
-    wide, high, rate = PRESETS[args.preset]
+    wide, high, rate = SIZE_PRESETS[args.preset]
     return {
         "stage": args.stage.upper(),
         "camera": args.camera.upper().replace("-", "_"),
@@ -113,8 +133,8 @@ def film_options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def film_words(args: argparse.Namespace) -> list[str]:
-    """Return the arguments of ``film_arguments`` as given, without the title, as words for another command."""
+def video_argument_words(args: argparse.Namespace) -> list[str]:
+    """Return the arguments of ``add_video_arguments`` as given, without the title, as words for another command."""
     words: list[str] = []
     for name, usual in (("stage", "studio"), ("camera", "follow"), ("engine", "workbench"), ("preset", "small")):
         if getattr(args, name) != usual:
@@ -129,21 +149,21 @@ def film_words(args: argparse.Namespace) -> list[str]:
     return [*words, "--side-by-side"] if args.side_by_side else words
 
 
-def _burns(text: str) -> tuple[str, ...]:
+def _parse_burn_in(text: str) -> tuple[str, ...]:
     words = tuple(word.strip().lower() for word in text.split(",") if word.strip())
-    wrong = [word for word in words if word not in BURNS]
+    wrong = [word for word in words if word not in BURN_IN_FIELDS]
     if wrong or not words:
-        raise argparse.ArgumentTypeError(f"{(wrong or [text])[0]!r} is none of {', '.join(BURNS)}")
+        raise argparse.ArgumentTypeError(f"{(wrong or [text])[0]!r} is none of {', '.join(BURN_IN_FIELDS)}")
     return words
 
 
-def _whole(text: str) -> int:
+def _parse_integer(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 100_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
-def _rate(text: str) -> float:
+def _parse_frame_rate(text: str) -> float:
     try:
         rate = float(text)
     except ValueError:
@@ -159,7 +179,7 @@ def _render(args: argparse.Namespace) -> int:
     if args.out_dir is not None:
         if args.out is not None or args.prepare is not None or args.frames is not None:
             args.wrong("--out-dir goes without --out, --prepare and --frames")
-        return run_many(args, render_one, args.to or ENDINGS[0][1:])
+        return run_batch(args, render_one, args.to or VIDEO_EXTENSIONS[0][1:])
     if len(args.models) > 1:
         args.wrong("several models want --out-dir")
     args.model = args.models[0]
@@ -169,19 +189,19 @@ def _render(args: argparse.Namespace) -> int:
         args.wrong("give --out, or --out-dir for many files")
     if args.out is not None and args.prepare is not None:
         args.wrong("--prepare goes without --out")
-    work = _frames if args.frames is not None else _prepare if args.prepare is not None else _film
-    say_done(work(args), args.json)
+    work = _render_chunk if args.frames is not None else _prepare_render if args.prepare is not None else _render_video
+    print_verb_result(work(args), args.json)
     return 0
 
 
-def render_one(args: argparse.Namespace) -> list[Row]:
+def render_one(args: argparse.Namespace) -> list[BatchRow]:
     """Render one of many models."""
-    return one_row(_film, args)
+    return run_single(_render_video, args)
 
 
-def _film(args: argparse.Namespace) -> Done:
+def _render_video(args: argparse.Namespace) -> VerbResult:
     ending = args.out.suffix.lower()
-    if ending not in ENDINGS:
+    if ending not in VIDEO_EXTENSIONS:
         raise FormatError(
             f"{args.out.suffix or 'no ending'} is not what render writes", path=str(args.out),
             remedy="Name the output .mp4, .webm, .webp or .gif for a video or .png for one picture.",
@@ -195,7 +215,7 @@ def _film(args: argparse.Namespace) -> Done:
             )  # fmt: skip
     film = {name: str(path) for name, path in extras.items() if path is not None}
     film |= {"resume": args.resume, "keep_frames": args.keep_frames}
-    jobs = blender_jobs()
+    jobs = load_blender_tasks()
     try:
         report = jobs.render_to_file(args.model, args.out, render_job(jobs, args, film))
     except KeyboardInterrupt:
@@ -203,31 +223,31 @@ def _film(args: argparse.Namespace) -> Done:
         if left:
             print(f"{left} frames are kept: the same command with --resume goes on with them", file=sys.stderr)
         raise
-    return Done([args.out, *(path for path in extras.values() if path is not None)], report)
+    return VerbResult([args.out, *(path for path in extras.values() if path is not None)], report)
 
 
 def render_job(jobs: ModuleType, args: argparse.Namespace, film: Mapping[str, Any] | None = None) -> Any:
     """Convert the arguments to a ``RenderJob``; ``film`` are further options of the video."""
     drive = args.drive.upper() if args.drive else None
-    options = film_options(args) | dict(film or {})
+    options = read_video_options(args) | dict(film or {})
     return jobs.RenderJob(options, args.seconds, drive, args.motion, dict(args.input), args.meshes)
 
 
-def _prepare(args: argparse.Namespace) -> Done:
+def _prepare_render(args: argparse.Namespace) -> VerbResult:
     if args.prepare.suffix.lower() != ".blend":
         raise FormatError("a stage is a .blend", path=str(args.prepare), remedy="Give it that ending.")
-    jobs = blender_jobs()
-    report, facts = jobs.prepare_film(args.model, args.prepare, render_job(jobs, args))
-    return Done([args.prepare], report, f"{counted(facts['frames'], 'frame')}, ", facts)
+    jobs = load_blender_tasks()
+    report, facts = jobs.prepare_video(args.model, args.prepare, render_job(jobs, args))
+    return VerbResult([args.prepare], report, f"{quantity_text(facts['frames'], 'frame')}, ", facts)
 
 
-def _frames(args: argparse.Namespace) -> Done:
+def _render_chunk(args: argparse.Namespace) -> VerbResult:
     first, many = args.frames
-    made = blender_jobs().render_stage(args.model, args.out, first, first + many - 1)
-    return Done(list(map(Path, made)), facts={"frames": len(made)})
+    made = load_blender_tasks().render_stage(args.model, args.out, first, first + many - 1)
+    return VerbResult(list(map(Path, made)), facts={"frames": len(made)})
 
 
-def add_encode(verbs: Verbs) -> None:
+def add_encode(verbs: Subparsers) -> None:
     """Add the verb ``encode``."""
     encode = add_verb(
         verbs, "encode", _encode, "make a video of the pictures that render --frames made",
@@ -235,15 +255,17 @@ def add_encode(verbs: Verbs) -> None:
     )  # fmt: skip
     encode.add_argument("folder", type=Path, metavar="FOLDER")
     rate = encode.add_mutually_exclusive_group(required=True)
-    rate.add_argument("--fps", type=_rate, metavar="N", help="frames per second")
+    rate.add_argument("--fps", type=_parse_frame_rate, metavar="N", help="frames per second")
     rate.add_argument("--prepared", type=Path, metavar="STAGE.blend", help="as many as this stage has")
     encode.add_argument("--out", type=Path, required=True, metavar="OUT", help="a .mp4, .webm, .webp or .gif")
-    json_option(encode)
+    add_json_option(encode)
 
 
 def _encode(args: argparse.Namespace) -> int:
     if not args.folder.is_dir():
         raise FormatError("there is no such folder", path=str(args.folder), remedy="Check the name.")
-    frames = blender_jobs().encode_frames(args.folder, args.out, args.fps, args.prepared)
-    say_done(Done([args.out], label=f"{counted(frames, 'frame')}, ", facts={"frames": frames}), args.json)
+    frames = load_blender_tasks().encode_frames(args.folder, args.out, args.fps, args.prepared)
+    print_verb_result(
+        VerbResult([args.out], label=f"{quantity_text(frames, 'frame')}, ", facts={"frames": frames}), args.json
+    )
     return 0

@@ -7,12 +7,12 @@ import platform
 from dataclasses import asdict
 from importlib.util import find_spec
 
-from ..installation import Row, is_sound, plain_text, summary, version, wheel_rows
-from .arguments import Verbs, add_verb, json_option
-from .output import blender_jobs, say, say_json, say_result
+from ..installation import CheckRow, dependency_rows, has_no_errors, package_version, rows_as_text, summarize_rows
+from .arguments import Subparsers, add_json_option, add_verb
+from .output import load_blender_tasks, print_info, print_json, print_result
 
 
-def add_self_check(verbs: Verbs) -> None:
+def add_self_check(verbs: Subparsers) -> None:
     """Add the verb ``self-check``."""
     parser = add_verb(
         verbs, "self-check", _self_check,
@@ -20,26 +20,26 @@ def add_self_check(verbs: Verbs) -> None:
         "the whole way: 1 where something is broken",
         "self-check", "self-check > report.txt",
     )  # fmt: skip
-    json_option(parser, "print one JSON object")
+    add_json_option(parser, "print one JSON object")
 
 
 def _self_check(args: argparse.Namespace) -> int:
-    rows = _rows()
+    rows = _check_rows()
     if args.json:
-        say_json({"sound": is_sound(rows), "rows": [asdict(row) for row in rows]})
+        print_json({"sound": has_no_errors(rows), "rows": [asdict(row) for row in rows]})
     else:
-        say_result(plain_text(rows).rstrip())
-        say(summary(rows))
-    return 0 if is_sound(rows) else 1
+        print_result(rows_as_text(rows).rstrip())
+        print_info(summarize_rows(rows))
+    return 0 if has_no_errors(rows) else 1
 
 
-def _rows() -> list[Row]:
+def _check_rows() -> list[CheckRow]:
     if find_spec("bpy") is not None:
-        return list(blender_jobs().check_all())
+        return list(load_blender_tasks().run_self_check())
     without = "is not here: info, check and convert work, and animate but for .blend files"
     return [
-        Row("Knuckle", "ok", version()),
-        Row("Python", "ok", platform.python_version()),
-        Row("Blender", "note", without),
-        *wheel_rows(),
+        CheckRow("Knuckle", "ok", package_version()),
+        CheckRow("Python", "ok", platform.python_version()),
+        CheckRow("Blender", "note", without),
+        *dependency_rows(),
     ]

@@ -14,17 +14,25 @@ from typing import Any
 
 from .. import plot
 from ..core.report import FormatError
-from ..core.run_metrics import LABELS
-from ..formats.text.file_io import write_whole
-from .animate import motion_endings
-from .arguments import Verbs, add_verb, batch_options, factor, json_option, run_options, seconds
-from .batch import Row, Task, expand, model_endings, one_row, outputs, run_tasks, tell_rows
-from .output import STDOUT, Done, blender_jobs, put_out, say, say_done
+from ..core.run_metrics import FIGURE_LABELS
+from ..formats.text.file_io import write_atomically
+from .animate import motion_extensions
+from .arguments import (
+    Subparsers,
+    add_batch_options,
+    add_json_option,
+    add_simulation_options,
+    add_verb,
+    parse_factor,
+    parse_seconds,
+)
+from .batch import BatchRow, BatchTask, expand_inputs, model_extensions, output_paths, print_rows, run_single, run_tasks
+from .output import STDOUT, VerbResult, load_blender_tasks, print_info, print_verb_result, write_stdout
 
 
-def add_simulate(verbs: Verbs) -> None:
+def add_simulate(verbs: Subparsers) -> None:
     """Add the verb ``simulate``."""
-    endings = [*motion_endings(), ".blend"]
+    endings = [*motion_extensions(), ".blend"]
     simulate = add_verb(
         verbs, "simulate", _simulate, "run a model under physics and write what its servos did",
         'simulate walker.jm --input "joystick 1 y=-1" --seconds 8 --out walk.xmdi',
@@ -37,55 +45,57 @@ def add_simulate(verbs: Verbs) -> None:
         "--all-bodies", action="store_true",
         help="key every body in the .blend, so that it plays where physics had it, gaps between joints and all",
     )  # fmt: skip
-    run_options(simulate)
-    simulate.add_argument("--gain", type=factor, metavar="TIMES", help="multiply the gains of all servos")
+    add_simulation_options(simulate)
+    simulate.add_argument("--gain", type=parse_factor, metavar="TIMES", help="multiply the gains of all servos")
     simulate.add_argument(
-        "--friction", type=factor, metavar="MU", help="the coefficient between the ground and the bodies"
+        "--friction", type=parse_factor, metavar="MU", help="the coefficient between the ground and the bodies"
     )
-    simulate.add_argument("--seconds", type=seconds, default=8.0, metavar="S", help="length of the run (default: 8)")
+    simulate.add_argument(
+        "--seconds", type=parse_seconds, default=8.0, metavar="S", help="length of the run (default: 8)"
+    )
     simulate.add_argument("--out", type=Path, metavar="OUT", help=", ".join(endings))
     simulate.add_argument(
         "--figures", type=Path, metavar="FILE.json",
         help="write how far it came, what energy that took and how closely its servos followed, for collect",
     )  # fmt: skip
-    json_option(simulate)
-    batch_options(simulate, "what is made", endings)
+    add_json_option(simulate)
+    add_batch_options(simulate, "what is made", endings)
 
 
 def _simulate(args: argparse.Namespace) -> int:
     if args.out_dir is not None:
         if args.out is not None or args.figures is not None:
             args.wrong("--out-dir goes without --out and --figures")
-        return run_many(args, simulate_one, args.to or motion_endings()[0][1:])
+        return run_batch(args, simulate_one, args.to or motion_extensions()[0][1:])
     if len(args.models) > 1:
         args.wrong("several models want --out-dir")
     if args.out is None and args.figures is None:
         args.wrong("give --out, --figures or both, or --out-dir for many files")
     args.model = args.models[0]
-    say_done(_run(args), args.json)
+    print_verb_result(_simulate_file(args), args.json)
     return 0
 
 
-def run_many(args: argparse.Namespace, work: Any, to: str) -> int:
+def run_batch(args: argparse.Namespace, work: Any, to: str) -> int:
     """Make one file from each of many models, as a batch."""
     began = time.perf_counter()
-    inputs = expand(args.models, model_endings(), without=args.out_dir)
-    made = outputs(inputs, [f".{to}"] * len(inputs), args.out_dir)
+    inputs = expand_inputs(args.models, model_extensions(), without=args.out_dir)
+    made = output_paths(inputs, [f".{to}"] * len(inputs), args.out_dir)
     plain = {name: value for name, value in vars(args).items() if name not in {"run", "wrong"}}
     tasks = [
-        Task(each.path, argparse.Namespace(**plain | {"model": each.path, "out": out}), out)
+        BatchTask(each.path, argparse.Namespace(**plain | {"model": each.path, "out": out}), out)
         for each, out in zip(inputs, made, strict=True)
     ]
-    return tell_rows(run_tasks(work, tasks, args.parallel), args.json, time.perf_counter() - began)
+    return print_rows(run_tasks(work, tasks, args.parallel), args.json, time.perf_counter() - began)
 
 
-def simulate_one(args: argparse.Namespace) -> list[Row]:
+def simulate_one(args: argparse.Namespace) -> list[BatchRow]:
     """Simulate one of many models."""
-    return one_row(_run, args)
+    return run_single(_simulate_file, args)
 
 
-def _run(args: argparse.Namespace) -> Done:
-    endings = motion_endings()
+def _simulate_file(args: argparse.Namespace) -> VerbResult:
+    endings = motion_extensions()
     if args.out is not None and args.out.suffix.lower() not in {*endings, ".blend"}:
         raise FormatError(
             f"{args.out.suffix or 'no ending'} is not what simulate writes", path=str(args.out),
@@ -93,19 +103,19 @@ def _run(args: argparse.Namespace) -> Done:
         )  # fmt: skip
     if args.all_bodies and (args.out is None or args.out.suffix.lower() != ".blend"):
         raise FormatError("--all-bodies is for a .blend", path=str(args.out), remedy="Leave it out, or write a .blend.")
-    jobs = blender_jobs()
+    jobs = load_blender_tasks()
     inputs = dict(args.input)
-    job = jobs.RunJob(
+    job = jobs.SimulateJob(
         args.seconds, args.drive.upper(), args.motion, inputs, args.meshes, args.all_bodies, args.gain, args.friction
     )
     report, figures = jobs.simulate_to_file(args.model, args.out, job)
-    facts = {"model": str(args.model), "settings": _settings(args, inputs), "figures": figures.plain()}
+    facts = {"model": str(args.model), "settings": _simulation_settings(args, inputs), "figures": figures.plain()}
     if args.figures is not None:
-        write_whole(args.figures, (json.dumps(facts, indent=2) + "\n").encode())
-    return Done([path for path in (args.out, args.figures) if path is not None], report, facts=facts)
+        write_atomically(args.figures, (json.dumps(facts, indent=2) + "\n").encode())
+    return VerbResult([path for path in (args.out, args.figures) if path is not None], report, facts=facts)
 
 
-def _settings(args: argparse.Namespace, inputs: dict[str, float]) -> dict[str, float]:
+def _simulation_settings(args: argparse.Namespace, inputs: dict[str, float]) -> dict[str, float]:
     named = {"gain": args.gain, "friction": args.friction, "seconds": args.seconds}
     return {**inputs, **{name: value for name, value in named.items() if value is not None}}
 
@@ -113,7 +123,7 @@ def _settings(args: argparse.Namespace, inputs: dict[str, float]) -> dict[str, f
 # ------------------------------------------------------------------ collect
 
 
-def add_collect(verbs: Verbs) -> None:
+def add_collect(verbs: Subparsers) -> None:
     """Add the verb ``collect``."""
     collect = add_verb(
         verbs, "collect", _collect, "make one table, and a plot, of the figures that runs of simulate wrote",
@@ -121,35 +131,35 @@ def add_collect(verbs: Verbs) -> None:
     )  # fmt: skip
     collect.add_argument("files", type=Path, nargs="+", metavar="FILE.json", help="files, patterns or folders")
     collect.add_argument("--out", type=Path, required=True, metavar="TABLE.csv", help="- for standard output")
-    collect.add_argument("--plot", type=Path, metavar="PICTURE", help=", ".join(plot.ENDINGS))
-    json_option(collect)
+    collect.add_argument("--plot", type=Path, metavar="PICTURE", help=", ".join(plot.PLOT_EXTENSIONS))
+    add_json_option(collect)
 
 
 def _collect(args: argparse.Namespace) -> int:
     if args.out != STDOUT and args.out.suffix.lower() != ".csv":
         raise FormatError("collect writes .csv tables", path=str(args.out), remedy="Give it that ending, or -.")
-    if args.plot is not None and args.plot.suffix.lower() not in plot.ENDINGS:
+    if args.plot is not None and args.plot.suffix.lower() not in plot.PLOT_EXTENSIONS:
         raise FormatError(
             f"{args.plot.suffix or 'no ending'} is not what a plot is written as", path=str(args.plot),
-            remedy=f"Name it {', '.join(plot.ENDINGS)}.",
+            remedy=f"Name it {', '.join(plot.PLOT_EXTENSIONS)}.",
         )  # fmt: skip
-    rows = [_row(each.path) for each in expand(args.files, [".json"])]
-    settings, table = sorted_table(rows)
-    picture = plot.sweep_picture(settings, table, args.plot.suffix.lower()) if args.plot is not None else b""
-    data = _csv(settings, table).encode("utf-8")
+    rows = [_load_simulation_row(each.path) for each in expand_inputs(args.files, [".json"])]
+    settings, table = build_sweep_table(rows)
+    picture = plot.plot_sweep(settings, table, args.plot.suffix.lower()) if args.plot is not None else b""
+    data = _format_csv(settings, table).encode("utf-8")
     if args.out == STDOUT:
-        put_out(data)
+        write_stdout(data)
     else:
-        write_whole(args.out, data)
+        write_atomically(args.out, data)
     if args.plot is not None:
-        write_whole(args.plot, picture)
+        write_atomically(args.plot, picture)
     made = [path for path in (args.out, args.plot) if path not in (None, STDOUT)]
-    say(f"{len(rows)} run{'' if len(rows) == 1 else 's'}")
-    say_done(Done(made, facts={"runs": len(rows)}), args.json)
+    print_info(f"{len(rows)} run{'' if len(rows) == 1 else 's'}")
+    print_verb_result(VerbResult(made, facts={"runs": len(rows)}), args.json)
     return 0
 
 
-def _row(path: Path) -> dict[str, dict[str, float | None]]:
+def _load_simulation_row(path: Path) -> dict[str, dict[str, float | None]]:
     """Read the settings and figures of one simulation.
 
     Raises:
@@ -160,14 +170,14 @@ def _row(path: Path) -> dict[str, dict[str, float | None]]:
         settings, figures = row["settings"], row["figures"]
         if not all(isinstance(value, (int, float)) for value in settings.values()):
             raise ValueError("a setting is no number")
-        return {"settings": settings, "figures": {name: figures[name] for name in LABELS}}
+        return {"settings": settings, "figures": {name: figures[name] for name in FIGURE_LABELS}}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(
             "these are not the figures of a run", path=str(path), remedy="They come from simulate --figures."
         ) from error
 
 
-def sorted_table(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[dict[str, float]]]:
+def build_sweep_table(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[dict[str, float]]]:
     """Sort the rows by their settings.
 
     Returns:
@@ -178,16 +188,17 @@ def sorted_table(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[dict[s
     names = [*varied, *(name for name in names if name not in varied)]
     flat = [{**row["settings"], **row["figures"]} for row in rows]
     table = [
-        {name: math.nan if row.get(name) is None else float(row[name]) for name in (*names, *LABELS)} for row in flat
+        {name: math.nan if row.get(name) is None else float(row[name]) for name in (*names, *FIGURE_LABELS)}
+        for row in flat
     ]
     table.sort(key=lambda row: [row[name] for name in names])
     return names, table
 
 
-def _csv(settings: Sequence[str], table: Sequence[dict[str, float]]) -> str:
+def _format_csv(settings: Sequence[str], table: Sequence[dict[str, float]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*settings, *LABELS])
+    writer.writerow([*settings, *FIGURE_LABELS])
     for row in table:
         writer.writerow(["" if math.isnan(value) else f"{value:.10g}" for value in row.values()])
     return text.getvalue()

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .report import plain
-from .run_metrics import GROUND, JointTruth, Truth
+from .report import format_number
+from .run_metrics import GROUND_INDEX, JointAccuracy, SimulationAccuracy
 
 #: Largest value at which each figure is good; beyond it needs attention. Angles in radians, lengths and joint
 #: separation as shares of a link's length, energy as a share of the largest kinetic energy. All ratings in the
 #: interface are from here.
-THRESHOLDS: dict[str, float] = {
+ACCURACY_THRESHOLDS: dict[str, float] = {
     "Joint separation": 0.05,
     "Tracking error": math.radians(5.0),
     "Tracking error (linear)": 0.05,
@@ -22,16 +22,16 @@ THRESHOLDS: dict[str, float] = {
     "Penetration": 0.02,
 }
 #: Figures that are angles.
-_ANGLES = {"Tracking error", "Beyond stops"}
+_ANGLE_FIGURES = {"Tracking error", "Beyond stops"}
 #: Penetration below this (length units) is contact.
-SHALLOW = 0.0001
+MIN_PENETRATION = 0.0001
 
 
-class Line(NamedTuple):
+class AccuracyRow(NamedTuple):
     """Figure in words: its name, worst and mean value (empty where meaningless), a remark and a rating.
 
-    ``good`` is the rating by ``THRESHOLDS``, None where there is none; ``limit`` is the threshold in words where it is
-    not good.
+    ``good`` is the rating by ``ACCURACY_THRESHOLDS``, None where there is none; ``limit`` is the threshold in words
+    where it is not good.
     """
 
     what: str
@@ -46,39 +46,44 @@ class Line(NamedTuple):
         return f"{self.what}: {amount}" + (f" ({self.remark})" if self.remark else "")
 
 
-def told(truth: Truth, names: Mapping[int, str]) -> list[Line]:
+def accuracy_rows(truth: SimulationAccuracy, names: Mapping[int, str]) -> list[AccuracyRow]:
     """Describe the simulation accuracy, one line per figure.
 
     Args:
         truth: The figures of a simulation.
         names: Names of bodies by their indices.
     """
-    out: list[Line] = []
+    out: list[AccuracyRow] = []
     if truth.joints:
-        mean = sum(joint.mean_share for joint in truth.joints) / len(truth.joints)
+        mean = sum(joint.mean_relative_separation for joint in truth.joints) / len(truth.joints)
         worst = truth.worst(1)[0].share
-        line = Line("Joint separation", percent(worst), percent(mean), "of a link's length")
-        out.append(_marked(line, {line.what: worst}))
+        line = AccuracyRow("Joint separation", format_percent(worst), format_percent(mean), "of a link's length")
+        out.append(_rate_row(line, {line.what: worst}))
     for turns in (True, False):
         driven = [joint for joint in truth.joints if joint.turns == turns and not math.isnan(joint.error)]
         if driven:
             mean = sum(joint.mean_error for joint in driven) / len(driven)
             what = "Tracking error" if turns else "Tracking error (linear)"
-            line = Line(what, _amount(max(joint.error for joint in driven), turns), _amount(mean, turns))
-            out.append(
-                _marked(line, {what: max(joint.error if turns else _of_link(joint, joint.error) for joint in driven)})
+            line = AccuracyRow(
+                what, _format_amount(max(joint.error for joint in driven), turns), _format_amount(mean, turns)
             )
-    out.append(_stops_told(truth))
+            out.append(
+                _rate_row(
+                    line,
+                    {what: max(joint.error if turns else _relative_to_link(joint, joint.error) for joint in driven)},
+                )
+            )
+    out.append(_stop_row(truth))
     if not math.isnan(truth.energy_gained):
-        line = Line("Energy gained", percent(truth.energy_gained), remark="of the largest kinetic energy")
-        out.append(_marked(line, {line.what: truth.energy_gained}))
+        line = AccuracyRow("Energy gained", format_percent(truth.energy_gained), remark="of the largest kinetic energy")
+        out.append(_rate_row(line, {line.what: truth.energy_gained}))
     lengths = [joint.length for joint in truth.joints if joint.length > 0.0]
     depth = {"Penetration": truth.depth * len(lengths) / sum(lengths)} if lengths else {}
-    out.append(_marked(_depth_told(truth, names), depth))
+    out.append(_rate_row(_penetration_row(truth, names), depth))
     return out
 
 
-def verdict(lines: Sequence[Line]) -> str:
+def accuracy_verdict(lines: Sequence[AccuracyRow]) -> str:
     """Summarize the number of figures that need attention."""
     bad = sum(line.good is False for line in lines)
     if bad < 2:
@@ -86,75 +91,80 @@ def verdict(lines: Sequence[Line]) -> str:
     return f"{bad} figures need attention"
 
 
-def _of_link(joint: JointTruth, length: float) -> float:
+def _relative_to_link(joint: JointAccuracy, length: float) -> float:
     """Return a length as a share of the length of the joint's link."""
     return length / joint.length if joint.length > 0.0 else 0.0
 
 
-def _marked(line: Line, values: Mapping[str, float]) -> Line:
+def _rate_row(line: AccuracyRow, values: Mapping[str, float]) -> AccuracyRow:
     """Rate a line by the values of its figures; ``limit`` is that of the first figure beyond its threshold."""
-    bad = [what for what, value in values.items() if value > THRESHOLDS[what]]
+    bad = [what for what, value in values.items() if value > ACCURACY_THRESHOLDS[what]]
     if bad:
-        return line._replace(good=False, limit=_why_attention(bad[0]))
+        return line._replace(good=False, limit=_threshold_text(bad[0]))
     return line._replace(good=True) if values else line
 
 
-def _why_attention(what: str) -> str:
+def _threshold_text(what: str) -> str:
     """Format the threshold of a figure."""
-    limit = THRESHOLDS[what]
-    if what in _ANGLES:
-        return f"Good up to {_amount(limit, True)}"
+    limit = ACCURACY_THRESHOLDS[what]
+    if what in _ANGLE_FIGURES:
+        return f"Good up to {_format_amount(limit, True)}"
     return (
-        f"Good up to {percent(limit)}" if what == "Energy gained" else f"Good up to {percent(limit)} of a link's length"
+        f"Good up to {format_percent(limit)}"
+        if what == "Energy gained"
+        else f"Good up to {format_percent(limit)} of a link's length"
     )
 
 
-def _stops_told(truth: Truth) -> Line:
+def _stop_row(truth: SimulationAccuracy) -> AccuracyRow:
     over = [joint for joint in truth.joints if joint.beyond > 0.0]
     most = [
-        _amount(max(joint.beyond for joint in over if joint.turns == turns), turns)
+        _format_amount(max(joint.beyond for joint in over if joint.turns == turns), turns)
         for turns in (True, False)
         if any(joint.turns == turns for joint in over)
     ]
     many = "1 joint" if len(over) == 1 else f"{len(over)} joints"
     values = {
         "Beyond stops" if turns else "Beyond stops (linear)": max(
-            joint.beyond if turns else _of_link(joint, joint.beyond) for joint in over if joint.turns == turns
+            joint.beyond if turns else _relative_to_link(joint, joint.beyond) for joint in over if joint.turns == turns
         )
         for turns in {joint.turns for joint in over}
     }
     if not over:
-        return Line("Beyond stops", "none", good=True)
-    return _marked(Line("Beyond stops", " and ".join(most), remark=many), values)
+        return AccuracyRow("Beyond stops", "none", good=True)
+    return _rate_row(AccuracyRow("Beyond stops", " and ".join(most), remark=many), values)
 
 
-def _depth_told(truth: Truth, names: Mapping[int, str]) -> Line:
+def _penetration_row(truth: SimulationAccuracy, names: Mapping[int, str]) -> AccuracyRow:
     if truth.depth <= 0.0:
-        return Line("Penetration", "none")
-    if truth.depth < SHALLOW:
-        return Line("Penetration", f"< {SHALLOW}")
+        return AccuracyRow("Penetration", "none")
+    if truth.depth < MIN_PENETRATION:
+        return AccuracyRow("Penetration", f"< {MIN_PENETRATION}")
     first, second = (names.get(place, f"body {place + 1}") for place in truth.deep)
-    if GROUND in truth.deep:
-        body = second if truth.deep[0] == GROUND else first
-        return Line("Penetration", f"{truth.depth:.1g}", remark=f"{body!r} in the ground")
-    return Line("Penetration", f"{truth.depth:.1g}", remark=f"{first!r} in {second!r}")
+    if GROUND_INDEX in truth.deep:
+        body = second if truth.deep[0] == GROUND_INDEX else first
+        return AccuracyRow("Penetration", f"{truth.depth:.1g}", remark=f"{body!r} in the ground")
+    return AccuracyRow("Penetration", f"{truth.depth:.1g}", remark=f"{first!r} in {second!r}")
 
 
-def joint_told(joint: JointTruth) -> Line:
+def joint_separation_row(joint: JointAccuracy) -> AccuracyRow:
     """Describe the joint separation of one joint."""
-    return _marked(Line(joint.name, percent(joint.share), percent(joint.mean_share)), {"Joint separation": joint.share})
+    return _rate_row(
+        AccuracyRow(joint.name, format_percent(joint.share), format_percent(joint.mean_relative_separation)),
+        {"Joint separation": joint.share},
+    )
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Format a share in percent, without powers of ten for tiny values."""
     least = 0.001
-    return f"< {least} %" if 0.0 < 100.0 * share < 0.999 * least else f"{_short(100.0 * share)} %"
+    return f"< {least} %" if 0.0 < 100.0 * share < 0.999 * least else f"{_format_two_digits(100.0 * share)} %"
 
 
-def _amount(value: float, turns: bool) -> str:
-    return f"{_short(math.degrees(value))}°" if turns else _short(value)
+def _format_amount(value: float, turns: bool) -> str:
+    return f"{_format_two_digits(math.degrees(value))}°" if turns else _format_two_digits(value)
 
 
-def _short(value: float) -> str:
+def _format_two_digits(value: float) -> str:
     """Format with two digits, without powers of ten for large values."""
-    return plain(value) if value >= 9.95 else f"{value:.2g}"
+    return format_number(value) if value >= 9.95 else f"{value:.2g}"

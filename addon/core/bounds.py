@@ -9,12 +9,12 @@ import numpy as np
 from .model import Array, Body, Mechanism, Shape
 
 #: Types that are infinite or have no extent.
-_ENDLESS = ("plane", "none")
+_UNBOUNDED = ("plane", "none")
 #: Ratio of size to the largest moving body beyond which a fixed body is scenery.
-_SCENERY = 3.0
+_SCENERY_RATIO = 3.0
 
 
-def extent(mechanism: Mechanism) -> tuple[Array, Array] | None:
+def mechanism_bounds(mechanism: Mechanism) -> tuple[Array, Array] | None:
     """Compute the axis-aligned bounding box of all shapes at the design pose.
 
     A mesh counts as the point of its origin (its geometry is in its file); planes are infinite and do not count.
@@ -26,7 +26,7 @@ def extent(mechanism: Mechanism) -> tuple[Array, Array] | None:
         (pose[:3, 3] - half, pose[:3, 3] + half)
         for body in mechanism.bodies
         for shape in body.shapes
-        if shape.type not in _ENDLESS
+        if shape.type not in _UNBOUNDED
         for pose in [body.pose @ shape.pose]
         for half in [half_extent(shape, pose[:3, :3])]
     ]
@@ -75,12 +75,12 @@ def shape_radius(shape: Shape) -> float:
     return math.hypot(size.get("length", 0.0) / 2, size.get("radius", 0.0))
 
 
-def body_reach(body: Body) -> float:
+def body_radius(body: Body) -> float:
     """Compute the radius of a sphere around a body's own origin that contains its shapes (length units)."""
     return max((math.hypot(*shape.pose[:3, 3].tolist()) + shape_radius(shape) for shape in body.shapes), default=0.0)
 
 
-def scenery(mechanism: Mechanism) -> set[str]:
+def scenery_bodies(mechanism: Mechanism) -> set[str]:
     """Find the bodies (ids) that are scenery, such as floors and walls, rather than moving parts.
 
     They are fixed to the world, and infinite or much larger than whatever moves. Empty where nothing moves.
@@ -90,6 +90,6 @@ def scenery(mechanism: Mechanism) -> set[str]:
     if not fixed or len(fixed) == len(mechanism.bodies):
         return set()
     still = {body.id for body in fixed}
-    largest = max(body_reach(body) for body in mechanism.bodies if body.id not in still)
+    largest = max(body_radius(body) for body in mechanism.bodies if body.id not in still)
     endless = {body.id for body in fixed if any(shape.type == "plane" for shape in body.shapes)}
-    return endless | {body.id for body in fixed if body_reach(body) > _SCENERY * largest > 0.0}
+    return endless | {body.id for body in fixed if body_radius(body) > _SCENERY_RATIO * largest > 0.0}

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 #: Integration steps per frame.
-_STEPS = 24
+_INTEGRATION_STEPS = 24
 #: Force of a spring as a function of position, or of a damper as a function of velocity.
-Force = Callable[[float], float]
+ForceLaw = Callable[[float], float]
 
 
 @dataclass
-class Piecewise:
+class PiecewisePolynomial:
     """Piecewise polynomial over ascending ``knots``.
 
     ``coefficients`` has one row more than there are knots, each in descending powers. At a knot the piece above it
@@ -30,6 +30,7 @@ class Piecewise:
     coefficients: Sequence[Sequence[float]]
 
     def __call__(self, x: float) -> float:
+        """Evaluate at ``x`` by Horner's method."""
         total = 0.0
         for number in self.coefficients[bisect_right(self.knots, x)]:
             total = total * x + number
@@ -42,7 +43,7 @@ class Piecewise:
 
 
 @dataclass
-class Held:
+class SpringDamperIntegrator:
     """Spring and damper on one coordinate whose forces are constant during each frame.
 
     ``spring`` is the force as a function of position, ``damper`` as a function of velocity, ``inertia`` the mass or
@@ -52,14 +53,14 @@ class Held:
     energy, and the period is exact where the spring is linear, however stiff it is.
     """
 
-    spring: Force | None
-    damper: Force | None
+    spring: ForceLaw | None
+    damper: ForceLaw | None
     inertia: float
     substeps: int = 1
     _places: list[float] = field(default_factory=list)
     _forces: list[float] = field(default_factory=list)
 
-    def force(self, place: float, time: float, change: Force = float) -> float:
+    def force(self, place: float, time: float, change: ForceLaw = float) -> float:
         """Compute the force to apply for the next ``time`` seconds.
 
         Args:
@@ -78,37 +79,39 @@ class Held:
                 lately = late * self._forces[-1] + (1.0 - late) * self._forces[-2]
                 other = (gone - before) / time**2 - lately / self.inertia
             speed = gone / time + 0.5 * (time - step) * (own + other)
-        pull = self._pull(place + 0.5 * (time - step) * speed, other, time) if self.spring is not None else 0.0
-        total = pull + (self._brake(speed, pull / self.inertia + other, time) if self.damper is not None else 0.0)
+        pull = self._spring_force(place + 0.5 * (time - step) * speed, other, time) if self.spring is not None else 0.0
+        total = pull + (
+            self._damper_force(speed, pull / self.inertia + other, time) if self.damper is not None else 0.0
+        )
         self._places, self._forces = [*self._places[-1:], place], [*self._forces[-1:], total]
         return total
 
-    def _pull(self, place: float, other: float, time: float) -> float:
+    def _spring_force(self, place: float, other: float, time: float) -> float:
         """Compute the spring's force about a position: averaged over the motion from rest there, with falling weights.
 
         ``other`` is the acceleration by other forces.
         """
         assert self.spring is not None
-        step, speed, total = time / _STEPS, 0.0, 0.0
-        for number in range(_STEPS):
+        step, speed, total = time / _INTEGRATION_STEPS, 0.0, 0.0
+        for number in range(_INTEGRATION_STEPS):
             push = self.spring(place + 0.5 * step * speed)
-            total += push * (_STEPS - number - 0.5)
+            total += push * (_INTEGRATION_STEPS - number - 0.5)
             faster = speed + step * (push / self.inertia + other)
             place, speed = place + 0.5 * step * (speed + faster), faster
-        return 2.0 * total / _STEPS**2
+        return 2.0 * total / _INTEGRATION_STEPS**2
 
-    def _brake(self, speed: float, other: float, time: float) -> float:
+    def _damper_force(self, speed: float, other: float, time: float) -> float:
         """Compute the damper's mean force, from a speed that other forces change by ``other`` per second."""
         assert self.damper is not None
-        step, total = time / _STEPS, 0.0
-        for _ in range(_STEPS):
+        step, total = time / _INTEGRATION_STEPS, 0.0
+        for _ in range(_INTEGRATION_STEPS):
             push = self.damper(speed + 0.5 * step * other)
             total += push
             speed += step * (push / self.inertia + other)
-        return total / _STEPS
+        return total / _INTEGRATION_STEPS
 
 
-def restraining(law: Piecewise, reach: float) -> bool:
+def is_dissipative(law: PiecewisePolynomial, reach: float) -> bool:
     """Return whether a law of velocity only dissipates energy for velocities from ``-reach`` to ``reach``."""
     speeds = np.linspace(-reach, reach, 201)
     return all(law(float(speed)) * speed >= 0.0 for speed in speeds)

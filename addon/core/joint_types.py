@@ -7,36 +7,36 @@ from collections.abc import Callable
 import numpy as np
 
 from .model import DOF_SIZE, Array, Dof
-from .transforms import frame_with_z
+from .transforms import rotation_with_z
 
 _X, _Y, _Z = np.eye(3)
 
 
-def _turn(axis: np.ndarray) -> Dof:
+def _rotation_dof(axis: np.ndarray) -> Dof:
     return Dof("rotation", axis.copy())
 
 
-def _slide(axis: np.ndarray) -> Dof:
+def _translation_dof(axis: np.ndarray) -> Dof:
     return Dof("translation", axis.copy())
 
 
-_TYPES: dict[str, Callable[[], list[Dof]]] = {
-    "revolute": lambda: [_turn(_Z)],
-    "prismatic": lambda: [_slide(_Z)],
-    "cylindrical": lambda: [_slide(_Z), _turn(_Z)],
+_DOFS_BY_TYPE: dict[str, Callable[[], list[Dof]]] = {
+    "revolute": lambda: [_rotation_dof(_Z)],
+    "prismatic": lambda: [_translation_dof(_Z)],
+    "cylindrical": lambda: [_translation_dof(_Z), _rotation_dof(_Z)],
     "screw": lambda: [Dof("screw", _Z.copy(), pitch=0.01)],
-    "universal": lambda: [_turn(_Z), _turn(_X)],
-    "euler": lambda: [_turn(_Z), _turn(_Y), _turn(_X)],
+    "universal": lambda: [_rotation_dof(_Z), _rotation_dof(_X)],
+    "euler": lambda: [_rotation_dof(_Z), _rotation_dof(_Y), _rotation_dof(_X)],
     "ball": lambda: [Dof("ball", _Z.copy())],
-    "planar": lambda: [_slide(_X), _slide(_Y), _turn(_Z)],
-    "translational": lambda: [_slide(_X), _slide(_Y), _slide(_Z)],
+    "planar": lambda: [_translation_dof(_X), _translation_dof(_Y), _rotation_dof(_Z)],
+    "translational": lambda: [_translation_dof(_X), _translation_dof(_Y), _translation_dof(_Z)],
     "weld": list,
     "free": lambda: [Dof("free", _Z.copy())],
 }
-JOINT_TYPES = tuple(_TYPES)
+JOINT_TYPES = tuple(_DOFS_BY_TYPE)
 
 
-def dofs_of_type(type_: str) -> list[Dof]:
+def make_dofs(type_: str) -> list[Dof]:
     """Create the degrees of freedom of a joint type.
 
     Z of the joint frame is the main axis: hinges rotate about it, sliders move along it, planes are perpendicular to
@@ -45,27 +45,27 @@ def dofs_of_type(type_: str) -> list[Dof]:
     Raises:
         ValueError: The name is none of ``JOINT_TYPES``.
     """
-    if type_ not in _TYPES:
+    if type_ not in _DOFS_BY_TYPE:
         raise ValueError(f"there is no joint type {type_!r}; choose one of {', '.join(JOINT_TYPES)}")
-    return _TYPES[type_]()
+    return _DOFS_BY_TYPE[type_]()
 
 
-def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
+def convert_dofs(dofs: list[Dof], type_: str) -> list[Dof]:
     """Return the degrees of freedom of a joint that is changed to another type.
 
     Its main axis stays where it is: a hinge about X becomes a cylindrical joint along X. New dofs take over motor,
     stops, springs and initial position from old ones of the same kind: first from those with the same axis, then in
     their order.
     """
-    out = dofs_of_type(type_)
+    out = make_dofs(type_)
     if [dof.kind for dof in out] == [dof.kind for dof in dofs] and len(out) < 2:
         return list(dofs)
-    turn = frame_with_z(_main_axis(dofs))
+    turn = rotation_with_z(_main_axis(dofs))
     for dof in out:
         if DOF_SIZE[dof.kind] == 1:
             dof.axis = turn @ dof.axis
     left, places = list(dofs), list(range(len(out)))
-    for is_like in (_have_one_axis, lambda old, dof: True):
+    for is_like in (_share_axis, lambda old, dof: True):
         for number in list(places):
             dof = out[number]
             like = next((old for old in left if old.kind == dof.kind and is_like(old, dof)), None)
@@ -76,12 +76,12 @@ def retyped(dofs: list[Dof], type_: str) -> list[Dof]:
     return out
 
 
-def _have_one_axis(one: Dof, other: Dof) -> bool:
+def _share_axis(one: Dof, other: Dof) -> bool:
     return DOF_SIZE[one.kind] > 1 or float(one.axis @ other.axis) > 1.0 - 1e-6
 
 
 def _main_axis(dofs: list[Dof]) -> Array:
-    """Return the main axis of a joint, (3,) in its frame, which becomes Z of ``dofs_of_type``.
+    """Return the main axis of a joint, (3,) in its frame, which becomes Z of ``make_dofs``.
 
     It is the axis of the first rotation; of a single translation that one, of two the perpendicular to both, else Z.
     """

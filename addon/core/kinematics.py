@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
-from .record_utils import HERE
-from .transforms import frame_with_z, inverse, rotation_matrix, rotation_vector
+from .record_utils import IDENTITY_POSE
+from .transforms import inverse, rotation_matrix, rotation_vector, rotation_with_z
 
 #: Poses per block of computation: more do not fit in the processor's cache, fewer cost more calls.
-_BLOCK = 2048
+_POSES_PER_BLOCK = 2048
 
 
 #: Key in a joint's ``extra`` where the file marks it as closing a loop.
 CLOSES_LOOP = "closes_loop"
 #: Largest difference, in lengths and in entries of rotations, at which the two sides of a joint coincide.
-CLOSED = 1e-7
+OPENING_TOLERANCE = 1e-7
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Tree:
         """Compute forward kinematics: the world pose of every body.
 
         Args:
-            coordinates: Joint id -> values (poses,) or (poses, size of the joint), or the same with a first dimension
-                of 1; joints that it does not name are at zero.
+            coordinates: Joint id -> values (poses,) or (poses, size of the joint); a first dimension of 1 is broadcast.
+                Joints that it does not name are at zero.
             poses: Number of poses.
             root_poses: Poses (poses, roots, 4, 4) or (roots, 4, 4) of the roots; None: their design poses.
 
@@ -68,37 +68,37 @@ class Tree:
         world = np.empty((len(self.mechanism.bodies), 4, 4, poses))
         world[:, 3], world[:, 3, 3] = 0.0, 1.0
         roots = None if root_poses is None else np.broadcast_to(root_poses, (poses, *root_poses.shape[-3:]))
-        carries = self._carries(coordinates)
-        for first in range(0, poses, _BLOCK):
-            part = slice(first, min(first + _BLOCK, poses))
+        carries = self._link_motions(coordinates)
+        for first in range(0, poses, _POSES_PER_BLOCK):
+            part = slice(first, min(first + _POSES_PER_BLOCK, poses))
             self._forward_block(world[..., part], carries, None if roots is None else roots[part], part)
         placed = {*(self.index[root.id] for root in self.roots), *(carry.body for carry in carries)}
         world[[at for at in range(len(world)) if at not in placed], :3] = 0.0  # a second body with the same id
         return world.transpose(3, 0, 1, 2)
 
-    def _carries(self, coordinates: Mapping[str, Array]) -> list[Carry]:
+    def _link_motions(self, coordinates: Mapping[str, Array]) -> list[LinkMotion]:
         """Compile the step from the carrier to each body that has one."""
-        rest = {at: HERE for at in (-1, *(self.index[root.id] for root in self.roots))}
+        rest = {at: IDENTITY_POSE for at in (-1, *(self.index[root.id] for root in self.roots))}
         out = []
         for link in self.links:
             ends = -1 if link.carrier is None else self.index[link.carrier], self.index[link.body]
-            out.append(Carry.by(link.joint, coordinates.get(link.joint.id), rest[ends[0]], ends, link.against))
+            out.append(LinkMotion.by(link.joint, coordinates.get(link.joint.id), rest[ends[0]], ends, link.against))
             rest[ends[1]] = out[-1].rest.pose
         return out
 
-    def _forward_block(self, world: Array, carries: list[Carry], roots: Array | None, part: slice) -> None:
+    def _forward_block(self, world: Array, carries: list[LinkMotion], roots: Array | None, part: slice) -> None:
         """Compute a block of poses, small enough to stay in the processor's cache.
 
         Frames of bodies that carry no further body are released, so that the next take their place in the cache.
         """
-        frames = {-1: Frames.at(np.eye(4)[None])}
+        frames = {-1: FrameBatch.at(np.eye(4)[None])}
         last = {carry.carrier: number for number, carry in enumerate(carries)}
         for number, root in enumerate(self.roots):
             at = self.index[root.id]
             poses = root.pose[None] if roots is None else roots[:, number]
             world[at, :3] = poses[:, :3].transpose(1, 2, 0)
             if at in last:
-                frames[at] = Frames.at(poses)
+                frames[at] = FrameBatch.at(poses)
         for number, carry in enumerate(carries):
             own = carry.through(frames[carry.carrier], part)
             carry.rest.of(own).put(world[carry.body])
@@ -162,7 +162,7 @@ def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[
 
     grow(None)
     roots = []
-    for part in _parts(mechanism, touching, placed):
+    for part in _connected_parts(mechanism, touching, placed):
         root = _choose_root(part, touching, mechanism.directed, placed_roots)
         roots.append(root)
         placed.add(root.id)
@@ -171,7 +171,9 @@ def spanning_tree(mechanism: Mechanism, placed_roots: Collection[str] | Mapping[
     return Tree(mechanism, roots, links, loops, index)
 
 
-def _parts(mechanism: Mechanism, touching: dict[str | None, list[Joint]], placed: set[str | None]) -> list[list[Body]]:
+def _connected_parts(
+    mechanism: Mechanism, touching: dict[str | None, list[Joint]], placed: set[str | None]
+) -> list[list[Body]]:
     """Split the bodies that are not placed yet into connected components, each in file order."""
     part_of: dict[str, int] = {}
     parts: list[list[Body]] = []
@@ -213,7 +215,7 @@ def _choose_root(
     return max(part, key=lambda body: (body.mass, 0 if directed else len(touching[body.id])))
 
 
-def initial_coordinates(mechanism: Mechanism) -> dict[str, Array]:
+def initial_joint_values(mechanism: Mechanism) -> dict[str, Array]:
     """Return the initial joint values: id -> (1, size of the joint), as ``Tree.forward`` takes them."""
     return {
         joint.id: np.concatenate([np.zeros(0), *(dof.initial for dof in joint.dofs)])[None]
@@ -221,7 +223,7 @@ def initial_coordinates(mechanism: Mechanism) -> dict[str, Array]:
     }
 
 
-def coordinates(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
+def joint_values_from_poses(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
     """Compute joint values from body poses of shape (n, bodies, 4, 4): id -> (n, size of the joint).
 
     Angles are in (-pi, pi]. Motion outside the joint's degrees of freedom (joint separation) is ignored.
@@ -230,7 +232,7 @@ def coordinates(mechanism: Mechanism, poses: Array) -> dict[str, Array]:
     out: dict[str, Array] = {}
     for joint in mechanism.joints:
         if joint.active:
-            out[joint.id] = joint_coordinates(joint, joint_transform(joint, poses, index))
+            out[joint.id] = joint_values_from_transform(joint, joint_transform(joint, poses, index))
     return out
 
 
@@ -249,14 +251,14 @@ def joint_transform(joint: Joint, poses: Array, index: Mapping[str, int]) -> Arr
     return inverse(side(joint.parent, joint.frame_parent)) @ side(joint.child, joint.frame_child)
 
 
-def joint_coordinates(joint: Joint, transform: Array) -> Array:
+def joint_values_from_transform(joint: Joint, transform: Array) -> Array:
     """Compute the joint values, (n, size), whose ``J`` is nearest to ``transform`` (n, 4, 4)."""
     n = len(transform)
     kinds = [dof.kind for dof in joint.dofs]
     if not kinds:
         return np.zeros((n, 0))
     if kinds in (["rotation"], ["screw"]):
-        align = frame_with_z(joint.dofs[0].axis)
+        align = rotation_with_z(joint.dofs[0].axis)
         turn = align.T @ transform[:, :3, :3] @ align
         return np.arctan2(turn[:, 1, 0] - turn[:, 0, 1], turn[:, 0, 0] + turn[:, 1, 1])[:, None]
     if kinds == ["translation"]:
@@ -265,23 +267,23 @@ def joint_coordinates(joint: Joint, transform: Array) -> Array:
         return rotation_vector(transform[:, :3, :3])
     if kinds == ["free"]:
         return np.concatenate([rotation_vector(transform[:, :3, :3]), transform[:, :3, 3]], axis=1)
-    return _nearest_coordinates(joint, transform)
+    return _nearest_joint_values(joint, transform)
 
 
 def joint_motion(joint: Joint, value: Array) -> Array:
     """Compute ``J(q)``, (n, 4, 4), for joint values (n, size)."""
     value = np.asarray(value, dtype=np.float64).reshape(len(value), -1)
     poses = len(value)
-    frames = Frames.at(np.eye(4)[None])
-    for dof, amount in split(joint, value):
-        frames = move(frames, dof, amount, False)
+    frames = FrameBatch.at(np.eye(4)[None])
+    for dof, amount in split_by_dof(joint, value):
+        frames = move_by_dof(frames, dof, amount, False)
     out = np.zeros((poses, 4, 4))
     frames.put(out.transpose(1, 2, 0))
     out[:, 3, 3] = 1.0
     return out
 
 
-def _nearest_coordinates(joint: Joint, transform: Array, rounds: int = 30) -> Array:
+def _nearest_joint_values(joint: Joint, transform: Array, rounds: int = 30) -> Array:
     """Solve for several coordinates at once by Gauss-Newton, all poses together, starting from zero."""
     size = sum(DOF_SIZE[dof.kind] for dof in joint.dofs)
     n = len(transform)
@@ -314,7 +316,7 @@ def joint_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
     return bodies[joint.parent].pose @ joint.frame_parent if joint.parent in bodies else joint.frame_parent
 
 
-def joint_side_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
+def joint_child_frame_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
     """Return the design pose of a joint's frame in the world as its child carries it, (4, 4).
 
     It equals ``joint_frame_world`` except in loops that are open at the design pose.
@@ -324,11 +326,11 @@ def joint_side_world(joint: Joint, bodies: Mapping[str, Body]) -> Array:
 
 def joint_frames_world(mechanism: Mechanism) -> dict[str, Array]:
     """Return the design poses of all joints' frames in the world, (4, 4) by joint id."""
-    frames = _sides_world(mechanism, "parent")
+    frames = _joint_sides_world(mechanism, "parent")
     return {joint.id: frame for joint, frame in reversed(list(zip(mechanism.joints, frames, strict=True)))}
 
 
-def _sides_world(mechanism: Mechanism, side: Literal["parent", "child"]) -> Array:
+def _joint_sides_world(mechanism: Mechanism, side: Literal["parent", "child"]) -> Array:
     """Return the design poses (n, 4, 4) of all joints' frames as their parents, or their children, carry them."""
     poses = {body.id: body.pose for body in reversed(mechanism.bodies)}
     here, joints = np.eye(4), mechanism.joints
@@ -343,19 +345,19 @@ def design_openings(mechanism: Mechanism, tree: Tree | None = None) -> dict[str,
     need not be the joint that the spanning tree leaves out, and inactive ones, which place nothing. If a spanning
     ``tree`` without loops is given, its joints place the bodies and have no openings.
     """
-    openings = inverse(_sides_world(mechanism, "parent")) @ _sides_world(mechanism, "child")
-    is_open = np.abs(openings - np.eye(4)).max(axis=(1, 2)) > CLOSED
+    openings = inverse(_joint_sides_world(mechanism, "parent")) @ _joint_sides_world(mechanism, "child")
+    is_open = np.abs(openings - np.eye(4)).max(axis=(1, 2)) > OPENING_TOLERANCE
     if tree is not None and not tree.loop_joints:
         is_open &= np.array([not joint.active for joint in mechanism.joints], dtype=bool)
     return {mechanism.joints[number].id: openings[number] for number in np.flatnonzero(is_open).tolist()}
 
 
 #: Kinds of dofs that rotate about an axis; the identity, and the tolerance for it.
-_TURNS = {"rotation", "screw"}
-_UNTURNED, _NOTHING = np.eye(3), 1e-15
+_ROTARY_KINDS = {"rotation", "screw"}
+_NO_ROTATION, _ROTATION_TOLERANCE = np.eye(3), 1e-15
 
 
-class Frames(NamedTuple):
+class FrameBatch(NamedTuple):
     """Frame in many poses, stored by components: arrays (3, poses), or (3, 1) where all poses are equal.
 
     ``pair`` is the first two columns of its rotation as one complex array, x + iy: a rotation about z multiplies it and
@@ -367,10 +369,10 @@ class Frames(NamedTuple):
     origin: Array
 
     @staticmethod
-    def at(poses: Array) -> Frames:
+    def at(poses: Array) -> FrameBatch:
         """Create frames from poses (n, 4, 4)."""
         columns = poses[:, :3].transpose(2, 1, 0)
-        return Frames(columns[0] + 1j * columns[1], columns[2], columns[3])
+        return FrameBatch(columns[0] + 1j * columns[1], columns[2], columns[3])
 
     def put(self, into: Array) -> None:
         """Write the poses into an array (4, 4, poses)."""
@@ -382,30 +384,34 @@ class Frames(NamedTuple):
         out[0], out[1], out[2] = self.pair.real, self.pair.imag, self.third
         return out
 
-    def turned(self, columns: Array) -> Frames:
+    def turned(self, columns: Array) -> FrameBatch:
         """Replace the rotation by columns (column, row, poses)."""
-        return Frames(columns[0] + 1j * columns[1], columns[2], self.origin)
+        return FrameBatch(columns[0] + 1j * columns[1], columns[2], self.origin)
 
-    def spun(self, angle: Array) -> Frames:
+    def spun(self, angle: Array) -> FrameBatch:
         """Rotate about the frames' own z by angles (n,) in rad."""
         return self._replace(pair=self.pair * np.exp(-1j * angle))
 
-    def shifted(self, way: Array, times: Array | float = 1.0) -> Frames:
+    def shifted(self, way: Array, times: Array | float = 1.0) -> FrameBatch:
         """Translate along a vector (3,) in the frames' own axes, times the factors (n,)."""
         x, y, z = way.tolist()
         moved = (complex(x, -y) * self.pair).real if x or y else 0.0
         return self._replace(origin=self.origin + (moved + z * self.third if z else moved) * times)
 
 
-class Fixed:
+class FixedTransform:
     """Constant relative pose (4, 4), with a fast path where it is a pure translation."""
 
     def __init__(self, pose: Array) -> None:
         self.pose = pose
-        self._turn = None if np.abs(pose[:3, :3] - _UNTURNED).max() < _NOTHING else np.ascontiguousarray(pose[:3, :3].T)
+        self._turn = (
+            None
+            if np.abs(pose[:3, :3] - _NO_ROTATION).max() < _ROTATION_TOLERANCE
+            else np.ascontiguousarray(pose[:3, :3].T)
+        )
         self._shift = pose[:3, 3] if pose[:3, 3].any() else None
 
-    def of(self, frames: Frames) -> Frames:
+    def of(self, frames: FrameBatch) -> FrameBatch:
         """Compose frames with this pose."""
         if self._shift is not None:
             frames = frames.shifted(self._shift)
@@ -416,7 +422,7 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Carry:
+class LinkMotion:
     """Step from a carrier to the body it carries, compiled for forward kinematics.
 
     ``moves`` are the joint's motions, each with the fixed pose before it, and ``rest`` is the fixed pose from the last
@@ -425,12 +431,12 @@ class Carry:
 
     body: int
     carrier: int
-    moves: list[tuple[Fixed, Dof, Array]]
-    rest: Fixed
+    moves: list[tuple[FixedTransform, Dof, Array]]
+    rest: FixedTransform
     against: bool
 
     @staticmethod
-    def by(joint: Joint, value: Array | None, before: Array, ends: tuple[int, int], against: bool) -> Carry:
+    def by(joint: Joint, value: Array | None, before: Array, ends: tuple[int, int], against: bool) -> LinkMotion:
         """Compile the step through a joint from the first of two ``ends`` (indices of bodies) to the second.
 
         Args:
@@ -441,27 +447,27 @@ class Carry:
             against: The joint's child is the carrier.
         """
         entry, leave = (joint.frame_child, joint.frame_parent) if against else (joint.frame_parent, joint.frame_child)
-        dealt = [] if value is None else split(joint, np.asarray(value, dtype=np.float64))
+        dealt = [] if value is None else split_by_dof(joint, np.asarray(value, dtype=np.float64))
         if against:
             dealt = [(dof, -amount) for dof, amount in reversed(dealt)]
         fixed, moves = before @ entry, []
         for dof, amount in dealt:
             align, straight = np.eye(4), dof
-            if dof.kind in _TURNS and not _is_straight(dof):
-                align[:3, :3] = frame_with_z(dof.axis)
+            if dof.kind in _ROTARY_KINDS and not _is_along_z(dof):
+                align[:3, :3] = rotation_with_z(dof.axis)
                 straight = replace(dof, axis=np.array([0.0, 0.0, 1.0]))
-            moves.append((Fixed(fixed @ align), straight, amount))
+            moves.append((FixedTransform(fixed @ align), straight, amount))
             fixed = align.T
-        return Carry(ends[1], ends[0], moves, Fixed(fixed @ inverse(leave)), against)
+        return LinkMotion(ends[1], ends[0], moves, FixedTransform(fixed @ inverse(leave)), against)
 
-    def through(self, frames: Frames, part: slice) -> Frames:
+    def through(self, frames: FrameBatch, part: slice) -> FrameBatch:
         """Compute the frames after the body's last motion from those after the carrier's, for a slice of the poses."""
         for fixed, dof, amount in self.moves:
-            frames = move(fixed.of(frames), dof, amount if len(amount) == 1 else amount[part], self.against)
+            frames = move_by_dof(fixed.of(frames), dof, amount if len(amount) == 1 else amount[part], self.against)
         return frames
 
 
-def split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
+def split_by_dof(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
     """Split a joint's values by its degrees of freedom, each (poses,) or (poses, size)."""
     if value.ndim < 2:
         value = value.reshape(-1, 1)
@@ -473,22 +479,22 @@ def split(joint: Joint, value: Array) -> list[tuple[Dof, Array]]:
     return out
 
 
-def _is_straight(dof: Dof) -> bool:
+def _is_along_z(dof: Dof) -> bool:
     return bool(dof.axis[0] == 0.0 and dof.axis[1] == 0.0 and dof.axis[2] > 0.0)
 
 
-def move(frames: Frames, dof: Dof, amount: Array, backwards: bool) -> Frames:
+def move_by_dof(frames: FrameBatch, dof: Dof, amount: Array, backwards: bool) -> FrameBatch:
     """Move frames by a degree of freedom by amounts (n,) or (n, size). ``backwards``: from child to parent."""
     if dof.kind == "translation":
         return frames.shifted(dof.axis, amount)
-    if dof.kind in _TURNS:
+    if dof.kind in _ROTARY_KINDS:
         if dof.kind == "screw":
             frames = frames.shifted(dof.axis, amount * dof.pitch)
-        if _is_straight(dof):
+        if _is_along_z(dof):
             return frames.spun(amount)
         align = np.eye(4)
-        align[:3, :3] = frame_with_z(dof.axis)
-        return Fixed(align.T).of(Fixed(align).of(frames).spun(amount))
+        align[:3, :3] = rotation_with_z(dof.axis)
+        return FixedTransform(align.T).of(FixedTransform(align).of(frames).spun(amount))
     columns = frames.columns(len(amount))
     turn = np.broadcast_to(rotation_matrix(amount[..., :3]), (columns.shape[-1], 3, 3))
     turned = np.einsum("kip,pkj->jip", columns, turn)

@@ -17,10 +17,10 @@ def shape_volume(shape: Shape) -> float:
     """Compute the volume of a solid primitive in cubic length units; 0 for types without volume."""
     volume = _VOLUMES.get(shape.type)
     with np.errstate(all="ignore"):
-        return float(volume(_plain_sizes(shape))) if volume else 0.0
+        return float(volume(_float64_sizes(shape))) if volume else 0.0
 
 
-def shape_centre(shape: Shape) -> Array:
+def shape_centroid(shape: Shape) -> Array:
     """Compute the centroid of a shape in its body's frame, (3,).
 
     All primitives are centered on their own frame; a cone's frame is at half its height, its tip along +Z, so that its
@@ -37,11 +37,11 @@ def unit_inertia(shape: Shape) -> Array:
     """
     moments = _MOMENTS.get(shape.type)
     with np.errstate(all="ignore"):
-        sizes = _plain_sizes(shape)
+        sizes = _float64_sizes(shape)
         return np.diag(moments(sizes)) if moments and _VOLUMES[shape.type](sizes) > 0.0 else np.zeros((3, 3))
 
 
-def _plain_sizes(shape: Shape) -> dict[str, float]:
+def _float64_sizes(shape: Shape) -> dict[str, float]:
     """Return sizes as numpy numbers: their powers overflow to infinity, where Python's raise OverflowError."""
     return {key: np.float64(value) for key, value in shape.size.items()}
 
@@ -60,7 +60,7 @@ def inertia_of_shapes(shapes: Sequence[Shape], mass: float) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):  # the caller handles results that are not finite
             return np.asarray(mass * total / total * (turn @ unit_inertia(shapes[0]) @ turn.T))
     shares = mass * volumes / total
-    centres = np.array([shape_centre(shape) for shape in shapes])
+    centres = np.array([shape_centroid(shape) for shape in shapes])
     away = centres - (shares @ centres / shares.sum() if shares.sum() else 0.0)
     tensor = np.zeros((3, 3))
     for shape, share, offset in zip(shapes, shares, away, strict=True):
@@ -74,12 +74,12 @@ def parallel_axis(offset: Array) -> Array:
     return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
 
 
-def least_moment(tensor: Array) -> float:
+def min_principal_moment(tensor: Array) -> float:
     """Return the least principal moment of an inertia tensor (3, 3); -inf where it has non-finite numbers."""
     return float(np.linalg.eigvalsh(tensor).min()) if np.isfinite(tensor).all() else -math.inf
 
 
-def least_moments(tensors: Array) -> Array:
+def min_principal_moments(tensors: Array) -> Array:
     """Return the least principal moments (n,) of inertia tensors (n, 3, 3); -inf where one has non-finite numbers."""
     finite = np.isfinite(tensors).all(axis=(1, 2))
     found: Array = np.where(

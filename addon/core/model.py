@@ -35,9 +35,9 @@ ShapeType = Literal[
 ]
 DofKind = Literal["rotation", "translation", "screw", "ball", "free"]
 
-#: How many numbers one degree-of-freedom block of each kind takes in a joint's coordinate vector.
+#: Number of coordinates of a degree-of-freedom block of each kind in a joint's coordinate vector.
 #: A ball is a rotation vector (rad), a free block a rotation vector followed by a translation. A screw
-#: turns about its axis and slides along it by its ``pitch`` for every radian.
+#: rotates about its axis and translates along it by its ``pitch`` per radian.
 DOF_SIZE: dict[str, int] = {"rotation": 1, "translation": 1, "screw": 1, "ball": 3, "free": 6}
 
 
@@ -114,7 +114,7 @@ class Body:
     immobile: bool = False
     active: bool = True  # False: kept, but switched off in the file, itself or with its assembly
     assembly: str = ""
-    extra: dict[str, Any] = field(default_factory=dict)  # fields of the format that nothing else holds
+    extra: dict[str, Any] = field(default_factory=dict)  # fields of the format without an attribute here
     line: int | None = None
 
 
@@ -292,7 +292,7 @@ class Trajectory:
     root: bool = False
 
     @property
-    def may_hold(self) -> bool:
+    def has_constant_keys(self) -> bool:
         """Return whether any key's value may be held."""
         return self.held is not None or self.interpolation == "constant"
 
@@ -358,6 +358,6 @@ class Mechanism:
     motions: list[Motion] = field(default_factory=list)
     directed: bool = True
     mirror_plane: Plane | None = None
-    behaviours: Any = None  # model.behaviours.Behaviours, where the file carries a gait
+    behaviours: Any = None  # gait.behaviors.Behaviours, where the file has a gait
     source: Source = field(default_factory=Source)
     report: Any = None  # core.report.Report of reading the file

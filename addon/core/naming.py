@@ -8,10 +8,10 @@ from typing import Protocol
 
 from .model import DofKind
 
-_TURNS, _SLIDES = ("rx", "ry", "rz"), ("x", "y", "z")
+_ROTATION_NAMES, _TRANSLATION_NAMES = ("rx", "ry", "rz"), ("x", "y", "z")
 
 
-class Unique:
+class UniqueNamer:
     """Generator of unique names: a name that is taken gets the first free number from ``start`` on.
 
     The next number to try is stored per name: to try them from ``start`` each time would take a time that grows with
@@ -30,6 +30,7 @@ class Unique:
         self._next: dict[str, int] = {}
 
     def __call__(self, name: str) -> str:
+        """Return a unique name for this one and take it."""
         found = self.free(name)
         self._taken.add(found)
         return found
@@ -52,13 +53,18 @@ class Unique:
         return found
 
 
-class Named(Protocol):
+class NamedDof(Protocol):
     """Protocol of a degree of freedom as far as names need it: a record of the core or a Blender property group."""
 
     @property
-    def kind(self) -> DofKind: ...
+    def kind(self) -> DofKind:
+        """Return the kind."""
+        ...
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Return the name, empty where there is none."""
+        ...
 
 
 def unique_names(named: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -72,7 +78,7 @@ def unique_names(named: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {key: name if name and uses[name] == 1 else f"{name} #{key}".strip() for key, name in pairs}
 
 
-def coordinate_names(dofs: Sequence[Named]) -> list[str]:
+def dof_value_names(dofs: Sequence[NamedDof]) -> list[str]:
     """Return the names of a joint's coordinates within the joint, in their order.
 
     A single coordinate's name is empty. Of several, each has the name of its degree of freedom where no other of the
@@ -82,7 +88,7 @@ def coordinate_names(dofs: Sequence[Named]) -> list[str]:
     names: list[str] = []
     for dof in dofs:
         if dof.kind in {"ball", "free"}:
-            names += _TURNS + (_SLIDES if dof.kind == "free" else ())
+            names += _ROTATION_NAMES + (_TRANSLATION_NAMES if dof.kind == "free" else ())
         else:
             names.append(dof.name)
     if len(names) == 1:
@@ -92,7 +98,7 @@ def coordinate_names(dofs: Sequence[Named]) -> list[str]:
     return [name if keeps else str(number) for number, (name, keeps) in enumerate(zip(names, own, strict=True), 1)]
 
 
-def servo_names(joints: Iterable[tuple[str, str, Sequence[Named]]]) -> dict[str, tuple[str, ...]]:
+def servo_names(joints: Iterable[tuple[str, str, Sequence[NamedDof]]]) -> dict[str, tuple[str, ...]]:
     """Return the servo names of all joints' coordinates, by joint id.
 
     A joint with one coordinate gives its servo its own name, others append the coordinate's: ``hip/x``. No two servos
@@ -101,14 +107,14 @@ def servo_names(joints: Iterable[tuple[str, str, Sequence[Named]]]) -> dict[str,
     Args:
         joints: Tuples (id, name, degrees of freedom). Of joints with the same id the first with any dof counts.
     """
-    first: dict[str, tuple[str, str, Sequence[Named]]] = {}
+    first: dict[str, tuple[str, str, Sequence[NamedDof]]] = {}
     for joint in joints:
         if joint[0] not in first or not first[joint[0]][2]:
             first[joint[0]] = joint
     told = list(first.values())
     stems = unique_names((key, name) for key, name, _ in told)
     full = {
-        key: [f"{stems[key]}/{own}" if own else stems[key] for own in coordinate_names(dofs)] for key, _, dofs in told
+        key: [f"{stems[key]}/{own}" if own else stems[key] for own in dof_value_names(dofs)] for key, _, dofs in told
     }
     uses = Counter(name for names in full.values() for name in names)
     return {

@@ -14,19 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import Array, Shape
-from .transforms import frame_with_z
+from .transforms import rotation_with_z
 
 #: Largest distance of points from a primitive's surface, as a share of the mesh's size.
-NEAR = 2e-3
+SURFACE_TOLERANCE = 2e-3
 #: Least number of vertices around a round primitive: fewer make a prism.
-_LEAST_ROUND = 8
+_MIN_RIM_CORNERS = 8
 #: Directions in which a sphere must have points near its surface, and their least distance as a share of the radius.
-_AROUND = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
-_AROUND /= np.linalg.norm(_AROUND, axis=1)[:, None]
-_COVERED = 0.8
+_SPHERE_DIRECTIONS = np.array([d for d in product((-1.0, 0.0, 1.0), repeat=3) if any(d)])
+_SPHERE_DIRECTIONS /= np.linalg.norm(_SPHERE_DIRECTIONS, axis=1)[:, None]
+_MIN_COVERAGE = 0.8
 
 
-def recognise(points: Array, normals: Array, areas: Array) -> Shape | None:
+def fit_primitive(points: Array, normals: Array, areas: Array) -> Shape | None:
     """Recognize the primitive that a mesh is: box, cylinder, cone, capsule, sphere or ellipsoid.
 
     Args:
@@ -43,11 +43,11 @@ def recognise(points: Array, normals: Array, areas: Array) -> Shape | None:
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
     if size <= 0.0:
         return None
-    near = NEAR * size
-    for frame in _frames(points, normals, areas):
+    near = SURFACE_TOLERANCE * size
+    for frame in _candidate_axes(points, normals, areas):
         middle = frame @ (0.5 * (np.ptp(points @ frame, axis=0)) + (points @ frame).min(axis=0))
         local = (points - middle) @ frame
-        for fit in (_box, _sphere, _round, _ellipsoid):
+        for fit in (_fit_box, _fit_sphere, _fit_round, _fit_ellipsoid):
             found = fit(local, near)
             if found is not None:
                 shape, along = found
@@ -58,14 +58,14 @@ def recognise(points: Array, normals: Array, areas: Array) -> Shape | None:
     return None
 
 
-def _frames(points: Array, normals: Array, areas: Array) -> Iterator[Array]:
+def _candidate_axes(points: Array, normals: Array, areas: Array) -> Iterator[Array]:
     """Yield candidate axes (3, 3), as columns: the mesh's own, those of its largest faces, and its principal axes."""
     yield np.eye(3)
-    main = _directions(np.asarray(normals, dtype=np.float64), np.asarray(areas, dtype=np.float64))
+    main = _main_face_normals(np.asarray(normals, dtype=np.float64), np.asarray(areas, dtype=np.float64))
     for first in main:
         across = next((d for d in main if abs(d @ first) < 1e-3), None)
         if across is None:
-            yield frame_with_z(first)
+            yield rotation_with_z(first)
         else:
             x = across - first * (across @ first)
             x /= np.linalg.norm(x)
@@ -73,10 +73,10 @@ def _frames(points: Array, normals: Array, areas: Array) -> Iterator[Array]:
     spread = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
     yield spread.T * np.sign(np.linalg.det(spread))
     for axis in spread:
-        yield frame_with_z(axis)
+        yield rotation_with_z(axis)
 
 
-def _directions(normals: Array, areas: Array, most: int = 4) -> list[Array]:
+def _main_face_normals(normals: Array, areas: Array, most: int = 4) -> list[Array]:
     """Return the normal directions with the largest total area; opposite ones count as one."""
     found: list[list[float | Array]] = []
     for number in np.argsort(-areas)[:64]:
@@ -92,10 +92,10 @@ def _directions(normals: Array, areas: Array, most: int = 4) -> list[Array]:
     return [np.asarray(row[1]) for row in found[:most]]
 
 
-Found = tuple[Shape, Array] | None
+PrimitiveFit = tuple[Shape, Array] | None
 
 
-def _box(local: Array, near: float) -> Found:
+def _fit_box(local: Array, near: float) -> PrimitiveFit:
     half = np.abs(local).max(axis=0)
     if half.min() <= near:
         return None
@@ -109,43 +109,43 @@ def _box(local: Array, near: float) -> Found:
     return Shape("box", {"x": x, "y": y, "z": z}), np.eye(3)
 
 
-def _sphere(local: Array, near: float) -> Found:
+def _fit_sphere(local: Array, near: float) -> PrimitiveFit:
     radius = float(np.linalg.norm(local, axis=1).max())
-    if len(local) < 2 * _LEAST_ROUND or np.abs(np.linalg.norm(local, axis=1) - radius).max() > near:
+    if len(local) < 2 * _MIN_RIM_CORNERS or np.abs(np.linalg.norm(local, axis=1) - radius).max() > near:
         return None
-    if (local @ _AROUND.T).max(axis=0).min() < _COVERED * radius:
+    if (local @ _SPHERE_DIRECTIONS.T).max(axis=0).min() < _MIN_COVERAGE * radius:
         return None  # a ring and a tip lie on a sphere as well
     return Shape("sphere", {"radius": radius}), np.eye(3)
 
 
-def _ellipsoid(local: Array, near: float) -> Found:
+def _fit_ellipsoid(local: Array, near: float) -> PrimitiveFit:
     half = np.abs(local).max(axis=0)
-    if half.min() <= near or len(local) < 2 * _LEAST_ROUND:
+    if half.min() <= near or len(local) < 2 * _MIN_RIM_CORNERS:
         return None
     if np.abs(np.linalg.norm(local / half, axis=1) - 1.0).max() * half.max() > near:
         return None
-    if ((local / half) @ _AROUND.T).max(axis=0).min() < _COVERED:
+    if ((local / half) @ _SPHERE_DIRECTIONS.T).max(axis=0).min() < _MIN_COVERAGE:
         return None
     x, y, z = (2.0 * half).tolist()
     return Shape("ellipsoid", {"x": x, "y": y, "z": z}), np.eye(3)
 
 
-def _round(local: Array, near: float) -> Found:
+def _fit_round(local: Array, near: float) -> PrimitiveFit:
     """Fit a solid of revolution about one of the axes: cylinder, cone or capsule."""
     for axis in (2, 0, 1):
         along = np.roll(np.eye(3), axis - 2, axis=1) if axis != 2 else np.eye(3)
         turned = local @ along
-        found = _about_z(turned, near)
+        found = _fit_about_z(turned, near)
         if found is not None:
             shape, flip = found
             return shape, along @ flip
     return None
 
 
-def _about_z(local: Array, near: float) -> Found:
+def _fit_about_z(local: Array, near: float) -> PrimitiveFit:
     reach = np.hypot(local[:, 0], local[:, 1])
     radius, half = float(reach.max()), float(np.abs(local[:, 2]).max())
-    if radius <= near or half <= near or _corners_around(local, reach, radius, near) < _LEAST_ROUND:
+    if radius <= near or half <= near or _count_rim_angles(local, reach, radius, near) < _MIN_RIM_CORNERS:
         return None
     at_cap = half - np.abs(local[:, 2]) <= near
     if (radius - reach[~at_cap] <= near).all() and all(
@@ -166,13 +166,13 @@ def _about_z(local: Array, near: float) -> Found:
     return None
 
 
-def _corners_around(local: Array, reach: Array, radius: float, near: float) -> int:
+def _count_rim_angles(local: Array, reach: Array, radius: float, near: float) -> int:
     """Return the number of different angles at which a mesh has points on its rim."""
     rim = local[radius - reach <= near]
     return len(np.unique(np.round(np.arctan2(rim[:, 1], rim[:, 0]), 3)))
 
 
-def mesh_mass(points: Array, triangles: NDArray[np.int32]) -> tuple[float, Array, Array]:
+def mesh_mass_properties(points: Array, triangles: NDArray[np.int32]) -> tuple[float, Array, Array]:
     """Compute the mass properties of the solid enclosed by triangles, of density 1.
 
     They are sums over tetrahedra from the mean of the points (Mirtich's integrals in closed form). Surfaces with holes

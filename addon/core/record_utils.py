@@ -16,14 +16,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .model import Array, Mechanism
-from .transforms import identical
+from .transforms import bitwise_equal
 
-_values: dict[type, Callable[[Any], Sequence[Any]]] = {}
+_FIELD_GETTERS: dict[type, Callable[[Any], Sequence[Any]]] = {}
 #: Immutable types, which need no copy.
-_UNCHANGING = frozenset({str, float, int, bool, bytes, type(None)})
+_IMMUTABLE_TYPES = frozenset({str, float, int, bool, bytes, type(None)})
 
 
-def copied(mechanism: Mechanism) -> Mechanism:
+def copy_mechanism(mechanism: Mechanism) -> Mechanism:
     """Return an independent copy of a mechanism: changes to one, or to anything in it, do not show in the other.
 
     >>> one = Mechanism("rover")
@@ -35,49 +35,54 @@ def copied(mechanism: Mechanism) -> Mechanism:
     out = copy(mechanism)
     for field in dataclasses.fields(Mechanism):
         value = getattr(mechanism, field.name)
-        setattr(out, field.name, _of_value(value) if field.name in _RECORDS else deepcopy(value))
+        setattr(out, field.name, _copy_value(value) if field.name in _RECORD_FIELDS else deepcopy(value))
     return out
 
 
 #: Fields with thousands of records. Not motions: the identity of trajectories tells which are as they were read.
-_RECORDS = frozenset({"bodies", "joints", "frames", "behaviours"})
+_RECORD_FIELDS = frozenset({"bodies", "joints", "frames", "behaviours"})
 
 
-def _of_record(record: Any) -> Any:
+def _copy_record(record: Any) -> Any:
     kind = type(record)
-    values = _values.get(kind)
+    values = _FIELD_GETTERS.get(kind)
     if values is None:
         names = [field.name for field in dataclasses.fields(kind)]
-        values = _values[kind] = attrgetter(*names) if len(names) > 1 else lambda it: [getattr(it, *names)]
-    return kind(*[value if type(value) in _UNCHANGING else _of_value(value) for value in values(record)])
+        values = _FIELD_GETTERS[kind] = attrgetter(*names) if len(names) > 1 else lambda it: [getattr(it, *names)]
+    return kind(*[value if type(value) in _IMMUTABLE_TYPES else _copy_value(value) for value in values(record)])
 
 
-def _of_value(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     kind = type(value)
     if kind is np.ndarray:
         return value.copy() if value.flags.writeable else value  # read-only arrays can be shared
     if kind is list:
-        return [item if type(item) in _UNCHANGING else _of_value(item) for item in value]
+        return [item if type(item) in _IMMUTABLE_TYPES else _copy_value(item) for item in value]
     if kind is dict:
-        return {key: item if type(item) in _UNCHANGING else _of_value(item) for key, item in value.items()}
+        return {key: item if type(item) in _IMMUTABLE_TYPES else _copy_value(item) for key, item in value.items()}
     if kind is tuple:
-        return value if all(type(item) in _UNCHANGING for item in value) else deepcopy(value)
-    if kind is Shared:
+        return value if all(type(item) in _IMMUTABLE_TYPES for item in value) else deepcopy(value)
+    if kind is FrozenDict:
         return value
-    return _of_record(value) if dataclasses.is_dataclass(kind) else deepcopy(value)
+    return _copy_record(value) if dataclasses.is_dataclass(kind) else deepcopy(value)
 
 
-def frozen(array: Array) -> Array:
+def freeze_array(array: Array) -> Array:
     """Make an array read-only and return it."""
     array.flags.writeable = False
     return array
 
 
 #: Read-only constants: identity pose, origin, unit tensor and zero tensor.
-HERE, MIDDLE, UNIT, NOTHING = frozen(np.eye(4)), frozen(np.zeros(3)), frozen(np.eye(3)), frozen(np.zeros((3, 3)))
+IDENTITY_POSE, ZERO_VECTOR, UNIT_TENSOR, ZERO_TENSOR = (
+    freeze_array(np.eye(4)),
+    freeze_array(np.zeros(3)),
+    freeze_array(np.eye(3)),
+    freeze_array(np.zeros((3, 3))),
+)
 
 
-class Shared(dict[str, Any]):
+class FrozenDict(dict[str, Any]):
     """Immutable dictionary, shared by many records: changing it raises TypeError. Its copies are plain dictionaries."""
 
     __slots__ = ()
@@ -98,19 +103,19 @@ class Shared(dict[str, Any]):
         return dict(self)  # its values are immutable
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
-        return Shared, (dict(self),)  # pickled records share it as well
+        return FrozenDict, (dict(self),)  # pickled records share it as well
 
 
-_VALUES: dict[type, Callable[[Any], tuple[Any, ...]] | None] = {}
+_COMPARED_GETTERS: dict[type, Callable[[Any], tuple[Any, ...]] | None] = {}
 #: Fields that comparison ignores: the position in the file, and what no file format has.
-_UNSAID = frozenset({"line", "mirror_plane", "servo_stiffness", "servo_damping"})
-_SCALARS = frozenset({str, float, int, bool})
+_UNCOMPARED_FIELDS = frozenset({"line", "mirror_plane", "servo_stiffness", "servo_damping"})
+_SCALAR_TYPES = frozenset({str, float, int, bool})
 
 
-def same_record(one: Any, other: Any) -> bool:
-    """Return whether two records, or values of records, are equal. NaN differs from NaN.
+def records_equal(one: Any, other: Any) -> bool:
+    """Return whether two records, or values of records, are equal.
 
-    Arrays are compared bit by bit, and a record is equal to itself.
+    Arrays are compared bit by bit. Numbers that are NaN differ unless they are the same object.
     """
     if one is other:
         return True
@@ -118,27 +123,31 @@ def same_record(one: Any, other: Any) -> bool:
     if kind is not type(other):
         return False
     if kind is np.ndarray:
-        return identical(one, other)
+        return bitwise_equal(one, other)
     if kind is list or kind is tuple:
-        return len(one) == len(other) and all(map(same_record, one, other))
+        return len(one) == len(other) and all(map(records_equal, one, other))
     if kind is dict:
-        return one.keys() == other.keys() and all(same_record(value, other[key]) for key, value in one.items())
-    values = _VALUES[kind] if kind in _VALUES else _values_of(kind)
+        return one.keys() == other.keys() and all(records_equal(value, other[key]) for key, value in one.items())
+    values = _COMPARED_GETTERS[kind] if kind in _COMPARED_GETTERS else _compared_getter(kind)
     if values is None:
         return bool(one == other)
     for mine, theirs in zip(values(one), values(other), strict=True):
-        if mine is theirs or (type(mine) in _SCALARS and type(theirs) is type(mine) and mine == theirs):
+        if mine is theirs or (type(mine) in _SCALAR_TYPES and type(theirs) is type(mine) and mine == theirs):
             continue  # the common case
-        if not same_record(mine, theirs):
+        if not records_equal(mine, theirs):
             return False
     return True
 
 
-def _values_of(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
+def _compared_getter(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
     """Return a function that gets the compared values of a record; None for types that are no records."""
-    names = [item.name for item in dataclasses.fields(kind) if item.name not in _UNSAID] if _is_record(kind) else []
-    _VALUES[kind] = attrgetter(*names) if len(names) > 1 else None
-    return _VALUES[kind]
+    names = (
+        [item.name for item in dataclasses.fields(kind) if item.name not in _UNCOMPARED_FIELDS]
+        if _is_record(kind)
+        else []
+    )
+    _COMPARED_GETTERS[kind] = attrgetter(*names) if len(names) > 1 else None
+    return _COMPARED_GETTERS[kind]
 
 
 def _is_record(kind: type) -> bool:

@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 #: Values of at least this size are formatted with a power of ten.
-_LONG = 1e9
+_EXPONENT_THRESHOLD = 1e9
 
 
-def plain(value: float, digits: int = 0) -> str:
+def format_number(value: float, digits: int = 0) -> str:
     """Format a number with a fixed number of decimals, without a power of ten.
 
     Values of 1e9 and more, as a damaged file may have them, get two digits and a power of ten: 2.5e300.
     """
-    return f"{value:.{digits}f}" if abs(value) < _LONG else f"{value:.2g}".replace("e+", "e")
+    return f"{value:.{digits}f}" if abs(value) < _EXPONENT_THRESHOLD else f"{value:.2g}".replace("e+", "e")
 
 
-def some(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """Format the first five of a list of names, and the count of the rest."""
     return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
@@ -32,7 +32,7 @@ Severity = Literal["error", "warning", "info"]
 Outcome = Literal["kept", "approximated", "lost"]
 
 #: Outcomes by the beginning of an entry's code. Repairs and choices made while reading a file have none.
-_OUTCOMES: dict[str, Outcome] = {
+_OUTCOME_BY_PREFIX: dict[str, Outcome] = {
     **dict.fromkeys(("kept", "document-kept", "document-patched", "left-joint", "undrawn", "cut-loop"), "kept"),
     **dict.fromkeys(
         ("approximated", "moved-", "reversed-", "mended-", "renamed", "split-", "invented-", "joint-apart", "joint-to-",
@@ -61,7 +61,7 @@ class Entry:
     @property
     def outcome(self) -> Outcome | None:
         """Return the outcome where something was converted to another format; None for other entries."""
-        return next((outcome for start, outcome in _OUTCOMES.items() if self.code.startswith(start)), None)
+        return next((outcome for start, outcome in _OUTCOME_BY_PREFIX.items() if self.code.startswith(start)), None)
 
     def __str__(self) -> str:
         place = f"line {self.line}: " if self.line else ""
@@ -70,12 +70,12 @@ class Entry:
 
 
 #: Most entries of one code and severity that are listed: a file may cause a million, which nobody reads.
-MOST_OF_A_KIND = 1000
+MAX_ENTRIES_PER_CODE = 1000
 #: Most of these with their element's path: to find a path takes a walk over all siblings of the element.
-MOST_PLACED = 100
+MAX_LOCATED_ENTRIES = 100
 
 #: An element's path, or a function that finds it.
-Where = str | Callable[[], str]
+EntryLocation = str | Callable[[], str]
 
 
 @dataclass
@@ -86,36 +86,39 @@ class Report:
     _counts: Counter[tuple[Severity, str]] = field(default_factory=Counter, repr=False, compare=False)
     _rests: dict[tuple[Severity, str], tuple[int, Entry]] = field(default_factory=dict, repr=False, compare=False)
 
-    def add(self, severity: Severity, code: str, message: str, line: int | None = None, where: Where = "") -> None:
-        """Append one entry; beyond ``MOST_OF_A_KIND`` of one kind, count the rest in a single last entry.
+    def add(
+        self, severity: Severity, code: str, message: str, line: int | None = None, where: EntryLocation = ""
+    ) -> None:
+        """Append one entry; beyond ``MAX_ENTRIES_PER_CODE`` of one kind, count the rest in a single last entry.
 
         Args:
             severity: ``error``, ``warning`` or ``info``.
             code: Short stable word.
             message: Sentence for users.
             line: Line in the file, from 1.
-            where: The element's path. A function is called only for the first ``MOST_PLACED`` entries of a kind.
+            where: The element's path. A function is called only for the first ``MAX_LOCATED_ENTRIES`` entries of a
+                kind.
         """
         kind = severity, code
         self._counts[kind] += 1
-        left = self._counts[kind] - MOST_OF_A_KIND
+        left = self._counts[kind] - MAX_ENTRIES_PER_CODE
         if left <= 0:
             if callable(where):
-                where = where() if self._counts[kind] <= MOST_PLACED else ""
+                where = where() if self._counts[kind] <= MAX_LOCATED_ENTRIES else ""
             self.entries.append(Entry(severity, code, message, line, where))
             return
         rest = Entry(severity, code, f"{left} more of this kind ({code}) are not listed")
         place, last = self._rests.get(kind, (-1, rest))
-        if place < 0 or place >= len(self.entries) or self.entries[place] is not last:  # or entries were taken out
+        if place < 0 or place >= len(self.entries) or self.entries[place] is not last:  # or entries were removed
             place = len(self.entries)
         self.entries[place : place + 1] = [rest]
         self._rests[kind] = place, rest
 
-    def info(self, code: str, message: str, line: int | None = None, where: Where = "") -> None:
+    def info(self, code: str, message: str, line: int | None = None, where: EntryLocation = "") -> None:
         """Add an entry on something read, kept or chosen."""
         self.add("info", code, message, line, where)
 
-    def warn(self, code: str, message: str, line: int | None = None, where: Where = "") -> None:
+    def warn(self, code: str, message: str, line: int | None = None, where: EntryLocation = "") -> None:
         """Add an entry on something repaired, approximated or dropped."""
         self.add("warning", code, message, line, where)
 

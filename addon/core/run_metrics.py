@@ -11,21 +11,21 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from .kinematics import joint_coordinates, joint_motion
+from .kinematics import joint_motion, joint_values_from_transform
 from .model import DOF_SIZE, Array, Dof, Joint
-from .stops import beyond, stops_of
+from .stops import joint_stops, stop_excess
 from .transforms import inverse, rotation_matrix, rotation_vector
 
 #: Number of worst joints that are listed by default.
-NAMED = 3
+WORST_JOINT_COUNT = 3
 #: Largest rotation (rad) of a body between poses for which its velocity can be determined.
-FASTEST = 0.5
+MAX_ROTATION_PER_STEP = 0.5
 #: Index of the ground among bodies.
-GROUND = -1
+GROUND_INDEX = -1
 
 
 @dataclass
-class HeldJoint:
+class MeasuredJoint:
     """Joint that was simulated.
 
     Attributes:
@@ -50,8 +50,8 @@ class HeldJoint:
 
 
 @dataclass
-class Overlap:
-    """Penetration depth (n,) of two bodies (indices); ``GROUND`` is the ground."""
+class BodyPenetration:
+    """Penetration depth (n,) of two bodies (indices); ``GROUND_INDEX`` is the ground."""
 
     first: int
     second: int
@@ -59,7 +59,7 @@ class Overlap:
 
 
 @dataclass
-class Run:
+class SimulationRecord:
     """Recording of a simulation.
 
     Lengths are in the mechanism's unit; joint springs, given in the world's, store less by the square of the scale.
@@ -79,12 +79,12 @@ class Run:
 
     poses: Array
     rate: float
-    joints: list[HeldJoint]
+    joints: list[MeasuredJoint]
     masses: Array
     tensors: Array
     gravity: Array
     free: bool
-    overlaps: list[Overlap] = field(default_factory=list)
+    overlaps: list[BodyPenetration] = field(default_factory=list)
     steps: Array | None = None
     size: float = 1.0
 
@@ -95,7 +95,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class JointTruth:
+class JointAccuracy:
     """Accuracy of one joint.
 
     ``gap`` is its joint separation and ``tilt`` the angle between its axes; ``error`` is the tracking error of its
@@ -120,13 +120,13 @@ class JointTruth:
         return self.gap / self.length if self.length > 0.0 else 0.0
 
     @property
-    def mean_share(self) -> float:
+    def mean_relative_separation(self) -> float:
         """Return the mean joint separation as a share of the link's length."""
         return self.mean_gap / self.length if self.length > 0.0 else 0.0
 
 
 @dataclass(frozen=True)
-class Truth:
+class SimulationAccuracy:
     """Accuracy of a simulation.
 
     ``energy_gained`` is a share of the largest kinetic energy, nan where motors were active, nothing moved, or bodies
@@ -134,18 +134,18 @@ class Truth:
     another or the ground, ``deep`` the two (indices) and ``deep_at`` the index of the frame.
     """
 
-    joints: tuple[JointTruth, ...]
+    joints: tuple[JointAccuracy, ...]
     energy_gained: float = math.nan
     depth: float = 0.0
-    deep: tuple[int, int] = (GROUND, GROUND)
+    deep: tuple[int, int] = (GROUND_INDEX, GROUND_INDEX)
     deep_at: int = 0
 
-    def worst(self, count: int = NAMED) -> list[JointTruth]:
+    def worst(self, count: int = WORST_JOINT_COUNT) -> list[JointAccuracy]:
         """Return the joints with the largest separation relative to their links' length, the worst first."""
         return sorted(self.joints, key=lambda joint: -joint.share)[:count]
 
 
-def judge(run: Run) -> Truth:
+def measure_accuracy(run: SimulationRecord) -> SimulationAccuracy:
     """Measure the accuracy of a simulation.
 
     Raises:
@@ -154,25 +154,25 @@ def judge(run: Run) -> Truth:
     if not np.isfinite(run.poses).all():
         raise ValueError("The simulation diverged: its accuracy cannot be measured")
     deepest = max(run.overlaps, key=lambda pair: float(pair.depth.max(initial=0.0)), default=None)
-    truth = Truth(tuple(_judged(held, run.poses) for held in run.joints), energy_gained(run))
+    truth = SimulationAccuracy(tuple(_measure_joint(held, run.poses) for held in run.joints), energy_gained(run))
     if deepest is None or not float(deepest.depth.max(initial=0.0)) > 0.0:
         return truth
     at = int(deepest.depth.argmax())
     where = deepest.first, deepest.second
-    return Truth(truth.joints, truth.energy_gained, float(deepest.depth[at]), where, at)
+    return SimulationAccuracy(truth.joints, truth.energy_gained, float(deepest.depth[at]), where, at)
 
 
-def _judged(held: HeldJoint, poses: Array) -> JointTruth:
+def _measure_joint(held: MeasuredJoint, poses: Array) -> JointAccuracy:
     joint = held.joint
-    apart = _apart(held, poses)
-    values = joint_coordinates(joint, apart)
+    apart = _joint_transforms(held, poses)
+    values = joint_values_from_transform(joint, apart)
     fit = joint_motion(joint, values)
     gap = np.linalg.norm(apart[:, :3, 3] - fit[:, :3, 3], axis=1)
     tilt = np.linalg.norm(rotation_vector(inverse(fit)[:, :3, :3] @ apart[:, :3, :3]), axis=1)
-    angles = _are_angles(joint.dofs)
-    error, turns = _servo_error(held, values, angles)
+    angles = _angle_mask(joint.dofs)
+    error, turns = _tracking_error(held, values, angles)
     told = error[~np.isnan(error)]
-    return JointTruth(
+    return JointAccuracy(
         joint.id,
         joint.name or joint.id,
         held.length,
@@ -182,16 +182,16 @@ def _judged(held: HeldJoint, poses: Array) -> JointTruth:
         turns,
         float(told.max()) if len(told) else math.nan,
         float(told.mean()) if len(told) else math.nan,
-        _beyond_stops(joint, _counted(held, values)),
+        _max_stop_excess(joint, _unwrap_values(held, values)),
     )
 
 
-def _apart(held: HeldJoint, poses: Array) -> Array:
+def _joint_transforms(held: MeasuredJoint, poses: Array) -> Array:
     """Compute the motion (n, 4, 4) of a joint's child side relative to its parent side."""
     return inverse(poses[:, held.parent] @ held.on_parent) @ (poses[:, held.child] @ held.on_child)
 
 
-def _counted(held: HeldJoint, values: Array) -> Array:
+def _unwrap_values(held: MeasuredJoint, values: Array) -> Array:
     """Add whole turns to values (n, size).
 
     Those of a single hinge are unwrapped; all rotations begin within half a turn of their initial values.
@@ -207,7 +207,7 @@ def _counted(held: HeldJoint, values: Array) -> Array:
     return out
 
 
-def _are_angles(dofs: Sequence[Dof]) -> list[bool]:
+def _angle_mask(dofs: Sequence[Dof]) -> list[bool]:
     """Return for every coordinate whether it is an angle."""
     out: list[bool] = []
     for dof in dofs:
@@ -215,7 +215,7 @@ def _are_angles(dofs: Sequence[Dof]) -> list[bool]:
     return out
 
 
-def _servo_error(held: HeldJoint, values: Array, angles: Sequence[bool]) -> tuple[Array, bool]:
+def _tracking_error(held: MeasuredJoint, values: Array, angles: Sequence[bool]) -> tuple[Array, bool]:
     """Compute the tracking error of a joint, ``abs(target - actual)``.
 
     Angles count the short way, balls by the angle between the two rotations.
@@ -242,18 +242,18 @@ def _servo_error(held: HeldJoint, values: Array, angles: Sequence[bool]) -> tupl
     return np.where(worst < 0.0, math.nan, worst), turns
 
 
-def _beyond_stops(joint: Joint, values: Array) -> float:
+def _max_stop_excess(joint: Joint, values: Array) -> float:
     """Return the largest distance of a joint's values beyond their stops."""
     return max(
         (
-            float(np.abs(beyond(values[:, number], limits)).max(initial=0.0))
-            for number, limits in enumerate(stops_of(joint.dofs))
+            float(np.abs(stop_excess(values[:, number], limits)).max(initial=0.0))
+            for number, limits in enumerate(joint_stops(joint.dofs))
         ),
         default=0.0,
     )
 
 
-def energy_gained(run: Run) -> float:
+def energy_gained(run: SimulationRecord) -> float:
     """Compute by how much the energy rose above its initial value, as a share of the largest kinetic energy.
 
     In a mechanism without motors it never rises. The last two instants are left out: without following poses their
@@ -265,7 +265,7 @@ def energy_gained(run: Run) -> float:
     """
     if not run.free or len(run.course) < 7 or not run.masses.any():
         return math.nan
-    if turns_fastest(run) > FASTEST:
+    if max_rotation_per_step(run) > MAX_ROTATION_PER_STEP:
         return math.nan
     kinetic, stored = kinetic_energy(run)[:-2], _stored_energy(run)[:-2]
     largest, swing = float(kinetic.max()), float(np.ptp(stored))
@@ -275,12 +275,12 @@ def energy_gained(run: Run) -> float:
     return max(float(total.max() - total[0]), 0.0) / largest
 
 
-def turns_fastest(run: Run) -> float:
+def max_rotation_per_step(run: SimulationRecord) -> float:
     """Return the largest rotation (rad) of a body between two instants."""
-    return float(np.linalg.norm(_turns(run.course[:, :-1][:, run.masses > 0.0]), axis=-1).max())
+    return float(np.linalg.norm(_rotation_steps(run.course[:, :-1][:, run.masses > 0.0]), axis=-1).max())
 
 
-def mechanical_energy(run: Run) -> Array:
+def mechanical_energy(run: SimulationRecord) -> Array:
     """Compute kinetic, potential and spring energy, (n - 2,), without the last two instants.
 
     Their velocities are inaccurate.
@@ -288,24 +288,27 @@ def mechanical_energy(run: Run) -> Array:
     return (kinetic_energy(run) + _stored_energy(run))[:-2]
 
 
-def _stored_energy(run: Run) -> Array:
+def _stored_energy(run: SimulationRecord) -> Array:
     """Compute the energy of height and springs, (n,)."""
-    return _height_energy(run) + _spring_energy(run)
+    return _potential_energy(run) + _spring_energy(run)
 
 
-def _height_energy(run: Run) -> Array:
+def _potential_energy(run: SimulationRecord) -> Array:
     """Compute the potential energy in gravity, (n,), relative to the first instant."""
     risen = run.course[:, :-1, :3, 3] - run.course[0, :-1, :3, 3]
     return -np.einsum("nbi,i,b->n", risen, run.gravity, run.masses)
 
 
-def _spring_energy(run: Run) -> Array:
+def _spring_energy(run: SimulationRecord) -> Array:
     """Compute the energy of the springs of rotations and translations, (n,)."""
     stored = np.zeros(len(run.course))
     for held in run.joints:
         if not any(dof.stiffness > 0.0 for dof in held.joint.dofs):
             continue
-        values, at = _counted(held, joint_coordinates(held.joint, _apart(held, run.course))), 0
+        values, at = (
+            _unwrap_values(held, joint_values_from_transform(held.joint, _joint_transforms(held, run.course))),
+            0,
+        )
         for dof in held.joint.dofs:
             if dof.stiffness > 0.0 and dof.kind in {"rotation", "translation"}:
                 less = run.size**2 if dof.kind == "rotation" else 1.0
@@ -314,13 +317,13 @@ def _spring_energy(run: Run) -> Array:
     return stored
 
 
-def kinetic_energy(run: Run) -> Array:
+def kinetic_energy(run: SimulationRecord) -> Array:
     """Compute the kinetic energy (n,) from poses alone, of fourth order where motion is smooth.
 
     For each body it is at most the energies extrapolated from before and from after the frame, so that an impact causes
     no ringing.
     """
-    moves, turns = _steps(run.course[:, :-1]) * run.rate, _turns(run.course[:, :-1]) * run.rate
+    moves, turns = _displacements(run.course[:, :-1]) * run.rate, _rotation_steps(run.course[:, :-1]) * run.rate
 
     def energy(rule: Callable[[Array], Array]) -> Array:
         """Compute the energy of each body, (.., bodies), from velocities between frames."""
@@ -336,18 +339,18 @@ def kinetic_energy(run: Run) -> Array:
     return out.sum(axis=1)
 
 
-def _steps(poses: Array) -> Array:
+def _displacements(poses: Array) -> Array:
     return np.diff(poses[:, :, :3, 3], axis=0)
 
 
-def _turns(poses: Array) -> Array:
+def _rotation_steps(poses: Array) -> Array:
     """Compute rotation vectors from frame to frame, (n - 1, bodies, 3), in the bodies' own axes."""
     turn = poses[:, :, :3, :3]
     return rotation_vector(np.swapaxes(turn[:-1], -1, -2) @ turn[1:])
 
 
 #: Names of figures for heads of tables and plots; lengths and energies are in the mechanism's units.
-LABELS = {
+FIGURE_LABELS = {
     "distance": "distance",
     "energy": "energy put in",
     "tracking_error": "tracking error (rad)",
@@ -357,7 +360,7 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class Figures:
+class SimulationFigures:
     """Figures of a simulation for comparison with others.
 
     ``distance`` is that of the heaviest body from its initial position, horizontal where there is gravity. ``energy``
@@ -378,19 +381,19 @@ class Figures:
         return {name: value if math.isfinite(value) else None for name, value in asdict(self).items()}
 
 
-def figures_of(run: Run, truth: Truth) -> Figures:
+def simulation_figures(run: SimulationRecord, truth: SimulationAccuracy) -> SimulationFigures:
     """Compute the figures of a simulation from its recording and its accuracy."""
     turning = [joint for joint in truth.joints if joint.turns and not math.isnan(joint.error)]
-    return Figures(
-        _distance(run),
-        _energy(run),
+    return SimulationFigures(
+        _distance_traveled(run),
+        _energy_input(run),
         float(np.mean([joint.mean_error for joint in turning])) if turning else math.nan,
         max((joint.error for joint in turning), default=math.nan),
         max((joint.share for joint in truth.joints), default=0.0),
     )
 
 
-def _distance(run: Run) -> float:
+def _distance_traveled(run: SimulationRecord) -> float:
     if not run.masses.any():
         return 0.0
     path = run.poses[:, int(run.masses.argmax()), :3, 3]
@@ -402,7 +405,7 @@ def _distance(run: Run) -> float:
     return float(np.linalg.norm(way))
 
 
-def _energy(run: Run) -> float:
-    if len(run.course) < 7 or not run.masses.any() or turns_fastest(run) > FASTEST:
+def _energy_input(run: SimulationRecord) -> float:
+    if len(run.course) < 7 or not run.masses.any() or max_rotation_per_step(run) > MAX_ROTATION_PER_STEP:
         return math.nan
     return float(np.maximum(np.diff(mechanical_energy(run)), 0.0).sum())

@@ -14,21 +14,21 @@ import numpy as np
 
 from .kinematics import Tree
 from .model import DOF_SIZE, Array, Dof, Joint
-from .transforms import inverse, rotation_matrix, spin_rates
+from .transforms import inverse, rotation_matrix, rotation_vector_jacobian
 
 
-def motion_of_one(joint: Joint, value: Array) -> Array:
+def joint_motion_single(joint: Joint, value: Array) -> Array:
     """Compute ``J(q)`` (4, 4) for joint values (size of the joint,); like ``kinematics.joint_motion`` for one pose."""
     out, at = None, 0
     for dof in joint.dofs:
         size = DOF_SIZE[dof.kind]
-        motion = dof_motion_of_one(dof, value[at : at + size])
+        motion = dof_motion_single(dof, value[at : at + size])
         out = motion if out is None else out @ motion
         at += size
     return np.eye(4) if out is None else out
 
 
-def dof_motion_of_one(dof: Dof, value: Array) -> Array:
+def dof_motion_single(dof: Dof, value: Array) -> Array:
     """Compute the motion (4, 4) of one degree of freedom at its values (size,)."""
     out = np.eye(4)
     if dof.kind == "translation":
@@ -45,14 +45,14 @@ def dof_motion_of_one(dof: Dof, value: Array) -> Array:
     return out
 
 
-def cross_of_one(one: Array, other: Array) -> Array:
+def cross_single(one: Array, other: Array) -> Array:
     """Compute the cross product (3,) of two vectors (3,)."""
     (a, b, c), (x, y, z) = one.tolist(), other.tolist()
     return np.array([b * z - c * y, c * x - a * z, a * y - b * x])
 
 
 @dataclass(frozen=True)
-class _Step:
+class _LinkStep:
     """Step of forward kinematics from a carrier (index, None for the world) to a body: the joint with its two frames.
 
     ``entry`` is the joint frame on the carrier and ``leave`` the inverse of the one on the body; ``against``: the
@@ -67,7 +67,7 @@ class _Step:
     against: bool
 
 
-class OnePose:
+class SinglePoseKinematics:
     """Forward kinematics of a tree for one pose at a time."""
 
     def __init__(self, tree: Tree) -> None:
@@ -80,7 +80,7 @@ class OnePose:
             joint, carrier = link.joint, None if link.carrier is None else tree.index[link.carrier]
             frames = (joint.frame_parent, joint.frame_child)[:: -1 if link.against else 1]
             self._steps.append(
-                _Step(tree.index[link.body], carrier, joint, frames[0], inverse(frames[1]), link.against)
+                _LinkStep(tree.index[link.body], carrier, joint, frames[0], inverse(frames[1]), link.against)
             )
 
     def forward(self, coordinates: Mapping[str, Array]) -> Array:
@@ -94,13 +94,13 @@ class OnePose:
             pose = step.entry if step.carrier is None else world[step.carrier] @ step.entry
             value = coordinates.get(step.joint.id)
             if value is not None and len(value):
-                motion = motion_of_one(step.joint, value)
+                motion = joint_motion_single(step.joint, value)
                 pose = pose @ (inverse(motion) if step.against else motion)
             np.matmul(pose, step.leave, out=world[step.body])
         return world
 
 
-def dof_screws(dof: Dof, pose: Array, value: Array) -> Array:
+def dof_jacobian(dof: Dof, pose: Array, value: Array) -> Array:
     """Compute the geometric Jacobian of one degree of freedom.
 
     Args:
@@ -119,8 +119,8 @@ def dof_screws(dof: Dof, pose: Array, value: Array) -> Array:
         if dof.kind == "translation":
             return np.concatenate([nothing, axis])[:, None]
         slide = axis * dof.pitch if dof.kind == "screw" else nothing
-        return np.concatenate([axis, cross_of_one(place, axis) + slide])[:, None]
-    spins = turn @ spin_rates(value[:3])
+        return np.concatenate([axis, cross_single(place, axis) + slide])[:, None]
+    spins = turn @ rotation_vector_jacobian(value[:3])
     if dof.kind == "ball":
         return np.concatenate([spins, np.cross(place, spins.T).T])
     place = place + turn @ value[3:]
@@ -129,11 +129,11 @@ def dof_screws(dof: Dof, pose: Array, value: Array) -> Array:
 
 
 #: Regularization of redundant constraints, as a share of the diagonal of ``C W Cᵀ``.
-_REDUNDANT = 1e-9
+_REGULARIZATION = 1e-9
 
 
 @dataclass(frozen=True)
-class Held:
+class JointConstraint:
     """Bilateral constraints of a joint between two bodies, given by indices; -1 is the world.
 
     ``ways`` (n, 6) are the constrained directions [angular; linear] at ``point`` (3,), in the world's axes.
@@ -145,7 +145,7 @@ class Held:
     ways: Array
 
 
-class Bodies:
+class ConstrainedBodies:
     """Operational-space inverse mass of a constrained multibody system, at one set of poses.
 
     For block-diagonal inverse mass ``W`` (6n x 6n) and constraint Jacobian ``C``, the response of a unit wrench ``j``
@@ -158,8 +158,8 @@ class Bodies:
         joints: The constraints.
     """
 
-    def __init__(self, masses: Array, easy: Array, middles: Array, joints: Sequence[Held]) -> None:
-        self._middles = middles
+    def __init__(self, masses: Array, easy: Array, middles: Array, joints: Sequence[JointConstraint]) -> None:
+        self._mass_centers = middles
         self._loose = np.zeros((len(masses), 6, 6))
         self._loose[:, :3, :3] = easy
         self._loose[:, [3, 4, 5], [3, 4, 5]] = 1.0 / masses[:, None]
@@ -169,18 +169,18 @@ class Bodies:
         answers = np.einsum("rbi,bij->rbj", self._held, self._loose)
         together = answers.reshape(self._flat.shape) @ self._flat.T
         self._scale = 1.0 / np.sqrt(np.maximum(np.diagonal(together), 1e-300))
-        stiff = together * np.outer(self._scale, self._scale) + _REDUNDANT * np.eye(len(self._flat))
+        stiff = together * np.outer(self._scale, self._scale) + _REGULARIZATION * np.eye(len(self._flat))
         self._back = np.linalg.inv(stiff)
 
     def push(self, one: int, other: int, point: Array, ways: Array) -> Array:
-        """Compute Jacobian rows (n, bodies, 6) of wrenches (n, 6) at a point (3,), on ``other`` and against ``one``.
+        """Compute Jacobian rows (n, bodies, 6) of wrenches (n, 6) at a point (3,).
 
-        ``one`` and ``other`` are indices of bodies; -1 is the world.
+        They act on ``other`` and, reversed, on ``one``, indices of bodies; -1 is the world.
         """
-        out = np.zeros((len(ways), len(self._middles), 6))
+        out = np.zeros((len(ways), len(self._mass_centers), 6))
         for body, sign in ((one, -1.0), (other, 1.0)):
             if body >= 0:
-                out[:, body, :3] += sign * (ways[:, :3] + np.cross(point - self._middles[body], ways[:, 3:]))
+                out[:, body, :3] += sign * (ways[:, :3] + np.cross(point - self._mass_centers[body], ways[:, 3:]))
                 out[:, body, 3:] += sign * ways[:, 3:]
         return out
 
@@ -194,7 +194,7 @@ class Bodies:
         return max(float((push * answer).sum() - against @ self._back @ against), 0.0)
 
 
-def held_ways(joint: Joint, values: Array, size: float = 1.0) -> Array:
+def constraint_directions(joint: Joint, values: Array, size: float = 1.0) -> Array:
     """Compute the constrained directions of a joint at its values (size,).
 
     Args:
@@ -208,8 +208,8 @@ def held_ways(joint: Joint, values: Array, size: float = 1.0) -> Array:
     pose, at, free = np.eye(4), 0, []
     for dof in joint.dofs:
         value = values[at : at + DOF_SIZE[dof.kind]]
-        free.append(dof_screws(dof, pose, value))
-        pose, at = pose @ dof_motion_of_one(dof, value), at + len(value)
+        free.append(dof_jacobian(dof, pose, value))
+        pose, at = pose @ dof_motion_single(dof, value), at + len(value)
     if not free:
         return np.eye(6)
     ways = np.concatenate(free, axis=1)
@@ -218,6 +218,6 @@ def held_ways(joint: Joint, values: Array, size: float = 1.0) -> Array:
     return left[:, int((strengths > 1e-9 * strengths.max()).sum()) :].T
 
 
-def in_axes(ways: Array, turn: Array) -> Array:
+def rotate_directions(ways: Array, turn: Array) -> Array:
     """Rotate spatial vectors (n, 6) by a rotation (3, 3)."""
     return np.concatenate([ways[:, :3] @ turn.T, ways[:, 3:] @ turn.T], axis=1)

@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 from .model import DOF_SIZE, Array, Dof
 
 #: Lower and upper stop of a joint value (rad or length units), None where there is none.
-Limits = tuple[float | None, float | None]
+StopPair = tuple[float | None, float | None]
 
-NO_STOPS: Limits = (None, None)
+NO_STOPS: StopPair = (None, None)
 
 #: Absolute tolerance (rad, length units) up to which a value is on its stop: files round to four digits.
-ON_THE_STOP = 1e-4
+STOP_TOLERANCE = 1e-4
 #: Relative tolerance, as a share of the stop: Blender stores stops and keyframes in 32 bits, files in more.
-_TOLD_BY_32_BITS = 2.0**-22
+_FLOAT32_EPSILON = 2.0**-22
 
 
-def stops_of(dofs: Iterable[Dof]) -> list[Limits]:
+def joint_stops(dofs: Iterable[Dof]) -> list[StopPair]:
     """Return the stops of every coordinate of a joint, in their order.
 
     Those of balls and free blocks are on their parts, one part for each number of the rotation vector and of the
     translation; where parts are missing it is unknown which they are, and there are no stops.
     """
-    out: list[Limits] = []
+    out: list[StopPair] = []
     for dof in dofs:
         size = DOF_SIZE[dof.kind]
         own = [dof] if size == 1 else dof.parts
@@ -35,56 +35,56 @@ def stops_of(dofs: Iterable[Dof]) -> list[Limits]:
     return out
 
 
-def slack(stop: float) -> float:
+def stop_tolerance(stop: float) -> float:
     """Return the distance beyond a stop up to which a value still counts as on it."""
-    return ON_THE_STOP + _TOLD_BY_32_BITS * abs(stop)
+    return STOP_TOLERANCE + _FLOAT32_EPSILON * abs(stop)
 
 
-def beyond(values: Array, stops: Limits) -> Array:
+def stop_excess(values: Array, stops: StopPair) -> Array:
     """Measure how far values (n,) are below the lower stop (negative) or above the upper stop, else 0: (n,)."""
     lower, upper = stops
     over = np.zeros(len(values))
     if lower is not None:
-        over = np.where(values < lower - slack(lower), values - lower, over)
+        over = np.where(values < lower - stop_tolerance(lower), values - lower, over)
     if upper is not None:
-        over = np.where(values > upper + slack(upper), values - upper, over)
+        over = np.where(values > upper + stop_tolerance(upper), values - upper, over)
     return over
 
 
-def put_within(values: Array, stops: Limits) -> Array:
+def clamp_values_to_stops(values: Array, stops: StopPair) -> Array:
     """Clip values (n,) that are beyond a stop to it; all others, also within the tolerance, stay as they are."""
     low, high = (-math.inf if stops[0] is None else stops[0]), (math.inf if stops[1] is None else stops[1])
-    return np.where(beyond(values, stops) != 0.0, np.clip(values, low, high), values)
+    return np.where(stop_excess(values, stops) != 0.0, np.clip(values, low, high), values)
 
 
-def is_beyond(dof: Dof) -> bool:
+def begins_beyond_stop(dof: Dof) -> bool:
     """Return whether the initial position of a degree of freedom is beyond one of its stops."""
     low, high = (-math.inf if dof.lower is None else dof.lower), (math.inf if dof.upper is None else dof.upper)
     return not low <= dof.position <= high
 
 
 #: Angles this near (rad) to half a turn may be decomposed from a matrix with the opposite sign.
-_SEAM = 1e-4
+_HALF_TURN_TOLERANCE = 1e-4
 #: Two decompositions of a rotation whose sums of angles differ by less than this (rad): Blender may choose either.
-_TIE = 1e-3
+_TIE_TOLERANCE = 1e-3
 #: Cosine of the middle angle below which the outer two are not unique (gimbal lock).
-_LOCKED = 1e-3
+_GIMBAL_LOCK_COSINE = 1e-3
 #: Angles that differ by less than this (rad, relative) are equal in 32 bits.
-_SAME = 1e-6
+_ANGLE_TOLERANCE = 1e-6
 
 
-def folded(angles: Array) -> Array:
+def wrap_angles(angles: Array) -> Array:
     """Wrap angles (rad) to [-pi, pi)."""
     return (angles + np.pi) % (2.0 * np.pi) - np.pi
 
 
-def clamp(angles: Array, lower: Array | float, upper: Array | float) -> Array:
+def clamp_angles(angles: Array, lower: Array | float, upper: Array | float) -> Array:
     """Clamp angles to their stops; where the lower stop is above the upper one, the upper one wins."""
     return np.minimum(np.maximum(angles, lower), upper)
 
 
-def is_limited_exactly(angles: Array, lower: Array, upper: Array, middle: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return whether clamping the Euler angles of the rotation matrix keeps bones where ``clamp`` has them.
+def is_limit_exact(angles: Array, lower: Array, upper: Array, middle: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return whether clamping the Euler angles of the rotation matrix keeps bones where ``clamp_angles`` has them.
 
     Note:
         Blender's *Limit Rotation* with *Legacy Behavior* decomposes the matrix (``mat3_to_eulO``: of the two sets of
@@ -101,18 +101,22 @@ def is_limited_exactly(angles: Array, lower: Array, upper: Array, middle: NDArra
         (n,), True where the matrix is sufficient; False where that is not certain.
     """
     rows = np.arange(len(angles))
-    first = folded(angles)
-    second = folded(first + np.pi)
-    second[rows, middle] = folded(np.pi - first[rows, middle])
+    first = wrap_angles(angles)
+    second = wrap_angles(first + np.pi)
+    second[rows, middle] = wrap_angles(np.pi - first[rows, middle])
     more = np.abs(second).sum(axis=1) - np.abs(first).sum(axis=1)
-    held = clamp(angles, lower, upper)
-    close = _SAME * (1.0 + np.abs(held))
-    kept = np.abs(folded(clamp(first, lower, upper) - held)) <= close
+    held = clamp_angles(angles, lower, upper)
+    close = _ANGLE_TOLERANCE * (1.0 + np.abs(held))
+    kept = np.abs(wrap_angles(clamp_angles(first, lower, upper) - held)) <= close
     free = np.isneginf(lower) & np.isposinf(upper)
-    seam = (np.pi - np.abs(first) < _SEAM) & ~free
-    straight = (more > _TIE) & kept.all(axis=1) & ~seam.any(axis=1)
-    inside = (held == angles) & (clamp(second, lower, upper) == second) & ~((np.pi - np.abs(second) < _SEAM) & ~free)
-    turned = (more < -_TIE) & inside.all(axis=1)
-    locked = np.abs(np.cos(first[rows, middle])) < _LOCKED
+    seam = (np.pi - np.abs(first) < _HALF_TURN_TOLERANCE) & ~free
+    straight = (more > _TIE_TOLERANCE) & kept.all(axis=1) & ~seam.any(axis=1)
+    inside = (
+        (held == angles)
+        & (clamp_angles(second, lower, upper) == second)
+        & ~((np.pi - np.abs(second) < _HALF_TURN_TOLERANCE) & ~free)
+    )
+    turned = (more < -_TIE_TOLERANCE) & inside.all(axis=1)
+    locked = np.abs(np.cos(first[rows, middle])) < _GIMBAL_LOCK_COSINE
     result: NDArray[np.bool_] = (straight | turned) & ~locked
     return result

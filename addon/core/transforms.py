@@ -9,10 +9,10 @@ import numpy as np
 from .model import Array
 
 #: Squared length of an axis up to which it counts as scaled to zero.
-_FLAT = 1e-20
+_ZERO_LENGTH_SQUARED = 1e-20
 
 
-def identical(a: Array, b: Array) -> bool:
+def bitwise_equal(a: Array, b: Array) -> bool:
     """Return whether two arrays are equal to the last bit.
 
     It is far quicker than comparing number by number, and enough to skip what nobody changed.
@@ -23,7 +23,7 @@ def identical(a: Array, b: Array) -> bool:
 def inverse(pose: Array) -> Array:
     """Invert rigid poses (..., 4, 4)."""
     if pose.ndim == 2:
-        return _inverse_of_one(pose)
+        return _inverse_single(pose)
     out = np.zeros(pose.shape)
     turn = pose[..., :3, :3].swapaxes(-1, -2)
     out[..., :3, :3] = turn
@@ -32,7 +32,7 @@ def inverse(pose: Array) -> Array:
     return out
 
 
-def _inverse_of_one(pose: Array) -> Array:
+def _inverse_single(pose: Array) -> Array:
     """Invert a single pose (4, 4), in a third of the time: file readers invert many, one by one."""
     (a, b, c, x), (d, e, f, y), (g, h, i, z), _ = pose.tolist()
     return np.array(
@@ -61,7 +61,7 @@ def affine_inverse(poses: Array) -> Array:
     return out
 
 
-def frame_with_z(axis: Array) -> Array:
+def rotation_with_z(axis: Array) -> Array:
     """Return a rotation matrix (3, 3) whose Z column is ``axis`` (normalized); the identity for +Z."""
     z = np.asarray(axis, dtype=np.float64)
     z = z / np.linalg.norm(z)
@@ -76,21 +76,21 @@ def frame_with_z(axis: Array) -> Array:
 def orthonormalized(matrix: Array) -> Array:
     """Return the nearest orthogonal matrix (3, 3) to one that is orthogonal but for rounding.
 
-    One step of Newton's iteration for the polar decomposition.
+    It is one step of the Newton-Schulz iteration for the polar decomposition.
     """
     out: Array = matrix @ (1.5 * np.eye(3) - 0.5 * matrix.T @ matrix)
     return out
 
 
 #: Angle (rad) beyond which whole turns are subtracted first.
-_MANY_TURNS = 1e12
+_MAX_PLAIN_ANGLE = 1e12
 
 
 def rotation_matrix(vector: Array) -> Array:
     """Convert rotation vectors (..., 3) in radians to rotation matrices (..., 3, 3) (Rodrigues' formula)."""
     vector = np.asarray(vector, dtype=np.float64)
     if vector.ndim == 1:
-        return _matrix_of_one(*vector.tolist())
+        return _rotation_matrix_single(*vector.tolist())
     angle = np.linalg.norm(vector, axis=-1)[..., None, None]
     cross = np.zeros((*vector.shape[:-1], 3, 3))
     cross[..., 0, 1], cross[..., 0, 2], cross[..., 1, 2] = -vector[..., 2], vector[..., 1], -vector[..., 0]
@@ -99,10 +99,10 @@ def rotation_matrix(vector: Array) -> Array:
     return np.eye(3) + np.sinc(angle / np.pi) * cross + 0.5 * half**2 * (cross @ cross)
 
 
-def _matrix_of_one(x: float, y: float, z: float) -> Array:
+def _rotation_matrix_single(x: float, y: float, z: float) -> Array:
     """Convert a single rotation vector to a matrix (3, 3), in a tenth of the time: servos convert many in a frame."""
     angle = math.sqrt(x * x + y * y + z * z)
-    if angle > _MANY_TURNS:  # the squares of what is left do not overflow
+    if angle > _MAX_PLAIN_ANGLE:  # so that squares of the remainder do not overflow
         angle = math.hypot(x, y, z)
         less = math.fmod(angle, math.tau) / angle if math.isfinite(angle) else 0.0
         x, y, z = x * less, y * less, z * less
@@ -114,7 +114,7 @@ def _matrix_of_one(x: float, y: float, z: float) -> Array:
     return np.array([[1.0 - yy - zz, xy - z, xz + y], [xy + z, 1.0 - xx - zz, yz - x], [xz - y, yz + x, 1.0 - xx - yy]])
 
 
-def _vector_of_one(matrix: Array) -> Array:
+def _rotation_vector_single(matrix: Array) -> Array:
     """Convert a single rotation matrix (3, 3) to a rotation vector (3,); like ``rotation_vector`` for one matrix."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = matrix.tolist()
     sines = zy - yz, xz - zx, yx - xy
@@ -133,7 +133,7 @@ def rotation_vector(matrix: Array) -> Array:
     """Convert rotation matrices (..., 3, 3) to rotation vectors (..., 3) of length in [0, pi]."""
     matrix = np.asarray(matrix, dtype=np.float64)
     if matrix.ndim == 2:
-        return _vector_of_one(matrix)
+        return _rotation_vector_single(matrix)
     twice_sine = np.stack(
         [
             matrix[..., 2, 1] - matrix[..., 1, 2],
@@ -159,16 +159,16 @@ def rotation_vector(matrix: Array) -> Array:
     return np.where((trace < 0)[..., None], axis * sign * angle[..., None], small)
 
 
-def unflattened(poses: Array) -> Array:
+def restore_zero_axes(poses: Array) -> Array:
     """Replace axes that are scaled to zero in poses (n, 4, 4), so that every axis has a length.
 
     Such an axis becomes that of a rotation with the remaining axes. Returns the array itself where none is scaled to
     zero; poses with non-finite numbers stay as they are.
     """
     squares: Array = (poses[:, :3, :3] ** 2).sum(axis=1)
-    if squares.min(initial=1.0) > _FLAT:
+    if squares.min(initial=1.0) > _ZERO_LENGTH_SQUARED:
         return poses
-    flat = (squares <= _FLAT) & np.isfinite(squares).all(axis=1)[:, None]
+    flat = (squares <= _ZERO_LENGTH_SQUARED) & np.isfinite(squares).all(axis=1)[:, None]
     out = poses.copy()
     for number in np.flatnonzero(flat.any(axis=1)).tolist():
         lengths, pose = ~flat[number], out[number]
@@ -178,7 +178,7 @@ def unflattened(poses: Array) -> Array:
     return out
 
 
-def spin_rates(vectors: Array) -> Array:
+def rotation_vector_jacobian(vectors: Array) -> Array:
     """Return the angular velocity Jacobian (..., 3, 3) of rotation vectors (..., 3): the left Jacobian of SO(3).
 
     Columns are angular velocities in the outer axes for unit rates of the vector's components.

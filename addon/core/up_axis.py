@@ -7,12 +7,12 @@ from typing import Literal
 import numpy as np
 
 from .model import Array, Mechanism
-from .record_utils import copied
+from .record_utils import copy_mechanism
 
 UpAxis = Literal["AUTO", "Z", "Y", "-Z", "-Y", "X", "-X"]
 
 #: The rotation (3, 3) that brings each up axis to Z: about X, or about Y where the axis is X.
-_ROTATIONS: dict[str, list[list[int]]] = {
+_ROTATION_TO_Z: dict[str, list[list[int]]] = {
     "Z": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     "-Z": [[1, 0, 0], [0, -1, 0], [0, 0, -1]],
     "Y": [[1, 0, 0], [0, 0, -1], [0, 1, 0]],
@@ -22,7 +22,7 @@ _ROTATIONS: dict[str, list[list[int]]] = {
 }
 
 
-def upright_turn(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Array:
+def upright_transform(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Array:
     """Compute the transform (4, 4) that rotates the mechanism's up axis to Z.
 
     Args:
@@ -30,11 +30,11 @@ def upright_turn(mechanism: Mechanism, up_axis: UpAxis = "AUTO") -> Array:
         up_axis: The axis of the file that points up; ``AUTO`` is the one against the largest component of gravity.
     """
     out = np.eye(4)
-    out[:3, :3] = _ROTATIONS[up_by_gravity(mechanism) if up_axis == "AUTO" else up_axis]
+    out[:3, :3] = _ROTATION_TO_Z[detect_up_axis(mechanism) if up_axis == "AUTO" else up_axis]
     return out
 
 
-def up_by_gravity(mechanism: Mechanism) -> UpAxis:
+def detect_up_axis(mechanism: Mechanism) -> UpAxis:
     """Find the up axis of a file: against the largest component of gravity, Z where there is none."""
     gravity = np.asarray(mechanism.world.gravity)
     largest = np.abs(gravity).max()
@@ -44,12 +44,12 @@ def up_by_gravity(mechanism: Mechanism) -> UpAxis:
     return axes[sign + "XYZ"[axis]]
 
 
-def turned(mechanism: Mechanism, turn: Array) -> Mechanism:
+def rotate_mechanism(mechanism: Mechanism, turn: Array) -> Mechanism:
     """Return a copy of a mechanism rotated as a whole, including its gravity.
 
     Every pose in the world is multiplied by ``turn`` (4, 4) from the left; poses relative to bodies stay as they are.
     """
-    out = copied(mechanism)
+    out = copy_mechanism(mechanism)
     out.world.gravity = turn[:3, :3] @ out.world.gravity
     for body in out.bodies:
         body.pose = turn @ body.pose

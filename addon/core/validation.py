@@ -9,20 +9,20 @@ from typing import Literal
 
 import numpy as np
 
-from .editing.sides import name_list, sides_of
-from .editing.symmetry import all_asymmetries
+from .editing.sides import abbreviate_names, find_sides
+from .editing.symmetry import find_asymmetries
 from .kinematics import spanning_tree
-from .loops.closure import chord_errors
-from .mass_properties import least_moment
+from .loops.closure import loop_openings
+from .mass_properties import min_principal_moment
 from .model import DOF_SIZE, Body, Dof, Joint, Mechanism, Shape
-from .report import plain
+from .report import format_number
 
-Kind = Literal["body", "joint", "model", "object"]
+FindingKind = Literal["body", "joint", "model", "object"]
 #: Mass ratio of jointed bodies beyond which solvers converge poorly.
 _MASS_RATIO = 100.0
 #: Opening (length units, rad) up to which a loop counts as closed.
-_OPEN = 1e-4
-_NO_MASS = 1e-9
+_LOOP_TOLERANCE = 1e-4
+_MIN_MASS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Finding:
     code: str
     severity: Literal["error", "warning", "info"]
     message: str
-    kind: Kind
+    kind: FindingKind
     parts: tuple[str, ...] = ()
     fix: str = ""
     or_fix: str = ""
@@ -53,37 +53,37 @@ def validate(mechanism: Mechanism) -> list[Finding]:
     return sorted(found, key=lambda finding: order[finding.severity])
 
 
-def _masses(mechanism: Mechanism) -> Iterator[Finding]:
+def _check_masses(mechanism: Mechanism) -> Iterator[Finding]:
     for body in mechanism.bodies:
-        if body.active and not body.immobile and not body.mass > _NO_MASS:
+        if body.active and not body.immobile and not body.mass > _MIN_MASS:
             told = f"Body {body.name!r} has no mass: physics cannot move it"
-            if body.mass < -_NO_MASS:
+            if body.mass < -_MIN_MASS:
                 told = f"Body {body.name!r} has a mass of {body.mass:g}: physics cannot move it"
             yield Finding("no-mass", "error", told, "body", (body.id,), "Weigh it by its volume")
-        elif body.inertia is not None and least_moment(body.inertia) < -1e-9 * np.abs(body.inertia).max():
+        elif body.inertia is not None and min_principal_moment(body.inertia) < -1e-9 * np.abs(body.inertia).max():
             yield Finding(
                 "bad-inertia", "error", f"The moments of inertia of {body.name!r} are of no body", "body", (body.id,)
             )
 
 
-def _ratios(mechanism: Mechanism) -> Iterator[Finding]:
+def _check_mass_ratios(mechanism: Mechanism) -> Iterator[Finding]:
     mass = {body.id: body.mass for body in mechanism.bodies if not body.immobile}
     worst: tuple[float, Joint] | None = None
     count = 0
     for joint in mechanism.joints:
         light, heavy = sorted((mass.get(joint.parent or "", 0.0), mass.get(joint.child or "", 0.0)))
-        if joint.active and light > _NO_MASS and heavy > _MASS_RATIO * light:
+        if joint.active and light > _MIN_MASS and heavy > _MASS_RATIO * light:
             count += 1
             worst = max(worst or (0.0, joint), (heavy / light, joint), key=lambda each: each[0])
     if worst is not None:
         yield Finding(
             "mass-ratio", "warning",
             f"{count} joints hold masses of more than 1 to {_MASS_RATIO:.0f} together; {worst[1].name!r} of 1 to "
-            f"{plain(worst[0])}", "joint", (worst[1].id,),
+            f"{format_number(worst[0])}", "joint", (worst[1].id,),
         )  # fmt: skip
 
 
-def _untouchable(mechanism: Mechanism) -> Iterator[Finding]:
+def _check_collision_shapes(mechanism: Mechanism) -> Iterator[Finding]:
     """Find bodies without collision shapes, where others have them: they fall through the ground."""
     can = {body.id for body in mechanism.bodies if any(map(_is_solid, body.shapes))}
     none = [
@@ -91,7 +91,7 @@ def _untouchable(mechanism: Mechanism) -> Iterator[Finding]:
         if body.active and body.collidable and not body.immobile and body.id not in can
     ]  # fmt: skip
     if can and none:
-        names = name_list(body.name for body in none)
+        names = abbreviate_names(body.name for body in none)
         yield Finding(
             "no-collision", "info", f"Nothing can touch {names}: no shape to collide with", "body",
             tuple(body.id for body in none),
@@ -102,7 +102,7 @@ def _is_solid(shape: Shape) -> bool:
     return shape.collision and bool(shape.extra.get("collidable", True)) and shape.type not in {"axes", "none"}
 
 
-def _ends(mechanism: Mechanism) -> Iterator[Finding]:
+def _check_joint_ends(mechanism: Mechanism) -> Iterator[Finding]:
     bodies = {body.id for body in mechanism.bodies}
     for joint in mechanism.joints:
         ends = (joint.parent, joint.child)
@@ -117,7 +117,7 @@ def _ends(mechanism: Mechanism) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _doubles(mechanism: Mechanism) -> Iterator[Finding]:
+def _check_duplicate_joints(mechanism: Mechanism) -> Iterator[Finding]:
     """Find bodies that several joints connect: the second joint closes a degenerate loop."""
     between: dict[frozenset[str | None], list[Joint]] = {}
     for joint in mechanism.joints:
@@ -125,29 +125,29 @@ def _doubles(mechanism: Mechanism) -> Iterator[Finding]:
             between.setdefault(frozenset((joint.parent, joint.child)), []).append(joint)
     for joints in between.values():
         if len(joints) > 1:
-            names = name_list(joint.name for joint in joints)
+            names = abbreviate_names(joint.name for joint in joints)
             told = f"{len(joints)} joints are between the same two bodies: {names}"
             yield Finding("joints-double", "warning", told, "joint", tuple(joint.id for joint in joints))
 
 
-def _islands(mechanism: Mechanism) -> Iterator[Finding]:
+def _check_unjointed_bodies(mechanism: Mechanism) -> Iterator[Finding]:
     """Find bodies that no joint connects to anything, where others are connected."""
     jointed = {end for joint in mechanism.joints if joint.active for end in (joint.parent, joint.child) if end}
     alone = [body for body in mechanism.bodies if body.active and body.id not in jointed and not body.immobile]
     if not jointed or not alone:
         return
-    names = name_list(body.name for body in alone)
+    names = abbreviate_names(body.name for body in alone)
     yield Finding("unjointed", "info", f"No joint holds {names}", "body", tuple(body.id for body in alone))
 
 
-def _each_dof(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof]]:
+def _single_dofs(mechanism: Mechanism) -> Iterator[tuple[Joint, Dof]]:
     for joint in mechanism.joints:
         for dof in joint.dofs:
             yield from ((joint, part) for part in dof.parts or [dof])
 
 
-def _stops(mechanism: Mechanism) -> Iterator[Finding]:
-    for joint, dof in _each_dof(mechanism):
+def _check_stops(mechanism: Mechanism) -> Iterator[Finding]:
+    for joint, dof in _single_dofs(mechanism):
         if DOF_SIZE[dof.kind] > 1:
             continue
         low, high = dof.lower, dof.upper
@@ -163,8 +163,8 @@ def _stops(mechanism: Mechanism) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _names(mechanism: Mechanism) -> Iterator[Finding]:
-    for kind, parts in _both(mechanism):
+def _check_names(mechanism: Mechanism) -> Iterator[Finding]:
+    for kind, parts in _parts_by_kind(mechanism):
         counts = Counter(part.name for part in parts)
         for name, count in counts.items():
             if count < 2 or not name:
@@ -176,12 +176,14 @@ def _names(mechanism: Mechanism) -> Iterator[Finding]:
             yield Finding("name-twice", "warning", told, kind, ids, "Number their names")
 
 
-def _both(mechanism: Mechanism) -> tuple[tuple[Kind, Sequence[Body | Joint]], tuple[Kind, Sequence[Body | Joint]]]:
+def _parts_by_kind(
+    mechanism: Mechanism,
+) -> tuple[tuple[FindingKind, Sequence[Body | Joint]], tuple[FindingKind, Sequence[Body | Joint]]]:
     return ("body", mechanism.bodies), ("joint", mechanism.joints)
 
 
-def _twins(mechanism: Mechanism) -> Iterator[Finding]:
-    for kind, parts in _both(mechanism):
+def _check_twins(mechanism: Mechanism) -> Iterator[Finding]:
+    for kind, parts in _parts_by_kind(mechanism):
         known = {part.id: part for part in parts}
         for part in parts:
             mate = known.get(part.twin or "")
@@ -190,10 +192,10 @@ def _twins(mechanism: Mechanism) -> Iterator[Finding]:
                 if mate is not None:
                     told = f"{part.name!r} calls {mate.name!r} its twin, which has another"
                 yield Finding("twin-one-sided", "warning", told, kind, (part.id,), "Unlink it")
-    sides = sides_of(mechanism)
-    differing: dict[tuple[Kind, str, str], list[str]] = {}
-    names = {part.id: part.name for _kind, parts in _both(mechanism) for part in parts}
-    for each in all_asymmetries(mechanism, sides):
+    sides = find_sides(mechanism)
+    differing: dict[tuple[FindingKind, str, str], list[str]] = {}
+    names = {part.id: part.name for _kind, parts in _parts_by_kind(mechanism) for part in parts}
+    for each in find_asymmetries(mechanism, sides):
         if not each.second:
             told = f"{names[each.first]!r} is on one side alone: {each.what}"
             yield Finding("twin-missing", "info", told, each.kind, (each.first,))
@@ -206,13 +208,13 @@ def _twins(mechanism: Mechanism) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _loops(mechanism: Mechanism) -> Iterator[Finding]:
+def _check_loops(mechanism: Mechanism) -> Iterator[Finding]:
     tree = spanning_tree(mechanism)
     if not tree.loop_joints:
         return
     names = {joint.id: joint.name for joint in mechanism.joints}
-    for key, (distance, angle) in chord_errors(mechanism, tree=tree).items():
-        if max(distance, angle) > _OPEN:
+    for key, (distance, angle) in loop_openings(mechanism, tree=tree).items():
+        if max(distance, angle) > _LOOP_TOLERANCE:
             yield Finding(
                 "loop-open", "warning",
                 f"The loop that {names[key]!r} closes is open by {distance:.3g} (length) and {np.degrees(angle):.3g}° "
@@ -221,5 +223,6 @@ def _loops(mechanism: Mechanism) -> Iterator[Finding]:
 
 
 _CHECKS: tuple[Callable[[Mechanism], Iterator[Finding]], ...] = (
-    _masses, _ratios, _untouchable, _ends, _doubles, _islands, _stops, _names, _twins, _loops,
+    _check_masses, _check_mass_ratios, _check_collision_shapes, _check_joint_ends, _check_duplicate_joints,
+    _check_unjointed_bodies, _check_stops, _check_names, _check_twins, _check_loops,
 )  # fmt: skip

@@ -13,28 +13,28 @@ from pathlib import PurePath
 import numpy as np
 
 from ..core.model import Mechanism, Motion, Source
-from ..core.motion.root_motion import without_root_motion
+from ..core.motion.root_motion import drop_root_motion
 from ..core.report import FormatError, Report
 from . import juice, motion_csv, webots, xmdi
-from .document.cache import mechanism_of
-from .document.conversion_losses import tell_beyond
-from .meshes.bounds import boxed, complete_masses, lacks_masses
-from .meshes.copy import IS_WRITTEN, copy_meshes, unmarked
+from .document.cache import cached_mechanism
+from .document.conversion_losses import report_unsupported_fields
+from .meshes.bounds import complete_masses, needs_mesh_inertia, replace_meshes_with_boxes
+from .meshes.copy import IS_WRITTEN, copy_meshes, without_written_marks
 from .registry import (
     FORMATS,
     MOTION_FORMATS,
     Format,
     MotionFormat,
     format_id,
+    model_format,
     motion_format_id,
-    refusal,
-    refuse_overflows,
-    refuse_wild_inertia,
-    row_of,
-    tell_negative_masses,
+    reject_invalid_inertia,
+    reject_overflows,
+    report_negative_masses,
+    wrong_kind_error,
 )
-from .text.detection import AnyDocument, Opened, open_xml
-from .text.file_io import all_or_nothing, encode, encode_like, no_garbage_hunts, read_bytes, write_whole
+from .text.detection import AnyDocument, OpenedFile, open_xml
+from .text.file_io import encode, encode_like, gc_paused, read_bytes, write_atomically, write_transaction
 
 __all__ = [
     "FORMATS",
@@ -44,14 +44,14 @@ __all__ = [
     "complete_masses",
     "dumps",
     "dumps_motions",
-    "encoded",
+    "encode_model",
     "format_id",
     "is_motion",
     "load",
     "load_motion",
     "load_motions",
     "loads",
-    "loads_again",
+    "loads_cached",
     "loads_motions",
     "motion_format_id",
     "read_motions",
@@ -61,10 +61,10 @@ __all__ = [
 
 
 @contextmanager
-def _at_work() -> Iterator[None]:
+def _io_context() -> Iterator[None]:
     """For reading and writing: no hunts for garbage, and nothing on the console where numbers grow beyond all bounds,
     which is looked for in what comes of it."""
-    with no_garbage_hunts(), np.errstate(all="ignore"):
+    with gc_paused(), np.errstate(all="ignore"):
         yield
 
 
@@ -74,7 +74,7 @@ def is_motion(path: str | os.PathLike[str]) -> bool:
     FormatError where it is nothing that can be opened.
     """
     name = os.fspath(path)
-    opened = _opened_motion(read_bytes(name), name)
+    opened = _open_motion(read_bytes(name), name)
     return any(row.detect(opened) for row in MOTION_FORMATS.values())
 
 
@@ -99,23 +99,23 @@ def loads(data: bytes, path: str = "") -> Mechanism:
     return _read(data, path)[0]
 
 
-def loads_again(data: bytes, path: str = "") -> Mechanism:
+def loads_cached(data: bytes, path: str = "") -> Mechanism:
     """Read a model, from a file's bytes, that is read and written again and again: its document is kept for a while
     (see ``documents``)."""
-    return mechanism_of(data, path, lambda: _read(data, path))
+    return cached_mechanism(data, path, lambda: _read(data, path))
 
 
 def _read(data: bytes, path: str) -> tuple[Mechanism, AnyDocument | None]:
     """The mechanism in a file's bytes, and the document that it stands in, of a format that tells."""
-    with _at_work():
+    with _io_context():
         opened = open_xml(data, path)
         row = next((row for row in FORMATS.values() if row.detect(opened)), None)
         if row is None:
-            raise refusal(opened, "model")
+            raise wrong_kind_error(opened, "model")
         document = None if row.read is None else row.read(opened)
         mechanism = row.load(opened) if document is None else document.mechanism
-        refuse_overflows(mechanism, path)
-        tell_negative_masses(mechanism)
+        reject_overflows(mechanism, path)
+        report_negative_masses(mechanism)
         mechanism.source.encoding = opened.encoding
         return mechanism, document
 
@@ -144,20 +144,20 @@ def save(
     name = os.fspath(path)
     suffix = PurePath(name).suffix.lower()
     report = Report()
-    row = row_of(format_id(mechanism, name, format))
-    _complete(row, mechanism, report, mesh_folders, ignore_unit)
-    written = _for(row, mechanism, report, mesh_folders, ignore_unit)
-    with _at_work(), all_or_nothing():
+    row = model_format(format_id(mechanism, name, format))
+    _complete_masses_for(row, mechanism, report, mesh_folders, ignore_unit)
+    written = _prepare_for_format(row, mechanism, report, mesh_folders, ignore_unit)
+    with _io_context(), write_transaction():
         if with_meshes and row.names_meshes:
             written = copy_meshes(written, name, report, mesh_folders)
-        text = row.dump(unmarked(written), suffix, report)
-        write_whole(name, encoded(text, mechanism, row.id, report))
+        text = row.dump(without_written_marks(written), suffix, report)
+        write_atomically(name, encode_model(text, mechanism, row.id, report))
     if row.names_meshes and not with_meshes:
-        _tell_of_meshes(mechanism, name, report)
+        _report_uncopied_meshes(mechanism, name, report)
     return report
 
 
-def encoded(text: str, mechanism: Mechanism, format: str, report: Report) -> bytes:
+def encode_model(text: str, mechanism: Mechanism, format: str, report: Report) -> bytes:
     """The text that ``dumps`` gave for a model in a format, with that report, as the bytes of a file: its document in
     the document's own encoding."""
     source = mechanism.source
@@ -168,7 +168,7 @@ def encoded(text: str, mechanism: Mechanism, format: str, report: Report) -> byt
     return encode_like(text, source.text, source.encoding)
 
 
-def _tell_of_meshes(mechanism: Mechanism, path: str, report: Report) -> None:
+def _report_uncopied_meshes(mechanism: Mechanism, path: str, report: Report) -> None:
     """Say which mesh files a model needs beside it that is written into another folder than it came from."""
     shapes = [shape for body in mechanism.bodies for shape in body.shapes]
     named = {shape.mesh for shape in shapes if shape.mesh and not shape.extra.get(IS_WRITTEN)}
@@ -186,33 +186,33 @@ def dumps(
 ) -> tuple[str, Report]:
     """The text of a model in a format (its own, if None is given), and what was lost in it. See ``save``."""
     report = Report()
-    row = row_of(format_id(mechanism, "", format))
-    _complete(row, mechanism, report, mesh_folders, ignore_unit)
-    with _at_work():
-        return row.dump(_for(row, mechanism, report, mesh_folders, ignore_unit), "", report), report
+    row = model_format(format_id(mechanism, "", format))
+    _complete_masses_for(row, mechanism, report, mesh_folders, ignore_unit)
+    with _io_context():
+        return row.dump(_prepare_for_format(row, mechanism, report, mesh_folders, ignore_unit), "", report), report
 
 
-def _for(
+def _prepare_for_format(
     row: Format, mechanism: Mechanism, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
 ) -> Mechanism:
     """A model as a format is to have it: without what was chosen for another one that it came from, and without meshes
     where the format has none."""
-    tell_beyond(mechanism, row.id, report)
+    report_unsupported_fields(mechanism, row.id, report)
     if not row.names_meshes:
-        mechanism = boxed(mechanism, report, mesh_folders, ignore_unit)
+        mechanism = replace_meshes_with_boxes(mechanism, report, mesh_folders, ignore_unit)
     if row.id == mechanism.source.format or mechanism.source.format != "juice":
         return mechanism
-    return juice.as_at_source(mechanism)
+    return juice.restore_source_gains(mechanism)
 
 
-def _complete(
+def _complete_masses_for(
     row: Format, mechanism: Mechanism, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
 ) -> None:
     if row.id == mechanism.source.format and mechanism.source.text:
         return
-    if lacks_masses(mechanism):
+    if needs_mesh_inertia(mechanism):
         complete_masses(mechanism, report, mesh_folders, ignore_unit)
-    refuse_wild_inertia(mechanism)
+    reject_invalid_inertia(mechanism)
 
 
 def load_motion(path: str | os.PathLike[str]) -> Motion:
@@ -243,22 +243,22 @@ def loads_motions(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
     """Every motion of a file's bytes, and the report of the reading; ``path`` is for messages, and for the names of
     motions that have none of their own. All of them have one ``source``, the document, and an ``index`` in it.
     FormatError, naming file, line and element, where it is no motion or no sound one."""
-    with _at_work():
-        opened = _opened_motion(data, path)
+    with _io_context():
+        opened = _open_motion(data, path)
         row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
         if row is None:
-            raise refusal(opened, "servo motion")
+            raise wrong_kind_error(opened, "servo motion")
         motions, report = row.load(opened)
     for motion in motions:
         motion.count, motion.as_read = len(motions), tuple(motion.trajectories)
     return motions, report
 
 
-def _opened_motion(data: bytes, path: str) -> Opened:
+def _open_motion(data: bytes, path: str) -> OpenedFile:
     try:
         return open_xml(data, path)
     except FormatError:
-        motion_csv.refuse_other_tables(data, path)
+        motion_csv.reject_other_tables(data, path)
         raise
 
 
@@ -266,7 +266,7 @@ def dumps_motions(
     motions: Motion | Sequence[Motion],
     format: str,
     report: Report | None = None,
-    xmdi_tags: tuple[str, str] = xmdi.OUTER,
+    xmdi_tags: tuple[str, str] = xmdi.DEFAULT_TAGS,
 ) -> str:
     """The text of motions in a format (``xmdi``, ``webots``, ``csv``).
 
@@ -277,15 +277,15 @@ def dumps_motions(
     if format not in MOTION_FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
         raise FormatError(f"there is no motion format '{format}'", remedy=f"Give one of: {known}.")
-    several, report = _several(motions), Report() if report is None else report
+    several, report = _as_list(motions), Report() if report is None else report
     row = MOTION_FORMATS[format]
-    if not row.holds_roots:
-        several = [without_root_motion(each, row.label, report) for each in several]
-    with _at_work():
+    if not row.supports_root_motion:
+        several = [drop_root_motion(each, row.label, report) for each in several]
+    with _io_context():
         text = xmdi.dump(several, report, xmdi_tags) if format == xmdi.FORMAT else row.dump(several, report)
     if format != webots.FORMAT:
-        webots.tell_of_pose_names(several, report)
-    source = _document(several, format, report)
+        webots.report_pose_names(several, report)
+    source = _written_source(several, format, report)
     if source.text and text == source.text:
         report.info("document-kept", "nothing was edited; the document is written as it was read")
     elif source.text:
@@ -295,7 +295,7 @@ def dumps_motions(
     return text
 
 
-def _document(motions: Sequence[Motion], format: str, report: Report) -> Source:
+def _written_source(motions: Sequence[Motion], format: str, report: Report) -> Source:
     """Return what motions were written into: the first document of the format, an empty source where there is none."""
     if any(entry.code == "document-lost" for entry in report.entries):
         return Source()
@@ -307,7 +307,7 @@ def save_motion(
     motion: Motion | Sequence[Motion],
     path: str | os.PathLike[str],
     format: str | None = None,
-    xmdi_tags: tuple[str, str] = xmdi.OUTER,
+    xmdi_tags: tuple[str, str] = xmdi.DEFAULT_TAGS,
 ) -> Report:
     """Write a motion, or several, in the format given or that of the path's extension (where it has none, that which
     they were read in, or XMDI). A file that is there already stays whole until the new one is. For ``xmdi_tags`` see
@@ -319,7 +319,7 @@ def save_motion(
     info: 1 motion written
     """
     name = os.fspath(path)
-    motions = _several(motion)
+    motions = _as_list(motion)
     suffix = PurePath(name).suffix.lower()
     found = format or motion_format_id(path)
     if not found and not suffix:
@@ -333,16 +333,16 @@ def save_motion(
     report = Report()
     try:
         text = dumps_motions(motions, found, report, xmdi_tags)
-        data = _encoded(text, _document(motions, found, report), MOTION_FORMATS[found], report)
+        data = _encode_motion(text, _written_source(motions, found, report), MOTION_FORMATS[found], report)
     except FormatError as error:
         error.path = error.path or name
         raise
-    write_whole(name, data)
+    write_atomically(name, data)
     report.info("written", f"{len(motions)} motion{'' if len(motions) == 1 else 's'} written")
     return report
 
 
-def _encoded(text: str, source: Source, row: MotionFormat, report: Report) -> bytes:
+def _encode_motion(text: str, source: Source, row: MotionFormat, report: Report) -> bytes:
     """A motion's text in its document's encoding.
 
     Where that lacks a letter, XML refers to it by its number; plain lines are written in UTF-8.
@@ -362,5 +362,5 @@ def _encoded(text: str, source: Source, row: MotionFormat, report: Report) -> by
     return encode(text, encoding, as_read=True)
 
 
-def _several(motions: Motion | Sequence[Motion]) -> list[Motion]:
+def _as_list(motions: Motion | Sequence[Motion]) -> list[Motion]:
     return [motions] if isinstance(motions, Motion) else list(motions)

@@ -17,19 +17,19 @@ from ..core.mass_properties import body_inertia
 from ..core.model import Body, Mechanism, Motion
 from ..core.report import FormatError, Report
 from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
-from .text.detection import FOREIGN_ROOTS, AnyDocument, Opened, json_kind, not_ours
-from .text.xml_reader import line_of
+from .text.detection import FOREIGN_ROOTS, AnyDocument, OpenedFile, foreign_file_error, json_kind
+from .text.xml_reader import source_line
 
 #: So many bodies are looked at together.
-_BLOCK = 1000
+_BATCH_SIZE = 1000
 
 
-def refuse_overflows(mechanism: Mechanism, path: str) -> None:
+def reject_overflows(mechanism: Mechanism, path: str) -> None:
     """FormatError where a body that was read has a pose, centre of mass or tensor beyond all numbers."""
-    for first in range(0, len(mechanism.bodies), _BLOCK):
-        block = mechanism.bodies[first : first + _BLOCK]
+    for first in range(0, len(mechanism.bodies), _BATCH_SIZE):
+        block = mechanism.bodies[first : first + _BATCH_SIZE]
         if not _are_finite(block):
-            _refuse(block, path)
+            _reject_overflow(block, path)
 
 
 def _are_finite(bodies: Sequence[Body]) -> bool:
@@ -40,15 +40,15 @@ def _are_finite(bodies: Sequence[Body]) -> bool:
     return all(bool(np.isfinite(each).all()) for each in made)
 
 
-def _refuse(bodies: Sequence[Body], path: str) -> None:
+def _reject_overflow(bodies: Sequence[Body], path: str) -> None:
     for body in bodies:
         made = {"pose": body.pose, "centre of mass": body.com, "moment of inertia": body.inertia}
         what = next((name for name, each in made.items() if each is not None and not np.isfinite(each).all()), None)
         if what is not None:
-            raise _beyond(what, body, path)
+            raise _overflow_error(what, body, path)
 
 
-def tell_negative_masses(mechanism: Mechanism) -> None:
+def report_negative_masses(mechanism: Mechanism) -> None:
     """Warn of bodies with a mass that no body has."""
     for body in mechanism.bodies:
         if body.mass < 0.0:
@@ -56,15 +56,15 @@ def tell_negative_masses(mechanism: Mechanism) -> None:
             mechanism.report.warn("negative-mass", told, body.line)
 
 
-def refuse_wild_inertia(mechanism: Mechanism) -> None:
+def reject_invalid_inertia(mechanism: Mechanism) -> None:
     """FormatError where a moment of inertia that would have to be written is none."""
     with np.errstate(all="ignore"):
         wild = next((body for body in mechanism.bodies if not np.isfinite(body_inertia(body)).all()), None)
     if wild is not None:
-        raise _beyond("moment of inertia", wild, mechanism.source.path)
+        raise _overflow_error("moment of inertia", wild, mechanism.source.path)
 
 
-def _beyond(what: str, body: Body, path: str) -> FormatError:
+def _overflow_error(what: str, body: Body, path: str) -> FormatError:
     return FormatError(
         f"the {what} of body '{body.name}' is beyond all numbers",
         path=path,
@@ -85,11 +85,11 @@ class Format:
     id: str
     label: str
     extensions: tuple[str, ...]
-    detect: Callable[[Opened], bool]
-    load: Callable[[Opened], Mechanism]
+    detect: Callable[[OpenedFile], bool]
+    load: Callable[[OpenedFile], Mechanism]
     dump: Callable[[Mechanism, str, Report], str]
     names_meshes: bool = True  # False: it has no shapes that are in files of their own
-    read: Callable[[Opened], AnyDocument] | None = None
+    read: Callable[[OpenedFile], AnyDocument] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,16 @@ class MotionFormat:
     """A kind of motion file.
 
     ``dump`` gives the text for motions: the document they were read from with what was edited, where they have one of
-    this format, else a new one. ``holds_roots``: it has a place for root motion.
+    this format, else a new one. ``supports_root_motion``: it has a place for root motion.
     """
 
     id: str
     label: str
     extensions: tuple[str, ...]
-    detect: Callable[[Opened], bool]
-    load: Callable[[Opened], tuple[list[Motion], Report]]
+    detect: Callable[[OpenedFile], bool]
+    load: Callable[[OpenedFile], tuple[list[Motion], Report]]
     dump: Callable[[Sequence[Motion], Report], str]
-    holds_roots: bool = False
+    supports_root_motion: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -141,7 +141,7 @@ MOTION_FORMATS: dict[str, MotionFormat] = {
         motion_csv.detect,
         motion_csv.load,
         motion_csv.dump,
-        holds_roots=True,
+        supports_root_motion=True,
     ),
 }
 
@@ -159,7 +159,7 @@ def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | 
     return fitting[0] if fitting else suffix or own
 
 
-def row_of(format: str) -> Format:
+def model_format(format: str) -> Format:
     """The row of a format of models. FormatError where there is none of this name."""
     if format not in FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in FORMATS.values())
@@ -167,10 +167,10 @@ def row_of(format: str) -> Format:
     return FORMATS[format]
 
 
-def refusal(opened: Opened, wanted: str) -> FormatError:
+def wrong_kind_error(opened: OpenedFile, wanted: str) -> FormatError:
     """Return what a sound document is, if it is not what was wanted."""
     root, path = opened.root, opened.path
-    line, where = line_of(root), str(root.tag)
+    line, where = source_line(root), str(root.tag)
     if opened.json is not None or opened.plain:
         line, where = 1, ""
     rows: list[Format | MotionFormat] = [*FORMATS.values(), *MOTION_FORMATS.values()]
@@ -189,7 +189,7 @@ def refusal(opened: Opened, wanted: str) -> FormatError:
         what = json_kind(opened.json)
     reads = MOTION_FORMATS if wanted == "servo motion" else FORMATS
     labels = ", ".join(f"{row.label} ({', '.join(row.extensions)})" for row in reads.values())
-    return not_ours(what, path, line, where, f"A {wanted} can be: {labels}.")
+    return foreign_file_error(what, path, line, where, f"A {wanted} can be: {labels}.")
 
 
 def motion_format_id(path: str | os.PathLike[str]) -> str:

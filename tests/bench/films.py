@@ -19,7 +19,7 @@ import numpy as np
 import addon
 from addon import formats
 from addon.blender.animation import apply
-from addon.blender.animation.gait import live_gait
+from addon.blender.animation.gait import current_gait
 from addon.blender.data.access import settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
@@ -27,7 +27,7 @@ from addon.blender.physics.world.rigidbody_world import frame_rate
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.render import FilmOptions, film, open_stage, prepare, render_frames
 from addon.blender.rendering import frames
-from addon.blender.rendering.temporary_studio import hushed
+from addon.blender.rendering.temporary_studio import stdout_silenced
 from addon.core.model import Motion, Trajectory
 from tests.bench.film_measures import faults, without_model
 
@@ -85,7 +85,7 @@ def load(path: Path, drive: str, seconds: float) -> bpy.types.Object:
     if drive == "WAVE":
         wave(rig, seconds)
     else:
-        settings(rig).drive = "SERVO" if drive == "SERVO" and live_gait(rig) is not None else "LIMP"
+        settings(rig).drive = "SERVO" if drive == "SERVO" and current_gait(rig) is not None else "LIMP"
     return rig
 
 
@@ -140,7 +140,7 @@ def overhead(path: Path, engine: Any, size: tuple[int, int], folder: Path) -> li
             scene.render.filepath = str(folder / "blender") + "/"
             scene.render.use_file_extension = True
             began = time.perf_counter()
-            with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), hushed():
+            with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), stdout_silenced():
                 bpy.ops.render.render(animation=True)
             blenders.append((time.perf_counter() - began) / reel.frames)
             scene.render.use_file_extension = False

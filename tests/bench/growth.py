@@ -10,7 +10,7 @@ from pathlib import Path
 from addon import formats
 from addon.core.report import FormatError
 from addon.formats.meshes.bounds import mesh_box
-from addon.formats.meshes.obj import harmless
+from addon.formats.meshes.obj import sanitize_obj
 from tests.fuzz.grown import GROWN
 from tests.fuzz.unusual import UNUSUAL, Make
 
@@ -34,13 +34,13 @@ def read(reader: str, data: bytes, folder: Path, write: bool = False) -> str:
         if reader in MESHES:
             path.write_bytes(data)
             if reader == "obj":
-                harmless(path, (), (), {})
+                sanitize_obj(path, (), (), {})
             mesh_box(path)
         elif reader == "mtl":
             path.write_bytes(data)
             mesh = folder / "names.obj"
             mesh.write_text(f"mtllib {path.name}\n")
-            harmless(mesh, (), (), {})
+            sanitize_obj(mesh, (), (), {})
         elif reader in formats.MOTION_FORMATS:
             formats.loads_motions(data, path.name)
         else:

@@ -23,7 +23,7 @@ from addon import formats
 from addon.blender.animation.keying import LINEAR, key_servos
 from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.data.queries import parts
-from addon.blender.physics.actuators.joint_state import gather
+from addon.blender.physics.actuators.joint_state import gather_joint_state
 from addon.core.model import Array, Mechanism
 from tests.support import loops
 from tests.support.references import CORPUS
@@ -73,7 +73,7 @@ def chains(seconds: float) -> Iterator[Row]:
     for long in (1.0, 0.1, 0.02):
         for ratio in (1.0, 10.0, 100.0, 1000.0):
             fresh()
-            plant = gather(put_world(chain(long, ratio), "LIMP", seconds))
+            plant = gather_joint_state(put_world(chain(long, ratio), "LIMP", seconds))
             gap = max(stepped(seconds, lambda plant=plant: float(plant.gaps(plant.poses()).max())))
             bar = 0.1 if ratio <= 100.0 else 1.0
             yield Row(f"chain, links {long:g} m, tip {ratio:g}: gap", 100 * gap / long, "%", bar, settings_told())
@@ -86,7 +86,7 @@ def stopped_chains(seconds: float) -> Iterator[Row]:
         mechanism = chain(long, ratio)
         for joint in mechanism.joints:
             joint.dofs[0].lower, joint.dofs[0].upper = -0.3, 0.3
-        plant = gather(put_world(mechanism, "LIMP", min(seconds, 1.5)))
+        plant = gather_joint_state(put_world(mechanism, "LIMP", min(seconds, 1.5)))
         gap = max(stepped(min(seconds, 1.5), lambda plant=plant: float(plant.gaps(plant.poses()).max())))
         bar = 0.1 if ratio <= 100.0 else 1.0
         yield Row(
@@ -98,7 +98,7 @@ def pendulums(seconds: float) -> Iterator[Row]:
     for long in (1.0, 0.1, 0.02):
         for amplitude in (0.5, 2.0):
             fresh()
-            plant = gather(put_world(chain(long, links=1, lean=amplitude), "LIMP", seconds))
+            plant = gather_joint_state(put_world(chain(long, links=1, lean=amplitude), "LIMP", seconds))
             angles = np.array(stepped(seconds, lambda plant=plant: lean_of(plant.poses()[0])))
             found, last = swings(angles, RATE)
             name = f"pendulum {long:g} m, {amplitude:g} rad"
@@ -133,7 +133,7 @@ def driven_loops(seconds: float) -> Iterator[Row]:
             if closing != "HINGE":
                 for constraint in chords:
                     constraint.type = closing
-            plant = gather(rig)
+            plant = gather_joint_state(rig)
             number = plant.joints.index(live_loops(rig)[0].drivers[0])
 
             def look(plant: Any = plant, number: int = number) -> tuple[float, float]:
@@ -166,7 +166,7 @@ def turning(seconds: float) -> Iterator[Row]:
             mechanism = chain(1.0, ratio)
             for body in mechanism.bodies:
                 body.inertia = factor * body.mass * np.diag([0.01, 0.09, 0.09])
-            plant = gather(put_world(mechanism, "LIMP", seconds))
+            plant = gather_joint_state(put_world(mechanism, "LIMP", seconds))
             gap = max(stepped(seconds, lambda plant=plant: float(plant.gaps(plant.poses()).max())))
             bar = 0.1 if ratio <= 100.0 else 1.0
             yield Row(
@@ -201,7 +201,7 @@ def posed_loops(seconds: float) -> Iterator[Row]:
         fresh()
         rig = put_world(make(), "KEYS", seconds)
         _drive(rig, swing, seconds)
-        plant, worst = gather(rig), 0.0
+        plant, worst = gather_joint_state(rig), 0.0
         for frame in range(1, round(seconds * RATE) + 1):
             for rest in (0.0, 0.37):
                 bpy.context.scene.frame_set(frame, subframe=rest)

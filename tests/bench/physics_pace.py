@@ -19,10 +19,10 @@ import numpy as np
 from addon.blender.animation.gait import bake_gait
 from addon.blender.animation.keying import LINEAR, key_servos
 from addon.blender.animation.loops.live_solver import live_loops
-from addon.blender.physics.simulation.controller import ServoRun
+from addon.blender.physics.simulation.controller import MechanismController
 from addon.core.kinematics import spanning_tree
-from addon.core.loops.closure import driver_order, joint_initial
-from addon.core.loops.dependents import Follower, linkages
+from addon.core.loops.closure import initial_joint_position, input_joint_order
+from addon.core.loops.dependents import LinkageSolver, find_linkages
 from addon.core.model import Body, Joint, Mechanism, Restraint, Shape, World
 from tests.bench import physics
 from tests.bench.mechanisms import star
@@ -60,12 +60,12 @@ def model(count: int, keyed: bool = False) -> Any:
 
 def idle(rig: Any) -> float:
     """A frame's CPU seconds with all motors in Blender's world and nobody who commands them."""
-    kept = ServoRun.step
-    ServoRun.step = lambda *_: None  # type: ignore[method-assign]
+    kept = MechanismController.step
+    MechanismController.step = lambda *_: None  # type: ignore[method-assign]
     try:
         return stepped(rig, "SERVO")[0]
     finally:
-        ServoRun.step = kept  # type: ignore[method-assign]
+        MechanismController.step = kept  # type: ignore[method-assign]
 
 
 def several() -> Iterator[tuple[str, float, None, bool]]:
@@ -146,13 +146,13 @@ def held() -> Iterator[tuple[str, float, float]]:
     took = {}
     for stopped in (False, True):
         mechanism = crank_rocker(0.8)
-        start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
+        start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
         if stopped:
             rocker = next(joint.dofs[0] for joint in mechanism.joints if joint.id == "D")
             rocker.lower, rocker.upper = -0.15, 0.15
-        (linkage,) = linkages(mechanism)
-        (driver,) = linkage.drivers(start, driver_order(mechanism, spanning_tree(mechanism)))
-        follower, spent = Follower(linkage, start), []
+        (linkage,) = find_linkages(mechanism)
+        (driver,) = linkage.drivers(start, input_joint_order(mechanism, spanning_tree(mechanism)))
+        follower, spent = LinkageSolver(linkage, start), []
         for number in range(1, 121):
             told = {driver: start[driver] + number * np.pi / 30.0}
             begun = time.process_time()

@@ -19,7 +19,7 @@ import bpy
 import numpy as np
 
 from addon import formats
-from addon.blender.physics.actuators.joint_state import gather
+from addon.blender.physics.actuators.joint_state import gather_joint_state
 from addon.core.model import Array
 from tests.bench import physics
 from tests.bench.physics_servos import Row, fresh
@@ -40,7 +40,7 @@ def turned(turns: Array) -> Array:
 def ours(long: float, ratio: float) -> Array:
     """Angles (frames, 2) in Blender's world, as Fit to Model sets it."""
     fresh()
-    plant = gather(put_world(chain(long, ratio, links=2), "LIMP", _SECONDS, _RATE))
+    plant = gather_joint_state(put_world(chain(long, ratio, links=2), "LIMP", _SECONDS, _RATE))
     poses = []
     for frame in range(1, round(_SECONDS * _RATE) + 2):
         bpy.context.scene.frame_set(frame)

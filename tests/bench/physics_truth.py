@@ -21,7 +21,7 @@ import bpy
 import numpy as np
 
 import addon
-from addon.blender.physics.recording.accuracy import truth_of
+from addon.blender.physics.recording.accuracy import accuracy_of_recording
 from addon.blender.physics.recording.bake import bake, record
 from addon.blender.physics.simulation import cached_frames as progress
 from addon.blender.physics.simulation import frame_handlers as handlers
@@ -181,22 +181,22 @@ def scrubbed() -> Iterator[Row]:
 def cost() -> Iterator[Row]:
     """What account of a run costs: per frame, and the truth after it."""
     rig = _walker()
-    kept, spent = handlers._tell, [0.0]  # noqa: SLF001
+    kept, spent = handlers._update_frame_notes, [0.0]  # noqa: SLF001
 
     def timed(*words: Any) -> None:
         start = time.perf_counter()
         kept(*words)
         spent[0] += time.perf_counter() - start
 
-    handlers._tell = timed  # noqa: SLF001
+    handlers._update_frame_notes = timed  # noqa: SLF001
     start = time.perf_counter()
     play(bpy.context.scene, 300, lambda: None)
     whole = time.perf_counter() - start
-    handlers._tell = kept  # noqa: SLF001
+    handlers._update_frame_notes = kept  # noqa: SLF001
     yield Row("a frame with account kept of the run, over one without", whole / (whole - spent[0]), 1.1)
     recording = record(bpy.context.scene, rig, 600)
     start = time.process_time()
-    truth_of(bpy.context.scene, recording)
+    accuracy_of_recording(bpy.context.scene, recording)
     yield Row("truth about 600 frames of SimpleHex (s)", time.process_time() - start, 1.0)
     start = time.process_time()
     progress.fingerprint(bpy.context.scene, [rig])

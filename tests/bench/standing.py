@@ -14,7 +14,7 @@ import numpy as np
 from addon.core.kinematics import spanning_tree
 from addon.core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism
 from addon.core.report import Report
-from addon.formats.meshes.bounds import boxed
+from addon.formats.meshes.bounds import replace_meshes_with_boxes
 
 Coordinates = Mapping[str, Array]
 
@@ -151,7 +151,7 @@ def compare(one: Mechanism, other: Mechanism, seed: int = 1) -> Stand:
     """Pose a mechanism and what became of it alike. Loops are cut where the spanning tree of the first cuts them, and
     what hangs on a joint that was lost stands where it was designed, in both."""
     pairs, size, random = paired(one, other), size_of(one), np.random.default_rng(seed)
-    boxes = boxed(one, Report())
+    boxes = replace_meshes_with_boxes(one, Report())
     values: dict[str, Array] = {}
     others: dict[str, Array] = {}
     joints: list[Joint] = []

@@ -13,27 +13,27 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from addon.installation import STATES, Row, plain_text
+from addon.installation import ROW_STATES, CheckRow, rows_as_text
 from tests.support.operator_cases import duo, mode
 from tests.support.snapshot import differences, snapshot
 
 
 @pytest.fixture
-def found(blank: Any) -> Iterator[list[Row]]:
+def found(blank: Any) -> Iterator[list[CheckRow]]:
     """What the last check of the session found; nothing at first."""
     from addon.blender.ui import preferences
 
-    preferences._found.clear()
-    yield preferences._found
-    preferences._found.clear()
+    preferences._check_rows.clear()
+    yield preferences._check_rows
+    preferences._check_rows.clear()
 
 
-def part(rows: list[Row], name: str) -> Row:
+def part(rows: list[CheckRow], name: str) -> CheckRow:
     [row] = [row for row in rows if row.part == name]
     return row
 
 
-def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[Row], tmp_path: Path) -> None:
+def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[CheckRow], tmp_path: Path) -> None:
     """Also in the middle of an edit: the armature is in edit mode, physics in the scene, a part selected."""
     import bpy
 
@@ -50,7 +50,7 @@ def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[Row], tmp_p
     assert differences(before, snapshot()) == []
     wrong = [row for row in found if row.state in {"error", "warning"} and row.part != "Graphics"]
     assert wrong == []
-    assert part(found, "Knuckle").text == installation.version()
+    assert part(found, "Knuckle").text == installation.package_version()
     assert part(found, "Blender").text.startswith(bpy.app.version_string)
     runs = [row for row in found if row.part.startswith("Test run of")]
     assert [Path(row.part.split()[-1]).suffix for row in runs] == [".jm", ".skel", ".json", ".xml"]
@@ -58,29 +58,31 @@ def test_it_is_sound_here_and_leaves_the_open_file_alone(found: list[Row], tmp_p
         assert row.text.startswith("read, keyed, 10 frames simulated, written to the byte"), row
 
 
-def test_the_report_goes_to_the_clipboard(found: list[Row], blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_goes_to_the_clipboard(found: list[CheckRow], blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a window there is no clipboard: what would go there is caught."""
     from addon.blender.ui import preferences
 
     checked: list[int] = []
-    monkeypatch.setattr(preferences, "check_all", lambda: checked.append(1) or [Row("a", "error", "is gone", "get it")])
+    monkeypatch.setattr(
+        preferences, "run_self_check", lambda: checked.append(1) or [CheckRow("a", "error", "is gone", "get it")]
+    )
     board = SimpleNamespace(clipboard="")
     operator = SimpleNamespace(report=lambda kind, text: None)
     for _ in range(2):
         assert preferences.KNUCKLE_OT_copy_check.execute(operator, SimpleNamespace(window_manager=board)) == {
             "FINISHED"
         }
-    assert board.clipboard == plain_text(found) == "error   a: is gone\n        -> get it\n"
+    assert board.clipboard == rows_as_text(found) == "error   a: is gone\n        -> get it\n"
     assert checked == [1], "what was found already is not looked for again"
 
 
-def drawn(rows: list[Row]) -> list[tuple[str, str, bool]]:
+def drawn(rows: list[CheckRow]) -> list[tuple[str, str, bool]]:
     """What the preferences show of rows: text, icon and whether it is red."""
     import bpy
 
     from addon.blender.ui import preferences
 
-    preferences._found[:] = rows
+    preferences._check_rows[:] = rows
     shown: list[tuple[str, str, bool]] = []
 
     def layout() -> Any:
@@ -94,10 +96,10 @@ def drawn(rows: list[Row]) -> list[tuple[str, str, bool]]:
     return shown
 
 
-def test_rows_are_green_or_red_with_what_to_do(found: list[Row]) -> None:
+def test_rows_are_green_or_red_with_what_to_do(found: list[CheckRow]) -> None:
     import bpy
 
-    rows = [Row("Knuckle", "ok", "1.0"), Row("lxml", "error", "cannot be imported", "Get it")]
+    rows = [CheckRow("Knuckle", "ok", "1.0"), CheckRow("lxml", "error", "cannot be imported", "Get it")]
     told = drawn(rows)
     assert told[:3] == [
         ("Wrong: 1, to be looked at: 0", "CANCEL", False),
@@ -107,7 +109,7 @@ def test_rows_are_green_or_red_with_what_to_do(found: list[Row]) -> None:
     assert told[3:] == [("Knuckle: 1.0", "COLORSET_03_VEC", False)]
     assert drawn([]) == []
     icons = bpy.types.UILayout.bl_rna.functions["label"].parameters["icon"].enum_items.keys()
-    assert {icon for state in STATES for _text, icon, _red in drawn([Row("a", state, "b")])} <= set(icons)
+    assert {icon for state in ROW_STATES for _text, icon, _red in drawn([CheckRow("a", state, "b")])} <= set(icons)
 
 
 def test_a_sample_that_is_missing_or_spoilt_is_told(
@@ -117,7 +119,7 @@ def test_a_sample_that_is_missing_or_spoilt_is_told(
 
     from addon.blender import diagnostics as smoke
 
-    monkeypatch.setattr(smoke, "sample", lambda name: tmp_path / Path(name).name)
+    monkeypatch.setattr(smoke, "sample_path", lambda name: tmp_path / Path(name).name)
     (tmp_path / "desk_lamp.skel").write_text("<skel")
     before = snapshot()
     rover, lamp, *_rest = smoke.smoke_rows()
@@ -139,13 +141,13 @@ def test_a_step_that_does_something_else_is_found(
 ) -> None:
     """The check itself can fail: a step is put out of action, and everything is cleaned up all the same."""
     from addon.blender import diagnostics as smoke
-    from addon.installation import sample
+    from addon.installation import sample_path
 
     monkeypatch.setattr(smoke, name, instead)
     before = snapshot()
-    row = smoke._row("rover/rover.jm") if name == "apply" else smoke._row("pumpjack/pumpjack.json")
+    row = smoke._smoke_row("rover/rover.jm") if name == "apply" else smoke._smoke_row("pumpjack/pumpjack.json")
     assert row.state == "error" and told in row.text, row
-    assert sample("rover/rover.jm").is_file()
+    assert sample_path("rover/rover.jm").is_file()
     assert differences(before, snapshot()) == []
 
 
@@ -164,7 +166,7 @@ def test_a_physics_that_does_nothing_is_found(blank: Any, monkeypatch: pytest.Mo
 
     smoke_record = smoke.record
     monkeypatch.setattr(smoke, "record", still)
-    assert "physics moves nothing" in smoke._row("rover/rover.jm").text
+    assert "physics moves nothing" in smoke._smoke_row("rover/rover.jm").text
 
 
 def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +185,7 @@ def test_a_blender_without_physics_or_video_is_told(blank: Any, monkeypatch: pyt
     rows = machine.machine_rows()
     assert (part(rows, "Physics engine").state, part(rows, "Video encoder").state) == ("error", "warning")
     assert (part(rows, "OBJ reader").state, part(rows, "PLY reader").state) == ("ok", "note")
-    row = smoke._row("rover/rover.jm")
+    row = smoke._smoke_row("rover/rover.jm")
     assert row.state == "ok" and row.text.startswith("read, keyed, written to the byte"), row
 
 
@@ -211,7 +213,7 @@ def test_graphics_that_fail_are_a_warning(blank: Any, monkeypatch: pytest.Monkey
     def broken() -> None:
         raise ValueError("Nothing can be drawn here: no display")
 
-    monkeypatch.setattr(machine, "ready_gpu", broken)
+    monkeypatch.setattr(machine, "init_gpu", broken)
     row = part(machine.machine_rows(), "Graphics")
     assert (row.state, row.text) == ("warning", "Nothing can be drawn here: no display")
 
@@ -222,11 +224,11 @@ def test_the_command_line_prints_it_and_says_by_its_code(
     from addon.blender import tasks
     from addon.cli import main
 
-    rows = [Row("a", "ok", "fine")]
-    monkeypatch.setattr(tasks, "check_all", lambda: rows)
+    rows = [CheckRow("a", "ok", "fine")]
+    monkeypatch.setattr(tasks, "run_self_check", lambda: rows)
     assert main(["self-check"]) == 0
     assert capsys.readouterr().out == "ok      a: fine\nEverything works\n"
-    rows.append(Row("b", "error", "is gone", "get it"))
+    rows.append(CheckRow("b", "error", "is gone", "get it"))
     assert main(["self-check", "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert told["sound"] is False and told["rows"][1] == {

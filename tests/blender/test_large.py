@@ -58,7 +58,7 @@ def test_a_factory_comes_back_through_a_saved_file(tmp_path: Path) -> None:
 def test_the_loops_of_a_factory_share_one_look_at_its_channels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, collection = put_factory(tmp_path, 11)
     rig = rig_in(collection)
-    live_solver.forget()
+    live_solver.invalidate_loops()
     looks = Counted(monkeypatch, live_solver, "servo_channels")
     assert len(live_solver.live_loops(rig)) == factory.loops_in(11) == 3
     assert looks.calls == 1
@@ -84,16 +84,16 @@ def test_bodies_to_keep_apart_are_not_counted_beyond_what_can_be(
 ) -> None:
     """1,711 pairs, which is plain from how many bodies there are; and 55, of which 10 are with one that stands."""
     empty_file()
-    monkeypatch.setattr(apart, "_MOST", 50)
+    monkeypatch.setattr(apart, "_MAX_PAIRS", 50)
     seen: list[object] = []
-    pairs = apart._pairs
+    pairs = apart._collidable_pairs
 
     def watched(*about: object) -> object:
         for pair in pairs(*about):
             seen.append(pair)
             yield pair
 
-    monkeypatch.setattr(apart, "_pairs", watched)
+    monkeypatch.setattr(apart, "_collidable_pairs", watched)
     mechanism = formats.loads(star(bodies).encode(), "star.jm")
     mechanism.source.format = "skel"  # whose program keeps the bodies of a skeleton apart
     for body in mechanism.bodies[bodies - still :]:

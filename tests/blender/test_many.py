@@ -16,11 +16,11 @@ NAMES = [f"Link {number}" for number in range(40)] + ["äther", "Zahn", "link 3"
 def test_new_objects_are_called_what_they_are_to_be(blank: Any, others: list[str]) -> None:
     import bpy
 
-    from addon.blender.data.bulk_write import new_objects
+    from addon.blender.data.bulk_write import create_objects
 
     for name in others:
         bpy.data.objects.new(name, None)
-    made = new_objects([(name, None) for name in NAMES])
+    made = create_objects([(name, None) for name in NAMES])
     free = [name for name in NAMES if name not in others]
     assert [obj.name for obj, name in zip(made, NAMES, strict=True) if name in free] == free
     assert len(bpy.data.objects) == len(NAMES) + len(others)
@@ -31,41 +31,41 @@ def test_of_several_with_one_name_the_first_gets_it_and_none_gets_anothers(
     blank: Any, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from addon.blender.data import bulk_write as many
-    from addon.blender.data.bulk_write import new_objects
+    from addon.blender.data.bulk_write import create_objects
 
-    monkeypatch.setattr(many, "_FEW", few)
-    made = new_objects([(name, None) for name in ("leg", "arm", "leg", "leg.001", "leg")])
+    monkeypatch.setattr(many, "_MAX_NAMED_LOOKUPS", few)
+    made = create_objects([(name, None) for name in ("leg", "arm", "leg", "leg.001", "leg")])
     assert [obj.name for obj in made] == ["leg", "arm", "leg.002", "leg.001", "leg.003"]
-    assert [obj.name for obj in new_objects([("leg.004", None), ("leg", None)])] == ["leg.004", "leg.005"]
+    assert [obj.name for obj in create_objects([("leg.004", None), ("leg", None)])] == ["leg.004", "leg.005"]
 
 
 def test_new_objects_have_their_data(blank: Any) -> None:
     import bpy
 
-    from addon.blender.data.bulk_write import new_objects
+    from addon.blender.data.bulk_write import create_objects
 
     data = [bpy.data.meshes.new("b"), None, bpy.data.meshes.new("a")]
-    assert [obj.data for obj in new_objects(list(zip("xyz", data, strict=True)))] == data
-    assert new_objects([]) == []
+    assert [obj.data for obj in create_objects(list(zip("xyz", data, strict=True)))] == data
+    assert create_objects([]) == []
 
 
 def test_what_is_put_at_once_is_as_if_put_one_by_one(blank: Any) -> None:
     """Into a collection with others, which stay as they were, and into one without."""
     import bpy
 
-    from addon.blender.data.bulk_write import many, new_objects
+    from addon.blender.data.bulk_write import bulk_objects, create_objects
 
     rng = np.random.default_rng(3)
     held, empty = (bpy.data.collections.new(name) for name in ("held", "empty"))
     other = bpy.data.objects.new("other", None)
     other.location, other.empty_display_type = (1.0, 2.0, 3.0), "CUBE"
     held.objects.link(other)
-    objects = new_objects([(f"n{number}", None) for number in range(12)])
-    like = new_objects([(f"o{number}", None) for number in range(12)])
+    objects = create_objects([(f"n{number}", None) for number in range(12)])
+    like = create_objects([(f"o{number}", None) for number in range(12)])
     matrices, sizes = rng.normal(size=(12, 16)).astype(np.float32), rng.uniform(0.1, 1.0, 12)
     matrices.reshape(12, 4, 4)[:, :, 3] = (0.0, 0.0, 0.0, 1.0)  # by columns
     count = len(bpy.data.collections)
-    with many(objects, [(held, empty)[number % 2] for number in range(12)]) as new:
+    with bulk_objects(objects, [(held, empty)[number % 2] for number in range(12)]) as new:
         new.put("empty_display_type", "ARROWS")
         new.put("rotation_mode", "QUATERNION")
         new.put("empty_display_size", sizes)
@@ -92,10 +92,10 @@ def test_long_lines_are_found(blank: Any, longest: int, before: str, after: str)
     import bpy
 
     from addon.blender.data.access import settings
-    from addon.blender.data.documents import document_text, keep_document
+    from addon.blender.data.documents import source_document_text, store_document
 
     rig = bpy.data.objects.new("rig", bpy.data.armatures.new("rig"))
     text = before + "z" * longest + after
-    keep_document(rig, "text", text, "utf-8")
+    store_document(rig, "text", text, "utf-8")
     assert bool(settings(rig).fold) == (longest > 10_000)
-    assert document_text(rig) == text
+    assert source_document_text(rig) == text

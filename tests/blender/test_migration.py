@@ -121,7 +121,7 @@ MODELS = ["hexapod/hexapod.jm", "desk_lamp/desk_lamp.skel", "sensor_leg/sensor_l
 def test_a_model_of_before_is_as_one_of_now(blank: Any, tmp_path: Path, name: str, version: int) -> None:
     import bpy
 
-    from addon.blender.data.properties.model import VERSION
+    from addon.blender.data.properties.model import DATA_VERSION
 
     path = SAMPLES / name
     rig = import_model(path)
@@ -131,7 +131,7 @@ def test_a_model_of_before_is_as_one_of_now(blank: Any, tmp_path: Path, name: st
     make_old(rig, version)
     assert kept(rig) != before
     rig = reopen(tmp_path / "old.blend")
-    assert rig.data.knuckle.version == VERSION
+    assert rig.data.knuckle.version == DATA_VERSION
     after = kept(rig)
     for each in (before, after):
         each["materials"] = {name: each["materials"][name] for name in plain}
@@ -210,7 +210,7 @@ def test_an_old_model_that_is_appended_is_brought_up_to_date_and_a_linked_one_is
 ) -> None:
     import bpy
 
-    from addon.blender.data.properties.model import VERSION
+    from addon.blender.data.properties.model import DATA_VERSION
 
     rig = import_model(SAMPLES / "rover/rover.jm")
     name = rig.data.knuckle.collection.name
@@ -223,7 +223,7 @@ def test_an_old_model_that_is_appended_is_brought_up_to_date_and_a_linked_one_is
     bpy.context.scene.collection.children.link(bpy.data.collections[name])
     bpy.context.view_layer.update()
     rig = the_rig()
-    assert rig.data.knuckle.version == (1 if link else VERSION)
+    assert rig.data.knuckle.version == (1 if link else DATA_VERSION)
     from addon import formats
     from addon.blender.scene.read.mechanism import extract
 
@@ -237,7 +237,7 @@ def test_rigid_loops_of_a_model_of_before_are_locked_and_others_stay_as_they_are
 
     from addon.blender.data.queries import rig_in
     from addon.blender.reconcile.build import BuildOptions, build
-    from addon.blender.rig.pose_channels import set_follows
+    from addon.blender.rig.pose_channels import set_dependent
     from tests.support import loops
 
     def locked(name: str) -> set[str]:
@@ -252,7 +252,7 @@ def test_rigid_loops_of_a_model_of_before_are_locked_and_others_stay_as_they_are
         assert rig is not None
         for empty in parts_of(rig, "JOINT"):
             if mechanism is rigid:
-                set_follows(empty, False)
+                set_dependent(empty, False)
         make_old(rig, 4)
     moving = locked("crank-rocker")
     assert moving and not locked("triangle")
@@ -273,7 +273,7 @@ def test_a_linked_model_of_before_that_is_made_local_is_up_to_date(blank: Any, t
     """Its library stays as it is, also where it is linked anew."""
     import bpy
 
-    from addon.blender.data.properties.model import VERSION
+    from addon.blender.data.properties.model import DATA_VERSION
 
     rig = import_model(SAMPLES / "hexapod/hexapod.jm")
     name = rig.data.knuckle.collection.name
@@ -287,7 +287,7 @@ def test_a_linked_model_of_before_that_is_made_local_is_up_to_date(blank: Any, t
         here.collections = [name]
     bpy.context.scene.collection.children.link(here.collections[0])
     bpy.context.view_layer.update()
-    assert the_rig().data.knuckle.version == VERSION
+    assert the_rig().data.knuckle.version == DATA_VERSION
     assert kept(the_rig()) == before
     assert path.read_bytes() == text
     for obj in bpy.context.scene.objects:
@@ -295,7 +295,7 @@ def test_a_linked_model_of_before_that_is_made_local_is_up_to_date(blank: Any, t
         obj.select_set(True)
     assert bpy.ops.object.make_local(type="ALL") == {"FINISHED"}
     rig = reopen(tmp_path / "mine.blend")
-    assert rig.library is None and rig.data.knuckle.version == VERSION
+    assert rig.library is None and rig.data.knuckle.version == DATA_VERSION
     assert kept(rig) == before
     assert export(rig, tmp_path / "out.jm", "juice") == (SAMPLES / "hexapod/hexapod.jm").read_bytes()
 
@@ -330,7 +330,7 @@ def test_a_model_that_cannot_be_brought_up_to_date_keeps_no_other_from_it(
     """A step fails in an unforeseen way after half of its work: it is told of, and the next opening does it once."""
     import bpy
 
-    from addon.blender.data.properties.model import VERSION
+    from addon.blender.data.properties.model import DATA_VERSION
     from addon.blender.editing import migration
 
     for name in ("pumpjack/pumpjack.json", "sensor_leg/sensor_leg.xml"):
@@ -343,7 +343,7 @@ def test_a_model_that_cannot_be_brought_up_to_date_keeps_no_other_from_it(
     path = tmp_path / "old.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
 
-    step = migration._STEPS[1]
+    step = migration._MIGRATIONS[1]
 
     def fails(rig: Any) -> None:
         step(rig)
@@ -351,13 +351,13 @@ def test_a_model_that_cannot_be_brought_up_to_date_keeps_no_other_from_it(
             raise KeyError("what nobody thought of")
 
     with monkeypatch.context() as patch:
-        patch.setitem(migration._STEPS, 1, fails)
+        patch.setitem(migration._MIGRATIONS, 1, fails)
         bpy.ops.wm.open_mainfile(filepath=str(path))
-    assert [bpy.data.objects[each].data.knuckle.version for each in (one, other)] == [1, VERSION]
+    assert [bpy.data.objects[each].data.knuckle.version for each in (one, other)] == [1, DATA_VERSION]
     assert "'pumpjack', which an earlier release saved, cannot be brought up to date" in capsys.readouterr().out
     bpy.ops.wm.save_mainfile()
     bpy.ops.wm.open_mainfile(filepath=str(path))
-    assert [bpy.data.objects[each].data.knuckle.version for each in (one, other)] == [VERSION, VERSION]
+    assert [bpy.data.objects[each].data.knuckle.version for each in (one, other)] == [DATA_VERSION, DATA_VERSION]
     assert sorted(obj.name for obj in bpy.data.objects if obj.knuckle.role in {"FRAME", "LIGHT"}) == frames
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import spanning_tree
-from addon.core.loops.closure import assemble, chord_errors
+from addon.core.loops.closure import close_loops, loop_openings
 from addon.core.model import Array, Body, Dof, Joint, Mechanism
 
 X, Y, Z = np.eye(3)
@@ -68,9 +68,9 @@ def four_bar_angles(a: float) -> tuple[float, float, float, float]:
 @pytest.mark.parametrize("turned", ["", "B", "C", "D", "ABCD"])
 def test_a_closed_four_bar_is_closed_whichever_way_its_joints_point(turned: str) -> None:
     mechanism = four_bar(four_bar_angles(0.8), turned)
-    (opening,) = chord_errors(mechanism).values()
+    (opening,) = loop_openings(mechanism).values()
     assert max(opening) < 1e-14
-    positions, before, after = assemble(mechanism)
+    positions, before, after = close_loops(mechanism)
     assert before == after
     for joint in mechanism.joints:
         assert positions[joint.id] == joint.dofs[0].position
@@ -78,14 +78,14 @@ def test_a_closed_four_bar_is_closed_whichever_way_its_joints_point(turned: str)
 
 def test_the_gap_is_that_of_the_body_which_tree_and_chord_place_apart() -> None:
     a, b, c, d = four_bar_angles(0.8)
-    (opening,) = chord_errors(four_bar((a, b + 0.1, c, d))).values()
+    (opening,) = loop_openings(four_bar((a, b + 0.1, c, d))).values()
     # the tree hangs the coupler on the crank; through the rocker it starts where its own angle, turned by c + d, has it
     tip = np.array([math.cos(a), math.sin(a)])
     end = np.array([4 + 3.5 * math.cos(d), 3.5 * math.sin(d)])
     by_chord = end - 3.0 * np.array([math.cos(d - c), math.sin(d - c)])
     assert opening[0] == pytest.approx(np.hypot(*(by_chord - tip)), abs=1e-12)
     assert opening[1] == pytest.approx(0.1, abs=1e-12)
-    shifted = chord_errors(four_bar((a, b, c, d)), {"A": np.array([a + 0.2])})
+    shifted = loop_openings(four_bar((a, b, c, d)), {"A": np.array([a + 0.2])})
     assert max(next(iter(shifted.values()))) > 0.1
 
 
@@ -93,7 +93,7 @@ def test_the_gap_is_that_of_the_body_which_tree_and_chord_place_apart() -> None:
 def test_an_open_four_bar_closes_with_the_least_change(turned: str) -> None:
     start = np.array([0.8, 0.6, 0.9, 1.2])
     mechanism = four_bar(tuple(start), turned)
-    positions, before, after = assemble(mechanism)
+    positions, before, after = close_loops(mechanism)
     assert max(next(iter(before.values()))) > 0.1
     assert max(next(iter(after.values()))) < 1e-12
     found = np.array([positions[name][0] * (-1 if name in turned else 1) for name in "ABCD"])
@@ -106,7 +106,7 @@ def test_an_open_four_bar_closes_with_the_least_change(turned: str) -> None:
 def test_a_loop_that_cannot_close_says_how_far_it_stays_open() -> None:
     mechanism = four_bar((0.0, 0.5, 0.5, 0.5))
     mechanism.joints[3].frame_parent = at(40.0)  # the pivots are farther apart than all bars together
-    _, _, after = assemble(mechanism)
+    _, _, after = close_loops(mechanism)
     assert max(next(iter(after.values()))) > 1.0
 
 
@@ -121,7 +121,7 @@ def test_a_slider_crank_closes_exactly_where_trigonometry_says() -> None:
         hinge("C", "rod", "piston", at(1.5), at(0), 0.25),
     ]
     mechanism = Mechanism(bodies=[Body(n, n) for n in ("crank", "rod", "piston")], joints=joints)
-    positions, _, after = assemble(mechanism)
+    positions, _, after = close_loops(mechanism)
     assert max(next(iter(after.values()))) < 1e-12
     angle = float(positions["A"][0])
     assert positions["S"][0] == pytest.approx(0.6 * math.cos(angle) + math.sqrt(2.25 - (0.6 * math.sin(angle)) ** 2))
@@ -146,7 +146,7 @@ def bricard(offset: float) -> Mechanism:
 
 
 def test_an_overconstrained_linkage_closes() -> None:
-    _, before, after = assemble(bricard(0.02))
+    _, before, after = close_loops(bricard(0.02))
     assert max(next(iter(before.values()))) > 1e-3
     assert max(next(iter(after.values()))) < 1e-9
 
@@ -176,7 +176,7 @@ def delta(kind: str) -> Mechanism:
 @pytest.mark.parametrize("kind", ["ball", "screw", "free"])
 def test_balls_screws_and_free_blocks_take_part(kind: str) -> None:
     mechanism = delta(kind)
-    positions, before, after = assemble(mechanism)
+    positions, before, after = close_loops(mechanism)
     assert len(before) == 2
     assert max(map(max, before.values())) > 0.05
     assert max(map(max, after.values())) < 1e-10
@@ -195,7 +195,7 @@ def test_what_is_off_or_on_no_loop_stays_as_it_is() -> None:
     mechanism.bodies.append(Body("tool", "tool"))
     mechanism.joints.append(hinge("E", "coupler", "tool", at(1), at(0), 0.3))
     mechanism.joints.append(Joint("off", "off", "weld", "tool", "crank", active=False))
-    positions, _, after = assemble(mechanism)
+    positions, _, after = close_loops(mechanism)
     assert positions["E"].tolist() == [0.3]
     assert "off" not in positions
     assert list(after) == ["C"]
@@ -203,10 +203,10 @@ def test_what_is_off_or_on_no_loop_stays_as_it_is() -> None:
 
 def test_a_mechanism_without_loops_has_none_to_close() -> None:
     mechanism = Mechanism(bodies=[Body("a", "a")], joints=[hinge("A", None, "a", at(0), at(0), 0.5)])
-    positions, before, after = assemble(mechanism)
+    positions, before, after = close_loops(mechanism)
     assert (before, after) == ({}, {})
     assert positions["A"].tolist() == [0.5]
-    assert assemble(Mechanism()) == ({}, {}, {})
+    assert close_loops(Mechanism()) == ({}, {}, {})
 
 
 def test_a_model_of_the_size_of_a_vehicle_closes_in_moments() -> None:
@@ -225,7 +225,7 @@ def test_a_model_of_the_size_of_a_vehicle_closes_in_moments() -> None:
                 )
             )
     start = time.process_time()
-    _, before, after = assemble(Mechanism(bodies=bodies, joints=joints))
+    _, before, after = close_loops(Mechanism(bodies=bodies, joints=joints))
     assert time.process_time() - start < 5.0
     assert len(after) == 10
     assert max(map(max, before.values())) > 1e-2

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import spanning_tree
-from addon.core.loops.closure import LoopSystem, driver_order, joint_initial
-from addon.core.loops.dependents import Follower, linkages
+from addon.core.loops.closure import LoopSystem, initial_joint_position, input_joint_order
+from addon.core.loops.dependents import LinkageSolver, find_linkages
 from addon.core.model import Body, Joint, Mechanism
 from tests.support.loops import crank_rocker
 
@@ -18,26 +18,26 @@ from tests.support.loops import crank_rocker
 def test_a_stop_that_holds_a_loop_is_found_in_few_steps(monkeypatch: pytest.MonkeyPatch, past: float) -> None:
     """As often as a frame is played: the crank is told to go on where the rocker is at its stop."""
     mechanism = crank_rocker(0.8)
-    (linkage,) = linkages(mechanism)
-    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
-    (driver,) = linkage.drivers(start, driver_order(mechanism, spanning_tree(mechanism)))
+    (linkage,) = find_linkages(mechanism)
+    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    (driver,) = linkage.drivers(start, input_joint_order(mechanism, spanning_tree(mechanism)))
     begun = float(start[driver][0])
-    free = Follower(linkage, start)
+    free = LinkageSolver(linkage, start)
     met, beyond = (free.follow({driver: np.array([begun + turn])}).positions for turn in (0.62, 0.62 + past))
     rocker = next(joint.dofs[0] for joint in mechanism.joints if joint.id == "D")
     up = beyond["D"][0] > met["D"][0]
     rocker.lower, rocker.upper = (-9.0, float(met["D"][0])) if up else (float(met["D"][0]), 9.0)
-    (linkage,) = linkages(mechanism)
-    follower = Follower(linkage, start)
+    (linkage,) = find_linkages(mechanism)
+    follower = LinkageSolver(linkage, start)
     follower.follow({driver: np.array([begun + 0.6])}, hold=True)
     steps: list[None] = []
-    step = Follower._step
+    step = LinkageSolver._step
 
-    def counted(self: Follower, *args: Any) -> Any:
+    def counted(self: LinkageSolver, *args: Any) -> Any:
         steps.append(None)
         return step(self, *args)
 
-    monkeypatch.setattr(Follower, "_step", counted)
+    monkeypatch.setattr(LinkageSolver, "_step", counted)
     found = follower.follow({driver: np.array([begun + 0.62 + past])}, hold=True)
     assert found.held
     assert found.stop == ("D", up)
@@ -51,5 +51,5 @@ def test_a_loop_of_welds_alone_has_no_drivers_and_none_that_follow() -> None:
         frame.joints.append(Joint(one + other, one + other, "weld", one, other, np.eye(4), np.eye(4)))
     tree = spanning_tree(frame)
     assert len(tree.loop_joints) == 1
-    assert [linkage.drivers({}, ["ab", "bc"]) for linkage in linkages(frame, tree)] == [[]]
+    assert [linkage.drivers({}, ["ab", "bc"]) for linkage in find_linkages(frame, tree)] == [[]]
     assert LoopSystem(frame, tree).slope(np.zeros(0)).shape == (6, 0)

@@ -8,21 +8,25 @@ import numpy as np
 import pytest
 
 from addon.core.model import Array, Dof, Joint
-from addon.core.spatial import Bodies, Held, held_ways, in_axes
+from addon.core.spatial import ConstrainedBodies, JointConstraint, constraint_directions, rotate_directions
 
-HINGE = held_ways(Joint("j", "", "any", None, None, dofs=[Dof("rotation", np.array([0.0, 0.0, 1.0]))]), np.zeros(1))
+HINGE = constraint_directions(
+    Joint("j", "", "any", None, None, dofs=[Dof("rotation", np.array([0.0, 0.0, 1.0]))]), np.zeros(1)
+)
 
 
-def rods(points: Array, masses: Array, hinges: list[tuple[int, int, int]]) -> Bodies:
+def rods(points: Array, masses: Array, hinges: list[tuple[int, int, int]]) -> ConstrainedBodies:
     """Thin rods between each two of some points (n + 1, 3), hinged about Z: (parent, child, point)."""
     middles, ways = (points[1:] + points[:-1]) / 2.0, points[1:] - points[:-1]
     long = (ways**2).sum(axis=1)
     across = np.eye(3) - np.einsum("ni,nj->nij", ways, ways) / long[:, None, None]
     easy = np.linalg.pinv((masses * long / 12.0)[:, None, None] * across, hermitian=True)
-    return Bodies(masses, easy, middles, [Held(one, other, points[at], HINGE) for one, other, at in hinges])
+    return ConstrainedBodies(
+        masses, easy, middles, [JointConstraint(one, other, points[at], HINGE) for one, other, at in hinges]
+    )
 
 
-def pushed(bodies: Bodies, body: int, point: Array, way: list[float]) -> float:
+def pushed(bodies: ConstrainedBodies, body: int, point: Array, way: list[float]) -> float:
     return bodies.ease(bodies.push(-1, body, point, np.array([[0.0, 0.0, 0.0, *way]]))[0])
 
 
@@ -69,7 +73,7 @@ def test_a_joint_holds_what_its_coordinates_do_not_move(dofs: list[Dof], count: 
     joint = Joint("j", "", "any", None, None, dofs=dofs)
     size = 6 if dofs and dofs[0].kind == "free" else 3 if dofs and dofs[0].kind == "ball" else len(dofs)
     at = np.linspace(0.3, 0.8, size)
-    ways = held_ways(joint, at)
+    ways = constraint_directions(joint, at)
     assert len(ways) == count
     for k in range(size):
         before, after = (joint_motion(joint, (at + way * 1e-6 * np.eye(size)[k])[None])[0] for way in (-1.0, 1.0))
@@ -81,4 +85,4 @@ def test_a_joint_holds_what_its_coordinates_do_not_move(dofs: list[Dof], count: 
 
 def test_ways_turn_with_their_axes() -> None:
     turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    assert in_axes(np.array([[1.0, 0, 0, 0, 1, 0]]), turn) == pytest.approx(np.array([[0.0, 1, 0, -1, 0, 0]]))
+    assert rotate_directions(np.array([[1.0, 0, 0, 0, 1, 0]]), turn) == pytest.approx(np.array([[0.0, 1, 0, -1, 0, 0]]))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.core.model import Dof, Joint, Mechanism, Motion, Source, Trajectory
-from addon.core.motion.fitting import Fitting, fitted
-from addon.core.motion.servo_matching import Servo, servos_of
+from addon.core.motion.fitting import FitOptions, fit_motion
+from addon.core.motion.servo_matching import Servo, mechanism_servos
 from addon.core.report import FormatError, Report
 
 
@@ -44,13 +44,13 @@ def track(name: str, *values: float, times: tuple[float, ...] = (), **more: obje
 def fit(*tracks: Trajectory, **how: object) -> tuple[dict[str, Trajectory], Report]:
     report = Report()
     motion = Motion("walk", list(tracks), {"author": "me"}, Source("xmdi", path="walk.xmdi"), 3)
-    made = fitted(motion, robot(), Fitting(**how), report)
+    made = fit_motion(motion, robot(), FitOptions(**how), report)
     assert (made.name, made.attributes, made.source, made.index) == ("walk", {"author": "me"}, motion.source, 3)
     return {each.name: each for each in made.trajectories}, report
 
 
 def test_servos_are_told_apart_by_what_they_move() -> None:
-    servos = servos_of(robot())
+    servos = mechanism_servos(robot())
     assert [name for name in servos if "/" not in name] == ["Hip", "Lift", "Bolt"]
     assert servos["Hip"] == Servo("Hip", "1", False, -1.0, 0.5)
     assert servos["Lift"] == Servo("Lift", "2", True, None, 0.1)
@@ -60,7 +60,7 @@ def test_servos_are_told_apart_by_what_they_move() -> None:
     assert [servos[f"Root/{end}"].slides for end in ends] == [False] * 3 + [True] * 3
     assert [servos[f"Root/{end}"].upper for end in ends] == list(range(6))
     assert not servos["Bolt"].slides, "a screw is counted by its turn"
-    assert list(servos_of(robot(), active=False)) == ["Tail"]
+    assert list(mechanism_servos(robot(), active=False)) == ["Tail"]
 
 
 def test_degrees_and_millimetres_become_radians_and_metres_where_the_file_names_no_unit() -> None:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from addon.core.force_laws import Held, Piecewise, restraining
+from addon.core.force_laws import PiecewisePolynomial, SpringDamperIntegrator, is_dissipative
 from addon.core.model import Array
 
 FRAME = 1 / 60
 
 
-def stepped(held: Held, frames: int, place: float, pull: float = 0.0, mass: float = 1.0) -> Array:
+def stepped(held: SpringDamperIntegrator, frames: int, place: float, pull: float = 0.0, mass: float = 1.0) -> Array:
     """Places at each frame of what a held force and a steady ``pull`` move, stepped as Blender does."""
     speed, out = 0.0, []
     step = FRAME / held.substeps
@@ -30,21 +30,21 @@ def stepped(held: Held, frames: int, place: float, pull: float = 0.0, mass: floa
 @pytest.mark.parametrize("turn", [0.1, 0.5, 1.2], ids=lambda turn: f"{turn} rad a frame")
 def test_a_spring_swings_in_its_time_and_keeps_its_swing(turn: float) -> None:
     stiffness = (turn / FRAME) ** 2
-    values = stepped(Held(lambda x: -stiffness * x, None, 1.0, 20), 600, 0.3)
+    values = stepped(SpringDamperIntegrator(lambda x: -stiffness * x, None, 1.0, 20), 600, 0.3)
     at = np.arange(600)
     assert np.ptp(values[-100:]) / 2 == pytest.approx(0.3, rel=0.01)
     assert np.abs(values[:100] - 0.3 * np.cos(turn * at[:100])).max() < 0.02
 
 
 def test_a_weight_hangs_where_it_should() -> None:
-    held = Held(lambda x: -900.0 * x, lambda v: -12.0 * v, 2.0, 10)
+    held = SpringDamperIntegrator(lambda x: -900.0 * x, lambda v: -12.0 * v, 2.0, 10)
     values = stepped(held, 300, 0.0, pull=-2.0 * 9.81, mass=2.0)
     assert values[-1] == pytest.approx(-2.0 * 9.81 / 900.0, rel=1e-3)
 
 
 @pytest.mark.parametrize("damping", [0.5, 5.0, 40.0])
 def test_a_damper_comes_to_its_steady_speed(damping: float) -> None:
-    values = stepped(Held(None, lambda v: -damping * v, 1.0, 10), 600, 0.0, pull=3.0)
+    values = stepped(SpringDamperIntegrator(None, lambda v: -damping * v, 1.0, 10), 600, 0.0, pull=3.0)
     assert (values[-1] - values[-2]) / FRAME == pytest.approx(3.0 / damping, rel=0.02)
 
 
@@ -55,7 +55,7 @@ def energy(potential: Callable[[float], float], values: Array) -> Array:
 
 def test_a_soft_wall_gives_back_what_it_took() -> None:
     """A spring that pushes below zero only, hit again and again."""
-    held = Held(lambda x: -400.0 * min(x, 0.0), None, 1.0, 20)
+    held = SpringDamperIntegrator(lambda x: -400.0 * min(x, 0.0), None, 1.0, 20)
     values = stepped(held, 1200, 0.5, pull=-5.0)
     tops = [values[a:b].max() for a, b in zip(range(0, 1200, 120), range(120, 1320, 120), strict=True)]
     assert min(tops) > 0.47
@@ -63,14 +63,14 @@ def test_a_soft_wall_gives_back_what_it_took() -> None:
 
 
 def test_pieces_are_polynomials_in_descending_powers() -> None:
-    law = Piecewise([0.0, 1.0], [[2.0, 0.5, 0.0], [0.0], [1.0, 0.0]])
+    law = PiecewisePolynomial([0.0, 1.0], [[2.0, 0.5, 0.0], [0.0], [1.0, 0.0]])
     for x, expected in ((-1.0, 1.5), (0.0, 0.0), (0.5, 0.0), (1.0, 1.0), (3.0, 3.0)):
         assert law(x) == pytest.approx(expected)
 
 
 def test_what_restrains_takes_energy_away() -> None:
-    assert restraining(Piecewise([], [[2.0, 0.0]]), 10.0)
-    assert restraining(Piecewise([0.0], [[-1.0], [1.0]]), 10.0)
-    assert not restraining(Piecewise([], [[-1.0, 0.0]]), 10.0)
-    assert not restraining(Piecewise([], [[1.0]]), 10.0)
-    assert math.isclose(Piecewise([], [[1.0]])(5.0), 1.0)
+    assert is_dissipative(PiecewisePolynomial([], [[2.0, 0.0]]), 10.0)
+    assert is_dissipative(PiecewisePolynomial([0.0], [[-1.0], [1.0]]), 10.0)
+    assert not is_dissipative(PiecewisePolynomial([], [[-1.0, 0.0]]), 10.0)
+    assert not is_dissipative(PiecewisePolynomial([], [[1.0]]), 10.0)
+    assert math.isclose(PiecewisePolynomial([], [[1.0]])(5.0), 1.0)

@@ -15,8 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
-from addon.core.gait.engine import Gait, feedback_angles, gait_of, parse_input, servo_names
+from addon.core.gait.behaviors import (
+    Clockwork,
+    ClockworkMotor,
+    Engine,
+    GaitBehaviors,
+    Network,
+    NetworkEdge,
+    NetworkNode,
+)
+from addon.core.gait.engine import Gait, feedback_angles, find_gait, gait_servo_names, parse_input
 from addon.core.model import Body, Dof, Joint, Mechanism
 from addon.core.transforms import rotation_matrix
 
@@ -37,15 +45,15 @@ def ball(name: str = "hip") -> Joint:
 
 def model(*joints: Joint, does: list[Any], engine: Engine | None = None) -> Mechanism:
     bodies = [Body("trunk", "Trunk"), Body("leg", "Leg")]
-    return Mechanism(bodies=bodies, joints=list(joints), behaviours=Behaviours(engine or Engine(), does))
+    return Mechanism(bodies=bodies, joints=list(joints), behaviours=GaitBehaviors(engine or Engine(), does))
 
 
 def clockwork(joint: str = "knee", source: int = 1, amp_mod: int = 0, gain: float = 100.0, **motor: Any) -> Clockwork:
     return Clockwork(motors=[ClockworkMotor(joint, **motor)], source=source, amp_mod=amp_mod, gain=gain)
 
 
-def network(nodes: list[Node], *edges: tuple[str | None, str | None, float]) -> Network:
-    return Network(nodes=nodes, edges=[Edge(*edge) for edge in edges])
+def network(nodes: list[NetworkNode], *edges: tuple[str | None, str | None, float]) -> Network:
+    return Network(nodes=nodes, edges=[NetworkEdge(*edge) for edge in edges])
 
 
 def degrees_at(mechanism: Mechanism, phase: Any, joint: str = "knee", **kwargs: Any) -> np.ndarray:
@@ -167,7 +175,7 @@ def test_amplitude_modulation() -> None:
 
 @pytest.mark.parametrize("source", [0, 9, 16, -842150451])
 def test_other_sources_command_nothing(source: int) -> None:
-    assert gait_of(model(hinge(), does=[clockwork(source=source, motion=1, amplitude=10)])) is None
+    assert find_gait(model(hinge(), does=[clockwork(source=source, motion=1, amplitude=10)])) is None
 
 
 def test_what_is_disabled_is_silent() -> None:
@@ -202,13 +210,13 @@ def test_balls_and_inactive_joints_get_no_commands(velocity: bool) -> None:
     dead = hinge()
     dead.active = False
     for joint in (ball("knee"), dead):
-        motor = Node("m", "motor", joint="knee", velocity=velocity)
-        drive = network([Node("c", "constant", value=1.0), motor], ("c", "m", 1.0))
+        motor = NetworkNode("m", "motor", joint="knee", velocity=velocity)
+        drive = network([NetworkNode("c", "constant", value=1.0), motor], ("c", "m", 1.0))
         assert Gait(model(joint, does=[drive, clockwork(motion=1, amplitude=10)])).joints == []
 
 
 def test_a_velocity_overrides_positions_and_is_not_clamped() -> None:
-    nodes = [Node("c", "constant", value=7.0), Node("m", "motor", joint="knee", velocity=True)]
+    nodes = [NetworkNode("c", "constant", value=7.0), NetworkNode("m", "motor", joint="knee", velocity=True)]
     spin = network(nodes, ("c", "m", 1.0), ("c", "m", 0.5))
     mechanism = model(hinge(sign=-1.0, lower=-0.1, upper=0.1), does=[spin, clockwork(motion=1, amplitude=10)])
     commands = Gait(mechanism).evaluate([0.5])
@@ -217,7 +225,7 @@ def test_a_velocity_overrides_positions_and_is_not_clamped() -> None:
 
 
 def test_a_velocity_for_a_slider_is_ignored() -> None:
-    nodes = [Node("c", "constant", value=7.0), Node("m", "motor", joint="piston", velocity=True)]
+    nodes = [NetworkNode("c", "constant", value=7.0), NetworkNode("m", "motor", joint="piston", velocity=True)]
     mechanism = model(slider(), does=[network(nodes, ("c", "m", 1.0)), clockwork("piston", source=2, offset=2)])
     commands = Gait(mechanism).evaluate([0.5])
     assert commands.velocity == {}
@@ -227,10 +235,10 @@ def test_a_velocity_for_a_slider_is_ignored() -> None:
 # ---------------------------------------------------------------------------------------- networks
 
 
-def through(*nodes: Node, value: float | None = None) -> np.ndarray:
+def through(*nodes: NetworkNode, value: float | None = None) -> np.ndarray:
     """What a slider gets when the joystick (or a constant) goes through a chain of nodes."""
-    first = Node("in", "source", source=2) if value is None else Node("in", "constant", value=value)
-    chain = [first, *nodes, Node("out", "motor", joint="piston")]
+    first = NetworkNode("in", "source", source=2) if value is None else NetworkNode("in", "constant", value=value)
+    chain = [first, *nodes, NetworkNode("out", "motor", joint="piston")]
     edges = [(a.id, b.id, 1.0) for a, b in zip(chain, chain[1:], strict=False)]
     mechanism = model(slider(), does=[network(chain, *edges)])
     return Gait(mechanism).evaluate(np.zeros(5), {"joystick 1 x": np.array([-2, -0.5, 0, 0.5, 2])}).position["piston"]
@@ -238,18 +246,20 @@ def through(*nodes: Node, value: float | None = None) -> np.ndarray:
 
 def test_simple_nodes() -> None:
     given = np.array([-2, -0.5, 0, 0.5, 2])
-    np.testing.assert_allclose(through(Node("n", "absolute")), abs(given))
-    np.testing.assert_allclose(through(Node("n", "limit", minimum=-0.7, maximum=1)), [-0.7, -0.5, 0, 0.5, 1])
-    np.testing.assert_allclose(through(Node("n", "arithmetic", add=3, multiply=2, add_first=True)), (given + 3) * 2)
-    np.testing.assert_allclose(through(Node("n", "arithmetic", add=3, multiply=2)), given * 2 + 3)
-    np.testing.assert_allclose(through(Node("n", "constant", value=3)), given + 3)
-    np.testing.assert_allclose(through(Node("n", "multiply")), given)
+    np.testing.assert_allclose(through(NetworkNode("n", "absolute")), abs(given))
+    np.testing.assert_allclose(through(NetworkNode("n", "limit", minimum=-0.7, maximum=1)), [-0.7, -0.5, 0, 0.5, 1])
+    np.testing.assert_allclose(
+        through(NetworkNode("n", "arithmetic", add=3, multiply=2, add_first=True)), (given + 3) * 2
+    )
+    np.testing.assert_allclose(through(NetworkNode("n", "arithmetic", add=3, multiply=2)), given * 2 + 3)
+    np.testing.assert_allclose(through(NetworkNode("n", "constant", value=3)), given + 3)
+    np.testing.assert_allclose(through(NetworkNode("n", "multiply")), given)
 
 
 def test_edges_add_and_at_multiply_nodes_multiply() -> None:
     for kind, expected in {"arithmetic": 3 * 0.5 + 4 * 2.0, "multiply": (3 * 0.5) * (4 * 2.0)}.items():
-        nodes = [Node("a", "constant", value=3), Node("b", "constant", value=4), Node("n", kind)]  # type: ignore[arg-type]
-        nodes.append(Node("m", "motor", joint="piston"))
+        nodes = [NetworkNode("a", "constant", value=3), NetworkNode("b", "constant", value=4), NetworkNode("n", kind)]  # type: ignore[arg-type]
+        nodes.append(NetworkNode("m", "motor", joint="piston"))
         does = network(nodes, ("a", "n", 0.5), ("b", "n", 2.0), ("n", "m", 1.0))
         assert Gait(model(slider(), does=[does])).evaluate([0.0]).position["piston"].tolist() == [expected]
 
@@ -257,18 +267,22 @@ def test_edges_add_and_at_multiply_nodes_multiply() -> None:
 def test_what_nothing_leads_to_keeps_its_beginning_and_its_function_does_not_happen() -> None:
     begins = {"arithmetic": 0.0, "wave": 0.0, "limit": 0.0, "absolute": 0.0, "multiply": 1.0, "constant": 5.0}
     for kind, expected in begins.items():
-        node = Node("n", kind, value=5.0, add=9.0, output_offset=9.0, minimum=3.0, maximum=4.0)  # type: ignore[arg-type]
-        does = network([node, Node("m", "motor", joint="piston")], ("n", "m", 2.0))
+        node = NetworkNode("n", kind, value=5.0, add=9.0, output_offset=9.0, minimum=3.0, maximum=4.0)  # type: ignore[arg-type]
+        does = network([node, NetworkNode("m", "motor", joint="piston")], ("n", "m", 2.0))
         assert Gait(model(slider(), does=[does])).evaluate([0.0]).position["piston"].tolist() == [2 * expected]
 
 
 def test_a_motor_that_nothing_leads_to_commands_nothing() -> None:
-    assert Gait(model(slider(), does=[network([Node("m", "motor", joint="piston")])])).joints == []
+    assert Gait(model(slider(), does=[network([NetworkNode("m", "motor", joint="piston")])])).joints == []
 
 
 @pytest.mark.parametrize("source", [None, "nobody"])
 def test_an_edge_from_nowhere_silences_all_that_follows(source: str | None) -> None:
-    nodes = [Node("c", "constant", value=1), Node("n", "arithmetic"), Node("m", "motor", joint="piston")]
+    nodes = [
+        NetworkNode("c", "constant", value=1),
+        NetworkNode("n", "arithmetic"),
+        NetworkNode("m", "motor", joint="piston"),
+    ]
     assert (
         Gait(model(slider(), does=[network(nodes, ("c", "n", 1.0), (source, "n", 1.0), ("n", "m", 1.0))])).joints == []
     )
@@ -277,8 +291,8 @@ def test_an_edge_from_nowhere_silences_all_that_follows(source: str | None) -> N
 
 
 def test_a_cycle_never_happens() -> None:
-    nodes = [Node("c", "constant", value=1), Node("a", "arithmetic"), Node("b", "arithmetic")]
-    nodes += [Node("m", "motor", joint="piston"), Node("n", "motor", joint="knee")]
+    nodes = [NetworkNode("c", "constant", value=1), NetworkNode("a", "arithmetic"), NetworkNode("b", "arithmetic")]
+    nodes += [NetworkNode("m", "motor", joint="piston"), NetworkNode("n", "motor", joint="knee")]
     does = network(nodes, ("c", "a", 1), ("a", "b", 1), ("b", "a", 1), ("b", "m", 1), ("c", "n", 1))
     assert Gait(model(slider(), hinge(), does=[does])).joints == ["knee"]
 
@@ -288,7 +302,7 @@ def test_network_sources() -> None:
     cos = lambda angle: math.cos(math.radians(angle))  # noqa: E731
     expected = {1: 77.0, 6: 20.0, 7: 30 * cos(-40), 8: -40 * cos(30), 14: 0.25, 9: 0.0, 0: 0.0}
     for source, value in expected.items():
-        nodes = [Node("s", "source", source=source, body="leg"), Node("m", "motor", joint="piston")]
+        nodes = [NetworkNode("s", "source", source=source, body="leg"), NetworkNode("m", "motor", joint="piston")]
         gait = Gait(model(slider(), does=[network(nodes, ("s", "m", 1.0))]))
         controls = {"key up/down": 0.25}
         got = gait.evaluate(np.radians([77.0]), controls, {"leg": ypr}).position["piston"]
@@ -296,26 +310,26 @@ def test_network_sources() -> None:
 
 
 def test_wave_ramps_follow_the_duty_cycle() -> None:
-    node = Node("w", "wave", duty_cycle=50, output_range=10, output_offset=1)
+    node = NetworkNode("w", "wave", duty_cycle=50, output_range=10, output_offset=1)
     for degrees, shape in {0: 0, 22.5: math.sin(math.pi / 4), 45: 1, 90: 1, 135: 1, 180: 0, 270: -1, 315: -1}.items():
         assert through(node, value=degrees)[0] == pytest.approx(1 + 10 * shape), degrees
-    full = Node("w", "wave", duty_cycle=250, output_range=10)
+    full = NetworkNode("w", "wave", duty_cycle=250, output_range=10)
     for degrees in (0, 10, 100, 200, 300, 359, 721, 3600 + 45):
         assert through(full, value=degrees)[0] == pytest.approx(10 * math.sin(math.radians(degrees)), abs=1e-9)
 
 
 def test_a_negative_wave_input_stays_on_the_first_ramp() -> None:
-    node = Node("w", "wave", duty_cycle=50, output_range=1)
+    node = NetworkNode("w", "wave", duty_cycle=50, output_range=1)
     assert through(node, value=-100)[0] == pytest.approx(math.sin(2 * math.radians(-100)))
 
 
 @pytest.mark.parametrize("degrees", [360.0, 720.0])
 def test_a_full_turn_is_no_spike(degrees: float) -> None:
-    assert through(Node("w", "wave", duty_cycle=50, output_range=45), value=degrees)[0] == pytest.approx(0)
+    assert through(NetworkNode("w", "wave", duty_cycle=50, output_range=45), value=degrees)[0] == pytest.approx(0)
 
 
 def test_a_wave_without_ramps_is_a_square() -> None:
-    node = Node("w", "wave", duty_cycle=0, output_range=1)
+    node = NetworkNode("w", "wave", duty_cycle=0, output_range=1)
     assert [through(node, value=d)[0] for d in (1.0, 90, 179, 181, 359)] == [1, 1, 1, -1, -1]
     assert np.isfinite([through(node, value=d)[0] for d in np.linspace(-5, 365, 1000)]).all()
 
@@ -324,7 +338,11 @@ def test_a_wave_without_ramps_is_a_square() -> None:
 
 
 def test_controls_are_those_that_matter() -> None:
-    nodes = [Node("y", "source", source=3), Node("x", "source", source=2), Node("m", "motor", joint="knee")]
+    nodes = [
+        NetworkNode("y", "source", source=3),
+        NetworkNode("x", "source", source=2),
+        NetworkNode("m", "motor", joint="knee"),
+    ]
     does = [clockwork("piston", source=14, amplitude=1, amp_mod=4), network(nodes, ("y", "m", 1.0))]
     silent = clockwork(source=13, amplitude=1)
     silent.enabled = False
@@ -388,7 +406,7 @@ def test_baked_motion_is_the_command_at_every_time() -> None:
 
 
 def test_a_baked_wheel_turns_by_the_integral_of_its_velocity() -> None:
-    nodes = [Node("x", "source", source=2), Node("m", "motor", joint="knee", velocity=True)]
+    nodes = [NetworkNode("x", "source", source=2), NetworkNode("m", "motor", joint="knee", velocity=True)]
     mechanism = model(hinge(sign=-1.0), does=[network(nodes, ("x", "m", 3.0))])
     mechanism.joints[0].dofs[0].position = 0.5
     times = np.array([0.0, 1.0, 1.5, 4.0])
@@ -400,14 +418,18 @@ def test_servos_of_one_name_are_told_apart() -> None:
     joints = [hinge("a"), hinge("b"), hinge("c"), hinge("d")]
     for joint, name in zip(joints, ["Knee", "Knee", "Hip", ""], strict=True):
         joint.name = name
-    assert servo_names(model(*joints, does=[])) == {"a": "Knee #a", "b": "Knee #b", "c": "Hip", "d": "#d"}
+    assert gait_servo_names(model(*joints, does=[])) == {"a": "Knee #a", "b": "Knee #b", "c": "Hip", "d": "#d"}
 
 
 def test_a_frame_of_a_walker_takes_a_fraction_of_a_millisecond() -> None:
-    nodes, edges = [Node("e", "source", source=1), Node("y", "source", source=3)], []
+    nodes, edges = [NetworkNode("e", "source", source=1), NetworkNode("y", "source", source=3)], []
     for n in range(12):
-        nodes += [Node(f"a{n}", "arithmetic", add=30 * n), Node(f"w{n}", "wave"), Node(f"p{n}", "multiply")]
-        nodes += [Node(f"m{n}", "motor", joint=str(n))]
+        nodes += [
+            NetworkNode(f"a{n}", "arithmetic", add=30 * n),
+            NetworkNode(f"w{n}", "wave"),
+            NetworkNode(f"p{n}", "multiply"),
+        ]
+        nodes += [NetworkNode(f"m{n}", "motor", joint=str(n))]
         edges += [("e", f"a{n}", 1.0), (f"a{n}", f"w{n}", 1.0), (f"w{n}", f"p{n}", 1.0), ("y", f"p{n}", 1.0)]
         edges += [(f"p{n}", f"m{n}", 1.0)]
     gait = Gait(model(*(hinge(str(n)) for n in range(12)), does=[network(nodes, *edges)]))
@@ -417,13 +439,17 @@ def test_a_frame_of_a_walker_takes_a_fraction_of_a_millisecond() -> None:
 
 
 def test_no_behaviours_no_gait() -> None:
-    assert gait_of(Mechanism(joints=[hinge()])) is None
+    assert find_gait(Mechanism(joints=[hinge()])) is None
     assert Gait(Mechanism()).evaluate([0.0, 1.0]).position == {}
     assert Gait(Mechanism()).motion([0.0, 1.0]).trajectories == []
 
 
 def test_one_call_for_many_phases_equals_many_calls() -> None:
-    nodes = [Node("e", "source", source=1), Node("w", "wave", duty_cycle=30), Node("m", "motor", joint="knee")]
+    nodes = [
+        NetworkNode("e", "source", source=1),
+        NetworkNode("w", "wave", duty_cycle=30),
+        NetworkNode("m", "motor", joint="knee"),
+    ]
     does = [network(nodes, ("e", "w", 1.0), ("w", "m", 1.0)), clockwork(motion=3, amplitude=12, phase=33)]
     gait = Gait(model(hinge(), does=does))
     phases = np.linspace(-8, 8, 50)

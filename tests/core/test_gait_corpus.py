@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from addon.core.gait.behaviors import (
-    CONTROL_OF_AMP_MOD,
-    CONTROL_OF_SOURCE,
-    Behaviours,
+    INPUT_BY_AMP_MOD,
+    INPUT_BY_SOURCE,
     Clockwork,
     ClockworkMotor,
-    Edge,
+    GaitBehaviors,
     Network,
-    Node,
+    NetworkEdge,
+    NetworkNode,
 )
 from addon.core.gait.engine import Gait
 from addon.core.model import Body, Dof, Joint, Mechanism
@@ -100,14 +100,14 @@ class ByHand:
 
     def clockwork(self, item: Any) -> None:
         source, mod = int(number(item, "MotionSource", 1)), int(number(item, "AmpModSource"))
-        k = number(item, "Gain", 100) / 100 * self.controls.get(CONTROL_OF_AMP_MOD.get(mod, ""), 1.0)
+        k = number(item, "Gain", 100) / 100 * self.controls.get(INPUT_BY_AMP_MOD.get(mod, ""), 1.0)
         for motor in item.iter("ClockworkMotor", "MotionLink"):
             joint, offset = reference(motor, "JointID"), number(motor, "Offset")
             amplitude, kind = number(motor, "Amplitude"), int(number(motor, "MotionType"))
             if not flag(motor, "Enabled"):
                 continue
-            if source in CONTROL_OF_SOURCE:
-                value = offset + self.controls[CONTROL_OF_SOURCE[source]] * amplitude * k
+            if source in INPUT_BY_SOURCE:
+                value = offset + self.controls[INPUT_BY_SOURCE[source]] * amplitude * k
                 self.position[joint].append(178 if value > 180 else -178 if value < -180 else value)
             elif source in (6, 7, 8):
                 angles = self.ypr.get(reference(item, "FeedbackSource"), (0, 0, 0))
@@ -151,8 +151,8 @@ class ByHand:
         source = int(number(node, "MotionSource"))
         if source == 1:
             return math.degrees(self.phase)
-        if source in CONTROL_OF_SOURCE:
-            return self.controls[CONTROL_OF_SOURCE[source]]
+        if source in INPUT_BY_SOURCE:
+            return self.controls[INPUT_BY_SOURCE[source]]
         if source not in (6, 7, 8):
             return 0.0
         yaw, pitch, roll = self.ypr.get(reference(node, "BodyFeedbackSource"), (0.0, 0.0, 0.0))
@@ -200,7 +200,7 @@ def records_of(root: Any, signs: np.random.Generator) -> Mechanism:
             )
         )  # fmt: skip
     items = [network_of(b) if b.tag == "NetworkBehavior" else clockwork_of(b) for b in root.find("Behaviors")]
-    return Mechanism(bodies=bodies, joints=joints, behaviours=Behaviours(items=items))
+    return Mechanism(bodies=bodies, joints=joints, behaviours=GaitBehaviors(items=items))
 
 
 def clockwork_of(element: Any) -> Clockwork:
@@ -219,7 +219,7 @@ def clockwork_of(element: Any) -> Clockwork:
 def network_of(element: Any) -> Network:
     nodes = []
     for n in element.iter(*NODES):
-        node = Node(reference(n, "ID") or "", NODES[n.tag])  # type: ignore[arg-type]
+        node = NetworkNode(reference(n, "ID") or "", NODES[n.tag])  # type: ignore[arg-type]
         node.source, node.body = int(number(n, "MotionSource")), reference(n, "BodyFeedbackSource")
         node.value, node.joint = number(n, "Value"), reference(n, "JointID")
         node.minimum, node.maximum = number(n, "Minimum", -1), number(n, "Maximum", 1)
@@ -229,7 +229,8 @@ def network_of(element: Any) -> Network:
         node.output_offset = number(n, "OutputOffset")
         nodes.append(node)
     edges = [
-        Edge(reference(e, "Source"), reference(e, "Destination"), number(e, "Factor", 1)) for e in element.iter("Edge")
+        NetworkEdge(reference(e, "Source"), reference(e, "Destination"), number(e, "Factor", 1))
+        for e in element.iter("Edge")
     ]
     return Network("", flag(element, "Enabled"), 100.0, nodes, edges)
 
@@ -264,7 +265,7 @@ def test_a_real_gait_is_what_its_file_says(path: Path) -> None:
     told = set()
     phases = np.concatenate([rng.uniform(0, 2 * math.pi, 12), rng.uniform(-9, 0, 4), [0.0]])
     for phase in phases:
-        controls = {name: float(rng.uniform(-1, 1)) for name in CONTROL_OF_SOURCE.values()}
+        controls = {name: float(rng.uniform(-1, 1)) for name in INPUT_BY_SOURCE.values()}
         ypr = {body.id: rng.uniform(-80, 80, 3) for body in mechanism.bodies}
         by_hand = ByHand(root, float(phase), controls, ypr)
         commands = gait.evaluate([phase], controls, ypr)

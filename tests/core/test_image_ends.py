@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from addon.core.editing.mirroring import image_ends
+from addon.core.editing.mirroring import mirror_joint_ends
 from addon.core.model import Body, Joint, Plane
 
 PLANE = Plane(np.array([1.0, 0.0, 0.0]), 0.0)
@@ -52,4 +52,4 @@ def test_the_image_joins_the_twins_of_bodies_or_what_is_in_their_place(
     own: tuple[str | None, str], twin: tuple[str | None, str] | None, ends: tuple[str | None, str], swapped: bool
 ) -> None:
     other = joint(*twin) if twin else None
-    assert image_ends(joint(*own), other, ARMS, BODIES, PLANE) == (ends, swapped)
+    assert mirror_joint_ends(joint(*own), other, ARMS, BODIES, PLANE) == (ends, swapped)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from addon.core.motion.keyframes import kept_keys
+from addon.core.motion.keyframes import simplified_key_indices
 
 numbers = st.floats(-10, 10, allow_nan=False)
 
@@ -16,7 +16,7 @@ numbers = st.floats(-10, 10, allow_nan=False)
 def test_lines_between_the_kept_keys_pass_all_others(values: list[float], tolerance: float) -> None:
     array = np.array(values)
     times = np.cumsum(0.1 + np.abs(np.sin(np.arange(len(values)))))
-    kept = kept_keys(times, array, tolerance)
+    kept = simplified_key_indices(times, array, tolerance)
     assert kept[0] == 0 and kept[-1] == len(values) - 1
     assert (np.diff(kept) > 0).all()
     assert np.abs(np.interp(times, times[kept], array[kept]) - array).max() <= tolerance + 1e-12
@@ -24,19 +24,19 @@ def test_lines_between_the_kept_keys_pass_all_others(values: list[float], tolera
 
 def test_a_straight_line_is_its_ends_and_a_corner_stays() -> None:
     times = np.arange(1001.0)
-    assert kept_keys(times, 0.25 * times, 1e-9).tolist() == [0, 1000]
-    assert kept_keys(times, np.abs(times - 400.0), 1e-9).tolist() == [0, 400, 1000]
+    assert simplified_key_indices(times, 0.25 * times, 1e-9).tolist() == [0, 1000]
+    assert simplified_key_indices(times, np.abs(times - 400.0), 1e-9).tolist() == [0, 400, 1000]
 
 
 def test_a_sine_keeps_about_as_many_keys_as_its_curvature_asks_for() -> None:
     """A chord of length h strays from a curve by h * h / 8 times its second derivative, here 1 at most."""
     times = np.linspace(0.0, 20.0 * np.pi, 20_001)
     tolerance = 1e-3
-    kept = kept_keys(times, np.sin(times), tolerance)
+    kept = simplified_key_indices(times, np.sin(times), tolerance)
     ideal = 20.0 * np.pi / np.sqrt(8.0 * tolerance)
     assert len(kept) < 1.2 * ideal
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_few_keys_stay(count: int) -> None:
-    assert kept_keys(np.arange(float(count)), np.zeros(count), 1.0).tolist() == list(range(count))
+    assert simplified_key_indices(np.arange(float(count)), np.zeros(count), 1.0).tolist() == list(range(count))

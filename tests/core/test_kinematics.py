@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import (
-    coordinates,
-    joint_coordinates,
     joint_frame_world,
     joint_frames_world,
     joint_motion,
+    joint_values_from_poses,
+    joint_values_from_transform,
     spanning_tree,
 )
 from addon.core.model import Body, Dof, Joint, Mechanism
@@ -161,7 +161,7 @@ def test_coordinates_of_posed_bodies_are_those_they_were_posed_by(seed: int) -> 
     mechanism = random_mechanism(seed)
     values = some_values(mechanism, np.random.default_rng(2000 + seed), 3)
     tree = spanning_tree(mechanism)
-    found = coordinates(mechanism, tree.forward(values, 3))
+    found = joint_values_from_poses(mechanism, tree.forward(values, 3))
     for joint in mechanism.joints:
         if joint.id not in tree.loop_joints:
             np.testing.assert_allclose(found[joint.id], values[joint.id], atol=1e-8)
@@ -170,7 +170,7 @@ def test_coordinates_of_posed_bodies_are_those_they_were_posed_by(seed: int) -> 
 @pytest.mark.parametrize("angle", [0.0, 1.0, -3.0, math.pi - 1e-9, -math.pi + 1e-9, math.pi])
 def test_hinge_angles_reach_half_a_turn_either_way(angle: float) -> None:
     joint = some_joint("j", np.random.default_rng(1), None, "b0", "revolute")
-    found = joint_coordinates(joint, motion_of(joint, np.array([angle]))[None])[0, 0]
+    found = joint_values_from_transform(joint, motion_of(joint, np.array([angle]))[None])[0, 0]
     assert found == pytest.approx(angle, abs=1e-8) or abs(angle) == math.pi == pytest.approx(abs(found))
 
 
@@ -178,7 +178,7 @@ def test_a_pivot_gap_is_left_out_of_a_hinge_angle() -> None:
     joint = some_joint("j", np.random.default_rng(1), None, "b0", "revolute")
     across = np.cross(joint.dofs[0].axis, [0.3, 0.5, 0.1])
     apart = sliding(np.array([0.2, -0.1, 0.3])) @ motion_of(joint, np.array([0.7])) @ turning(0.01 * across)
-    assert joint_coordinates(joint, apart[None])[0, 0] == pytest.approx(0.7, abs=1e-4)
+    assert joint_values_from_transform(joint, apart[None])[0, 0] == pytest.approx(0.7, abs=1e-4)
 
 
 def test_inactive_joints_have_no_coordinates_and_hold_nothing() -> None:
@@ -188,7 +188,7 @@ def test_inactive_joints_have_no_coordinates_and_hold_nothing() -> None:
     mechanism = Mechanism(bodies=bodies(2, rng), joints=[joint])
     tree = spanning_tree(mechanism)
     assert len(tree.roots) == 2 and not tree.links and not tree.loop_joints
-    assert coordinates(mechanism, tree.forward({})) == {}
+    assert joint_values_from_poses(mechanism, tree.forward({})) == {}
 
 
 def test_a_joint_to_a_body_that_is_not_there_joins_nothing() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from addon.core.gait.live_input import AXES, KEYS, InputBinding, LiveInput, ServoBinding, bind_inputs
+from addon.core.gait.live_input import AXIS_KEYS, KEY_AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
 
 RATE = 1.0 / 60.0
 Y, X, Z, R = (f"joystick 1 {letter}" for letter in "yxzr")
@@ -19,9 +19,9 @@ def forward(**options: float) -> LiveInput:
 
 
 def test_keys_of_axes_are_each_of_one_axis() -> None:
-    keys = [key for axis in AXES.values() for key in (*axis.positive, *axis.negative)]
-    assert len(keys) == len(set(keys)) == len(KEYS)
-    assert not KEYS & {"R", "SPACE", "ESC"}, "they have a meaning of their own"
+    keys = [key for axis in KEY_AXES.values() for key in (*axis.positive, *axis.negative)]
+    assert len(keys) == len(set(keys)) == len(AXIS_KEYS)
+    assert not AXIS_KEYS & {"R", "SPACE", "ESC"}, "they have a meaning of their own"
 
 
 @pytest.mark.parametrize("key", ["W", "UP_ARROW"])

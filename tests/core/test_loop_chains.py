@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import joint_motion, spanning_tree
-from addon.core.loops.closure import LoopSystem, driver_order, joint_initial
-from addon.core.loops.dependents import Follower, linkages
+from addon.core.loops.closure import LoopSystem, initial_joint_position, input_joint_order
+from addon.core.loops.dependents import LinkageSolver, find_linkages
 from addon.core.model import Array
 from addon.core.transforms import inverse
 from tests.support import loops
@@ -24,7 +24,7 @@ def test_gaps_are_between_the_bodies_that_the_tree_poses(seed: int) -> None:
     values = some_values(mechanism, np.random.default_rng(seed), 3)
     world = tree.forward(values, 3)
     at = np.array([system.vector({name: value[row] for name, value in values.items()}) for row in range(3)])
-    residual, _ = system.linearized(at)
+    residual, _ = system.linearize(at)
     assert residual.shape == (3, 6 * len(system.chords))
 
     def side(body: str | None, frame: Array) -> Array:
@@ -41,10 +41,10 @@ def test_gaps_are_between_the_bodies_that_the_tree_poses(seed: int) -> None:
 def test_many_positions_of_a_crank_are_where_trigonometry_has_them() -> None:
     """Turned there and back, past the length of a step, round more than once, and with jumps."""
     mechanism = loops.crank_rocker(0.8)
-    (linkage,) = linkages(mechanism)
-    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
+    (linkage,) = find_linkages(mechanism)
+    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
     turned = np.concatenate([np.linspace(0.0, 9.0, 200), np.linspace(9.0, -2.0, 31), [3.0, 3.001, -1.0, 0.0]])
-    found = list(Follower(linkage, start).follow_many({"A": start["A"] + turned[:, None]}, hold=True))
+    found = list(LinkageSolver(linkage, start).solve_many({"A": start["A"] + turned[:, None]}, hold=True))
     begun = loops.rocker_angle(0.8)
     signs = [math.copysign(1.0, found[5].positions["D"][0] * (loops.rocker_angle(0.8 + turned[5]) - begun))]
     wanted = [signs[0] * (loops.rocker_angle(0.8 + turn) - begun) for turn in turned]
@@ -55,17 +55,17 @@ def test_many_positions_of_a_crank_are_where_trigonometry_has_them() -> None:
 
 def test_a_stop_holds_many_positions_as_it_does_one() -> None:
     mechanism = loops.klann()
-    order = driver_order(mechanism, spanning_tree(mechanism))
+    order = input_joint_order(mechanism, spanning_tree(mechanism))
     for name in ("knee", "elbow"):
         joint = next(joint.dofs[0] for joint in mechanism.joints if joint.id == name)
         joint.lower, joint.upper = -0.3, 0.3
-    (linkage,) = linkages(mechanism)
-    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
+    (linkage,) = find_linkages(mechanism)
+    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
     (driver,) = linkage.drivers(start, order)
     told = start[driver] + 2.0 * np.sin(np.linspace(0.0, 9.0, 150))[:, None]
-    one, many = Follower(linkage, start), Follower(linkage, start)
+    one, many = LinkageSolver(linkage, start), LinkageSolver(linkage, start)
     singly = [one.follow({driver: value}, hold=True) for value in told]
-    at_once = list(many.follow_many({driver: told}, hold=True))
+    at_once = list(many.solve_many({driver: told}, hold=True))
     assert 20 < sum(each.held for each in singly) < 130
     assert [(each.held, each.stop) for each in at_once] == [(each.held, each.stop) for each in singly]
     for each, other in zip(singly, at_once, strict=True):
@@ -76,10 +76,10 @@ def test_a_stop_holds_many_positions_as_it_does_one() -> None:
 
 def test_a_follower_goes_on_from_a_mark() -> None:
     mechanism = loops.klann()
-    (linkage,) = linkages(mechanism)
-    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
-    (driver,) = linkage.drivers(start, driver_order(mechanism, spanning_tree(mechanism)))
-    follower = Follower(linkage, start)
+    (linkage,) = find_linkages(mechanism)
+    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    (driver,) = linkage.drivers(start, input_joint_order(mechanism, spanning_tree(mechanism)))
+    follower = LinkageSolver(linkage, start)
     near = follower.follow({driver: start[driver] + 0.1})
     far = follower.follow({driver: start[driver] + 3.0})
     assert near.mark is not None

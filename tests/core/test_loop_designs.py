@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from addon.core.editing.seen_poses import Held, Placement, hold_seen
+from addon.core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from addon.core.kinematics import design_openings, spanning_tree
-from addon.core.loops.closure import assemble, chord_errors
-from addon.core.loops.dependents import Follower, linkages
+from addon.core.loops.closure import close_loops, loop_openings
+from addon.core.loops.dependents import LinkageSolver, find_linkages
 from addon.core.model import Array, Body, Dof, Joint, Mechanism
 from tests.support.loops import crank_rocker, crank_rocker_points
 
@@ -40,11 +40,11 @@ def posed(turned: float = TURNED) -> tuple[Mechanism, dict[str, Array], dict[str
     return mechanism, moves, values
 
 
-def held(mechanism: Mechanism, moves: dict[str, Array], **edited: Array) -> Held:
+def held(mechanism: Mechanism, moves: dict[str, Array], **edited: Array) -> DesignUpdate:
     tree = spanning_tree(mechanism)
     kept = {joint.id for joint in mechanism.joints} - tree.loop_joints
     following = kept - {"A"}
-    return hold_seen(tree, Placement(moves, (), kept, edited, following=following))
+    return preserve_seen_poses(tree, PosedState(moves, (), kept, edited, following=following))
 
 
 def at_pivot(joint: Joint, mechanism: Mechanism, side: str) -> Array:
@@ -68,7 +68,7 @@ def test_a_posed_loop_whose_pivot_was_moved_closes_at_its_design(name: str) -> N
     before = copy.deepcopy(mechanism)
     moved_pivot(mechanism, name)
     out = held(mechanism, moves, **{name: np.array([values[name]])})
-    assert max(map(max, chord_errors(mechanism).values())) < 1e-9 and not design_openings(mechanism)
+    assert max(map(max, loop_openings(mechanism).values())) < 1e-9 and not design_openings(mechanism)
     for own, pose in out.seen.items():
         assert np.abs(pose - seen[own]).max() < 1e-12, "it is seen where it was"
     # both sides of every pivot are one where the bodies are seen, and its stops as far away as they were
@@ -94,7 +94,7 @@ def test_a_posed_loop_with_a_weld_is_designed_as_it_is_seen() -> None:
     out = held(mechanism, moves, B=np.zeros(0))
     for body in mechanism.bodies:
         assert np.abs(body.pose - seen[body.id]).max() < 1e-9, "nothing else closes"
-    assert max(map(max, chord_errors(mechanism).values())) < 1e-9
+    assert max(map(max, loop_openings(mechanism).values())) < 1e-9
     assert out.zeros["A"][0] == pytest.approx(TURNED, abs=1e-9) and mechanism.joints[0].dofs[0].lower == pytest.approx(
         -1.0 - TURNED, abs=1e-9
     )
@@ -115,7 +115,7 @@ def test_loops_close_as_they_do_whatever_else_there_is() -> None:
     for joint, value in zip(mechanism.joints, (0.1, 0.0, 0.05, 0.0), strict=True):
         joint.dofs[0].position = value
     mechanism.joints[2].dofs.append(Dof("translation", np.array([0.0, 1.0, 0.0])))
-    alone, _before, after = assemble(mechanism)
+    alone, _before, after = close_loops(mechanism)
     assert max(map(max, after.values())) < 1e-8
     other = crank_rocker(DRAWN, scale=50.0)
     for body in other.bodies:
@@ -126,7 +126,7 @@ def test_loops_close_as_they_do_whatever_else_there_is() -> None:
         joint.child = f"other {joint.child}"
         joint.dofs[0].position = 0.1
     both = Mechanism(bodies=[*mechanism.bodies, *other.bodies], joints=[*mechanism.joints, *other.joints])
-    together, _before, after = assemble(both)
+    together, _before, after = close_loops(both)
     assert max(map(max, after.values())) < 1e-6
     for own, value in alone.items():
         assert np.abs(together[own] - value).max() < 1e-12
@@ -136,11 +136,11 @@ def test_a_position_that_is_closed_but_for_its_last_digits_is_gone_on_from() -> 
     """What the loop tells nothing of stays where it is."""
     mechanism = crank_rocker(DRAWN)
     mechanism.joints[1].dofs = [Dof("translation", np.eye(3)[0]), Dof("translation", np.eye(3)[1]), Dof("rotation")]
-    (linkage,) = linkages(mechanism)
+    (linkage,) = find_linkages(mechanism)
     start = {joint.id: np.zeros(len(joint.dofs)) for joint in mechanism.joints}
-    follower = Follower(linkage, start)
+    follower = LinkageSolver(linkage, start)
     led = {"A": np.array([0.2]), "C": np.array([-0.1]), "D": np.array([0.15])}
-    closed = Follower(linkage, start).follow(led).positions
+    closed = LinkageSolver(linkage, start).follow(led).positions
     told = {joint: value for joint, value in closed.items() if joint not in linkage.chords}
     told["D"] = told["D"] + 1e-5
     assert follower.adopt(told)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from addon.core.kinematics import spanning_tree
-from addon.core.loops.closure import driver_order, joint_initial, least_change
-from addon.core.loops.dependents import Follower, linkages
+from addon.core.loops.closure import initial_joint_position, input_joint_order, least_norm_step
+from addon.core.loops.dependents import LinkageSolver, find_linkages
 from addon.core.loops.interpolation import HermiteTable
 from addon.core.model import Array, Mechanism
 from tests.support import loops
@@ -44,10 +44,10 @@ def test_cubics_go_through_their_nodes_as_polynomials_do() -> None:
 @pytest.mark.parametrize("make", [loops.klann, loops.crank_rocker, lambda: suspension(1), lambda: suspension(2)])
 def test_what_is_interpolated_is_as_closed_as_what_is_solved(make: Callable[[], Mechanism]) -> None:
     mechanism = make()
-    (linkage,) = linkages(mechanism)
-    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
-    drivers = linkage.drivers(start, driver_order(mechanism, spanning_tree(mechanism)))
-    follower, exact = Follower(linkage, start, TOLERANCE), Follower(linkage, start)
+    (linkage,) = find_linkages(mechanism)
+    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    drivers = linkage.drivers(start, input_joint_order(mechanism, spanning_tree(mechanism)))
+    follower, exact = LinkageSolver(linkage, start, TOLERANCE), LinkageSolver(linkage, start)
     rng, (first, *others) = np.random.default_rng(5), drivers
     is_full = len(linkage.joints) < 9  # nothing spins by itself
     far = [*0.1 * np.sin(np.linspace(0.0, 20.0, 200)), *rng.uniform(-0.12, 0.12, 200)]
@@ -68,9 +68,9 @@ def test_what_is_interpolated_is_as_closed_as_what_is_solved(make: Callable[[], 
 def test_what_no_equation_tells_changes_least() -> None:
     """A rod and a strut spin between two balls: steps are those of the pseudoinverse, also away from where equations
     were reduced."""
-    (linkage,) = linkages(suspension(1))
-    system, start = linkage.system, {joint.id: joint_initial(joint) for joint in suspension(1).joints}
-    follower = Follower(linkage, start)
+    (linkage,) = find_linkages(suspension(1))
+    system, start = linkage.system, {joint.id: initial_joint_position(joint) for joint in suspension(1).joints}
+    follower = LinkageSolver(linkage, start)
     given = {"rack": np.array([0.01]), "lower 0": np.array([0.05])}
     free = np.ones(len(system.scales), dtype=bool)
     free[[system.columns[joint].start for joint in given]] = False
@@ -78,6 +78,6 @@ def test_what_no_equation_tells_changes_least() -> None:
     for more in (1e-4, -2e-4):
         after = system.vector(follower.follow(given | {"lower 0": given["lower 0"] + more}).positions)
         slope, told = system.slope(before), (after - before)[~free]
-        least = least_change(slope[:, free], -slope[:, ~free] @ told, redundant=3e-6)
+        least = least_norm_step(slope[:, free], -slope[:, ~free] @ told, redundant=3e-6)
         assert (after - before)[free] == pytest.approx(least, abs=20.0 * more**2)
         assert np.abs(least).max() > 1e-5

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from addon.core.mass_properties import body_inertia, inertia_of_shapes, parallel_axis, shape_centre, shape_volume
+from addon.core.mass_properties import body_inertia, inertia_of_shapes, parallel_axis, shape_centroid, shape_volume
 from addon.core.model import Body, Shape
 from addon.core.transforms import rotation_matrix
 
@@ -57,7 +57,7 @@ def test_a_solid_is_the_sum_of_its_points(kind: str) -> None:
     shape = solid(kind)
     volume, centre, tensor = by_points(lambda points: contains(shape, points), -1.05, 1.05, 168)  # faces on cells
     assert shape_volume(shape) == pytest.approx(volume, rel=5e-3)
-    np.testing.assert_allclose(shape_centre(shape), centre, atol=2e-3)
+    np.testing.assert_allclose(shape_centroid(shape), centre, atol=2e-3)
     np.testing.assert_allclose(inertia_of_shapes([shape], 1.0), tensor, atol=5e-3 * tensor.max())
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.core.editing.mirroring import Mirror, mirror_of, mirrored
+from addon.core.editing.mirroring import MotionMirror, mirror_motion, motion_mirror
 from addon.core.editing.sides import counterpart_names, pairs_by_name
 from addon.core.model import Body, Dof, Joint, Mechanism, Motion, Trajectory
 from addon.core.naming import servo_names
@@ -27,7 +27,7 @@ from tests.support.references import CORPUS
 @given(st.integers(0, 10**6), st.sampled_from(list(KINDS)), st.booleans())
 def test_the_mirrored_pose_is_the_reflection_of_the_pose(seed: int, kind: str, named: bool) -> None:
     mechanism, flip = symmetric(seed, kind, named)
-    mirror = mirror_of(mechanism)
+    mirror = motion_mirror(mechanism)
     # the plane is found from the pairs, wherever it is
     assert mirror.sides.plane.reflection == pytest.approx(flip, abs=1e-6)
     assert mirror.joints.keys() == sizes(mechanism).keys()
@@ -40,7 +40,7 @@ def test_the_mirrored_pose_is_the_reflection_of_the_pose(seed: int, kind: str, n
 @given(st.integers(0, 10**6), st.sampled_from(list(KINDS)))
 def test_a_mirror_of_a_mirror_is_the_motion(seed: int, kind: str) -> None:
     mechanism, _flip = symmetric(seed, kind)
-    mirror = mirror_of(mechanism)
+    mirror = motion_mirror(mechanism)
     rng = np.random.default_rng(seed)
     given = {key: rng.normal(size=(5, size)) for key, size in sizes(mechanism).items()}
     twice = mirror.values(mirror.values(given))
@@ -53,7 +53,7 @@ def test_a_mirror_of_a_mirror_is_the_motion(seed: int, kind: str) -> None:
         for key, own in names.items()
         for name, column in zip(own, given[key].T, strict=True)
     ]
-    again = mirrored(mirrored(Motion("m", tracks), mirror), mirror)
+    again = mirror_motion(mirror_motion(Motion("m", tracks), mirror), mirror)
     assert [each.name for each in again.trajectories] == [each.name for each in tracks]
     for own, back in zip(tracks, again.trajectories, strict=True):
         assert back.times == pytest.approx(times) and back.values == pytest.approx(own.values, abs=1e-9)
@@ -73,9 +73,9 @@ def test_a_joint_in_the_middle_is_mirrored_onto_itself(kind: Any, axis: Any, sig
     mechanism, _flip = symmetric(0, "revolute")
     mechanism.bodies.append(Body("head", "Head"))
     mechanism.joints.append(Joint("neck", "Neck", "x", "trunk", "head", dofs=[Dof(kind, np.array(axis, dtype=float))]))
-    mirror = mirror_of(mechanism, np.eye(3)[0])
+    mirror = motion_mirror(mechanism, np.eye(3)[0])
     motion = Motion("m", [Trajectory("Neck", np.array([0.0, 1.0]), np.array([0.1, 0.3]))])
-    assert mirrored(motion, mirror).trajectories[0].values == pytest.approx(sign * np.array([0.1, 0.3]))
+    assert mirror_motion(motion, mirror).trajectories[0].values == pytest.approx(sign * np.array([0.1, 0.3]))
 
 
 def test_a_joint_that_no_mirror_shows_is_told_and_left() -> None:
@@ -83,13 +83,13 @@ def test_a_joint_that_no_mirror_shows_is_told_and_left() -> None:
     mechanism.bodies.append(Body("tail", "Tail"))
     slanted = Dof("rotation", np.array([1.0, 1.0, 0.0]) / math.sqrt(2.0))
     mechanism.joints.append(Joint("wag", "Wag", "x", "trunk", "tail", dofs=[slanted]))
-    mirror = mirror_of(mechanism, np.array([math.cos(0.02), math.sin(0.02), 0.0]))
+    mirror = motion_mirror(mechanism, np.array([math.cos(0.02), math.sin(0.02), 0.0]))
     assert "wag" not in mirror.joints or any(entry.code == "mirror-rough" for entry in mirror.report.entries)
     slanted.axis = np.array([1.0, 1.02, 0.0]) / np.linalg.norm([1.0, 1.02, 0.0])
     motion = Motion("m", [Trajectory("Wag", np.array([0.0, 1.0]), np.array([0.1, 0.3]))])
-    lone = mirror_of(mechanism, np.eye(3)[0])
+    lone = motion_mirror(mechanism, np.eye(3)[0])
     assert any(entry.code == "mirror-alone" and "'Wag'" in entry.message for entry in lone.report.entries)
-    assert mirrored(motion, lone).trajectories[0].values == pytest.approx([0.1, 0.3])
+    assert mirror_motion(motion, lone).trajectories[0].values == pytest.approx([0.1, 0.3])
 
 
 @pytest.mark.parametrize(("pitch", "alike"), [(-0.3, True), (0.3, False)])
@@ -98,7 +98,7 @@ def test_the_mirror_image_of_a_screw_has_the_other_hand(pitch: float, alike: boo
     for joint in mechanism.joints:
         joint.dofs[0].kind = "screw"
         joint.dofs[0].pitch = 0.3 if joint.id.endswith("1") else pitch
-    mirror = mirror_of(mechanism)
+    mirror = motion_mirror(mechanism)
     if alike:
         assert np.abs(misses(mechanism, mirror, flip, 1, "trunk")).max() < 1e-6
     else:
@@ -109,14 +109,14 @@ def test_a_mechanism_without_sides_is_told() -> None:
     frame = np.eye(4)
     arm = Joint("lift", "Lift", "revolute", "post", "arm", frame, frame, [Dof("rotation")])
     mechanism = Mechanism(bodies=[Body("post", "Post"), Body("arm", "Arm")], joints=[arm])
-    mirror = mirror_of(mechanism)
+    mirror = motion_mirror(mechanism)
     assert [entry.code for entry in mirror.report.entries] == ["mirror-no-sides"]
     assert mirror.values({"lift": np.array([[0.3]])})["lift"] == pytest.approx(np.array([[-0.3]]))
 
 
-def walking(mechanism: Mechanism, mirror: Mirror) -> Motion:
+def walking(mechanism: Mechanism, mirror: MotionMirror) -> Motion:
     """A gait whose right is the mirror image of its left half a round later."""
-    left = [key for key in mirror.on_side(positive=False)]
+    left = [key for key in mirror.joints_on_side(positive=False)]
     times = np.linspace(0.0, 2.0, 65)
     tracks = []
     names = mirror.names
@@ -130,16 +130,16 @@ def walking(mechanism: Mechanism, mirror: Mirror) -> Motion:
 
 def test_a_walk_mirrored_half_a_round_later_is_the_same_walk() -> None:
     mechanism, _flip = symmetric(4, "revolute")
-    mirror = mirror_of(mechanism)
+    mirror = motion_mirror(mechanism)
     walk = walking(mechanism, mirror)
-    again = mirrored(walk, mirror, phase=0.5)
+    again = mirror_motion(walk, mirror, phase=0.5)
     for own, other in zip(walk.trajectories, again.trajectories, strict=True):
         assert other.name == own.name
         assert other.at(own.times) == pytest.approx(own.values, abs=1e-9)
     # and one side makes the other
-    left = mirror.on_side(positive=False)
+    left = mirror.joints_on_side(positive=False)
     half = Motion("half", [t for t in walk.trajectories if t.name in {mirror.names[key][0] for key in left}])
-    made = {each.name: each for each in mirrored(half, mirror, left, phase=0.5, period=2.0).trajectories}
+    made = {each.name: each for each in mirror_motion(half, mirror, left, phase=0.5, period=2.0).trajectories}
     assert made.keys() == {each.name for each in walk.trajectories}
     for own in walk.trajectories:
         assert made[own.name].at(own.times) == pytest.approx(own.values, abs=1e-9)
@@ -147,13 +147,13 @@ def test_a_walk_mirrored_half_a_round_later_is_the_same_walk() -> None:
 
 def test_what_the_counterpart_did_not_do_is_not_done() -> None:
     mechanism, _flip = symmetric(4, "revolute")
-    mirror = mirror_of(mechanism)
+    mirror = motion_mirror(mechanism)
     name, other = (mirror.names[key][0] for key in ("jshin1", "jshin2"))
     motion = Motion(
         "m", [Trajectory(name, np.array([0.0]), np.array([1.0])), Trajectory("stranger", np.zeros(1), np.ones(1))]
     )
-    assert [each.name for each in mirrored(motion, mirror).trajectories] == ["stranger", other]
-    assert [each.name for each in mirrored(motion, mirror, ["jshin1"]).trajectories] == [name, "stranger", other]
+    assert [each.name for each in mirror_motion(motion, mirror).trajectories] == ["stranger", other]
+    assert [each.name for each in mirror_motion(motion, mirror, ["jshin1"]).trajectories] == [name, "stranger", other]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def found(name: str) -> Path:
 @pytest.mark.parametrize("name", ["hexapod.jm", *WALKERS, *SKELETONS])
 def test_real_models_are_mirrored(name: str) -> None:
     mechanism = formats.load(found(name))
-    mirror = mirror_of(mechanism)
+    mirror = motion_mirror(mechanism)
     pairs = [each for each in mirror.joints.values() if each.source != each.target]
     assert pairs and not mirror.report.count("warning"), str(mirror.report)
     reflected = 0.5 * (np.eye(3) - mirror.sides.plane.reflection[:3, :3])

@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from addon.core.model import Motion, Trajectory
-from addon.core.motion.checks import by_need, check, check_servo
-from addon.core.stops import slack
+from addon.core.motion.checks import check_motion, check_servo, sort_by_severity
+from addon.core.stops import stop_tolerance
 
 
 def line(*keys: tuple[float, float], held: list[bool] | None = None) -> Trajectory:
@@ -88,7 +88,7 @@ def test_excesses_are_those_that_a_fine_sampling_sees(seed: int) -> None:
     near = np.zeros(len(at), dtype=bool)
     for each in found.outside:
         near |= (np.abs(at - each.start) < 1e-6) | (np.abs(at - each.end) < 1e-6)
-    clear = np.abs(over) > max(slack(lower), slack(upper))  # what is nearer is on the stop
+    clear = np.abs(over) > max(stop_tolerance(lower), stop_tolerance(upper))  # what is nearer is on the stop
     assert (inside == (over > 0))[~near & clear].all()
     straight = ~track.holds()[:-1]
     slopes = np.abs(np.diff(track.values) / np.diff(times))[straight]
@@ -108,7 +108,7 @@ def test_servos_without_keys_are_left_out_and_the_worst_come_first() -> None:
             Trajectory("further", np.array([0.0, 1]), np.array([0.0, -0.3])),
         ],
     )
-    found = check(motion, {"beyond": (None, 0.25), "further": (-0.1, None), "none": (0, 0)})
+    found = check_motion(motion, {"beyond": (None, 0.25), "further": (-0.1, None), "none": (0, 0)})
     assert [each.name for each in found] == ["calm", "fast", "beyond", "further"]
-    assert [each.name for each in by_need(found)] == ["further", "beyond", "fast", "calm"]
+    assert [each.name for each in sort_by_severity(found)] == ["further", "beyond", "fast", "calm"]
     assert found[0].worst is None and found[3].worst is not None and found[3].worst.by == pytest.approx(0.2)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.core.model import DOF_SIZE, Dof
-from addon.core.naming import coordinate_names, servo_names, unique_names
+from addon.core.naming import dof_value_names, servo_names, unique_names
 
 
 def turns(*names: str) -> list[Dof]:
@@ -23,19 +23,19 @@ def test_one_coordinate_has_the_name_of_its_joint() -> None:
 
 
 def test_several_are_told_apart_by_the_names_of_the_file_else_by_number() -> None:
-    assert coordinate_names(turns("x", "z")) == ["x", "z"]
-    assert coordinate_names(turns("", "")) == ["1", "2"]
-    assert coordinate_names(turns("x", "x", "z")) == ["1", "2", "z"]
-    assert coordinate_names(turns("2", "")) == ["1", "2"]
+    assert dof_value_names(turns("x", "z")) == ["x", "z"]
+    assert dof_value_names(turns("", "")) == ["1", "2"]
+    assert dof_value_names(turns("x", "x", "z")) == ["1", "2", "z"]
+    assert dof_value_names(turns("2", "")) == ["1", "2"]
     assert servo_names([("a", "Hip", turns("x", ""))]) == {"a": ("Hip/x", "Hip/2")}
 
 
 def test_balls_and_free_blocks_count_in_rotation_vectors() -> None:
-    assert coordinate_names([Dof("ball")]) == ["rx", "ry", "rz"]
-    assert coordinate_names([Dof("free")]) == ["rx", "ry", "rz", "x", "y", "z"]
-    assert coordinate_names([Dof("translation", name="up"), Dof("ball")]) == ["up", "rx", "ry", "rz"]
-    assert coordinate_names([Dof("ball"), Dof("ball")]) == ["1", "2", "3", "4", "5", "6"]
-    assert coordinate_names([]) == []
+    assert dof_value_names([Dof("ball")]) == ["rx", "ry", "rz"]
+    assert dof_value_names([Dof("free")]) == ["rx", "ry", "rz", "x", "y", "z"]
+    assert dof_value_names([Dof("translation", name="up"), Dof("ball")]) == ["up", "rx", "ry", "rz"]
+    assert dof_value_names([Dof("ball"), Dof("ball")]) == ["1", "2", "3", "4", "5", "6"]
+    assert dof_value_names([]) == []
 
 
 @given(

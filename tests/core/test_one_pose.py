@@ -8,7 +8,7 @@ import pytest
 from addon.core.kinematics import joint_motion, spanning_tree
 from addon.core.loops.closure import LoopSystem
 from addon.core.model import Dof, Joint
-from addon.core.spatial import OnePose, motion_of_one
+from addon.core.spatial import SinglePoseKinematics, joint_motion_single
 from tests.support.kinematics_helpers import random_mechanism, some_values
 
 
@@ -17,13 +17,15 @@ def test_bodies_stand_where_many_poses_have_them(seed: int) -> None:
     mechanism = random_mechanism(seed)
     values = some_values(mechanism, np.random.default_rng(seed), 1)
     tree = spanning_tree(mechanism)
-    found = OnePose(tree).forward({name: value[0] for name, value in values.items()})
+    found = SinglePoseKinematics(tree).forward({name: value[0] for name, value in values.items()})
     assert found == pytest.approx(tree.forward(values)[0], abs=1e-12)
 
 
 def test_a_screw_slides_as_it_turns() -> None:
     joint = Joint("s", "s", "screw", None, "b", dofs=[Dof("screw", axis=np.array([0.6, 0.0, 0.8]), pitch=0.3)])
-    assert motion_of_one(joint, np.array([1.2])) == pytest.approx(joint_motion(joint, np.array([[1.2]]))[0], abs=1e-12)
+    assert joint_motion_single(joint, np.array([1.2])) == pytest.approx(
+        joint_motion(joint, np.array([[1.2]]))[0], abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.core.editing.sides import sides_of
-from addon.core.editing.symmetry import all_asymmetries, asymmetries, hung_otherwise, missing_twins
+from addon.core.editing.sides import find_sides
+from addon.core.editing.symmetry import compare_parents, compare_twins, find_asymmetries, find_missing_twins
 from addon.core.model import Dof, Joint, Mechanism
 from addon.core.validation import validate
 from tests.support.mirror_helpers import OWN
@@ -35,7 +35,7 @@ def without(mechanism: Mechanism, bodies: set[str]) -> Mechanism:
 
 
 def test_what_is_whole_lacks_nothing() -> None:
-    assert all_asymmetries(hexapod(), sides_of(hexapod())) == []
+    assert find_asymmetries(hexapod(), find_sides(hexapod())) == []
 
 
 @settings(max_examples=20, deadline=None)
@@ -46,7 +46,7 @@ def test_the_limb_that_is_left_is_told_of_once(side: str, leg: str, links: int) 
     lame = without(hexapod(), {f"{side} {leg} {link}" for link in chain})
     other = "Right" if side == "Left" else "Left"
     names = {body.id: body.name for body in lame.bodies}
-    found = missing_twins(lame, sides_of(lame))
+    found = find_missing_twins(lame, find_sides(lame))
     assert [(names[each.first], each.second) for each in found] == [(f"{other} {leg} {chain[-1]}", "")]
     assert found[0].what == ("no twin" if links == 1 else f"no twin, nor have {links - 1} that hang on it")
     codes = [finding for finding in validate(lame) if finding.code == "twin-missing"]
@@ -55,7 +55,7 @@ def test_the_limb_that_is_left_is_told_of_once(side: str, leg: str, links: int) 
 
 def test_the_middle_and_what_is_of_one_side_by_design() -> None:
     lame = without(hexapod(), {body.name for body in hexapod().bodies if body.name.startswith("Left")})
-    assert missing_twins(lame, sides_of(lame)) == [], "where nothing has a twin nothing lacks one"
+    assert find_missing_twins(lame, find_sides(lame)) == [], "where nothing has a twin nothing lacks one"
 
 
 @settings(max_examples=12, deadline=None)
@@ -67,12 +67,12 @@ def test_a_part_that_hangs_elsewhere_is_told(seed: int) -> None:
     known = {body.id: body for body in whole.bodies}
     joints = [joint for joint in whole.joints if joint.twin and joint.parent and joint.child]
     joint = joints[rng.integers(len(joints))]
-    sides = sides_of(whole)
+    sides = find_sides(whole)
     others = [body.id for body in whole.bodies if body.id not in {joint.parent, joint.child}]
     onto = others[rng.integers(len(others))]
     frame = known[joint.parent or ""].pose @ joint.frame_parent
     joint.parent, joint.frame_parent = onto, np.linalg.inv(known[onto].pose) @ frame
-    told = {each.what for each in asymmetries(whole, sides) if joint.id in {each.first, each.second}}
+    told = {each.what for each in compare_twins(whole, sides) if joint.id in {each.first, each.second}}
     assert "bodies" in told
 
 
@@ -84,17 +84,17 @@ def test_a_joint_more_on_one_side_is_told() -> None:
     extra = Joint("extra", "Brace", "revolute", carrier.id, tibia.id, knee.frame_parent, knee.frame_child)
     extra.dofs = [Dof("rotation", np.array([0.0, 0.0, 1.0]))]
     whole.joints.append(extra)
-    sides = sides_of(hexapod())
-    numbers = {(each.first, each.what): each.amount for each in hung_otherwise(whole, sides)}
+    sides = find_sides(hexapod())
+    numbers = {(each.first, each.what): each.amount for each in compare_parents(whole, sides)}
     for body in (tibia, carrier):
         first, sign = (body.id, -1.0) if (body.id, "number of its joints") in numbers else (body.twin or "", 1.0)
         assert numbers[first, "number of its joints"] == sign
-    assert ("extra", "no twin") in {(each.first, each.what) for each in missing_twins(whole, sides)}
+    assert ("extra", "no twin") in {(each.first, each.what) for each in find_missing_twins(whole, sides)}
 
 
 def test_a_plane_that_is_not_sure_of_the_middle_tells_less() -> None:
     """Halves that are roughly mirror images: what stands nearer to the plane than they miss it is no limb."""
     whole = hexapod()
-    sides = sides_of(whole)
+    sides = find_sides(whole)
     off = replace(sides, plane=replace(sides.plane, offset=0.4))
-    assert missing_twins(whole, off) == []
+    assert find_missing_twins(whole, off) == []

@@ -11,23 +11,23 @@ import pytest
 from addon.core.kinematics import joint_motion
 from addon.core.model import Dof, Joint
 from addon.core.overlay_geometry import (
-    BEYOND,
-    RANGE,
-    Degrees,
-    Drawing,
-    Strokes,
-    across,
+    RANGE_COLOR,
+    VIOLATION_COLOR,
+    DofGlyphs,
+    OverlayDrawing,
+    VertexBuffer,
+    clamp_to_other_stop,
     draw_axes,
-    draw_centres,
+    draw_centers_of_mass,
     draw_stops,
     draw_twins,
+    format_dof_value,
+    frames_in_world,
     inertia_box,
-    kept_apart,
-    measured,
-    side_frames,
-    snap_step,
-    value_text,
-    value_under,
+    measure_axis_values,
+    perpendicular,
+    snap_increment,
+    value_at_ray,
 )
 from addon.core.transforms import rotation_matrix
 
@@ -40,22 +40,22 @@ def degrees(
     rng = np.random.default_rng(seed)
     turn = rotation_matrix(rng.normal(size=3))
     one = lambda x: np.array([x])  # noqa: E731
-    return Degrees(one(rng.normal(size=3)), one(turn[:, 2]), one(turn[:, 0]), one(0.4), one(turns), one(scale),
+    return DofGlyphs(one(rng.normal(size=3)), one(turn[:, 2]), one(turn[:, 0]), one(0.4), one(turns), one(scale),
                    one(value), one(lower), one(upper))  # fmt: skip
 
 
-def drawn(degree: Degrees) -> Drawing:
-    drawing = Drawing()
+def drawn(degree: DofGlyphs) -> OverlayDrawing:
+    drawing = OverlayDrawing()
     draw_stops(drawing, degree)
     return drawing
 
 
-def in_colour(strokes: Strokes, colour: tuple[float, ...]) -> Any:
+def in_colour(strokes: VertexBuffer, colour: tuple[float, ...]) -> Any:
     points, colours = strokes.arrays()
     return points[np.abs(colours[:, :3] - colour[:3]).max(axis=1) < 1e-6]
 
 
-def angles(degree: Degrees, points: Any) -> Any:
+def angles(degree: DofGlyphs, points: Any) -> Any:
     """The angles at which points stand about the axis, those on it left out."""
     away = points - degree.origin[0]
     away = away[np.linalg.norm(away, axis=1) > 1e-3]
@@ -64,20 +64,20 @@ def angles(degree: Degrees, points: Any) -> Any:
 
 def test_a_dial_goes_from_stop_to_stop() -> None:
     degree = degrees(True, 0.2, -0.5, 1.1)
-    rim = in_colour(drawn(degree).bold, RANGE)
+    rim = in_colour(drawn(degree).bold, RANGE_COLOR)
     assert angles(degree, rim).min() == pytest.approx(-0.5, abs=1e-5)
     assert angles(degree, rim).max() == pytest.approx(1.1, abs=1e-5)
     assert np.abs((rim - degree.origin[0]) @ degree.axis[0]).max() < 1e-6  # all of it in the plane that it turns in
     hand = in_colour(drawn(degree).bold, (1.0, 1.0, 1.0))
     assert angles(degree, hand) == pytest.approx([0.2], abs=1e-5)
-    assert not len(in_colour(drawn(degree).bold, BEYOND))
+    assert not len(in_colour(drawn(degree).bold, VIOLATION_COLOR))
 
 
 @pytest.mark.parametrize(("value", "beyond"), [(1.4, 0.3), (-0.9, -0.4), (1.1, 0.0), (1.10001, 0.0)])
 def test_what_is_beyond_a_stop_is_red(value: float, beyond: float) -> None:
     degree = degrees(True, value, -0.5, 1.1)
     assert degree.beyond == pytest.approx([beyond], abs=1e-9)
-    red = angles(degree, in_colour(drawn(degree).faces, BEYOND))
+    red = angles(degree, in_colour(drawn(degree).faces, VIOLATION_COLOR))
     assert (len(red) > 0) == (beyond != 0.0)
     if beyond:
         assert sorted((red.min(), red.max())) == pytest.approx(sorted((value, value - beyond)), abs=1e-5)
@@ -86,11 +86,11 @@ def test_what_is_beyond_a_stop_is_red(value: float, beyond: float) -> None:
 def test_a_bar_goes_from_stop_to_stop() -> None:
     degree = degrees(False, 0.3, -0.2, 0.5, scale=2.0)
     drawing = drawn(degree)
-    along = (in_colour(drawing.bold, RANGE) - degree.origin[0]) @ degree.axis[0]
+    along = (in_colour(drawing.bold, RANGE_COLOR) - degree.origin[0]) @ degree.axis[0]
     assert (along.min(), along.max()) == pytest.approx((-0.4, 1.0), abs=1e-6)
     sign = drawing.solids.arrays()[0].mean(axis=0) - degree.origin[0]
     assert sign == pytest.approx(degree.axis[0] * 0.6, abs=1e-6)
-    assert len(in_colour(drawn(degrees(False, 0.7, -0.2, 0.5)).solids, BEYOND))
+    assert len(in_colour(drawn(degrees(False, 0.7, -0.2, 0.5)).solids, VIOLATION_COLOR))
 
 
 def test_one_stop_alone_is_drawn_and_none_is_not() -> None:
@@ -105,8 +105,8 @@ def test_one_stop_alone_is_drawn_and_none_is_not() -> None:
 
 
 def test_stops_the_wrong_way_round_are_red() -> None:
-    assert len(in_colour(drawn(degrees(True, 0.0, 0.5, -0.5)).bold, BEYOND))
-    assert not len(in_colour(drawn(degrees(True, 0.0, 0.5, -0.5)).bold, RANGE))
+    assert len(in_colour(drawn(degrees(True, 0.0, 0.5, -0.5)).bold, VIOLATION_COLOR))
+    assert not len(in_colour(drawn(degrees(True, 0.0, 0.5, -0.5)).bold, RANGE_COLOR))
 
 
 def test_an_unknown_value_has_no_hand() -> None:
@@ -116,7 +116,7 @@ def test_an_unknown_value_has_no_hand() -> None:
 
 
 def test_arrows_point_the_way_of_the_axis() -> None:
-    degree, drawing = degrees(True, 0.0), Drawing()
+    degree, drawing = degrees(True, 0.0), OverlayDrawing()
     draw_axes(drawing, degree)
     points, _ = drawing.fine.arrays()
     along = (points - degree.origin[0]) @ degree.axis[0]
@@ -125,8 +125,8 @@ def test_arrows_point_the_way_of_the_axis() -> None:
 
 
 def test_signs_of_centres_of_mass_show_their_outside() -> None:
-    drawing = Drawing()
-    draw_centres(drawing, np.array([[1.0, 2.0, 3.0]]), np.array([0.5]))
+    drawing = OverlayDrawing()
+    draw_centers_of_mass(drawing, np.array([[1.0, 2.0, 3.0]]), np.array([0.5]))
     points, _ = drawing.solids.arrays()
     faces = points.reshape(-1, 3, 3) - (1.0, 2.0, 3.0)
     normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
@@ -135,7 +135,7 @@ def test_signs_of_centres_of_mass_show_their_outside() -> None:
 
 
 def test_the_line_between_twins_is_broken_and_reaches_both() -> None:
-    drawing = Drawing()
+    drawing = OverlayDrawing()
     draw_twins(drawing, np.array([[0.0, 0.0, 0.0]]), np.array([[1.0, 0.0, 0.0]]))
     points, _ = drawing.fine.arrays()
     dashes = points[:, 0].reshape(-1, 2)
@@ -156,7 +156,7 @@ def test_the_box_of_inertia_of_a_box_is_that_box() -> None:
 
 def test_coordinates_are_measured_on_motions() -> None:
     rng = np.random.default_rng(3)
-    axis = across(rng.normal(size=(40, 3)))
+    axis = perpendicular(rng.normal(size=(40, 3)))
     turns = rng.random(40) < 0.5
     value = rng.uniform(-3.0, 3.0, 40)
     motion = np.concatenate(
@@ -165,7 +165,7 @@ def test_coordinates_are_measured_on_motions() -> None:
             for t, a, v in zip(turns, axis, value, strict=True)
         ]
     )
-    assert measured(motion, axis, turns) == pytest.approx(value)
+    assert measure_axis_values(motion, axis, turns) == pytest.approx(value)
 
 
 def test_frames_go_with_their_bodies() -> None:
@@ -174,11 +174,11 @@ def test_frames_go_with_their_bodies() -> None:
     basis, frame, carry = (np.eye(4)[None].repeat(5, axis=0) for _ in range(3))
     for poses in (basis, frame, carry):
         poses[:, :3, :3], poses[:, :3, 3] = rotation_matrix(rng.normal(size=(5, 3))), rng.normal(size=(5, 3))
-    assert side_frames(carry @ basis, basis, frame, 1.0) == pytest.approx(carry @ frame)
+    assert frames_in_world(carry @ basis, basis, frame, 1.0) == pytest.approx(carry @ frame)
     large = np.diag([2.0, 2.0, 2.0, 1.0]) @ carry
     wanted = large @ frame
     wanted[:, :3, :3] /= 2.0
-    assert side_frames(large @ basis, basis, frame, 2.0) == pytest.approx(wanted)
+    assert frames_in_world(large @ basis, basis, frame, 2.0) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("turns", [True, False])
@@ -192,7 +192,7 @@ def test_a_ray_through_a_handle_gives_its_value(turns: bool) -> None:
         if abs((place - eye) @ degree.axis[0]) < 0.2 * np.linalg.norm(place - eye):
             continue  # edge on
         near = wanted + rng.uniform(-2.5, 2.5) * turns
-        assert value_under(degree, eye, place - eye, near) == pytest.approx(wanted, abs=1e-6)
+        assert value_at_ray(degree, eye, place - eye, near) == pytest.approx(wanted, abs=1e-6)
 
 
 def test_a_dial_seen_from_its_edge_is_dragged_along_its_rim() -> None:
@@ -200,21 +200,21 @@ def test_a_dial_seen_from_its_edge_is_dragged_along_its_rim() -> None:
     rim = degree.at(np.array([0.6]))[0]
     tangent = np.cross(degree.axis[0], rim - degree.origin[0]) / 0.4
     eye = rim + 3.0 * (rim - degree.origin[0])
-    assert value_under(degree, eye, rim + 0.04 * tangent - eye, 0.6) == pytest.approx(0.7, abs=1e-6)
+    assert value_at_ray(degree, eye, rim + 0.04 * tangent - eye, 0.6) == pytest.approx(0.7, abs=1e-6)
 
 
 def test_a_slide_seen_along_its_axis_stays() -> None:
     degree = degrees(False, 0.0)
-    assert value_under(degree, degree.origin[0] - degree.axis[0], degree.axis[0], 0.25) == 0.25
+    assert value_at_ray(degree, degree.origin[0] - degree.axis[0], degree.axis[0], 0.25) == 0.25
 
 
 def test_stops_snap_and_do_not_pass_each_other() -> None:
-    assert snap_step(degrees(True, 0.0)) == pytest.approx(math.radians(5.0))
-    assert snap_step(degrees(True, 0.0), fine=True) == pytest.approx(math.radians(1.0))
-    assert snap_step(degrees(False, 0.0)) == pytest.approx(0.1)  # of a dial of 0.4
-    assert snap_step(degrees(False, 0.0, scale=10.0), fine=True) == pytest.approx(0.001)
-    assert kept_apart(0.4, 0.3, is_upper=False) == 0.3
-    assert kept_apart(0.2, 0.3, is_upper=True) == 0.3
-    assert kept_apart(0.2, None, is_upper=True) == 0.2
-    assert value_text(math.radians(32.04), True) == "32.0°"
-    assert value_text(0.12346, False) == "0.1235"
+    assert snap_increment(degrees(True, 0.0)) == pytest.approx(math.radians(5.0))
+    assert snap_increment(degrees(True, 0.0), fine=True) == pytest.approx(math.radians(1.0))
+    assert snap_increment(degrees(False, 0.0)) == pytest.approx(0.1)  # of a dial of 0.4
+    assert snap_increment(degrees(False, 0.0, scale=10.0), fine=True) == pytest.approx(0.001)
+    assert clamp_to_other_stop(0.4, 0.3, is_upper=False) == 0.3
+    assert clamp_to_other_stop(0.2, 0.3, is_upper=True) == 0.3
+    assert clamp_to_other_stop(0.2, None, is_upper=True) == 0.2
+    assert format_dof_value(math.radians(32.04), True) == "32.0°"
+    assert format_dof_value(0.12346, False) == "0.1235"

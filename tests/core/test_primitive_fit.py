@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from addon.core.mass_properties import shape_volume, unit_inertia
 from addon.core.model import Shape
-from addon.core.primitive_fit import mesh_mass, recognise
+from addon.core.primitive_fit import fit_primitive, mesh_mass_properties
 from tests.support.mirror_helpers import some_pose
 
 RINGS = 24
@@ -107,7 +107,7 @@ def test_primitives_are_told_wherever_they_lie(kind: str, numbers: tuple[float, 
         planes = pose[:3, :3].T
     elif kind in {"cylinder", "cone"}:
         planes = axis[None]
-    found = recognise(points, planes, np.ones(len(planes)))
+    found = fit_primitive(points, planes, np.ones(len(planes)))
     assert found is not None
     assert found.type == kind
     if kind in {"box", "ellipsoid"}:
@@ -126,13 +126,13 @@ def test_primitives_are_told_wherever_they_lie(kind: str, numbers: tuple[float, 
 
 def test_other_meshes_are_no_primitives() -> None:
     rng = np.random.default_rng(1)
-    assert recognise(rng.normal(size=(40, 3)), np.zeros((0, 3)), np.zeros(0)) is None
+    assert fit_primitive(rng.normal(size=(40, 3)), np.zeros((0, 3)), np.zeros(0)) is None
     box = surface("box", {"x": 1.0, "y": 2.0, "z": 3.0})
-    assert recognise(np.vstack([box, [[0.1, 0.2, 0.3]]]), np.zeros((0, 3)), np.zeros(0)) is None, "a point inside"
-    assert recognise(box[:-1], np.zeros((0, 3)), np.zeros(0)) is None, "a corner is missing"
+    assert fit_primitive(np.vstack([box, [[0.1, 0.2, 0.3]]]), np.zeros((0, 3)), np.zeros(0)) is None, "a point inside"
+    assert fit_primitive(box[:-1], np.zeros((0, 3)), np.zeros(0)) is None, "a corner is missing"
     prism = np.vstack([ring(1.0, 0.0, 6), ring(1.0, 2.0, 6)])
-    assert recognise(prism, np.array([[0.0, 0.0, 1.0]]), np.ones(1)) is None, "six sides are no circle"
-    assert recognise(np.zeros((3, 3)), np.zeros((0, 3)), np.zeros(0)) is None
+    assert fit_primitive(prism, np.array([[0.0, 0.0, 1.0]]), np.ones(1)) is None, "six sides are no circle"
+    assert fit_primitive(np.zeros((3, 3)), np.zeros((0, 3)), np.zeros(0)) is None
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_mass_in_a_mesh_is_that_of_the_solid(shape: Shape) -> None:
         local = local[:-1]  # the middle of its cap
     triangles, _normals, _areas = faces(local)
     points = local @ pose[:3, :3].T + pose[:3, 3]
-    volume, centre, tensor = mesh_mass(points, triangles)
+    volume, centre, tensor = mesh_mass_properties(points, triangles)
     rough = 1e-9 if shape.type == "box" else 0.03  # 24 corners for a circle
     assert volume == pytest.approx(shape_volume(shape), rel=rough)
     down = -shape.size["length"] / 4 if shape.type == "cone" else 0.0
@@ -159,5 +159,5 @@ def test_mass_in_a_mesh_is_that_of_the_solid(shape: Shape) -> None:
     own = pose[:3, :3].T @ tensor @ pose[:3, :3]
     expected = shape_volume(shape) * unit_inertia(shape)
     assert own == pytest.approx(expected, abs=0.05 * np.abs(expected).max() if rough > 1e-6 else 1e-9)
-    inside_out = mesh_mass(points, triangles[:, ::-1])
+    inside_out = mesh_mass_properties(points, triangles[:, ::-1])
     assert inside_out[0] == pytest.approx(volume) and inside_out[2] == pytest.approx(tensor)

@@ -12,7 +12,7 @@ import pytest
 
 from addon import formats
 from addon.core import record_utils as shared
-from addon.core.record_utils import Shared
+from addon.core.record_utils import FrozenDict
 
 TWO = b"<Model><Bodies><Body><ID>1</ID></Body><Body><ID>2</ID></Body></Bodies></Model>"
 
@@ -45,14 +45,14 @@ def change(values: dict[str, Any], how: str) -> None:
 
 @pytest.mark.parametrize("how", ["set", "delete", "or", "pop", "clear", "update", "default"])
 def test_a_shared_dictionary_is_not_changed(how: str) -> None:
-    values = Shared({"a": 1})
+    values = FrozenDict({"a": 1})
     with pytest.raises(TypeError, match="shared by many"):
         change(values, how)
     assert values == {"a": 1} and json.dumps(values) == '{"a": 1}'
 
 
 def test_copies_of_a_shared_dictionary_can_be_changed() -> None:
-    values = Shared({"a": 1})
+    values = FrozenDict({"a": 1})
     copies = [values.copy(), copy.copy(values), copy.deepcopy(values), values | {}]
     for each in copies:
         each["a"] = 2
@@ -61,7 +61,7 @@ def test_copies_of_a_shared_dictionary_can_be_changed() -> None:
 
 
 def test_a_shared_dictionary_that_was_pickled_is_shared_again() -> None:
-    values = Shared({"a": 1})
+    values = FrozenDict({"a": 1})
     one, other = pickle.loads(pickle.dumps([values, values]))
     assert one is other and one == values
     with pytest.raises(TypeError, match="shared by many"):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.core.gait.behaviors import Behaviours
+from addon.core.gait.behaviors import GaitBehaviors
 from addon.core.model import (  # fmt: skip
     Assembly,
     Body,
@@ -27,7 +27,7 @@ from addon.core.model import (  # fmt: skip
     Source,
     Trajectory,
 )
-from addon.core.record_utils import Shared, copied, same_record
+from addon.core.record_utils import FrozenDict, copy_mechanism, records_equal
 
 _SAMPLES = sorted(path for path in Path("sample_models").rglob("*") if path.suffix in {".jm", ".skel", ".json", ".xml"})
 
@@ -43,7 +43,7 @@ def _spoil(value: Any) -> int:
         done += sum(map(_spoil, value))
         value.append("spoilt")
         done += 1
-    elif isinstance(value, dict) and not isinstance(value, Shared):
+    elif isinstance(value, dict) and not isinstance(value, FrozenDict):
         done += sum(map(_spoil, value.values()))
         value["spoilt"] = True
         done += 1
@@ -61,8 +61,8 @@ def _spoil(value: Any) -> int:
 def test_a_copy_says_the_same_and_is_its_own(path: Path) -> None:
     read = formats.load(path)
     before = pickle.dumps(read)
-    copy = copied(read)
-    assert same_record(copy, read)
+    copy = copy_mechanism(read)
+    assert records_equal(copy, read)
     assert _spoil(copy) > 10 * len(read.bodies)
     assert pickle.dumps(read) == before
 
@@ -89,17 +89,17 @@ def _full() -> Mechanism:
         frames=[Frame("f", "b", extra=more())],
         lights=[Light("l", extra=more())],
         motions=[Motion("m", [keys], {"by": "hand"}, Source("xmdi"), as_read=(keys,))],
-        behaviours=Behaviours(),
+        behaviours=GaitBehaviors(),
         source=Source("juice", text="text"),
     )
 
 
 def test_every_field_is_copied() -> None:
-    assert same_record(copied(Mechanism("none")), Mechanism("none"))
+    assert records_equal(copy_mechanism(Mechanism("none")), Mechanism("none"))
     whole = _full()
     before = pickle.dumps(whole)
-    copy_of_it = copied(whole)
-    assert pickle.dumps(copied(whole)) == pickle.dumps(copy_of_it)
+    copy_of_it = copy_mechanism(whole)
+    assert pickle.dumps(copy_mechanism(whole)) == pickle.dumps(copy_of_it)
     motion = copy_of_it.motions[0]
     assert motion.as_read[0] is motion.trajectories[0]
     assert _spoil(copy_of_it) > 40

@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from addon.core.model import Motion, Source, Trajectory
-from addon.core.motion.retiming import faster, looped, shifted, speed_for, usual_step
+from addon.core.motion.retiming import (
+    median_key_interval,
+    repeat_motion,
+    scale_motion_speed,
+    shift_motion,
+    speed_factor_for,
+)
 
 MOMENTS = np.linspace(0.0, 1.0, 173)[:-1] + 1e-3  # none of them at a key
 
@@ -49,7 +55,7 @@ def ends(motion: Motion) -> tuple[float, float]:
 def test_a_closed_motion_repeats_itself(seed: int, rounds: int) -> None:
     motion = some_motion(seed)
     first, last = ends(motion)
-    made = looped(motion, rounds)
+    made = repeat_motion(motion, rounds)
     assert ends(made) == pytest.approx((first, first + rounds * (last - first)))
     at = first + MOMENTS * (last - first)
     for own in motion.trajectories:
@@ -67,7 +73,7 @@ def test_an_open_motion_goes_back_in_the_gap(seed: int, gap: float) -> None:
     motion = some_motion(seed, closed=False)
     first, last = ends(motion)
     period = last - first + gap
-    made = looped(motion, 3, gap=gap)
+    made = repeat_motion(motion, 3, gap=gap)
     assert ends(made)[1] == pytest.approx(first + 3 * period - gap)
     at = first + MOMENTS * (last - first)
     for number in range(3):
@@ -80,8 +86,8 @@ def test_an_open_motion_goes_back_in_the_gap(seed: int, gap: float) -> None:
 def test_by_default_the_gap_is_the_usual_step() -> None:
     frames = 0.032 * np.array([0, 1, 2, 3, 10])
     motion = Motion("m", [Trajectory("a", frames, np.arange(5.0))])
-    assert usual_step(frames) == pytest.approx(0.032)
-    assert servo(looped(motion, 2), "a").times[5] == pytest.approx(frames[-1] + 0.032)
+    assert median_key_interval(frames) == pytest.approx(0.032)
+    assert servo(repeat_motion(motion, 2), "a").times[5] == pytest.approx(frames[-1] + 0.032)
 
 
 @settings(max_examples=40, deadline=None)
@@ -89,7 +95,7 @@ def test_by_default_the_gap_is_the_usual_step() -> None:
 def test_a_climbing_motion_goes_on_where_it_ended(seed: int) -> None:
     motion = some_motion(seed, closed=False)
     first, last = ends(motion)
-    made = looped(motion, 4, "climb")
+    made = repeat_motion(motion, 4, "climb")
     at = first + MOMENTS * (last - first)
     rise = servo(motion, "long").values[-1] - servo(motion, "long").values[0]
     for number in range(4):
@@ -102,7 +108,7 @@ def test_a_climbing_motion_goes_on_where_it_ended(seed: int) -> None:
 def test_blending_changes_the_end_alone_and_closes_it(seed: int, blend: float) -> None:
     motion = some_motion(seed, closed=False)
     first, last = ends(motion)
-    made = servo(looped(motion, 2, "blend", blend), "long")
+    made = servo(repeat_motion(motion, 2, "blend", blend), "long")
     own = servo(motion, "long")
     before = np.linspace(first + 1e-6, last - blend - 1e-6, 50)
     assert made.at(before) == pytest.approx(own.at(before), abs=1e-9)
@@ -115,7 +121,7 @@ def test_blending_changes_the_end_alone_and_closes_it(seed: int, blend: float) -
 def test_a_wrapped_motion_is_the_round_from_elsewhere(seed: int, later: float) -> None:
     motion = some_motion(seed)
     first, last = ends(motion)
-    made = shifted(motion, later, wrap=True)
+    made = shift_motion(motion, later, wrap=True)
     assert ends(made) == pytest.approx((first, last))
     at = first + MOMENTS * (last - first)
     source = first + np.mod(at - later - first, last - first)
@@ -129,7 +135,7 @@ def test_a_wrapped_motion_is_the_round_from_elsewhere(seed: int, later: float) -
 def test_half_a_round_of_a_sine_is_its_opposite() -> None:
     times = np.arange(0, 65) / 32.0
     motion = Motion("m", [Trajectory("a", times, np.sin(math.pi * times))])
-    made = servo(shifted(motion, 1.0, wrap=True), "a")
+    made = servo(shift_motion(motion, 1.0, wrap=True), "a")
     assert made.at(times) == pytest.approx(-np.sin(math.pi * times), abs=1e-12)
     assert len(made.times) == len(times), "the cut fell on a key: no key more"
 
@@ -138,7 +144,7 @@ def test_half_a_round_of_a_sine_is_its_opposite() -> None:
 @given(st.integers(0, 10**6), st.floats(0.1, 10.0), st.floats(-3.0, 3.0))
 def test_speed_keeps_values_and_the_moment_it_is_about(seed: int, factor: float, about: float) -> None:
     motion = some_motion(seed)
-    made = faster(motion, factor, about)
+    made = scale_motion_speed(motion, factor, about)
     at = about + np.linspace(-5, 5, 101)
     for own in motion.trajectories:
         near = (
@@ -146,30 +152,30 @@ def test_speed_keeps_values_and_the_moment_it_is_about(seed: int, factor: float,
         )
         there = own.at(about + (at - about) * factor)
         assert servo(made, own.name).at(at)[near] == pytest.approx(there[near], abs=1e-6)
-    back = faster(made, 1 / factor, about)
+    back = scale_motion_speed(made, 1 / factor, about)
     assert servo(back, "long").times == pytest.approx(servo(motion, "long").times)
 
 
 def test_a_wanted_duration_is_met() -> None:
     motion = some_motion(3)
     first, last = ends(motion)
-    made = faster(motion, speed_for(first, last, 12.5), first)
+    made = scale_motion_speed(motion, speed_factor_for(first, last, 12.5), first)
     assert ends(made) == pytest.approx((first, first + 12.5))
 
 
 def test_only_some_servos() -> None:
     motion = some_motion(5)
-    made = shifted(motion, 0.25, only={"short"})
+    made = shift_motion(motion, 0.25, only={"short"})
     assert servo(made, "short").times == pytest.approx(servo(motion, "short").times + 0.25)
     assert servo(made, "long").times is servo(motion, "long").times
     # they wrap in the range of the whole motion
-    assert ends(shifted(motion, 0.25, wrap=True, only={"short"})) == pytest.approx(ends(motion))
+    assert ends(shift_motion(motion, 0.25, wrap=True, only={"short"})) == pytest.approx(ends(motion))
 
 
 def test_a_motion_stays_its_documents_and_what_was_given_stays_as_it_was() -> None:
     motion = some_motion(7)
     before = [each.times.copy() for each in motion.trajectories]
-    for made in (looped(motion, 2), shifted(motion, 1.0), faster(motion, 2.0)):
+    for made in (repeat_motion(motion, 2), shift_motion(motion, 1.0), scale_motion_speed(motion, 2.0)):
         assert made.source is motion.source and made.index == 2
         made.attributes["author"] = "you"
         assert motion.attributes == {"author": "me"}
@@ -180,18 +186,18 @@ def test_a_motion_stays_its_documents_and_what_was_given_stays_as_it_was() -> No
 @pytest.mark.parametrize("interpolation", ["linear", "constant"])
 def test_how_keys_go_on_is_kept(interpolation: str) -> None:
     motion = Motion("m", [Trajectory("a", np.array([0.0, 1, 2]), np.array([0.0, 1, 0]), interpolation)])
-    for made in (looped(motion, 3), shifted(motion, 0.5, wrap=True), faster(motion, 2)):
+    for made in (repeat_motion(motion, 3), shift_motion(motion, 0.5, wrap=True), scale_motion_speed(motion, 2)):
         assert made.trajectories[0].interpolation == interpolation and made.trajectories[0].held is None
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda motion: looped(motion, 0), "not 0 times"),
-        (lambda motion: faster(motion, 0.0), "above 0"),
-        (lambda motion: faster(motion, math.inf), "above 0"),
-        (lambda motion: speed_for(1.0, 1.0, 2.0), "no two keys apart"),
-        (lambda motion: speed_for(0.0, 1.0, 0.0), "above 0"),
+        (lambda motion: repeat_motion(motion, 0), "not 0 times"),
+        (lambda motion: scale_motion_speed(motion, 0.0), "above 0"),
+        (lambda motion: scale_motion_speed(motion, math.inf), "above 0"),
+        (lambda motion: speed_factor_for(1.0, 1.0, 2.0), "no two keys apart"),
+        (lambda motion: speed_factor_for(0.0, 1.0, 0.0), "above 0"),
     ],
 )
 def test_what_cannot_be_is_refused(change: object, words: str) -> None:
@@ -202,6 +208,10 @@ def test_what_cannot_be_is_refused(change: object, words: str) -> None:
 def test_empty_and_short_motions_pass_through() -> None:
     empty = Motion("none", [Trajectory("a", np.zeros(0), np.zeros(0))])
     single = Motion("one", [Trajectory("a", np.array([2.0]), np.array([1.0]))])
-    for change in (lambda m: looped(m, 3), lambda m: shifted(m, 1.0, wrap=True), lambda m: faster(m, 2.0, about=2.0)):
+    for change in (
+        lambda m: repeat_motion(m, 3),
+        lambda m: shift_motion(m, 1.0, wrap=True),
+        lambda m: scale_motion_speed(m, 2.0, about=2.0),
+    ):
         assert len(change(empty).trajectories[0].times) == 0
         assert change(single).trajectories[0].times.tolist() == [2.0]

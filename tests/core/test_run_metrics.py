@@ -9,9 +9,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.accuracy import THRESHOLDS, Line, joint_told, percent, told, verdict
+from addon.core.accuracy import (
+    ACCURACY_THRESHOLDS,
+    AccuracyRow,
+    accuracy_rows,
+    accuracy_verdict,
+    format_percent,
+    joint_separation_row,
+)
 from addon.core.model import Dof, Joint
-from addon.core.run_metrics import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, energy_gained, judge
+from addon.core.run_metrics import (
+    GROUND_INDEX,
+    BodyPenetration,
+    JointAccuracy,
+    MeasuredJoint,
+    SimulationAccuracy,
+    SimulationRecord,
+    energy_gained,
+    measure_accuracy,
+)
 
 RATE = 60.0
 TIMES = np.arange(121) / RATE
@@ -26,19 +42,19 @@ def turned_about_z(angles: np.ndarray) -> np.ndarray:
     return out
 
 
-def run(*bodies: np.ndarray, joints: tuple = (), free: bool = True, **more) -> Run:
+def run(*bodies: np.ndarray, joints: tuple = (), free: bool = True, **more) -> SimulationRecord:
     """A run of bodies of mass 2 and moments (1, 2, 3), in gravity along -Y."""
     world = np.broadcast_to(np.eye(4), (len(bodies[0]), 4, 4))
     count = len(bodies)
     poses = np.stack([*bodies, world], axis=1)
     tensors = np.tile(np.diag([1.0, 2.0, 3.0]), (count, 1, 1))
-    return Run(poses, RATE, list(joints), np.full(count, 2.0), tensors, np.array([0, -G, 0]), free, **more)
+    return SimulationRecord(poses, RATE, list(joints), np.full(count, 2.0), tensors, np.array([0, -G, 0]), free, **more)
 
 
-def hinge(told: np.ndarray | None = None, **stops) -> HeldJoint:
+def hinge(told: np.ndarray | None = None, **stops) -> MeasuredJoint:
     """A hinge at the world's origin, about Z, of a link of 4."""
     joint = Joint("7", "Knee", "revolute", None, None, dofs=[Dof("rotation", **stops)])
-    return HeldJoint(joint, 1, 0, np.eye(4), np.eye(4), 4.0, None if told is None else told[:, None])
+    return MeasuredJoint(joint, 1, 0, np.eye(4), np.eye(4), 4.0, None if told is None else told[:, None])
 
 
 def test_gaps_tilts_errors_and_stops_are_those_that_were_put_in() -> None:
@@ -51,14 +67,14 @@ def test_gaps_tilts_errors_and_stops_are_those_that_were_put_in() -> None:
     wanted = angles + 0.02
     wanted[:10] = np.nan
     wanted[50] += 2 * math.pi + 0.05
-    (found,) = judge(run(poses, joints=(hinge(wanted, lower=-0.45, upper=0.6),))).joints
+    (found,) = measure_accuracy(run(poses, joints=(hinge(wanted, lower=-0.45, upper=0.6),))).joints
     assert (found.gap, found.share) == (pytest.approx(0.05), pytest.approx(0.05 / 4))
     assert found.mean_gap == pytest.approx(0.05 * (TIMES > 1.0).mean())
     assert found.tilt == pytest.approx(0.1, abs=1e-3)
     assert found.error == pytest.approx(0.07, abs=1e-3)
     assert found.mean_error == pytest.approx(0.02 + 0.05 / 111, abs=1e-3)
     assert found.beyond == pytest.approx(-0.45 - angles.min(), abs=1e-3)
-    assert str(joint_told(found)) == "Knee: 1.2 % at worst, 0.62 % in the mean"
+    assert str(joint_separation_row(found)) == "Knee: 1.2 % at worst, 0.62 % in the mean"
 
 
 def test_along_its_slide_a_joint_does_not_come_apart() -> None:
@@ -66,7 +82,7 @@ def test_along_its_slide_a_joint_does_not_come_apart() -> None:
     poses[:, :3, 3] = np.stack([3 * TIMES, 0 * TIMES, 4 * TIMES], axis=1)
     axis = np.array([0.6, 0.0, 0.8])
     joint = Joint("1", "", "prismatic", None, None, dofs=[Dof("translation", axis, upper=9.0)])
-    (found,) = judge(run(poses, joints=(HeldJoint(joint, 1, 0, np.eye(4), np.eye(4), 1.0),))).joints
+    (found,) = measure_accuracy(run(poses, joints=(MeasuredJoint(joint, 1, 0, np.eye(4), np.eye(4), 1.0),))).joints
     assert found.gap == pytest.approx(0, abs=1e-12)
     assert (found.name, found.turns) == ("1", False)
     assert found.beyond == pytest.approx(10 - 9)
@@ -76,8 +92,8 @@ def test_along_its_slide_a_joint_does_not_come_apart() -> None:
 def test_a_weld_may_move_nowhere() -> None:
     poses = turned_about_z(np.full(5, 0.3))
     poses[:, 1, 3] = 0.2
-    weld = HeldJoint(Joint("1", "", "fixed", None, None), 1, 0, np.eye(4), np.eye(4), 2.0)
-    (found,) = judge(run(poses, joints=(weld,))).joints
+    weld = MeasuredJoint(Joint("1", "", "fixed", None, None), 1, 0, np.eye(4), np.eye(4), 2.0)
+    (found,) = measure_accuracy(run(poses, joints=(weld,))).joints
     assert (found.gap, found.tilt, found.share) == pytest.approx((0.2, 0.3, 0.1))
 
 
@@ -141,23 +157,28 @@ def test_with_motors_and_at_rest_energy_is_not_told() -> None:
 
 
 def test_the_deepest_is_named() -> None:
-    overlaps = [Overlap(0, GROUND, np.array([0, 0.1, 0.3, 0])), Overlap(0, 1, np.array([0, 0.4, 0, 0]))]
+    overlaps = [
+        BodyPenetration(0, GROUND_INDEX, np.array([0, 0.1, 0.3, 0])),
+        BodyPenetration(0, 1, np.array([0, 0.4, 0, 0])),
+    ]
     still = turned_about_z(np.zeros(4))
-    found = judge(run(still, still, overlaps=overlaps))
+    found = measure_accuracy(run(still, still, overlaps=overlaps))
     assert (found.depth, found.deep, found.deep_at) == (0.4, (0, 1), 1)
-    assert str(told(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 ('Foot' in 'Shin')"
-    below = told(judge(run(still, overlaps=overlaps[:1])), {0: "Foot"})[-1]
+    assert str(accuracy_rows(found, {0: "Foot", 1: "Shin"})[-1]) == "Penetration: 0.4 ('Foot' in 'Shin')"
+    below = accuracy_rows(measure_accuracy(run(still, overlaps=overlaps[:1])), {0: "Foot"})[-1]
     assert (below.worst, below.remark) == ("0.3", "'Foot' in the ground")
 
 
 def test_bodies_that_only_touch_are_not_told_in_powers_of_ten() -> None:
     still = turned_about_z(np.zeros(2))
-    touch = told(judge(run(still, overlaps=[Overlap(0, GROUND, np.array([0, 7e-6]))])), {0: "Foot"})[-1]
+    touch = accuracy_rows(
+        measure_accuracy(run(still, overlaps=[BodyPenetration(0, GROUND_INDEX, np.array([0, 7e-6]))])), {0: "Foot"}
+    )[-1]
     assert (touch.worst, touch.remark) == ("< 0.0001", "")
 
 
 def test_shares_that_nobody_sees_are_not_told_in_powers_of_ten() -> None:
-    assert [percent(share) for share in (0.0, 6e-7, 1e-5, 0.095, 1.2)] == [
+    assert [format_percent(share) for share in (0.0, 6e-7, 1e-5, 0.095, 1.2)] == [
         "0 %",
         "< 0.001 %",
         "0.001 %",
@@ -174,27 +195,30 @@ def test_the_worst_are_told_by_their_links() -> None:
         held[-1].joint.id, held[-1].length = str(number), length
     poses = turned_about_z(np.zeros(9))
     poses[:, 2, 3] = 0.1
-    found = judge(run(poses, joints=tuple(held)))
+    found = measure_accuracy(run(poses, joints=tuple(held)))
     assert [joint.id for joint in found.worst()] == ["3", "1", "2"]
-    assert str(told(found, {})[0]) == "Joint separation: 10 % at worst, 4.7 % in the mean (of a link's length)"
+    assert str(accuracy_rows(found, {})[0]) == "Joint separation: 10 % at worst, 4.7 % in the mean (of a link's length)"
 
 
 def test_nothing_is_told_of_what_there_is_not() -> None:
-    assert [str(line) for line in told(Truth(()), {})] == ["Beyond stops: none", "Penetration: none"]
+    assert [str(line) for line in accuracy_rows(SimulationAccuracy(()), {})] == [
+        "Beyond stops: none",
+        "Penetration: none",
+    ]
 
 
-def judged(**changes: Any) -> Truth:
+def judged(**changes: Any) -> SimulationAccuracy:
     """A truth whose figures are just within all thresholds, but for those that are changed."""
-    limit = {name: 0.99 * value for name, value in THRESHOLDS.items()}
-    turning = JointTruth(
+    limit = {name: 0.99 * value for name, value in ACCURACY_THRESHOLDS.items()}
+    turning = JointAccuracy(
         "1", "Knee", 2.0, 2.0 * limit["Joint separation"], 0.0, 0.0, True, limit["Tracking error"], 0.0,
         limit["Beyond stops"],
     )  # fmt: skip
-    sliding = JointTruth(
+    sliding = JointAccuracy(
         "2", "Piston", 2.0, 0.0, 0.0, 0.0, False, 2.0 * limit["Tracking error (linear)"], 0.0,
         2.0 * limit["Beyond stops (linear)"],
     )  # fmt: skip
-    found = Truth((turning, sliding), limit["Energy gained"], 2.0 * limit["Penetration"])
+    found = SimulationAccuracy((turning, sliding), limit["Energy gained"], 2.0 * limit["Penetration"])
     for name, value in changes.items():
         joints = [replace(joint, **{name: value}) if hasattr(joint, name) else joint for joint in found.joints]
         found = replace(found, joints=tuple(joints), **({name: value} if hasattr(found, name) else {}))
@@ -202,10 +226,12 @@ def judged(**changes: Any) -> Truth:
 
 
 def test_each_figure_has_its_mark_from_the_table() -> None:
-    assert all(line.good for line in told(judged(), {})) and all(not line.limit for line in told(judged(), {}))
+    assert all(line.good for line in accuracy_rows(judged(), {})) and all(
+        not line.limit for line in accuracy_rows(judged(), {})
+    )
 
-    def bad(found: Truth) -> dict[str, str]:
-        return {line.what: line.limit for line in told(found, {}) if line.good is False}
+    def bad(found: SimulationAccuracy) -> dict[str, str]:
+        return {line.what: line.limit for line in accuracy_rows(found, {}) if line.good is False}
 
     assert bad(judged(gap=0.2)) == {"Joint separation": "Good up to 5 % of a link's length"}
     assert bad(judged(error=0.2)) == {
@@ -215,16 +241,16 @@ def test_each_figure_has_its_mark_from_the_table() -> None:
     assert bad(judged(beyond=0.5)) == {"Beyond stops": bad(judged(beyond=0.5))["Beyond stops"]}
     assert bad(judged(energy_gained=0.06)) == {"Energy gained": "Good up to 5 %"}
     assert bad(judged(depth=0.05)) == {"Penetration": "Good up to 2 % of a link's length"}
-    assert joint_told(judged().joints[0]).good and not joint_told(judged(gap=0.2).joints[0]).good
+    assert joint_separation_row(judged().joints[0]).good and not joint_separation_row(judged(gap=0.2).joints[0]).good
 
 
 def test_the_thresholds_are_read_from_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(THRESHOLDS, "Joint separation", 0.5)
-    assert all(line.good for line in told(judged(gap=0.9), {}))
+    monkeypatch.setitem(ACCURACY_THRESHOLDS, "Joint separation", 0.5)
+    assert all(line.good for line in accuracy_rows(judged(gap=0.9), {}))
 
 
 def test_what_no_length_is_known_for_has_no_mark() -> None:
-    assert [line.good for line in told(Truth((), depth=1.0), {})] == [True, None]
+    assert [line.good for line in accuracy_rows(SimulationAccuracy((), depth=1.0), {})] == [True, None]
 
 
 @pytest.mark.parametrize(
@@ -236,4 +262,4 @@ def test_what_no_length_is_known_for_has_no_mark() -> None:
     ],
 )
 def test_the_verdict_counts_the_figures_beyond_their_thresholds(marks: tuple[bool | None, ...], said: str) -> None:
-    assert verdict([Line("Figure", "1", good=mark) for mark in marks]) == said
+    assert accuracy_verdict([AccuracyRow("Figure", "1", good=mark) for mark in marks]) == said

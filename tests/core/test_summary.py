@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from addon.core.bounds import extent
-from addon.core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Engine
+from addon.core.bounds import mechanism_bounds
+from addon.core.gait.behaviors import Clockwork, ClockworkMotor, Engine, GaitBehaviors
 from addon.core.model import Body, Dof, Joint, Mechanism, Motion, Shape, Source, Trajectory, World
 from addon.core.report import Report
-from addon.core.summary import describe, summary
+from addon.core.summary import describe_mechanism, summarize_mechanism
 from addon.core.transforms import rotation_matrix
 
 
@@ -64,14 +64,14 @@ def square() -> Mechanism:
         motions=[
             Motion("dance", [Trajectory("hinge 0", np.array([0.0, 0.5]), np.array([0.0, 1.0]))], {"author": "me"})
         ],
-        behaviours=Behaviours(Engine(15, 2.0, 1.0, 90.0), [gait]),
+        behaviours=GaitBehaviors(Engine(15, 2.0, 1.0, 90.0), [gait]),
         source=Source("juice", "jm"),
         report=report,
     )
 
 
 def test_the_object_has_the_keys_that_scripts_rely_on(square: Mechanism) -> None:
-    found = describe(square)
+    found = describe_mechanism(square)
     keys = {"format", "dialect", "name", "gravity", "bodies", "joints", "motions", "report", "controls", "engine"}
     assert set(found) == keys
     assert set(found["bodies"][0]) == {
@@ -90,12 +90,12 @@ def test_the_object_has_the_keys_that_scripts_rely_on(square: Mechanism) -> None
 
 
 def test_it_survives_json_to_the_last_digit(square: Mechanism) -> None:
-    found = describe(square)
+    found = describe_mechanism(square)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
 def test_bodies_stand_in_the_world(square: Mechanism) -> None:
-    bar = describe(square)["bodies"][2]
+    bar = describe_mechanism(square)["bodies"][2]
     # turned a quarter about z: the body's x is the world's y
     np.testing.assert_allclose(bar["com_world"], [math.cos(2), math.sin(2) + 1, 2], atol=1e-12)
     np.testing.assert_allclose(bar["inertia_world"], np.diag([10, 13, 5]), atol=1e-12)
@@ -104,30 +104,30 @@ def test_bodies_stand_in_the_world(square: Mechanism) -> None:
     assert bar["shapes"][0]["size"] == {"x": 1.0, "y": 2.0, "z": 3.0}
     assert bar["shapes"][0]["color"] == [1, 0, 0, 1]
     assert (bar["id"], bar["name"], bar["assembly"], bar["mass"]) == ("2", "bar 2", "ring", 12.0)
-    assert [body["twin"] for body in describe(square)["bodies"]] == ["1", None, None, None]
+    assert [body["twin"] for body in describe_mechanism(square)["bodies"]] == ["1", None, None, None]
 
 
 def test_joints_stand_in_the_world(square: Mechanism) -> None:
-    hinge = describe(square)["joints"][1]
+    hinge = describe_mechanism(square)["joints"][1]
     np.testing.assert_allclose(np.array(hinge["frame_world"])[:3, 3], [math.cos(1), math.sin(1), 2])
     # the joint's z is turned a quarter about x to the body's -y, which is the world's +x
     np.testing.assert_allclose(hinge["dofs"][0]["axis_world"], [1, 0, 0], atol=1e-12)
     assert (hinge["parent"], hinge["child"], hinge["active"]) == ("1", "2", True)
     assert (hinge["dofs"][0]["lower"], hinge["dofs"][0]["upper"]) == (-1.0, None)
     assert hinge["dofs"][0]["kind"] == "rotation"
-    stray = describe(square)["joints"][4]
+    stray = describe_mechanism(square)["joints"][4]
     np.testing.assert_allclose(np.array(stray["frame_world"])[:3, 3], [7, 8, 9])
     assert (stray["parent"], stray["child"], stray["active"], stray["loop"]) == (None, "gone", False, False)
 
 
 def test_one_joint_of_a_ring_closes_it(square: Mechanism) -> None:
-    assert sum(joint["loop"] for joint in describe(square)["joints"]) == 1
+    assert sum(joint["loop"] for joint in describe_mechanism(square)["joints"]) == 1
     square.joints.pop(0)
-    assert sum(joint["loop"] for joint in describe(square)["joints"]) == 0
+    assert sum(joint["loop"] for joint in describe_mechanism(square)["joints"]) == 0
 
 
 def test_motions_controls_engine_and_report(square: Mechanism) -> None:
-    found = describe(square, [Motion("extra")])
+    found = describe_mechanism(square, [Motion("extra")])
     assert [motion["name"] for motion in found["motions"]] == ["dance", "extra"]
     assert found["motions"][0] == {
         "name": "dance",
@@ -148,15 +148,15 @@ def test_motions_controls_engine_and_report(square: Mechanism) -> None:
 
 
 def test_an_empty_mechanism_is_described_too() -> None:
-    found = describe(Mechanism())
+    found = describe_mechanism(Mechanism())
     assert (found["bodies"], found["joints"], found["motions"], found["report"]) == ([], [], [], [])
     assert (found["controls"], found["engine"]) == ([], None)
-    assert "bodies   0" in summary(Mechanism())
+    assert "bodies   0" in summarize_mechanism(Mechanism())
 
 
 def test_a_number_that_json_lacks_is_null() -> None:
     body = Body("b", "b", mass=math.nan)
-    found = json.loads(json.dumps(describe(Mechanism(bodies=[body])), allow_nan=False))
+    found = json.loads(json.dumps(describe_mechanism(Mechanism(bodies=[body])), allow_nan=False))
     assert found["bodies"][0]["mass"] is None
 
 
@@ -187,14 +187,14 @@ def test_the_size_is_that_of_the_turned_shape(kind: str) -> None:
     points = surface(kind, SHAPES[kind])
     world = body.pose @ body.shapes[0].pose
     points = points @ world[:3, :3].T + world[:3, 3]
-    corners = extent(Mechanism(bodies=[body]))
+    corners = mechanism_bounds(Mechanism(bodies=[body]))
     assert corners is not None
     np.testing.assert_allclose(corners[0], points.min(axis=0), atol=1e-4)
     np.testing.assert_allclose(corners[1], points.max(axis=0), atol=1e-4)
 
 
 def test_the_summary_says_what_one_wants_to_know(square: Mechanism) -> None:
-    text = summary(square)
+    text = summarize_mechanism(square)
     for part in (
         "Ring (juice jm)",
         "4, total mass 48",

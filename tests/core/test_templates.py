@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from addon.core.editing.sides import sides_of
-from addon.core.editing.symmetry import asymmetries
+from addon.core.editing.sides import find_sides
+from addon.core.editing.symmetry import compare_twins
 from addon.core.kinematics import design_openings, spanning_tree
 from addon.core.model import Mechanism
-from addon.core.templates import STARTERS, four_bar, pendulum, slider_crank, walker
+from addon.core.templates import TEMPLATES, four_bar, pendulum, slider_crank, walker
 from addon.core.validation import validate
 
 
-@pytest.mark.parametrize("kind", list(STARTERS))
+@pytest.mark.parametrize("kind", list(TEMPLATES))
 def test_a_check_finds_nothing_wrong(kind: str) -> None:
-    mechanism = STARTERS[kind]()
+    mechanism = TEMPLATES[kind]()
     assert [(f.severity, f.message) for f in validate(mechanism) if f.severity != "info"] == []
     assert design_openings(mechanism) == {}
     ends = {body.id for body in mechanism.bodies}
@@ -46,8 +46,8 @@ def test_bars_are_as_long_as_was_asked() -> None:
 @pytest.mark.parametrize("legs", [2, 4, 6, 8])
 def test_a_walkers_sides_are_mirror_images(legs: int) -> None:
     made = walker(legs)
-    sides = sides_of(made)
-    assert len(sides.bodies) == 2 * legs and asymmetries(made, sides) == []
+    sides = find_sides(made)
+    assert len(sides.bodies) == 2 * legs and compare_twins(made, sides) == []
     lowest = min(body.pose[2, 3] - 0.5 * body.shapes[0].size["length"] for body in made.bodies[1:])
     assert lowest == pytest.approx(0.0, abs=1e-12), "it stands on the ground"
 

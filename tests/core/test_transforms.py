@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from addon.core.transforms import affine_inverse, frame_with_z, inverse, rotation_matrix, rotation_vector
+from addon.core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector, rotation_with_z
 from tests.support.kinematics_helpers import some_pose, turning
 
 
@@ -34,7 +34,7 @@ def test_rotations_of_32_bit_numbers_keep_their_axis_towards_half_a_turn(short: 
 
 @pytest.mark.parametrize("axis", [[0, 0, 1], [0, 0, -1], [1, 0, 0], [0, -5, 0], [0.1, 0.2, -0.3], [0, 1e-9, 1.0]])
 def test_a_frame_on_an_axis_is_a_rotation_with_the_axis_as_z(axis: list[float]) -> None:
-    frame = frame_with_z(np.array(axis))
+    frame = rotation_with_z(np.array(axis))
     np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-14)
     assert np.linalg.det(frame) == pytest.approx(1.0)
     np.testing.assert_allclose(frame[:, 2], np.array(axis) / np.linalg.norm(axis), atol=2e-12)

@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.core.editing.mirroring import mirror_of
-from addon.core.editing.sides import found_plane, sides_of
-from addon.core.editing.symmetry import asymmetries, find_twins
-from addon.core.editing.twins import mirrored_body, mirrored_joint, mirrored_values, retyped_twin
-from addon.core.joint_types import JOINT_TYPES, dofs_of_type
+from addon.core.editing.mirroring import motion_mirror
+from addon.core.editing.sides import find_mirror_plane, find_sides
+from addon.core.editing.symmetry import compare_twins, find_twins
+from addon.core.editing.twins import mirror_body, mirror_joint, mirror_joint_settings, retype_twin
+from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import joint_frame_world, spanning_tree
 from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism, Plane, Shape
 from addon.core.report import FormatError
@@ -79,7 +79,7 @@ def completed(half: Mechanism, plane: Plane) -> Mechanism:
     out = deepcopy(half)
     mates = {}
     for body in half.bodies[1:]:
-        made = mirrored_body(body, plane)
+        made = mirror_body(body, plane)
         made.id, made.name = body.id.replace("1", "2"), body.name.replace("Left", "Right")
         mates[body.id], made.twin = made.id, body.id
         out.bodies.append(made)
@@ -87,7 +87,7 @@ def completed(half: Mechanism, plane: Plane) -> Mechanism:
     for body in out.bodies:
         body.twin = body.twin or mates.get(body.id)
     for joint in half.joints:
-        made_joint = mirrored_joint(joint, plane, mates, known)
+        made_joint = mirror_joint(joint, plane, mates, known)
         made_joint.id, made_joint.name = joint.id.replace("1", "2"), joint.name.replace("Left", "Right")
         made_joint.twin = joint.id
         out.joints.append(made_joint)
@@ -102,7 +102,7 @@ def completed(half: Mechanism, plane: Plane) -> Mechanism:
 def test_a_limb_that_was_made_moves_as_the_mirror_image(seed: int, kind: str) -> None:
     half, plane = one_sided(seed, kind)
     whole = completed(half, plane)
-    mirror = mirror_of(whole, plane.normal)
+    mirror = motion_mirror(whole, plane.normal)
     assert not mirror.report.count("warning"), str(mirror.report)
     rng = np.random.default_rng(seed)
     given_ = {key: rng.uniform(-0.9, 0.9, (5, size)) for key, size in sizes(whole).items()}
@@ -120,7 +120,7 @@ def test_a_limb_that_was_made_moves_as_the_mirror_image(seed: int, kind: str) ->
 def test_stops_of_twins_are_reached_together(seed: int, kind: str) -> None:
     """At its stop a mate is where the reflection of the joint at its own stop is."""
     whole = completed(*one_sided(seed, kind))
-    mirror = mirror_of(whole)
+    mirror = motion_mirror(whole)
     for joint in whole.joints[: len(whole.joints) // 2]:
         if not joint.dofs or any(DOF_SIZE[dof.kind] > 1 for dof in joint.dofs):
             continue
@@ -141,14 +141,14 @@ def test_mirrored_twice_is_what_it_was(seed: int, kind: str) -> None:
     mates = {body.id: body.twin for body in whole.bodies if body.twin}
     known = {body.id: body for body in whole.bodies}
     for body in half.bodies[1:]:
-        again = mirrored_body(known[mates[body.id]], plane, known[body.id])
+        again = mirror_body(known[mates[body.id]], plane, known[body.id])
         assert again.pose == pytest.approx(body.pose, abs=1e-9)
         assert again.com == pytest.approx(body.com) and again.inertia == pytest.approx(body.inertia)
         assert again.shapes[0].pose == pytest.approx(body.shapes[0].pose, abs=1e-9)
     for joint in half.joints:
         twin = next(other for other in whole.joints if other.id == joint.twin or other.twin == joint.id)
         own = next(other for other in whole.joints if other.id == joint.id)
-        again_joint = mirrored_joint(twin, plane, mates, known, own)
+        again_joint = mirror_joint(twin, plane, mates, known, own)
         assert (again_joint.parent, again_joint.child) == (joint.parent, joint.child)
         assert again_joint.frame_parent == pytest.approx(joint.frame_parent, abs=1e-9)
         assert again_joint.frame_child == pytest.approx(joint.frame_child, abs=1e-9)
@@ -161,7 +161,7 @@ def test_mirrored_twice_is_what_it_was(seed: int, kind: str) -> None:
 def test_these_are_all_types_of_joints() -> None:
     """Whatever type the editor offers, and any joint of the samples of the four formats."""
     known = {tuple(kinds) for kinds in ALL_KINDS.values()}
-    assert {tuple(dof.kind for dof in dofs_of_type(type_)) for type_ in JOINT_TYPES} - known == set()
+    assert {tuple(dof.kind for dof in make_dofs(type_)) for type_ in JOINT_TYPES} - known == set()
     for path in [*sorted(OWN.rglob("*.*")), *sorted(CORPUS.rglob("*.skel")), *sorted(CORPUS.glob("x_xy/**/*.xml"))]:
         try:
             mechanism = formats.load(path)
@@ -175,7 +175,7 @@ def test_these_are_all_types_of_joints() -> None:
 def test_a_twin_of_another_type_becomes_the_mirror_image(seed: int, kind: str, before: str, swapped: bool) -> None:
     """In whichever frame it stands, and whichever of its bodies it names first."""
     whole = completed(*one_sided(seed, kind))
-    plane = sides_of(whole).plane
+    plane = find_sides(whole).plane
     rng = np.random.default_rng(seed)
     known = {body.id: body for body in whole.bodies}
     mates = {body.id: body.twin for body in whole.bodies if body.twin}
@@ -189,11 +189,11 @@ def test_a_twin_of_another_type_becomes_the_mirror_image(seed: int, kind: str, b
     if swapped and "free" not in ALL_KINDS[kind]:
         strange.parent, strange.child = strange.child, strange.parent
         strange.frame_parent, strange.frame_child = strange.frame_child, strange.frame_parent
-    made = retyped_twin(joint, plane, mates, known, strange)
+    made = retype_twin(joint, plane, mates, known, strange)
     assert made.type == joint.type and (made.parent, made.child) == (strange.parent, strange.child)
     whole.joints[whole.joints.index(twin)] = made
-    assert [each for each in asymmetries(whole, sides_of(whole)) if each.second == "jshin2"] == []
-    mirror = mirror_of(whole, plane.normal)
+    assert [each for each in compare_twins(whole, find_sides(whole)) if each.second == "jshin2"] == []
+    mirror = motion_mirror(whole, plane.normal)
     assert np.abs(misses(whole, mirror, plane.reflection, seed, "trunk")).max() < 1e-9
 
 
@@ -203,8 +203,8 @@ def test_a_twin_that_strays_is_brought_back_in_its_own_axes(seed: int, kind: str
     """Whatever axes an exporter gave the twin, and whichever of its bodies it names first."""
     mechanism, flip = symmetric(seed, kind)
     plane = plane_of(flip)
-    sides = sides_of(mechanism)
-    assert asymmetries(mechanism, replace(sides, plane=plane)) == []
+    sides = find_sides(mechanism)
+    assert compare_twins(mechanism, replace(sides, plane=plane)) == []
     rng = np.random.default_rng(seed)
     strayed = deepcopy(mechanism)
     known = {body.id: body for body in strayed.bodies}
@@ -218,14 +218,14 @@ def test_a_twin_that_strays_is_brought_back_in_its_own_axes(seed: int, kind: str
     joint.frame_parent, joint.frame_child = joint.frame_parent @ turn, joint.frame_child @ turn
     known["shin2"].pose = known["shin2"].pose @ turn
     joint.frame_child = np.linalg.inv(known[joint.child or ""].pose) @ joint_frame_world(joint, known)
-    told = {(each.first, each.second, each.what) for each in asymmetries(strayed, replace(sides, plane=plane))}
+    told = {(each.first, each.second, each.what) for each in compare_twins(strayed, replace(sides, plane=plane))}
     assert ("shin1", "shin2", "place") in told and ("jshin1", "jshin2", "place") in told
-    known["shin2"] = mirrored_body(known["shin1"], plane, known["shin2"])
+    known["shin2"] = mirror_body(known["shin1"], plane, known["shin2"])
     strayed.bodies = list(known.values())
     mate = next(joint for joint in strayed.joints if joint.id == "jshin1")
-    back = mirrored_joint(mate, plane, sides.bodies, known, joint)
+    back = mirror_joint(mate, plane, sides.bodies, known, joint)
     strayed.joints[strayed.joints.index(joint)] = back
-    assert asymmetries(strayed, replace(sides, plane=plane)) == []
+    assert compare_twins(strayed, replace(sides, plane=plane)) == []
     # it moves as it did before it strayed
     given_ = {key: rng.uniform(-0.9, 0.9, (4, size)) for key, size in sizes(mechanism).items()}
     assert displacements(strayed, given_, 4, "trunk") == pytest.approx(
@@ -235,13 +235,13 @@ def test_a_twin_that_strays_is_brought_back_in_its_own_axes(seed: int, kind: str
 
 def test_what_differs_is_told_by_name_and_amount() -> None:
     mechanism, flip = symmetric(5, "revolute")
-    sides = replace(sides_of(mechanism), plane=plane_of(flip))
+    sides = replace(find_sides(mechanism), plane=plane_of(flip))
     known = {part.id: part for part in (*mechanism.bodies, *mechanism.joints)}
     heavy, hinge = known["shin2"], known["jthigh2"]
     assert isinstance(heavy, Body) and isinstance(hinge, Joint)
     heavy.mass *= 2
     hinge.dofs[0].gain, hinge.dofs[0].lower = 7.0, -0.5
-    told = {(each.second, each.what): each.amount for each in asymmetries(mechanism, sides)}
+    told = {(each.second, each.what): each.amount for each in compare_twins(mechanism, sides)}
     assert told.pop(("shin2", "mass")) == heavy.mass / 2
     assert told.pop(("jthigh2", "gain")) == 7.0
     (stop,) = told  # of the twin's two stops, or its mate's: whichever way they count
@@ -281,9 +281,9 @@ def test_parts_on_the_plane_or_alone_have_no_twins() -> None:
 
 def test_the_hexapod_is_symmetric() -> None:
     mechanism = formats.load(OWN / "hexapod" / "hexapod.jm")
-    sides = sides_of(mechanism)
+    sides = find_sides(mechanism)
     assert len(sides.joints) > 6
-    assert asymmetries(mechanism, sides) == []
+    assert compare_twins(mechanism, sides) == []
     assert spanning_tree(mechanism) is not None
 
 
@@ -332,7 +332,7 @@ def test_every_shape_is_reflected_and_twice_is_what_it_was(seed: int, kind: str,
     if has_twin:
         theirs = Shape("box", {"x": 9.0, "y": 9.0, "z": 9.0}, replace_pose(rng))
         twin = Body("b", "b", replace_pose(rng), 7.0, rng.normal(size=3), None, [theirs, deepcopy(theirs)])
-    image = mirrored_body(body, plane, twin)
+    image = mirror_body(body, plane, twin)
     flip = plane.reflection
     assert image.mass == 2.0 and not image.gravity and len(image.shapes) == 1
     assert np.linalg.det(image.pose[:3, :3]) == pytest.approx(1.0)
@@ -344,7 +344,7 @@ def test_every_shape_is_reflected_and_twice_is_what_it_was(seed: int, kind: str,
     turn, own = flip[:3, :3] @ body.pose[:3, :3], image.pose[:3, :3]
     assert image.inertia is not None
     assert own @ image.inertia @ own.T == pytest.approx(turn @ root @ root.T @ turn.T)
-    again = mirrored_body(image, plane, body if has_twin else None)
+    again = mirror_body(image, plane, body if has_twin else None)
     assert again.pose == pytest.approx(body.pose, abs=1e-9) and again.com == pytest.approx(body.com)
     assert again.inertia == pytest.approx(body.inertia) and again.shapes[0].size == pytest.approx(shape.size)
     assert again.shapes[0].pose == pytest.approx(shape.pose, abs=1e-9)
@@ -353,12 +353,12 @@ def test_every_shape_is_reflected_and_twice_is_what_it_was(seed: int, kind: str,
 
 def test_the_plane_is_the_mechanisms_own_where_it_has_one() -> None:
     mechanism = formats.load(OWN / "hexapod" / "hexapod.jm")
-    found = found_plane(mechanism)
+    found = find_mirror_plane(mechanism)
     assert found is not None and found.normal.tolist() == [1.0, 0.0, 0.0] and found.offset == 0.0
     mechanism.mirror_plane = Plane(np.eye(3)[1], 0.25)
-    assert sides_of(mechanism).plane == mechanism.mirror_plane
-    assert sides_of(mechanism, np.eye(3)[2]).plane.normal.tolist() == [0.0, 0.0, 1.0], "a direction that was chosen"
-    assert found_plane(formats.load(OWN / "desk_lamp" / "desk_lamp.skel")) is None
+    assert find_sides(mechanism).plane == mechanism.mirror_plane
+    assert find_sides(mechanism, np.eye(3)[2]).plane.normal.tolist() == [0.0, 0.0, 1.0], "a direction that was chosen"
+    assert find_mirror_plane(formats.load(OWN / "desk_lamp" / "desk_lamp.skel")) is None
 
 
 @pytest.mark.parametrize("kind", ["revolute", "universal", "screw", "three turns"])
@@ -369,7 +369,7 @@ def test_gains_of_servos_are_mirrored(kind: str) -> None:
     joint, twin = (next(each for each in whole.joints if each.id == key) for key in ("jshin1", "jshin2"))
     for number, dof in enumerate(joint.dofs):
         dof.servo_stiffness, dof.servo_damping = 10.0 + number, 1.0 + number
-    image = mirrored_values(joint, sides_of(whole).plane, mates, known, twin)
+    image = mirror_joint_settings(joint, find_sides(whole).plane, mates, known, twin)
     assert sorted(dof.servo_stiffness for dof in image.dofs) == [10.0 + n for n in range(len(joint.dofs))]
     assert sorted(dof.servo_damping for dof in image.dofs) == [1.0 + n for n in range(len(joint.dofs))]
     assert image.frame_parent is not twin.frame_parent and (image.frame_parent == twin.frame_parent).all()
@@ -387,9 +387,9 @@ def test_axes_of_no_length_are_nobodys_image(kind: str, own: tuple[float, ...], 
     with np.errstate(all="raise"):
         if not any(own):
             with pytest.raises(ValueError, match="other degrees of freedom"):
-                mirrored_joint(left, Plane(np.eye(3)[0]), mates, bodies, right)
+                mirror_joint(left, Plane(np.eye(3)[0]), mates, bodies, right)
             return
-        image = mirrored_joint(left, Plane(np.eye(3)[0]), mates, bodies, right).dofs[0].axis
+        image = mirror_joint(left, Plane(np.eye(3)[0]), mates, bodies, right).dofs[0].axis
     assert np.abs(image).tolist() == pytest.approx(np.abs(own).tolist())
 
 
@@ -400,9 +400,9 @@ def test_a_kept_mesh_stays_where_it_is_and_has_all_else_of_its_mate() -> None:
     shape.visual, shape.collision, shape.color = False, True, (0.1, 0.2, 0.3, 1.0)
     its = Shape("mesh", {"x": 4.0, "y": 5.0, "z": 6.0}, replace_pose(rng), mesh="right.obj")
     body, twin = (Body(own, own, replace_pose(rng), shapes=[each]) for own, each in (("a", shape), ("b", its)))
-    (kept,) = mirrored_body(body, Plane(np.eye(3)[0]), twin, kept=[0]).shapes
+    (kept,) = mirror_body(body, Plane(np.eye(3)[0]), twin, kept=[0]).shapes
     assert (kept.mesh, kept.size) == ("right.obj", its.size)
     assert np.array_equal(kept.pose, its.pose)
     assert (kept.visual, kept.collision, kept.color) == (False, True, shape.color)
-    (other,) = mirrored_body(body, Plane(np.eye(3)[0]), twin).shapes
+    (other,) = mirror_body(body, Plane(np.eye(3)[0]), twin).shapes
     assert other.mesh == "left.obj" and not np.allclose(other.pose, its.pose)

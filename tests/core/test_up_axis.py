@@ -8,7 +8,7 @@ import pytest
 from addon.core.kinematics import spanning_tree
 from addon.core.model import Body, Dof, Frame, Joint, Light, Mechanism, Restraint
 from addon.core.transforms import rotation_matrix
-from addon.core.up_axis import turned, upright_turn
+from addon.core.up_axis import rotate_mechanism, upright_transform
 
 UP = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1), "-X": (-1, 0, 0), "-Y": (0, -1, 0), "-Z": (0, 0, -1)}
 
@@ -17,9 +17,9 @@ UP = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1), "-X": (-1, 0, 0), "-Y": (0
 def test_gravity_points_down_after_the_turn(up: str) -> None:
     mechanism = Mechanism()
     mechanism.world.gravity = -9.81 * np.array(UP[up])
-    turn = upright_turn(mechanism)
-    assert np.allclose(turned(mechanism, turn).world.gravity, (0, 0, -9.81), atol=1e-12)
-    assert np.array_equal(turn, upright_turn(Mechanism(), up)), "as where the axis is chosen"
+    turn = upright_transform(mechanism)
+    assert np.allclose(rotate_mechanism(mechanism, turn).world.gravity, (0, 0, -9.81), atol=1e-12)
+    assert np.array_equal(turn, upright_transform(Mechanism(), up)), "as where the axis is chosen"
     assert np.allclose(turn @ turn.T, np.eye(4)) and np.linalg.det(turn) == pytest.approx(1.0), "a rotation"
 
 
@@ -31,7 +31,7 @@ def test_gravity_points_down_after_the_turn(up: str) -> None:
 def test_the_largest_component_of_gravity_counts(gravity: tuple[float, float, float], up: str) -> None:
     mechanism = Mechanism()
     mechanism.world.gravity = np.array(gravity)
-    assert np.array_equal(upright_turn(mechanism), upright_turn(Mechanism(), up))
+    assert np.array_equal(upright_transform(mechanism), upright_transform(Mechanism(), up))
 
 
 def test_poses_turn_together_whatever_the_joints_do() -> None:
@@ -56,7 +56,7 @@ def test_poses_turn_together_whatever_the_joints_do() -> None:
     mechanism.lights = [Light("l", body=None, pose=pose())]
     mechanism.restraints = [Restraint("r", bodies=(None, "a"), frames=(pose(), pose()))]
     turn = pose()
-    after = turned(mechanism, turn)
+    after = rotate_mechanism(mechanism, turn)
     values = {"1": np.array([0.4]), "2": np.array([0.7]), "3": rng.normal(size=(1, 3))}
     before, now = (spanning_tree(each).forward(values)[0] for each in (mechanism, after))
     assert np.allclose(now, turn @ before)

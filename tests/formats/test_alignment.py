@@ -21,7 +21,7 @@ def arrays(keys: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 @given(few, few)
 def test_places_ascend_and_kept_keys_are_found(old: list, new: list) -> None:
-    places = numbers.keys(*arrays(old), *arrays(new))
+    places = numbers.match_key_times(*arrays(old), *arrays(new))
     taken = places[places >= 0]
     assert (np.diff(taken) > 0).all()
     assert len(places) == len(new)
@@ -45,13 +45,13 @@ def test_places_ascend_and_kept_keys_are_found(old: list, new: list) -> None:
     ],
 )
 def test_servos_are_known_by_their_names(old: str, new: str, places: list[int | None]) -> None:
-    assert numbers.servos(old, new) == places
+    assert numbers.match_servo_names(old, new) == places
 
 
 def test_a_motion_sampled_at_another_rate_takes_no_time() -> None:
     rng = np.random.default_rng(0)
     old, new = np.arange(60_000) * 0.032, np.arange(45_001) * 0.0417
     start = time.process_time()
-    places = numbers.keys(old, rng.standard_normal(len(old)), new, rng.standard_normal(len(new)))
+    places = numbers.match_key_times(old, rng.standard_normal(len(old)), new, rng.standard_normal(len(new)))
     assert time.process_time() - start < 5
     assert (np.diff(places[places >= 0]) > 0).all()

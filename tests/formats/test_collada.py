@@ -12,7 +12,7 @@ import pytest
 from addon.core.report import Report
 from addon.formats.meshes.bounds import mesh_box
 from addon.formats.meshes.collada import Surface, read_collada
-from addon.formats.meshes.locate import MeshTrouble
+from addon.formats.meshes.locate import MeshError
 from tests.support.mesh_samples import dae
 
 SOUND = dae().decode()
@@ -95,7 +95,7 @@ def test_geometry_is_read_and_what_is_broken_beside_it_is_told(what: str, tmp_pa
 
 def test_a_file_of_nothing_but_lines_is_refused_for_what_it_is(tmp_path: Path) -> None:
     text = re.sub("<triangles.*</triangles>", LINES, SOUND)
-    with pytest.raises(MeshTrouble, match=r"holds no polygons: lines and points are left out"):
+    with pytest.raises(MeshError, match=r"holds no polygons: lines and points are left out"):
         read(text, tmp_path)
 
 
@@ -104,7 +104,7 @@ def test_points_that_are_no_numbers_are_refused(word: str, tmp_path: Path) -> No
     number = re.search(r"<float_array[^>]*>(\S+)", SOUND)
     assert number is not None
     text = SOUND.replace(number[0], number[0][: -len(number[1])] + word)
-    with pytest.raises(MeshTrouble, match="coordinates that are no numbers"):
+    with pytest.raises(MeshError, match="coordinates that are no numbers"):
         read(text, tmp_path)
 
 
@@ -201,8 +201,8 @@ def test_whatever_fails_in_a_repair_is_told_as_trouble(tmp_path: Path, monkeypat
     def fail(*_: object) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("addon.formats.meshes.collada.repair", fail)
-    with pytest.raises(MeshTrouble, match="cannot be read: by zero"):
+    monkeypatch.setattr("addon.formats.meshes.collada.repair_collada", fail)
+    with pytest.raises(MeshError, match="cannot be read: by zero"):
         read(SOUND, tmp_path)
 
 

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from addon import formats
-from addon.core.naming import Unique
-from addon.core.report import MOST_OF_A_KIND, FormatError, Report
-from addon.core.summary import describe
+from addon.core.naming import UniqueNamer
+from addon.core.report import MAX_ENTRIES_PER_CODE, FormatError, Report
+from addon.core.summary import describe_mechanism
 from addon.core.validation import validate
 from addon.formats.meshes.bounds import mesh_box
-from addon.formats.meshes.locate import MeshTrouble, find_mesh
-from addon.formats.text.csv_table import MOST_COLUMNS
-from addon.formats.text.file_io import LARGEST_FILE, read_bytes
+from addon.formats.meshes.locate import MeshError, find_mesh
+from addon.formats.text.csv_table import MAX_COLUMNS
+from addon.formats.text.file_io import MAX_FILE_SIZE, read_bytes
 from tests.bench.mechanisms import written
 from tests.fuzz import properties
 from tests.fuzz.grown import GROWN
@@ -139,7 +139,7 @@ def test_definitions_are_refused_by_every_reader_of_xml(bomb: str, root: str, tm
         with pytest.raises(FormatError, match="entities, which are never read"):
             read(data, "a.xml")
     (tmp_path / "a.dae").write_bytes(data)
-    with pytest.raises(MeshTrouble):
+    with pytest.raises(MeshError):
         mesh_box(tmp_path / "a.dae")
 
 
@@ -286,14 +286,14 @@ def test_thousands_of_joints_on_one_body() -> None:
     count = 2_500
     mechanism = formats.loads(star(count))
     assert (len(mechanism.bodies), len(mechanism.joints)) == (count + 1, count)
-    assert not describe(mechanism)["joints"][count - 1]["loop"]
+    assert not describe_mechanism(mechanism)["joints"][count - 1]["loop"]
 
 
 def test_joints_on_one_body_do_not_look_at_each_other() -> None:
     with counted() as few:
-        describe(formats.loads(star(50)))
+        describe_mechanism(formats.loads(star(50)))
     with counted() as many:
-        describe(formats.loads(star(500)))
+        describe_mechanism(formats.loads(star(500)))
     assert many.total() < 11 * few.total()
 
 
@@ -313,9 +313,9 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     what = "this is a pipe or a device, not a file. Save what it gives in a file first."
     assert done.stdout.splitlines() == [f"{path}: {what}" for path in paths]
-    with pytest.raises(MeshTrouble, match="not found"):
+    with pytest.raises(MeshError, match="not found"):
         find_mesh("pipe.obj", tmp_path / "model.skel")
-    with pytest.raises(MeshTrouble):
+    with pytest.raises(MeshError):
         mesh_box(tmp_path / "pipe.obj")
 
 
@@ -327,7 +327,7 @@ def test_a_file_beyond_the_limit_is_refused_at_once(tmp_path: Path, ending: str)
     """It has no more than a length on the disk, and nothing of it is read."""
     path = tmp_path / f"large{ending}"
     with path.open("wb") as file:
-        file.truncate(LARGEST_FILE + 1)
+        file.truncate(MAX_FILE_SIZE + 1)
     tracemalloc.start()
     try:
         for read in (formats.load, formats.load_motions, mesh_box):
@@ -382,7 +382,7 @@ def test_meshes_that_promise_more_than_they_hold(name: str, tmp_path: Path) -> N
     try:
         with counted() as calls:
             mesh_box(path)
-    except MeshTrouble as trouble:
+    except MeshError as trouble:
         assert str(path) in str(trouble)  # noqa: PT017 - some are read in part, as other programs do
     finally:
         peak = tracemalloc.get_traced_memory()[1]
@@ -395,25 +395,25 @@ def test_meshes_that_promise_more_than_they_hold(name: str, tmp_path: Path) -> N
 def test_a_mesh_beyond_single_precision_has_no_box(number: str, tmp_path: Path) -> None:
     """Its edges were infinity minus infinity."""
     (tmp_path / "far.obj").write_text(f"v {number} 0 0\nv {number} 1 0\nv {number} 0 1\nf 1 2 3\n")
-    with pytest.raises(MeshTrouble, match="single precision|no mesh"):
+    with pytest.raises(MeshError, match="single precision|no mesh"):
         mesh_box(tmp_path / "far.obj")
 
 
 def test_a_zipped_collada_is_not_unpacked(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.zae", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("bomb.dae", b"\0" * 10_000_000)
-    with pytest.raises(MeshTrouble, match="are not read"):
+    with pytest.raises(MeshError, match="are not read"):
         mesh_box(tmp_path / "bomb.zae")
     (tmp_path / "bomb.dae").write_bytes((tmp_path / "bomb.zae").read_bytes())
-    with pytest.raises(MeshTrouble):
+    with pytest.raises(MeshError):
         mesh_box(tmp_path / "bomb.dae")
 
 
 @pytest.mark.parametrize("reader", ["juice", "skel", "x_xy", "shift"])
 def test_more_elements_than_any_model_has_are_refused(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each may take a hundred times the room that it takes in the file."""
-    monkeypatch.setattr("addon.formats.text.file_io.MOST_ELEMENTS", 30)
-    monkeypatch.setattr("addon.formats.text.file_io.MOST_VALUES", 30)
+    monkeypatch.setattr("addon.formats.text.file_io.MAX_ELEMENTS", 30)
+    monkeypatch.setattr("addon.formats.text.file_io.MAX_VALUES", 30)
     formats.loads(GROWN[reader]["bodies"](250), "few")
     with pytest.raises(FormatError, match="more than 30 are never read") as refused:
         formats.loads(GROWN[reader]["bodies"](2000), "many")
@@ -425,7 +425,7 @@ def test_more_bodies_and_shapes_than_any_model_has_are_refused(
     reader: str, shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those that say nothing else are elements of the most room."""
-    monkeypatch.setattr("addon.formats.text.file_io.MOST_RECORDS", 30)
+    monkeypatch.setattr("addon.formats.text.file_io.MAX_RECORDS", 30)
     formats.loads(GROWN[reader][shape](250), "few")
     with pytest.raises(FormatError, match="bodies and shapes; more than 30 are never read"):
         formats.loads(GROWN[reader][shape](3000), "many")
@@ -439,7 +439,7 @@ def test_equal_names_are_numbered_in_few_tries() -> None:
         tries.append(number)
         return f"{name} {number}"
 
-    unique = Unique(numbered, 2, taken=["a 3"])
+    unique = UniqueNamer(numbered, 2, taken=["a 3"])
     found = [unique("a") for _ in range(10_000)]
     assert found[:4] == ["a", "a 2", "a 4", "a 5"] and found[-1] == "a 10001"
     assert len(set(found)) == 10_000 and len(tries) < 30_000
@@ -524,21 +524,21 @@ def read_either(reader: str, data: bytes) -> None:
 
 
 def test_a_table_of_too_many_columns_is_refused_in_words() -> None:
-    width = MOST_COLUMNS + 1
+    width = MAX_COLUMNS + 1
     data = f"time{',a' * (width - 1)}\n0{',0' * (width - 1)}\n".encode()
-    with pytest.raises(FormatError, match=f"{width} columns, more than the {MOST_COLUMNS} that are read"):
+    with pytest.raises(FormatError, match=f"{width} columns, more than the {MAX_COLUMNS} that are read"):
         formats.loads_motions(data, "a.csv")
 
 
 def test_of_a_million_entries_a_thousand_are_listed() -> None:
     report = Report()
-    for number in range(MOST_OF_A_KIND + 500):
+    for number in range(MAX_ENTRIES_PER_CODE + 500):
         report.warn("odd", f"number {number}")
         report.info("odd", f"number {number}")
     assert [entry.message for entry in report.entries if entry.severity == "warning"] == [
-        *(f"number {number}" for number in range(MOST_OF_A_KIND)), "500 more of this kind (odd) are not listed",
+        *(f"number {number}" for number in range(MAX_ENTRIES_PER_CODE)), "500 more of this kind (odd) are not listed",
     ]  # fmt: skip
-    assert report.count("info") == MOST_OF_A_KIND + 1
+    assert report.count("info") == MAX_ENTRIES_PER_CODE + 1
     del report.entries[:10]
     report.warn("odd", "one more")
     assert report.entries[-1].message == "501 more of this kind (odd) are not listed"

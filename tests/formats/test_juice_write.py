@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from addon import formats
-from addon.core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Network, Node
+from addon.core.gait.behaviors import Clockwork, ClockworkMotor, GaitBehaviors, Network, NetworkEdge, NetworkNode
 from addon.core.model import Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source
-from addon.formats.juice.conventions import angles_of, rotations
+from addon.formats.juice.conventions import angles_from_rotation, rotations_from_angles
 from tests.support.references import CORPUS
 
 JUICE = CORPUS / "juice"
@@ -309,8 +309,8 @@ def test_a_behaviour_is_edited_added_and_removed_in_place(mechanism: Mechanism) 
         "<Enabled>0</Enabled>",
         "<Edges><Edge><Source>32</Source><Destination>31</Destination><Factor>0.5</Factor></Edge></Edges>",
     ]
-    network.nodes.append(Node("mine", "limit", minimum=-2.0))
-    network.edges.append(Edge("32", "mine", 4.0))
+    network.nodes.append(NetworkNode("mine", "limit", minimum=-2.0))
+    network.edges.append(NetworkEdge("32", "mine", 4.0))
     mechanism.behaviours.items.append(Clockwork("Second", motors=[ClockworkMotor("21", amplitude=1.0)]))
     again = read_again(mechanism).behaviours.items
     assert [item.name for item in again] == ["Walk", "Turn", "Second"]
@@ -553,9 +553,9 @@ def test_what_stands_beside_bodies_and_joints_is_told_too() -> None:
 
 @pytest.mark.parametrize("off", [0.0, 1e-13, 1e-11, 3e-9, 1e-8, 1e-6])
 def test_angles_are_exact_also_where_a_frame_looks_nearly_straight_up(off: float) -> None:
-    turn = rotations(np.array([[30.0, 90.0 - math.degrees(off), -50.0]]))[0]
+    turn = rotations_from_angles(np.array([[30.0, 90.0 - math.degrees(off), -50.0]]))[0]
     for near in ((0.0, 0.0, 0.0), (12.0, 90.0, 40.0)):
-        again = rotations(np.array([angles_of(turn, near)]))[0]
+        again = rotations_from_angles(np.array([angles_from_rotation(turn, near)]))[0]
         assert np.abs(again - turn).max() < 1e-11
 
 
@@ -671,7 +671,7 @@ def test_behaviours_may_be_absent() -> None:
     mechanism = formats.loads(DOCUMENT.encode())
     mechanism.behaviours = None
     assert formats.dumps(mechanism)[0] == DOCUMENT
-    mechanism.behaviours = Behaviours()
+    mechanism.behaviours = GaitBehaviors()
     assert "Clockwork" not in formats.dumps(mechanism)[0]
 
 

@@ -14,17 +14,17 @@ import pytest
 
 from addon import formats
 from addon.core.model import Body, Mechanism
-from addon.core.record_utils import Shared, same_record
+from addon.core.record_utils import FrozenDict, records_equal
 from addon.formats.document import cache as documents
 from addon.formats.document import cache as lately
-from addon.formats.document.cache import Lately
+from addon.formats.document.cache import ContentLRU
 
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
-    lately.forget()
+    lately.clear_content_caches()
     yield
-    lately.forget()
+    lately.clear_content_caches()
 
 
 def _samples() -> list[Path]:
@@ -82,9 +82,11 @@ def _check(paths: list[Path]) -> int:
     for name, data, read in _models(paths):
         expected = {edit: _text(edit(formats.loads(data, name))) for edit in _EDITS[:3]}
         for edit in _EDITS:
-            assert _text(edit(formats.loads_again(data, name))) == expected[edit], (name, edit)
-        again, twin = formats.loads_again(data, name), formats.loads(data, name)
-        assert same_record(again, read) or not same_record(twin, read), name  # numbers that are none are never the same
+            assert _text(edit(formats.loads_cached(data, name))) == expected[edit], (name, edit)
+        again, twin = formats.loads_cached(data, name), formats.loads(data, name)
+        assert records_equal(again, read) or not records_equal(twin, read), (
+            name
+        )  # numbers that are none are never the same
         tried += 1
     return tried
 
@@ -112,17 +114,17 @@ def test_a_document_is_parsed_once_for_an_edit_and_its_export(monkeypatch: pytes
     for name, data, _ in _models(_samples()):
         read.clear()
         for edit in _EDITS:
-            formats.dumps(edit(formats.loads_again(data, name)))
+            formats.dumps(edit(formats.loads_cached(data, name)))
         assert len(read) == 1, name
 
 
 def test_who_changed_the_text_writes_into_that_text() -> None:
     path = Path("sample_models/rover/rover.jm")
-    kept = formats.loads_again(path.read_bytes(), str(path))
+    kept = formats.loads_cached(path.read_bytes(), str(path))
     kept.source.text = kept.source.text.replace("</Model>", "<!-- mine --></Model>")
     kept.bodies[0].mass *= 2.0
     assert "<!-- mine -->" in formats.dumps(kept)[0]
-    again = formats.loads_again(path.read_bytes(), str(path))
+    again = formats.loads_cached(path.read_bytes(), str(path))
     again.bodies[0].mass *= 2.0
     assert "<!-- mine -->" not in formats.dumps(again)[0]
 
@@ -133,7 +135,7 @@ def test_a_name_takes_the_encoding_that_its_mechanism_has(tmp_path: Path) -> Non
     for encoding in ("utf-8", "utf-16"):
         path = tmp_path / "same.json"
         path.write_bytes(text.encode(encoding))
-        for load in (formats.loads, formats.loads_again, formats.loads_again):
+        for load in (formats.loads, formats.loads_cached, formats.loads_cached):
             mechanism = load(path.read_bytes(), str(path))
             mechanism.bodies[0].name = "Übertragung"
             formats.save(mechanism, path.with_name("out.json"))
@@ -144,30 +146,30 @@ def test_a_name_takes_the_encoding_that_its_mechanism_has(tmp_path: Path) -> Non
 
 def test_a_document_that_is_too_large_is_read_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     path = Path("sample_models/rover/rover.jm")
-    monkeypatch.setattr(documents._lately, "most", 100)
+    monkeypatch.setattr(documents._document_cache, "most", 100)
     monkeypatch.setattr(pickle, "dumps", None)
-    one, other = (_moved(formats.loads_again(path.read_bytes(), str(path))) for _ in range(2))
+    one, other = (_moved(formats.loads_cached(path.read_bytes(), str(path))) for _ in range(2))
     assert _text(one) == _text(other) == _text(_moved(formats.load(path)))
 
 
 def test_an_export_does_not_need_its_document_to_be_kept_still() -> None:
     path = Path("sample_models/rover/rover.jm")
-    mine = _moved(formats.loads_again(path.read_bytes(), str(path)))
-    lately.forget()
+    mine = _moved(formats.loads_cached(path.read_bytes(), str(path)))
+    lately.clear_content_caches()
     assert _text(mine) == _text(_moved(formats.load(path)))
 
 
 def test_what_records_share_is_shared_and_safe_in_a_copy() -> None:
     path = Path("sample_models/humanoid/humanoid.skel")
-    copy = formats.loads_again(path.read_bytes(), str(path))
-    shared = [body.extra for body in copy.bodies if isinstance(body.extra, Shared)]
+    copy = formats.loads_cached(path.read_bytes(), str(path))
+    shared = [body.extra for body in copy.bodies if isinstance(body.extra, FrozenDict)]
     assert len(shared) > 1 and shared[0] is shared[1]
     with pytest.raises(TypeError, match="shared by many"):
         shared[0]["immobile"] = 1
 
 
 def test_no_more_is_kept_than_there_is_room_for() -> None:
-    kept: Lately[int] = Lately(10)
+    kept: ContentLRU[int] = ContentLRU(10)
     for number, data in enumerate((b"first", b"next", b"last one")):
         kept.keep(data, "a.csv", number)
     assert kept.get(b"first", "a.csv") is None

@@ -16,8 +16,8 @@ from addon.core.model import Mechanism
 from addon.core.report import Report
 from addon.formats.meshes.bounds import mesh_box
 from addon.formats.meshes.collada import read_collada
-from addon.formats.meshes.locate import MeshTrouble
-from addon.formats.meshes.obj import harmless
+from addon.formats.meshes.locate import MeshError
+from addon.formats.meshes.obj import sanitize_obj
 from tests.support import mesh_samples as samples
 from tests.support.skel_compare import dart_of, needs_dart, same_as_dart
 
@@ -67,7 +67,7 @@ def test_a_file_that_cannot_be_read_is_a_trouble_and_nothing_else(tmp_path: Path
     if name in {"lying.ply", "greedy.ply", "loose.ply", "negative.ply", "points.obj", "wild.obj", "short.ply"}:
         pytest.skip("Blender's readers are kept from it; how trimesh takes it does not matter")
     start = time.process_time()
-    with pytest.raises(MeshTrouble) as caught:
+    with pytest.raises(MeshError) as caught:
         mesh_box(put(tmp_path, name, samples.BROKEN[name]))
     assert str(caught.value)
     assert time.process_time() - start < 5.0
@@ -123,7 +123,7 @@ def test_nodes_that_multiply_are_stopped(tmp_path: Path) -> None:
         b"<library_visual", library.encode() + b"<library_visual", 1
     )
     start = time.process_time()
-    with pytest.raises(MeshTrouble, match="nodes"):
+    with pytest.raises(MeshError, match="nodes"):
         mesh_box(put(tmp_path, "many.dae", data))
     assert time.process_time() - start < 5.0
 
@@ -148,7 +148,7 @@ def test_points_that_no_polygon_uses_are_not_multiplied(tmp_path: Path) -> None:
 def test_places_of_many_pieces_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path, "a.dae", samples.dae())
     for limit in ("_MOST_CORNERS", "_MOST_VISITS"):
-        with monkeypatch.context() as patch, pytest.raises(MeshTrouble, match="more than 0"):
+        with monkeypatch.context() as patch, pytest.raises(MeshError, match="more than 0"):
             patch.setattr(f"addon.formats.meshes.collada.{limit}", 0)
             read_collada(path)
 
@@ -159,7 +159,7 @@ def test_places_of_many_pieces_are_counted(tmp_path: Path, monkeypatch: pytest.M
 def test_one_mtl_by_many_names_is_read_once(tmp_path: Path) -> None:
     names = ["paint.mtl", "./paint.mtl", "PAINT.mtl", *(f"{'x/../' * k}paint.mtl" for k in range(1, 50))]
     put(tmp_path, "paint.mtl", b"newmtl a\nKd 1 0 0\n")
-    made = harmless(put(tmp_path, "a.obj", "".join(f"mtllib {name}\n" for name in names).encode()), [], (), {})
+    made = sanitize_obj(put(tmp_path, "a.obj", "".join(f"mtllib {name}\n" for name in names).encode()), [], (), {})
     assert made.materials.count(b"newmtl") == 1
 
 
@@ -167,10 +167,10 @@ def test_there_is_an_end_to_the_mtls_of_an_obj(tmp_path: Path, monkeypatch: pyte
     for number in range(9):
         put(tmp_path, f"{number}.mtl", b"newmtl a\nKd 1 0 0\n")
     path = put(tmp_path, "a.obj", b"".join(b"mtllib %d.mtl\n" % number for number in range(9)))
-    monkeypatch.setattr("addon.formats.meshes.obj._MOST_BYTES", 60)
-    assert harmless(path, [], (), {}).materials.count(b"newmtl") == 3
-    monkeypatch.setattr("addon.formats.meshes.obj._MOST_LIBRARIES", 2)
-    assert harmless(path, [], (), {}).materials.count(b"newmtl") == 2
+    monkeypatch.setattr("addon.formats.meshes.obj._MAX_BYTES", 60)
+    assert sanitize_obj(path, [], (), {}).materials.count(b"newmtl") == 3
+    monkeypatch.setattr("addon.formats.meshes.obj._MAX_LIBRARIES", 2)
+    assert sanitize_obj(path, [], (), {}).materials.count(b"newmtl") == 2
 
 
 def test_pictures_have_names_of_ours_and_options_all_their_numbers(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_pictures_have_names_of_ours_and_options_all_their_numbers(tmp_path: Pat
     ]
     put(tmp_path, "a.mtl", "\n".join(lines).encode())
     names: dict[Path, str] = {}
-    made = harmless(put(tmp_path, "a.obj", samples.obj()), [], (), names)
+    made = sanitize_obj(put(tmp_path, "a.obj", samples.obj()), [], (), names)
     assert made.materials.decode().splitlines() == [
         "map_Kd -s 2 1 1 -o 1 2 0 0.png",
         "norm -bm 0.5 0.png",
@@ -207,7 +207,7 @@ def test_a_missing_library_is_a_trouble(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, library: str
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MeshTrouble, match="Install Knuckle again"):
+    with pytest.raises(MeshError, match="Install Knuckle again"):
         mesh_box(put(tmp_path, name, samples.SAMPLES[name]))
 
 

@@ -13,7 +13,7 @@ import pytest
 from addon import formats
 from addon.formats.meshes.bounds import mesh_box
 from addon.formats.meshes.locate import find_mesh
-from addon.formats.meshes.obj import harmless
+from addon.formats.meshes.obj import sanitize_obj
 from tests.support.references import CORPUS
 
 OBJ = "mtllib {}\nv 0 0 0\nv {} 0 0\nv 0 2 0\nv 0 0 3\nusemtl red\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
@@ -65,7 +65,7 @@ def meshes_of(mechanism: formats.Mechanism) -> list[Path]:
 
 
 def pictures_of(mesh: Path, folder: Path) -> list[bytes]:
-    return [picture.read_bytes() for picture in harmless(mesh, [folder], [], {}).pictures]
+    return [picture.read_bytes() for picture in sanitize_obj(mesh, [folder], [], {}).pictures]
 
 
 def test_what_lies_beside_keeps_its_name_and_the_text_every_letter(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from addon import formats
-from addon.formats.meshes.locate import MeshTrouble, find_mesh, is_network
+from addon.formats.meshes.locate import MeshError, find_mesh, is_network
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 
@@ -36,7 +36,7 @@ def found(world: Path, name: str, include: tuple[str, ...] = (), folders: tuple[
     """Where a mesh of the model is found, from the world's folder; None where it is not."""
     try:
         place = find_mesh(name, world / "models/arm/arm.skel", include, [str(world / each) for each in folders])
-    except MeshTrouble:
+    except MeshError:
         return None
     return place.relative_to(world).as_posix()
 
@@ -136,7 +136,7 @@ def test_a_network_is_never_asked(world: Path, name: str, monkeypatch: pytest.Mo
     def touched(*_: object, **__: object) -> None:
         raise AssertionError("looked at")
 
-    with monkeypatch.context() as patch, pytest.raises(MeshTrouble, match="network"):
+    with monkeypatch.context() as patch, pytest.raises(MeshError, match="network"):
         for function in ("stat", "lstat", "open", "listdir", "scandir"):
             patch.setattr(os, function, touched)
         find_mesh(name, "", (), [str(world)])
@@ -166,14 +166,14 @@ def test_nothing_outside_is_even_looked_at(world: Path, monkeypatch: pytest.Monk
 
 def test_without_a_file_of_its_own_a_model_has_only_the_users_folders(world: Path) -> None:
     assert find_mesh("link.obj", "", (), [str(world / "models/arm")]) == world / LINK
-    with pytest.raises(MeshTrouble):
+    with pytest.raises(MeshError):
         find_mesh("link.obj", "")
-    with pytest.raises(MeshTrouble):
+    with pytest.raises(MeshError):
         find_mesh("link.obj", "", (), ["models/arm", ""])  # not written out
 
 
 def test_the_trouble_names_every_place_and_the_remedy(world: Path) -> None:
-    with pytest.raises(MeshTrouble) as caught:
+    with pytest.raises(MeshError) as caught:
         find_mesh("../x/gone.obj", world / "models/arm/arm.skel", ["meshes", "../shared"], [str(world / "library")])
     trouble = caught.value
     outside = f"{world}/models/x/gone.obj (outside the folders that may be read)"
@@ -198,7 +198,7 @@ def test_the_meshes_of_real_files_are_found_by_the_rule(corpus: Path) -> None:
             try:
                 find_mesh(shape.mesh, path, shape.extra.get("include", ()))
                 beside += 1
-            except MeshTrouble:
+            except MeshError:
                 if "foot.obj" in shape.mesh:
                     find_mesh(shape.mesh, path, (), [corpus / "skel/dart-6.13.1/data"])
                     allowed += 1

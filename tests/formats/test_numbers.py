@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from addon.formats.text.csv_table import UNITS
-from addon.formats.text.numbers import DECIMAL, read_many, shortest, spelled
+from addon.formats.text.numbers import DECIMAL, format_shortest, parse_numbers, shortest_decimal
 
 number = st.floats(allow_nan=False, allow_infinity=False)
 word = st.one_of(
@@ -30,7 +30,7 @@ def test_many_are_read_as_one_by_one(content: list[tuple[str, str]], before: str
     text = before + "".join(word + space for word, space in content)
     words = [word for word, _ in content]
     sound = all(DECIMAL.fullmatch(word) and math.isfinite(float(word)) for word in words)
-    found = read_many(text)
+    found = parse_numbers(text)
     assert (found is not None) == sound
     if found is not None:
         assert found.tolist() == [float(word) for word in words]
@@ -38,7 +38,7 @@ def test_many_are_read_as_one_by_one(content: list[tuple[str, str]], before: str
 
 @given(number)
 def test_the_shortest_text_reads_back(value: float) -> None:
-    text = shortest(value)
+    text = format_shortest(value)
     assert float(text) == value
     assert len(text) <= len(repr(value))
 
@@ -46,7 +46,7 @@ def test_the_shortest_text_reads_back(value: float) -> None:
 @given(number.filter(lambda value: abs(value) < 1e300), st.sampled_from([0.032, 0.001, math.pi / 180]))
 def test_a_spelling_reads_back_through_a_factor(guess: float, factor: float) -> None:
     wanted = guess * factor
-    assert float(spelled(wanted, wanted / factor, lambda value: value * factor)) * factor == wanted
+    assert float(shortest_decimal(wanted, wanted / factor, lambda value: value * factor)) * factor == wanted
 
 
 @pytest.mark.parametrize("unit", ["", "s", "rad", "m", "ms", "deg", "mm"])
@@ -55,6 +55,6 @@ def test_a_unit_spells_what_it_reads_back(unit: str) -> None:
     drawn = np.random.default_rng(3).uniform(-3.0, 3.0, 200)
     for value in [0.0, 1.0, 0.1, 1e-9, 1e22, 2.5e-310, *drawn.tolist(), *np.float32(drawn).astype(float).tolist()]:
         text = own.spelled(value)
-        assert text == spelled(value, own.write(value), own.read)
+        assert text == shortest_decimal(value, own.write(value), own.read)
         if own.factor == own.divisor:
             assert float(text) == value

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from addon import formats
-from addon.formats.text.xml_reader import Repairs
+from addon.formats.text.xml_reader import RepairMap
 from tests.support.hostile_helpers import juice
 
 NAMES = ["a < b", "R&D", "<", "&", "a & <b>", "&lt;&amp;", "&nbsp;", "&&amp;&", "<<>>", "x &lt; & y", "&#65;&"]
@@ -83,7 +83,7 @@ def test_each_part_of_a_repaired_text_is_found_again() -> None:
         pieces = [chance.choice(["&amp;", "&lt;", "&", "<", "a", "&gt;", " "]) for _ in range(chance.randrange(12))]
         pieces = [piece + "." if piece == "&" else piece for piece in pieces]  # a bare one begins no entity
         repaired = [{"&.": "&amp;.", "<": "&lt;"}.get(piece, piece) for piece in pieces]
-        found = Repairs("".join(repaired), "".join(pieces))
+        found = RepairMap("".join(repaired), "".join(pieces))
         ends = [0, *itertools.accumulate(map(len, repaired))]
         for start, end in itertools.combinations(range(len(ends)), 2):
             assert found.before(ends[start], ends[end]) == "".join(pieces[start:end])

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.core.kinematics import initial_coordinates, spanning_tree
-from addon.core.loops.closure import assemble, chord_errors
+from addon.core.kinematics import initial_joint_values, spanning_tree
+from addon.core.loops.closure import close_loops, loop_openings
 from addon.core.model import Mechanism
-from addon.core.summary import describe
+from addon.core.summary import describe_mechanism
 from tests.support.shift_helpers import pair, placed
 
 CLOSED = [  # file, loops, and the largest opening of the chords in metres and radians
@@ -90,7 +90,7 @@ def test_bodies_stand_where_the_authors_algorithm_puts_them(corpus: Path) -> Non
     for path in files(corpus):
         mechanism = formats.load(path)
         world, _ = placed(plain(path))
-        poses = spanning_tree(mechanism).forward(initial_coordinates(mechanism))[0]
+        poses = spanning_tree(mechanism).forward(initial_joint_values(mechanism))[0]
         for body, found in zip(mechanism.bodies, poses, strict=True):
             worst = max(worst, float(np.abs(found - world[body.name]).max()))
     assert worst < 1e-9
@@ -111,7 +111,7 @@ def test_loops_are_counted_and_open_as_measured(
     files(corpus)
     path = corpus / "shift" / name
     mechanism = formats.load(path)
-    openings = list(chord_errors(mechanism).values())
+    openings = list(loop_openings(mechanism).values())
     _, chords = placed(plain(path))
     assert len(openings) == len(chords) == loops
     measured, expected = (sorted(np.round(found, 9).tolist()) for found in (openings, chords))
@@ -129,7 +129,7 @@ def test_loops_are_counted_and_open_as_measured(
 def test_every_loop_closes_when_it_is_assembled(name: str, corpus: Path) -> None:
     files(corpus)
     mechanism = formats.load(corpus / "shift" / name)
-    positions, _, after = assemble(mechanism)
+    positions, _, after = close_loops(mechanism)
     assert max(map(max, after.values())) < 1e-9
     world = spanning_tree(mechanism).forward({key: value[None] for key, value in positions.items()})[0]
     index = {body.id: number for number, body in enumerate(mechanism.bodies)}
@@ -148,7 +148,7 @@ def test_what_is_nearly_closed_hardly_moves(corpus: Path) -> None:
     files(corpus)
     for name, _, distance, _ in CLOSED:
         mechanism = formats.load(corpus / "shift" / name)
-        positions, _, _ = assemble(mechanism)
+        positions, _, _ = close_loops(mechanism)
         for joint in mechanism.joints:
             if joint.dofs:
                 assert np.abs(positions[joint.id] - joint.dofs[0].initial).max() < 10 * distance
@@ -166,7 +166,7 @@ def test_the_double_pendulum_of_the_format_document(corpus: Path) -> None:
     assert (first.dofs[0].position, first.dofs[0].velocity) == (1.5707963267948966, 1000.0)
     assert mechanism.bodies[0].pose[:3, 3].tolist() == [0, 0, -3]
     # a quarter turn about x swings the pendulum's z to -y: its end goes from -z to +y
-    end = spanning_tree(mechanism).forward(initial_coordinates(mechanism))[0][1][:3, 3]
+    end = spanning_tree(mechanism).forward(initial_joint_values(mechanism))[0][1][:3, 3]
     assert end == pytest.approx([0.1, 1.0, -3.0])
     assert [(frame.name, frame.body) for frame in mechanism.frames][:2] == [("attachment", None), ("overhead_1", None)]
     light = mechanism.lights[1]
@@ -190,7 +190,7 @@ def test_floats_start_where_the_file_puts_them(corpus: Path) -> None:
 
 def test_what_programs_read_of_a_model_is_plain_json(corpus: Path) -> None:
     for path in files(corpus):
-        described = json.loads(json.dumps(describe(formats.load(path)), allow_nan=False))
+        described = json.loads(json.dumps(describe_mechanism(formats.load(path)), allow_nan=False))
         assert described["format"] == "shift"
         loops = sum(joint["loop"] for joint in described["joints"])
         assert loops == len(placed(plain(path))[1])
@@ -286,12 +286,12 @@ def test_every_joint_type_moves_as_its_name_says() -> None:
     }
     for kind, expected in cases.items():
         mechanism = load({"bodies": [{"name": "a"}], "joints": [pair("fixed", "a", kind=kind, initial_displacement=q)]})
-        found = spanning_tree(mechanism).forward(initial_coordinates(mechanism))[0][0]
+        found = spanning_tree(mechanism).forward(initial_joint_values(mechanism))[0][0]
         assert found[:3] == pytest.approx(np.array(expected)), kind
     for kind, shift in (("rigid", [1, 2, 3]), ("float", [1, 2, 3]), ("spherical", [0, 0, 0])):
         joint = pair("fixed", "a", kind=kind, initial_displacement=DISPLACED)
         mechanism = load({"bodies": [{"name": "a"}], "joints": [joint]})
-        found = spanning_tree(mechanism).forward(initial_coordinates(mechanism))[0][0]
+        found = spanning_tree(mechanism).forward(initial_joint_values(mechanism))[0][0]
         assert found[:3, :3] == pytest.approx(np.array(DISPLACED["R"])), kind
         assert found[:3, 3] == pytest.approx(shift), kind
     assert [len(load({"bodies": [{"name": "a"}], "joints": [pair("fixed", "a", kind=kind)]}).joints[0].dofs)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from addon.core.report import FormatError, Report
 from addon.formats.text import json_editor as jsonedits
 from addon.formats.text import json_reader as jsontext
-from addon.formats.text.json_reader import Node
+from addon.formats.text.json_reader import JsonNode
 
 
-def parse(text: str) -> Node:
+def parse(text: str) -> JsonNode:
     return jsontext.parse(text, "a.json", Report())
 
 
@@ -39,7 +39,7 @@ def test_strict_json_is_read_as_the_standard_library_reads_it(value: Any, indent
 @settings(max_examples=300, deadline=None)
 @given(VALUES, st.booleans())
 def test_what_is_written_is_strict_json(value: Any, ascii_only: bool) -> None:
-    text = jsonedits.spelt(value, ascii_only=ascii_only)
+    text = jsonedits.format_json(value, ascii_only=ascii_only)
     assert json.loads(text) == value
     assert text.isascii() or not ascii_only
 
@@ -50,7 +50,7 @@ def test_any_value_can_be_made_of_any_other(before: Any, after: Any, indent: Any
     document = {"kept": [1, {"x": 1.50}], "value": before, "also": None}
     text = json.dumps(document, indent=indent)
     root = parse(text)
-    edits = jsonedits.Edits(text)
+    edits = jsonedits.JsonEdits(text)
     edits.update(root, document, {**document, "value": after})
     assert json.loads(edits.result()) == {
         **document,
@@ -78,7 +78,7 @@ def test_lists_survive_any_mixture_of_deletions_and_additions() -> None:
         gone = [k for k in range(count) if rng.random() < 0.4]
         new = [f"new {k}" for k in range(rng.randrange(3))]
         root = parse(text)
-        edits = jsonedits.Edits(text)
+        edits = jsonedits.JsonEdits(text)
         for k in gone:
             edits.delete(root["list"].value[k])
         for item in new:
@@ -93,10 +93,10 @@ def test_lists_survive_any_mixture_of_deletions_and_additions() -> None:
 def test_an_edit_leaves_all_else_as_it_is() -> None:
     text = '{ // top\n\t"a" : 1.50,\n\t"b": {"c": [1e0, 2 ,3]}, /* , } */\n}\n'
     root = parse(text)
-    edits = jsonedits.Edits(text)
+    edits = jsonedits.JsonEdits(text)
     edits.merge(root, {"a": 1.5, "b": {"c": [1, 2.0, 4]}})
     assert edits.result() == text.replace(" ,3]", " ,4]")
-    edits = jsonedits.Edits(text)
+    edits = jsonedits.JsonEdits(text)
     edits.add(root["b"], True, "d")
     edits.delete(root["a"])
     assert edits.result() == '{ // top\n\t"b": {"c": [1e0, 2 ,3], "d": true}, /* , } */\n}\n'
@@ -110,9 +110,9 @@ def test_nodes_know_where_they_stand() -> None:
 
 def test_numbers_are_spelt_shortly_and_read_back_the_same() -> None:
     for value in (0.1, -0.0, 1e-9, 1e300, 123456789.123456789, 3, 10**17):
-        assert json.loads(jsonedits.spell_number(value)) == value
-    assert jsonedits.spell_number(-0.0) == "0.0"
-    assert jsonedits.spell_number(0.30000000000000004) == "0.30000000000000004"
+        assert json.loads(jsonedits.format_json_number(value)) == value
+    assert jsonedits.format_json_number(-0.0) == "0.0"
+    assert jsonedits.format_json_number(0.30000000000000004) == "0.30000000000000004"
 
 
 def test_what_is_lenient_is_said() -> None:
@@ -122,7 +122,7 @@ def test_what_is_lenient_is_said() -> None:
     text = '{"a": 1, "b": 2, "a": 3}'
     assert parse(text).plain() == {"b": 2, "a": 3}
     root = parse(text)
-    edits = jsonedits.Edits(text)
+    edits = jsonedits.JsonEdits(text)
     edits.delete(root["a"])
     assert edits.result() == '{"b": 2}'
 
@@ -177,7 +177,7 @@ STRICT = (
 def test_strict_json_is_what_it_is_word_by_word(text: str) -> None:
     """Python's own reader takes it, and where things stand is looked up afterwards: value by value and place by place
     it is what the reader gives that goes word by word."""
-    quick, slow = jsontext._strict(text), jsontext._Parser(text, "a.json", Report()).document()
+    quick, slow = jsontext._parse_strict(text), jsontext._Parser(text, "a.json", Report()).document()
     assert quick is not None and quick.plain() == slow.plain()
     pairs = [(quick, slow)]
     for one, other in pairs:
@@ -191,4 +191,4 @@ def test_strict_json_is_what_it_is_word_by_word(text: str) -> None:
     "text", ['{"a": 1, "a": 2}', "[1,]", "[1e999]", "[NaN]", "[1] // x", "[" * 101 + "]" * 101, '["\t"]', "[01]", ""]
 )
 def test_what_is_out_of_the_ordinary_is_read_word_by_word(text: str) -> None:
-    assert jsontext._strict(text) is None
+    assert jsontext._parse_strict(text) is None

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.core.kinematics import initial_coordinates, spanning_tree
+from addon.core.kinematics import initial_joint_values, spanning_tree
 from addon.core.mass_properties import body_inertia
 from addon.core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Restraint, Shape, World
 from addon.formats import FormatError
@@ -44,12 +44,12 @@ def lenient(text: str) -> Any:
 
 
 def world(mechanism: Mechanism, values: dict | None = None) -> Array:
-    return spanning_tree(mechanism).forward(initial_coordinates(mechanism) if values is None else values)[0]
+    return spanning_tree(mechanism).forward(initial_joint_values(mechanism) if values is None else values)[0]
 
 
 def random_values(mechanism: Mechanism, seed: int = 3) -> dict[str, Array]:
     rng = np.random.default_rng(seed)
-    return {key: rng.normal(scale=0.7, size=value.shape) for key, value in initial_coordinates(mechanism).items()}
+    return {key: rng.normal(scale=0.7, size=value.shape) for key, value in initial_joint_values(mechanism).items()}
 
 
 # ------------------------------------------------------------------------------------------- kept documents
@@ -452,7 +452,7 @@ def test_a_model_from_elsewhere_comes_back_whole() -> None:
     assert again.world.gravity.tolist() == [0.0, -9.81, 0.0]
     assert again.world.friction == 0.5
     new = dict(zip([joint.id for joint in mechanism.joints], [joint.id for joint in again.joints], strict=True))
-    for values in ({}, initial_coordinates(mechanism), random_values(mechanism)):
+    for values in ({}, initial_joint_values(mechanism), random_values(mechanism)):
         there = world(again, {new[key]: value for key, value in values.items()})
         assert np.abs(there - world(mechanism, values)).max() < 1e-9
     for joint, back in zip(mechanism.joints, again.joints, strict=True):

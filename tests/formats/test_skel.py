@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.core.kinematics import initial_coordinates, spanning_tree
+from addon.core.kinematics import initial_joint_values, spanning_tree
 from addon.core.model import Array, Body, Joint, Mechanism
 from addon.core.report import FormatError
-from addon.formats.skel import complete as skel_complete
+from addon.formats.skel import complete_moments as skel_complete
 from tests.support.skel_compare import CORPUS, FILES, dart_of, needs_dart, needs_files, same_as_dart, turn
 from tests.support.skel_helpers import BOX, NO_FRAGS, body, everything, joint, only, read, shown, skel, skeleton
 
@@ -151,7 +151,7 @@ def test_a_ball_counts_in_a_rotation_vector() -> None:
 
 def test_a_free_joint_turns_first_and_moves_in_the_frame_of_the_body() -> None:
     mechanism = only(joint("free", "<init_pos>0 0 1.5707963267948966 4 5 6</init_pos>"), "1 2 3 0 0 1.5707963267948966")
-    pose = spanning_tree(mechanism).forward(initial_coordinates(mechanism))[0, 0]
+    pose = spanning_tree(mechanism).forward(initial_joint_values(mechanism))[0, 0]
     assert np.allclose(pose[:3, 3], [-4, 6, 9])
     assert np.allclose(pose[:3, :3], np.diag([-1, -1, 1]))
 

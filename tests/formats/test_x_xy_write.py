@@ -18,7 +18,7 @@ from addon.core.kinematics import spanning_tree
 from addon.core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Motion, Shape, Source
 from addon.core.transforms import inverse, rotation_matrix
 from addon.formats.x_xy.schema import ATTRIBUTES
-from addon.formats.x_xy.to_model import turned_round
+from addon.formats.x_xy.to_model import reverse_joint
 
 DOCUMENT = """<?xml version="1.0"?>
 <!-- made by hand -->
@@ -255,7 +255,7 @@ def test_the_ends_of_a_joint_are_exchanged(name: str) -> None:
     """What turns no way of its own stands the same either way round: a comment keeps which end was the parent."""
     more = '<body name="plate" joint="frozen" pos="0 0 1"/><body name="shoulder" joint="spherical"/>'
     read = formats.loads(DOCUMENT.replace("<strange", f"{more}<strange").encode())
-    read.joints = [turned_round(each) if each.id == name else each for each in read.joints]
+    read.joints = [reverse_joint(each) if each.id == name else each for each in read.joints]
     again = formats.loads(formats.dumps(read)[0].encode())
     ends = {each.id: (each.parent, each.child) for each in again.joints}
     assert ends == {each.id: (each.parent, each.child) for each in read.joints}
@@ -588,7 +588,7 @@ def test_what_is_written_in_another_place_keeps_its_comment(sample: str) -> None
     data = text.encode()
     joints = [item.id for item in formats.loads(data).joints]
     for gone in joints:
-        edited = formats.loads_again(data, "kept")
+        edited = formats.loads_cached(data, "kept")
         edited.joints = [item for item in edited.joints if item.id != gone]
         again = formats.loads(formats.dumps(edited)[0].encode())
         there = {item.id: _kept_of(item) for item in again.bodies}  # in the order of the file

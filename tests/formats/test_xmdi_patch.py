@@ -336,14 +336,14 @@ def test_a_document_that_cannot_be_read_any_more_is_written_anew() -> None:
 
 def test_documents_are_forgotten_with_what_was_read_from_them() -> None:
     gc.collect()
-    before = len(remembered._documents)
+    before = len(remembered._attached)
     motions = read(TEXT)
-    assert len(remembered._documents) == before + 1
+    assert len(remembered._attached) == before + 1
     motions[0].source.text = TEXT.replace("two motions", "2")  # another text is another document
     assert dumps(motions) == TEXT.replace("two motions", "2")
     del motions
     gc.collect()
-    assert len(remembered._documents) == before
+    assert len(remembered._attached) == before
 
 
 # ------------------------------------------------------------------ constant values

@@ -19,26 +19,26 @@ from pathlib import Path
 import numpy as np
 
 from addon import formats
-from addon.core.bounds import extent
-from addon.core.editing.mirroring import mirror_of
-from addon.core.editing.sides import sides_of
-from addon.core.editing.symmetry import asymmetries, find_twins
-from addon.core.gait.engine import gait_motion, gait_of
-from addon.core.kinematics import coordinates, design_openings, initial_coordinates
-from addon.core.loops.closure import assemble
-from addon.core.loops.dependents import linkages
+from addon.core.bounds import mechanism_bounds
+from addon.core.editing.mirroring import motion_mirror
+from addon.core.editing.sides import find_sides
+from addon.core.editing.symmetry import compare_twins, find_twins
+from addon.core.gait.engine import find_gait, sample_gait
+from addon.core.kinematics import design_openings, initial_joint_values, joint_values_from_poses
+from addon.core.loops.closure import close_loops
+from addon.core.loops.dependents import find_linkages
 from addon.core.model import Mechanism, Motion
-from addon.core.motion.checks import check
-from addon.core.motion.servo_matching import match_servos, servos_of
+from addon.core.motion.checks import check_motion
+from addon.core.motion.servo_matching import match_servos, mechanism_servos
 from addon.core.report import FormatError, Report
-from addon.core.summary import describe, describe_report, summary
-from addon.core.up_axis import turned, upright_turn
+from addon.core.summary import describe_mechanism, describe_report, summarize_mechanism
+from addon.core.up_axis import rotate_mechanism, upright_transform
 from addon.core.validation import validate
 from addon.formats.meshes import copy as mesh_copies
 from addon.formats.meshes.bounds import mesh_box
 from addon.formats.meshes.collada import read_collada
-from addon.formats.meshes.locate import Rooms, find_mesh
-from addon.formats.meshes.obj import LIBRARY, harmless
+from addon.formats.meshes.locate import AllowedFolders, find_mesh
+from addon.formats.meshes.obj import MATERIAL_LIBRARY, sanitize_obj
 from addon.formats.meshes.ply import check_ply
 from addon.formats.text.file_io import encode
 
@@ -95,8 +95,8 @@ def told(error: FormatError) -> None:
 
 def described(mechanism: Mechanism) -> None:
     """As JSON and in words."""
-    plain_json(describe(mechanism))
-    summary(mechanism)
+    plain_json(describe_mechanism(mechanism))
+    summarize_mechanism(mechanism)
     validate(mechanism)
     for name, numbers in (("pose", "pose"), ("centre of mass", "com")):
         if not all(np.isfinite(getattr(body, numbers)).all() for body in mechanism.bodies):
@@ -108,7 +108,7 @@ def described(mechanism: Mechanism) -> None:
 def unedited(mechanism: Mechanism, data: bytes) -> None:
     """Saved in its own format as it is: the very bytes."""
     own = mechanism.source.format
-    if formats.encoded(*_dumped(mechanism, own)) != data and not repaired(mechanism.report):
+    if formats.encode_model(*_dumped(mechanism, own)) != data and not repaired(mechanism.report):
         raise Broken(f"saved as {own}, it is other bytes")
 
 
@@ -160,22 +160,22 @@ def repaired(report: Report | None) -> bool:
 
 def moved(mechanism: Mechanism) -> None:
     """Its kinematics, loops, gait, sides and twins."""
-    initial_coordinates(mechanism)
+    initial_joint_values(mechanism)
     design_openings(mechanism)
-    coordinates(mechanism, np.array([[body.pose for body in mechanism.bodies]]).reshape(1, -1, 4, 4))
+    joint_values_from_poses(mechanism, np.array([[body.pose for body in mechanism.bodies]]).reshape(1, -1, 4, 4))
     if len(mechanism.joints) <= _MOST_CLOSED:
-        assemble(mechanism)
-        linkages(mechanism)
-    extent(mechanism)
-    describe(turned(mechanism, upright_turn(mechanism)))
-    sides = sides_of(mechanism)
+        close_loops(mechanism)
+        find_linkages(mechanism)
+    mechanism_bounds(mechanism)
+    describe_mechanism(rotate_mechanism(mechanism, upright_transform(mechanism)))
+    sides = find_sides(mechanism)
     find_twins(mechanism, sides.plane)
-    asymmetries(mechanism, sides)
-    mirror_of(mechanism)
-    if gait_of(mechanism) is not None:
-        motion = gait_motion(mechanism, {}, 0.1, 0.02)
-        stops = {name: servo.stops for name, servo in servos_of(mechanism).items()}
-        check(motion, stops)
+    compare_twins(mechanism, sides)
+    motion_mirror(mechanism)
+    if find_gait(mechanism) is not None:
+        motion = sample_gait(mechanism, {}, 0.1, 0.02)
+        stops = {name: servo.stops for name, servo in mechanism_servos(mechanism).items()}
+        check_motion(motion, stops)
         match_servos([track.name for track in motion.trajectories], [*stops])
 
 
@@ -187,9 +187,9 @@ def motions(data: bytes) -> list[Motion] | None:
         told(error)
         return None
     plain_json(describe_report(report))
-    plain_json(describe(Mechanism(), found))
+    plain_json(describe_mechanism(Mechanism(), found))
     for motion in found:
-        check(motion, {})
+        check_motion(motion, {})
         for track in motion.trajectories:
             times, values = np.asarray(track.times), np.asarray(track.values)
             if times.shape != values.shape or not np.isfinite(times).all() or not np.isfinite(values).all():
@@ -205,9 +205,9 @@ def motions(data: bytes) -> list[Motion] | None:
                 raise Broken(f"unedited, it cannot be saved: {error}") from error
             continue
         if row == own:
-            if formats._encoded(text, found[0].source, formats.MOTION_FORMATS[row], told_of) != data and not repaired(
-                report
-            ):
+            if formats._encode_motion(
+                text, found[0].source, formats.MOTION_FORMATS[row], told_of
+            ) != data and not repaired(report):
                 raise Broken(f"saved as {row}, it is other bytes")
             continue
         try:
@@ -253,8 +253,8 @@ def _box(path: Path) -> None:
 
 
 def _obj(path: Path) -> None:
-    made = harmless(path, (), (), {})
-    if made.data.count(b"mtllib") != 1 or LIBRARY.encode() not in made.data.splitlines()[0]:
+    made = sanitize_obj(path, (), (), {})
+    if made.data.count(b"mtllib") != 1 or MATERIAL_LIBRARY.encode() not in made.data.splitlines()[0]:
         raise Broken("a harmless .obj names a library of its own")
     if made.pictures:
         raise Broken(f"a picture that is not there is found: {made.pictures}")
@@ -280,7 +280,7 @@ def _collada(path: Path) -> None:
 def _named(path: Path) -> None:
     """What a file names is found; it stays the same where nothing is called otherwise."""
     data = path.read_bytes()
-    names, renamed = mesh_copies._KINDS[path.suffix]
+    names, renamed = mesh_copies._FILE_HANDLERS[path.suffix]
     found = names(path, data)
     if renamed(data, {}) != data:
         raise Broken("a mesh file whose files keep their names is other bytes")
@@ -291,7 +291,7 @@ def _mtl(data: bytes) -> None:
     folder = Path(_folder())
     (folder / "mesh.mtl").write_bytes(data)
     (folder / "mesh.obj").write_bytes(b"mtllib mesh.mtl\n")
-    made = harmless(folder / "mesh.obj", (), (), {})
+    made = sanitize_obj(folder / "mesh.obj", (), (), {})
     if b"mtllib" in made.materials or any(not path.is_relative_to(folder.resolve()) for path in made.pictures):
         raise Broken("a harmless .mtl names what it must not")
     _named(folder / "mesh.mtl")
@@ -310,7 +310,7 @@ def mesh_name(data: bytes) -> None:
     except FormatError as error:
         told(error)
         return
-    if not Rooms(folder / "model.skel", ()).hold_really(found):
+    if not AllowedFolders(folder / "model.skel", ()).contains_resolved(found):
         raise Broken(f"a mesh is found outside: {found}")
 
 

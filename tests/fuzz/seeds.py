@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from addon import formats
-from addon.core.gait.engine import gait_motion, gait_of
+from addon.core.gait.engine import find_gait, sample_gait
 from addon.core.model import Mechanism, Motion, Trajectory
 from addon.core.report import FormatError
 from addon.formats.text.file_io import encode
@@ -70,8 +70,8 @@ def _formats_of(data: bytes, path: Path) -> Iterator[tuple[str, bytes]]:
         return
     yield mechanism.source.format, data
     yield from _models(mechanism)
-    if gait_of(mechanism) is not None:
-        yield from _motions(None, [gait_motion(mechanism, {}, 0.2, 0.04)])
+    if find_gait(mechanism) is not None:
+        yield from _motions(None, [sample_gait(mechanism, {}, 0.2, 0.04)])
 
 
 def _models(mechanism: Mechanism) -> Iterator[tuple[str, bytes]]:

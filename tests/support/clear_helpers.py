@@ -154,7 +154,7 @@ FORCES: dict[str, Callable[[], Mechanism]] = {
 
 def left_after(scene: Any, mechanism: Mechanism, drive: str) -> tuple[dict[str, Any], int]:
     """What differs after a model's physics was built, run and cleared, and how many motors it had."""
-    from addon.blender.physics.actuators.motors import listed
+    from addon.blender.physics.actuators.motors import listed_motors
     from addon.blender.physics.simulation.setup import build_physics, clear_physics
 
     rig = put_mechanism(mechanism, physics=False)
@@ -163,7 +163,7 @@ def left_after(scene: Any, mechanism: Mechanism, drive: str) -> tuple[dict[str, 
     build_physics(scene, rig)
     rig.data.knuckle.drive = drive
     play(scene, 6, lambda: None)
-    motors = len(listed(rig))
+    motors = len(listed_motors(rig))
     clear_physics(scene, rig)
     scene.frame_set(1)
     return differences(before, everything(scene)), motors

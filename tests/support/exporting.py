@@ -12,7 +12,7 @@ import pytest
 
 from addon import formats
 from addon.blender.data.access import record_of, settings
-from addon.blender.data.queries import every_part
+from addon.blender.data.queries import all_parts
 from tests.support.scenes import OWN, the_rig
 
 MODELS = {
@@ -60,7 +60,7 @@ def is_whole(path: Path, format_: str) -> bool:
 
 def last(rig: Any) -> Any:
     """A body at the end of a model, which moves, and carries nothing."""
-    return every_part(rig, "BODY")[-1]
+    return all_parts(rig, "BODY")[-1]
 
 
 def empty(place: Any = (0, 0, 0), turn: Any = (0, 0, 0), scale: Any = (1, 1, 1)) -> Any:
@@ -96,7 +96,7 @@ def stray(rig: Any, path: Path) -> float:
     """How far what a file has at rest is from what is seen, the model's own place and the bodies' scale left aside."""
     bpy.context.view_layer.update()
     back, poses, worst = np.linalg.inv(seen(rig)), in_file(path), 0.0
-    for obj in every_part(rig, "BODY"):
+    for obj in all_parts(rig, "BODY"):
         pose = poses.get(record_of(obj).source_id)
         if pose is None:
             continue

@@ -16,12 +16,18 @@ from mathutils import Euler, Matrix, Vector
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.conversion import stops
+from addon.blender.data.conversion import read_stops
 from addon.blender.data.queries import file_name, parts, root_bones
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
 from addon.core.joint_types import JOINT_TYPES
-from addon.core.kinematics import coordinates, joint_coordinates, joint_motion, joint_transform, spanning_tree
+from addon.core.kinematics import (
+    joint_motion,
+    joint_transform,
+    joint_values_from_poses,
+    joint_values_from_transform,
+    spanning_tree,
+)
 
 #: Bodies that are off by less, as a share of the mechanism's size, stand where they stood: rests of bones are kept no
 #: better (see ``build/bone_frames``).
@@ -46,7 +52,7 @@ def _within(rig: Any, joint: str, number: int, value: float) -> float:
     dofs = _dofs(rig)[joint]
     if any(dof.kind in {"ball", "free"} for dof in dofs):
         return value
-    low, high = stops(dofs[number])
+    low, high = read_stops(dofs[number])
     return float(np.clip(value, -np.inf if low is None else low, np.inf if high is None else high))
 
 
@@ -67,7 +73,7 @@ def beyond(rig: Any) -> None:
     for joint, own in _posable(rig).items():
         for channel in own:
             if channel.is_single and channel.prop == "rotation_euler":
-                _low, high = stops(dofs[joint][channel.number])
+                _low, high = read_stops(dofs[joint][channel.number])
                 if high is not None and -2.0 < high < 2.0:
                     setattr_at(rig.pose.bones[channel.bone], channel.prop, channel.index, high + 0.7)
 
@@ -151,7 +157,7 @@ def loose_joints(rig: Any) -> dict[str, float]:
         ends = [end for end in (joint.parent, joint.child) if end is not None]
         if joint.active and ends and all(end in index for end in ends):
             there = joint_transform(joint, stack, index)
-            near = joint_motion(joint, joint_coordinates(joint, there))
+            near = joint_motion(joint, joint_values_from_transform(joint, there))
             out[joint.name] = max(out.get(joint.name, 0.0), off(there[0], near[0], seen.size))
     return out
 
@@ -162,7 +168,7 @@ def apart_in_file(rig: Any) -> float:
     seen, mechanism = Seen.of(rig), exported(rig)
     back, objects = np.linalg.inv(np.array(rig.matrix_world)), {file_name(obj): obj for obj in parts(rig, "BODY")}
     poses = np.array([back @ _seen_frame(objects[body.name], body, seen) for body in mechanism.bodies])
-    there = spanning_tree(mechanism).forward(coordinates(mechanism, poses[None]))[0]
+    there = spanning_tree(mechanism).forward(joint_values_from_poses(mechanism, poses[None]))[0]
     return max(off(one, other, seen.size) for one, other in zip(poses, there, strict=True))
 
 
@@ -234,7 +240,7 @@ def edits_of(rig: Any) -> Iterator[Edit]:
 
     for number, empty in enumerate(chosen_joints(rig)):
         for type_ in JOINT_TYPES:
-            yield f"{type_} {number}", partial(joints.set_type, empty, type_), False
+            yield f"{type_} {number}", partial(joints.set_joint_type, empty, type_), False
         yield f"swap {number}", partial(joints.swap_ends, empty), True
         yield f"move {number}", partial(_move, joints, empty), False
         yield f"delete joint {number}", partial(joints.delete_parts, rig, [empty]), False
@@ -245,7 +251,7 @@ def edits_of(rig: Any) -> Iterator[Edit]:
         yield f"duplicate {number}", partial(_duplicate, limbs, rig, body), True
         yield f"twin {number}", partial(create.create_twins, [body]), True
         yield f"payload {number}", partial(_payload, authoring, rig, body), True
-    yield "refit", partial(rig_update.refit, rig), True
+    yield "refit", partial(rig_update.update_armature, rig), True
 
 
 def _move(joints: Any, empty: Any) -> None:
@@ -255,7 +261,7 @@ def _move(joints: Any, empty: Any) -> None:
 
 
 def _duplicate(limbs: Any, rig: Any, body: Any) -> None:
-    limb = limbs.limb_of(rig, [body])
+    limb = limbs.find_limb(rig, [body])
     limbs.duplicate_limb(rig, limb, (0.1, 0.2, 0.3))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from addon.core.editing.mirroring import Mirror
+from addon.core.editing.mirroring import MotionMirror
 from addon.core.kinematics import spanning_tree
 from addon.core.model import DOF_SIZE, Body, Dof, Joint, Mechanism
 
@@ -109,7 +109,7 @@ def displacements(mechanism: Mechanism, coordinates: dict[str, np.ndarray], pose
     return tree.forward(coordinates, poses) @ np.linalg.inv(tree.forward({})[0])
 
 
-def misses(mechanism: Mechanism, mirror: Mirror, flip: np.ndarray, seed: int, root: str = "") -> np.ndarray:
+def misses(mechanism: Mechanism, mirror: MotionMirror, flip: np.ndarray, seed: int, root: str = "") -> np.ndarray:
     """By how much the mirrored poses miss the reflections of the poses: (poses, bodies, 4, 4)."""
     rng = np.random.default_rng(seed)
     poses = 6

@@ -8,9 +8,9 @@ from tests.support.scenes import the_rig
 
 
 def lacks() -> list[str]:
-    from addon.blender.editing.repair.missing_parts import missing
+    from addon.blender.editing.repair.missing_parts import missing_messages
 
-    return missing(the_rig())
+    return missing_messages(the_rig())
 
 
 def named(*names: str) -> list[Any]:

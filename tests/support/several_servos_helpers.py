@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from addon.blender.animation.keying import LINEAR, key_servos
-from addon.core.kinematics import joint_coordinates, joint_motion
+from addon.core.kinematics import joint_motion, joint_values_from_transform
 from addon.core.model import DOF_SIZE, Array, Dof, Mechanism
 from addon.core.transforms import inverse, rotation_matrix, rotation_vector
 from tests.support.degrees_helpers import X, Y, Z, pose_of, put, rotations, slides
@@ -111,6 +111,6 @@ def given_way(scene: Any, number: int, start: Sequence[float], pose: Sequence[fl
     key_servos(rig, "Motion", {"j": (np.arange(1.0, 47.0), values, LINEAR)})
     rig.data.knuckle.drive = "SERVO"
     play(scene, 26, lambda: None)
-    handlers.run_at(rig, 26).several[0].servos.limit[number] = limit  # type: ignore[union-attr]
+    handlers.controller_at(rig, 26).several[0].servos.limit[number] = limit  # type: ignore[union-attr]
     last = play(scene, 20, lambda: motion(rig, turned.T @ lever), 27)[-1]
-    return joint_coordinates(mechanism.joints[0], last[None])[0] - there
+    return joint_values_from_transform(mechanism.joints[0], last[None])[0] - there

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.kinematics import initial_coordinates, spanning_tree
+from addon.core.kinematics import initial_joint_values, spanning_tree
 from addon.core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape
 from tests.support.references import CORPUS, DARTPY, NO_DARTPY, answered
 
@@ -68,7 +68,7 @@ def same_as_dart(mechanism: Mechanism, dart: dict[str, Any], left_out: Sequence[
     for number in range(4):
         given, roots = _coordinates(dart, number, carried, {root.id: root.pose for root in tree.roots})
         if number == 0:
-            mine = initial_coordinates(mechanism)
+            mine = initial_joint_values(mechanism)
             for joint, value in given.items():
                 assert np.abs(mine[joint] - value).max(initial=0.0) < 1e-12, joint
         poses = tree.forward(given, 1, np.array([roots[root.id] for root in tree.roots]).reshape(-1, 4, 4))[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from addon.core.kinematics import joint_coordinates
+from addon.core.kinematics import joint_values_from_transform
 from addon.core.model import Array, Dof, Mechanism
 from tests.support.degrees_helpers import put
 from tests.support.mechanisms import play
@@ -33,7 +33,7 @@ def coordinates(scene: Any, mechanism: Mechanism, frames: int) -> Array:
     """The joint's coordinates (frames, size) under physics."""
     rig = put(mechanism, physics=True)
     rig.data.knuckle.drive = "LIMP"
-    return joint_coordinates(mechanism.joints[0], np.array(play(scene, frames, lambda: moved(rig))))
+    return joint_values_from_transform(mechanism.joints[0], np.array(play(scene, frames, lambda: moved(rig))))
 
 
 def all_springs() -> list[tuple[str, int]]:

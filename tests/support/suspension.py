@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from addon.core.model import Array, Body, Dof, DofKind, Joint, Mechanism, Shape
-from addon.core.transforms import frame_with_z
+from addon.core.transforms import rotation_with_z
 
 _DOFS: dict[str, tuple[str, ...]] = {"revolute": ("rotation",), "prismatic": ("translation",), "ball": ("ball",)}
 
@@ -32,7 +32,7 @@ class _Chassis:
     def joint(self, name: str, kind: str, parent: str, child: str, point: Array, axis: Array | None = None) -> None:
         """A joint at a point, about or along an axis."""
         frame = np.eye(4)
-        frame[:3, :3], frame[:3, 3] = frame_with_z(np.eye(3)[2] if axis is None else axis), point
+        frame[:3, :3], frame[:3, 3] = rotation_with_z(np.eye(3)[2] if axis is None else axis), point
         sides = (np.linalg.inv(self.poses[body]) @ frame for body in (parent, child))
         dofs = [Dof(cast(DofKind, dof)) for dof in _DOFS.get(kind, ())]
         if kind == "universal":

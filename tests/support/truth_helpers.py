@@ -30,8 +30,8 @@ def baked(rig: Any, last: int) -> Any:
     """Bake a run and return what is kept of it."""
     import bpy
 
-    from addon.blender.physics.recording.accuracy import kept_truth
+    from addon.blender.physics.recording.accuracy import stored_accuracy
     from addon.blender.physics.recording.bake import bake
 
     bake(bpy.context.scene, rig, last)
-    return kept_truth(rig)
+    return stored_accuracy(rig)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from addon import formats
-from addon.core.gait.engine import Commands, feedback_angles, gait_of, parse_input
+from addon.core.gait.engine import GaitCommands, feedback_angles, find_gait, parse_input
 from tests.support.mechanisms import JUICE, objects_of, put
 
 SETTLED = 1.5
@@ -68,7 +68,7 @@ def run(case: Case) -> Run:
     """Import, drive and record a model with nothing but the defaults."""
     import bpy
 
-    from addon.blender.data.properties.model import control_property
+    from addon.blender.data.properties.model import input_property_name
     from addon.blender.physics.recording.bake import record
 
     path = JUICE / "models" / f"{case.model}.jm"
@@ -76,7 +76,7 @@ def run(case: Case) -> Run:
     model = rig.data.knuckle
     controls = dict([parse_input(case.inputs)] if case.inputs != "none" else [])
     for name, value in controls.items():
-        setattr(model.controls, control_property(name), value)
+        setattr(model.controls, input_property_name(name), value)
     model.drive = "SERVO"
     rate = bpy.context.scene.render.fps / bpy.context.scene.render.fps_base
     recording = record(bpy.context.scene, rig, bpy.context.scene.frame_start + round(case.seconds * rate))
@@ -93,7 +93,7 @@ def run(case: Case) -> Run:
         moved=float(np.linalg.norm(poses[begin:, :3, 3] - poses[begin, :3, 3], axis=1).max()),
         upright=float(poses[-1, :3, :3][2] @ poses[0, :3, :3].T[:, 2]),
         servo_error=servo_error(case, controls, recording, rate, begin),
-        gap=recording.worst_gap(),
+        gap=recording.max_joint_separation(),
     )
 
 
@@ -108,14 +108,14 @@ def trunk(rig: Any, bodies: list[Any]) -> int:
 def servo_error(case: Case, controls: dict[str, float], recording: Any, rate: float, begin: int) -> float:
     """Mean of |wanted - actual| over the hinges that the file's gait tells a position, and over frames (degrees)."""
     mechanism = formats.load(JUICE / "models" / f"{case.model}.jm")
-    gait = gait_of(mechanism)
+    gait = find_gait(mechanism)
     if gait is None:
         return math.nan
     ids = list(objects_of(recording.plant.rig, "BODY"))
     # what a servo is told for a frame, it is told from how bodies lay in the frame before
     felt = np.concatenate([recording.poses[:1], recording.poses[:-1]])
     feedback = {body: feedback_angles(felt[:, ids.index(body), :3, :3]) for body in gait.feedback_bodies}
-    told: Commands = gait.evaluate(gait.phase(np.arange(len(felt)) / rate), controls, feedback)
+    told: GaitCommands = gait.evaluate(gait.phase(np.arange(len(felt)) / rate), controls, feedback)
     hinges = {joint.id for joint in mechanism.joints if joint.type == "revolute"}
     errors = [
         (told.position[joint] - recording.values[:, number] + math.pi) % (2 * math.pi) - math.pi

@@ -5,6 +5,6 @@ from __future__ import annotations
 from .apply_motion import apply
 from .frame_time import Units
 from .pose_reader import sample
-from .sample_motion import TakeOptions, take
+from .sample_motion import SampleOptions, read_motion
 
-__all__ = ["TakeOptions", "Units", "apply", "sample", "take"]
+__all__ = ["SampleOptions", "Units", "apply", "sample", "read_motion"]

@@ -15,7 +15,7 @@ from ..compat import (
     all_curves,
     is_muted,
     played_action,
-    put_action,
+    restore_action,
     strip_curves,
     use_action,
 )
@@ -23,47 +23,47 @@ from ..data.access import action_record, settings
 from ..data.channels import servo_channels
 
 
-def motions_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
+def motion_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
     """The Actions that key servos of a model, by name, but for those that were made for another one."""
     posing = {place for own in servo_channels(rig).values() for channel in own for place in channel.curves()}
     return [
         action
         for action in bpy.data.actions
-        if may_be_of(rig, action)
+        if may_belong_to(rig, action)
         and any((c.data_path, c.array_index) in posing for c in action_curves(rig, action, create=False) or ())
     ]
 
 
-def may_be_of(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
+def may_belong_to(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
     """Return whether an Action is a motion, and not another model's: bones of two models of one file have the same
     names."""
-    if _plays(rig, action):
+    if _is_active_action(rig, action):
         return True
-    return action_record(action).model in {"", settings(rig).uid} and not is_pose(action)
+    return action_record(action).model in {"", settings(rig).uid} and not is_pose_action(action)
 
 
-def is_pose(action: bpy.types.Action) -> bool:
+def is_pose_action(action: bpy.types.Action) -> bool:
     """Return whether an Action is a pose kept by name, by us or by Blender's pose library, and no motion."""
     return action_record(action).kind == "POSE" or (
         action.asset_data is not None and all(len(curve.keyframe_points) == 1 for curve in all_curves(action))
     )
 
 
-def _plays(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
+def _is_active_action(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
     return rig.animation_data is not None and rig.animation_data.action == action
 
 
-def action_alone(rig: bpy.types.Object) -> bpy.types.Action | None:
+def sole_action(rig: bpy.types.Object) -> bpy.types.Action | None:
     """The Action that plays on a rig with nothing mixed in: the active one, or that of the only strip of the NLA where
     this shows it as it is."""
     data = rig.animation_data
     if data is None:
         return None
-    strips = [] if not data.use_nla else _heard(data)
+    strips = [] if not data.use_nla else _effective_strips(data)
     if played_action(data) is not None:
         whole = data.action_influence >= 1.0 and data.action_blend_type == "REPLACE"
         return data.action if whole and not strips else None
-    return strips[0].action if len(strips) == 1 and _shows_as_it_is(strips[0]) else None
+    return strips[0].action if len(strips) == 1 and _plays_unchanged(strips[0]) else None
 
 
 def active_action(rig: bpy.types.Object) -> bpy.types.Action | None:
@@ -72,7 +72,7 @@ def active_action(rig: bpy.types.Object) -> bpy.types.Action | None:
     data = rig.animation_data
     if data is None or played_action(data) is not None:
         return data.action if data is not None else None
-    strips = _heard(data) if data.use_nla else []
+    strips = _effective_strips(data) if data.use_nla else []
     return strips[0].action if len(strips) == 1 else None
 
 
@@ -81,7 +81,7 @@ def fit_strips(rig: bpy.types.Object, action: bpy.types.Action) -> None:
     repeats for ever as much as the scene is long."""
     data = rig.animation_data
     tracks = data.nla_tracks if data is not None else ()
-    strips = [s for t in tracks for s in t.strips if s.action == action and _is_in_place(s)]
+    strips = [s for t in tracks for s in t.strips if s.action == action and _is_unscaled(s)]
     if not strips:
         return
     curves = action_curves(rig, action, create=False) or ()
@@ -97,23 +97,23 @@ def fit_strips(rig: bpy.types.Object, action: bpy.types.Action) -> None:
         strip.frame_start, strip.frame_end = first, last
 
 
-def _is_in_place(strip: bpy.types.NlaStrip) -> bool:
+def _is_unscaled(strip: bpy.types.NlaStrip) -> bool:
     straight = strip.scale == 1.0 and strip.repeat == 1.0 and not strip.use_reverse and not strip.use_animated_time
     return strip.type == "CLIP" and straight and strip.frame_start == strip.action_frame_start
 
 
-def _heard(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
+def _effective_strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
     """The strips of the NLA that have a say."""
     solo = [track for track in data.nla_tracks if track.is_solo]
     tracks = solo or [track for track in data.nla_tracks if not track.mute]
     return [strip for track in tracks for strip in track.strips if not strip.mute]
 
 
-def strip_places(rig: bpy.types.Object) -> set[tuple[str, int]]:
+def strip_curve_ids(rig: bpy.types.Object) -> set[tuple[str, int]]:
     """Return where the curves are, by data path and index, that strips of the NLA play on a rig now; what is muted or
     has no keys plays nothing."""
     data = rig.animation_data
-    strips = list(_heard(data)) if data is not None and data.use_nla else []
+    strips = list(_effective_strips(data)) if data is not None and data.use_nla else []
     out: set[tuple[str, int]] = set()
     while strips:
         strip = strips.pop()
@@ -123,27 +123,27 @@ def strip_places(rig: bpy.types.Object) -> set[tuple[str, int]]:
     return out
 
 
-def _shows_as_it_is(strip: bpy.types.NlaStrip) -> bool:
+def _plays_unchanged(strip: bpy.types.NlaStrip) -> bool:
     whole = not strip.use_animated_influence and strip.blend_type in {"REPLACE", "COMBINE"}
     first, last = (float(x) for x in strip.action.frame_range)  # type: ignore[attr-defined]
     complete = strip.action_frame_start <= first and strip.action_frame_end >= last
     blends = strip.blend_in > 0.0 or strip.blend_out > 0.0 or strip.use_auto_blend or len(strip.modifiers) > 0
-    return whole and _is_in_place(strip) and complete and not blends
+    return whole and _is_unscaled(strip) and complete and not blends
 
 
-def is_mixed(rig: bpy.types.Object) -> bool:
+def has_mixed_actions(rig: bpy.types.Object) -> bool:
     """Return whether more than one Action, or part of one, makes the pose."""
     data = rig.animation_data
-    if data is None or action_alone(rig) is not None:
+    if data is None or sole_action(rig) is not None:
         return False
-    return played_action(data) is not None or (data.use_nla and bool(_heard(data)))
+    return played_action(data) is not None or (data.use_nla and bool(_effective_strips(data)))
 
 
-def let_play(rig: bpy.types.Object, action: bpy.types.Action) -> None:
+def activate_action(rig: bpy.types.Object, action: bpy.types.Action) -> None:
     """Have an Action play, and no other motion of the model: by its track where the NLA has one with it alone."""
-    need_free(rig)
+    require_no_tweak_mode(rig)
     data = rig.animation_data_create()
-    ours = {each.name for each in motions_of(rig)}
+    ours = {each.name for each in motion_actions(rig)}
     own = None
     for track in data.nla_tracks if data.use_nla else ():
         names = {strip.action.name for strip in track.strips if strip.action is not None}
@@ -160,38 +160,38 @@ def let_play(rig: bpy.types.Object, action: bpy.types.Action) -> None:
     use_action(rig, None if own is not None else action)
 
 
-def need_free(rig: bpy.types.Object) -> None:
+def require_no_tweak_mode(rig: bpy.types.Object) -> None:
     """ValueError, telling what to do, where Blender lets nobody change what plays."""
     if rig.animation_data is not None and rig.animation_data.use_tweak_mode:
         raise ValueError("An NLA strip is being tweaked, which holds the Action fast: leave tweak mode (Tab) first")
 
 
 @contextmanager
-def playing(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
+def temporary_action(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
     """Have an Action alone play on a rig. Afterwards it plays, and its bones stand, as before."""
-    need_free(rig)
+    require_no_tweak_mode(rig)
     data = rig.animation_data_create()
     before, nla = data.action, data.use_nla
     slot = action_slot(data)
-    pose = bone_numbers(rig)
+    pose = bone_properties(rig)
     try:
         data.use_nla = False
         use_action(rig, action)
         yield
     finally:
-        put_action(data, before, slot)
+        restore_action(data, before, slot)
         data.use_nla = nla
-        put_bone_numbers(rig, pose)
+        set_bone_properties(rig, pose)
 
 
-def put_bone_numbers(rig: bpy.types.Object, numbers: dict[str, Array]) -> None:
-    """Pose all bones by the numbers that ``bone_numbers`` gave."""
+def set_bone_properties(rig: bpy.types.Object, numbers: dict[str, Array]) -> None:
+    """Pose all bones by the numbers that ``bone_properties`` gave."""
     for name, values in numbers.items():
         rig.pose.bones.foreach_set(name, values)
     rig.update_tag()
 
 
-def bone_numbers(rig: bpy.types.Object) -> dict[str, Array]:
+def bone_properties(rig: bpy.types.Object) -> dict[str, Array]:
     """The numbers that pose all bones, by property."""
     sizes = {"location": 3, "rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, "scale": 3}
     out: dict[str, Array] = {}

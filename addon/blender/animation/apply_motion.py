@@ -10,26 +10,36 @@ import bpy
 import numpy as np
 
 from ...core.model import Array, Motion, Trajectory
-from ...core.motion.keyframes import joined, kept_keys
-from ...core.motion.root_motion import root_body, roots_meant
-from ...core.motion.servo_matching import Match, match_servos
+from ...core.motion.keyframes import concatenate_keyframes, simplified_key_indices
+from ...core.motion.root_motion import map_root_trajectories, root_body_name
+from ...core.motion.servo_matching import ServoMatch, match_servos
 from ...core.report import FormatError, Report
-from ..compat import action_curves, new_curve, use_action, use_in_strip
+from ..compat import action_curves, assign_strip_slot, new_curve, use_action
 from ..data.access import action_record
-from ..data.channels import Channel, root_channels, servo_channels, servo_names
+from ..data.channels import Channel, root_channels, servo_channels, servo_names_by_joint
 from ..data.queries import require_rig
-from .actions import active_action, fit_strips, need_free
-from .fcurves import cycles_of, read_keys, told_block, write_keys
+from .actions import active_action, fit_strips, require_no_tweak_mode
+from .fcurves import cycles_modifier, read_block, read_keys, write_keys
 from .frame_time import Clock, Units
-from .keying import LINEAR, NEAREST, CurveTrack, Tracks, blocks_of, curve_tracks, fits, key_channels, put_keys
-from .renamed_bones import servos_meant
-from .retiming import loop_endlessly
-from .source_motion import note_placed, origins_with_records, put_origin, track_of
+from .keying import (
+    LINEAR,
+    MIN_KEY_SPACING,
+    CurveTrack,
+    Tracks,
+    channel_blocks,
+    curve_tracks,
+    fill_curve,
+    fits_float32,
+    key_channels,
+)
+from .renamed_bones import listed_servos
+from .retiming import repeat_endlessly
+from .source_motion import record_channels, record_source, sources_with_records, trajectory_keys
 
 #: A motion whose keys are not scaled to the scene's frames has one frame for each step of XMDI and Webots: 32 ms.
 STEP_RATE = Fraction(125, 4)
 #: Steps (ms) that are frames of animation, and what longer ones are parted into.
-_SHORTEST_STEP, _LONGEST_STEP, _USUAL_STEP = 4, 100, 40
+_SHORTEST_STEP, _LONGEST_STEP, _DEFAULT_STEP = 4, 100, 40
 #: The last that a scene can have in Blender.
 _LAST_FRAME = 1048574
 
@@ -72,81 +82,81 @@ def apply(
     clock, units = Clock.of(scene, start), units or Units()
     if not scale_to_scene:
         clock = Clock(clock.start, STEP_RATE.numerator, STEP_RATE.denominator, clock.old, clock.new)
-    placed = placed_channels(motion, rig, mapping, report)
+    placed = match_channels(motion, rig, mapping, report)
     tracks: Tracks = {
-        channel: track_of(motion.trajectories[place], clock, units, channel) for place, channel in placed.items()
+        channel: trajectory_keys(motion.trajectories[place], clock, units, channel) for place, channel in placed.items()
     }
-    _say_losses(motion, placed, tracks, report)
-    need_free(rig)
+    _report_unsupported(motion, placed, tracks, report)
+    require_no_tweak_mode(rig)
     if onto is not None and not onto.is_editable:
         raise ValueError(f"Action {onto.name!r} belongs to another file: make it local to put keys into it")
     if cyclic and onto is not None:
-        _need_room(_curves_of(rig, onto, tracks))
+        _require_modifier_room(_track_curves(rig, onto, tracks))
     before = rig.animation_data.action if rig.animation_data is not None else None
     if onto is None:
         action = key_channels(rig, motion.name, tracks)
-        _describe(action, motion)
+        _write_action_record(action, motion)
     else:
         action = onto
-        lay_over(rig, action, tracks, (float(clock.keys(0.0)), float(clock.keys(motion.duration))))
+        merge_tracks(rig, action, tracks, (float(clock.keys(0.0)), float(clock.keys(motion.duration))))
     if before is not None and before != action:
         before.use_fake_user = True  # nobody asked for it to be thrown away
-    put_origin(action, motion, clock, units, placed)
+    record_source(action, motion, clock, units, placed)
     if cyclic and tracks:
-        loop_endlessly(rig, gap=0.0, bones={channel.bone for channel in tracks if not channel.is_root})
+        repeat_endlessly(rig, gap=0.0, bones={channel.bone for channel in tracks if not channel.is_root})
     if extend:
-        _extend(scene, float(clock.frames(motion.duration)), report)
+        _extend_frame_range(scene, float(clock.frames(motion.duration)), report)
     keyed = sum(not channel.is_root for channel in tracks)
     every = sum(not each.root for each in motion.trajectories)
     report.info("servos-keyed", f"{keyed} of {every} servos keyed in Action {action.name!r}")
     return action, report
 
 
-def _extend(scene: bpy.types.Scene, last: float, report: Report) -> None:
+def _extend_frame_range(scene: bpy.types.Scene, last: float, report: Report) -> None:
     """Lengthen the scene's range to hold a frame, as far as Blender goes."""
     if last > _LAST_FRAME:
         report.warn("scene-too-short", f"The motion ends at frame {last:g}; Blender's scenes end at {_LAST_FRAME}")
     scene.frame_end = max(scene.frame_end, int(np.ceil(min(last, _LAST_FRAME) - 1e-6)))
 
 
-def key_left_over(rig: bpy.types.Object, action: bpy.types.Action) -> tuple[list[str], Report]:
+def key_unmatched_servos(rig: bpy.types.Object, action: bpy.types.Action) -> tuple[list[str], Report]:
     """Key those servos of an Action's files that moved nothing so far and are the model's by now, after the user said
     which they are. Names of the servos, as the files have them."""
-    need_free(rig)
+    require_no_tweak_mode(rig)
     report, keyed = Report(), []
     taken = {(servo.joint, servo.number) for kept in action_record(action).origins for servo in kept.servos}
-    for origin, kept in origins_with_records(action, report):
-        found = placed_channels(origin.motion, rig, report=report)
+    for origin, kept in sources_with_records(action, report):
+        found = match_channels(origin.motion, rig, report=report)
         fresh = {
             place: channel
             for place, channel in found.items()
             if place in origin.idle and (channel.joint, channel.number) not in taken
         }
         tracks: Tracks = {
-            channel: track_of(origin.motion.trajectories[place], origin.clock, origin.units, channel)
+            channel: trajectory_keys(origin.motion.trajectories[place], origin.clock, origin.units, channel)
             for place, channel in fresh.items()
         }
         span = float(origin.clock.keys(0.0)), float(origin.clock.keys(origin.motion.duration))
-        lay_over(rig, action, tracks, span)
-        note_placed(kept, fresh)
+        merge_tracks(rig, action, tracks, span)
+        record_channels(kept, fresh)
         taken |= {(channel.joint, channel.number) for channel in fresh.values()}
         keyed += [origin.motion.trajectories[place].name for place in fresh]
     return keyed, report
 
 
-def left_over(action: bpy.types.Action) -> list[str]:
+def unmatched_servos(action: bpy.types.Action) -> list[str]:
     """Names of the servos of an Action's files that move nothing and have keys."""
-    every = [each for origin, _kept in origins_with_records(action, Report()) for each in origin.left_over()]
+    every = [each for origin, _kept in sources_with_records(action, Report()) for each in origin.left_over()]
     return [each.name for each in every if len(each.times)]
 
 
-def own_mapping(rig: bpy.types.Object) -> dict[str, str]:
+def servo_name_mapping(rig: bpy.types.Object) -> dict[str, str]:
     """What the user said motions call servos of a model; "" leaves the motion's servo out."""
-    rows = [(row, servo) for row, servo in servos_meant(rig) if row.name and (servo or row.leave_out)]
+    rows = [(row, servo) for row, servo in listed_servos(rig) if row.name and (servo or row.leave_out)]
     return {row.name: "" if row.leave_out else servo for row, servo in rows}
 
 
-def stack(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:
+def stack_in_nla(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:
     """Put Actions into tracks of the NLA, the first lowest, where their keys are.
 
     The rig then plays the tracks: the first alone, since the others are muted until the user wants them.
@@ -160,19 +170,19 @@ def stack(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:
         fit_strips(rig, action)
         strip.extrapolation = "HOLD" if number == 0 else "NOTHING"
         track.mute = number > 0
-        use_in_strip(rig, strip, action)
+        assign_strip_slot(rig, strip, action)
 
 
-def placed_channels(
+def match_channels(
     motion: Motion, rig: bpy.types.Object, mapping: Mapping[str, str] | None = None, report: Report | None = None
 ) -> dict[int, Channel]:
     """The channels that a motion's trajectories key, by the number of the trajectory.
 
     FormatError where it has servos and none of them is the model's.
     """
-    mapping = own_mapping(rig) if mapping is None else mapping
+    mapping = servo_name_mapping(rig) if mapping is None else mapping
     report = Report() if report is None else report
-    known = [name for names in servo_names(rig).values() for name in names]
+    known = [name for names in servo_names_by_joint(rig).values() for name in names]
     channels = servo_channels(rig)
     roots = {each.name for each in motion.trajectories if each.root}
     if roots:
@@ -180,11 +190,11 @@ def placed_channels(
         known += [channel.name for own in of_roots.values() for channel in own]
         channels |= of_roots
         known_roots = [[channel.name for channel in own] for own in of_roots.values()]
-        mapping = {**roots_meant(motion, known_roots, mapping, report), **mapping}
+        mapping = {**map_root_trajectories(motion, known_roots, mapping, report), **mapping}
     channel_of = {channel.name: channel for own in reversed(channels.values()) for channel in own}
     names = [trajectory.name for trajectory in motion.trajectories]
     match = match_servos(names, known, mapping)
-    _say_matches(match, roots, report)
+    _report_matches(match, roots, report)
     last = {name: place for place, name in enumerate(names)}
     placed: dict[int, Channel] = {}
     for name, servo in match.pairs.items():
@@ -193,7 +203,7 @@ def placed_channels(
             report.info("servo-empty", f"Servo {name!r} has no keys", where=name)
         elif servo in channel_of:
             placed[last[name]] = channel_of[servo]
-            _say_unit(trajectory, channel_of[servo], report)
+            _report_unit_mismatch(trajectory, channel_of[servo], report)
         else:
             report.warn("servo-unmatched", f"Servo {name!r} moves nothing here: its joint has no bone", where=name)
     if names and not match.pairs:
@@ -205,7 +215,7 @@ def placed_channels(
     return placed
 
 
-def _say_unit(trajectory: Trajectory, channel: Channel, report: Report) -> None:
+def _report_unit_mismatch(trajectory: Trajectory, channel: Channel, report: Report) -> None:
     if trajectory.unit and (trajectory.unit in {"rad", "deg"}) != channel.is_angle:
         name = channel.name
         what = f"a length, but {name!r} turns" if channel.is_angle else f"an angle, but {name!r} slides"
@@ -216,14 +226,14 @@ def _say_unit(trajectory: Trajectory, channel: Channel, report: Report) -> None:
         )
 
 
-def _say_matches(match: Match, roots: Collection[str], report: Report) -> None:
+def _report_matches(match: ServoMatch, roots: Collection[str], report: Report) -> None:
     """Report what became of names of a motion, of which some are of ``roots``: one entry for each root."""
     for name, why in match.unmatched.items():
         if name not in roots:
             report.warn(
                 "servo-unmatched", f"Servo {name!r} moves nothing here ({why}); it goes out again unchanged", where=name
             )
-    for body in dict.fromkeys(root_body(name) for name in match.unmatched if name in roots):
+    for body in dict.fromkeys(root_body_name(name) for name in match.unmatched if name in roots):
         report.warn(
             "root-unmatched",
             f"Root motion of {body!r} moves nothing here (no root has this name); it goes out again unchanged",
@@ -235,11 +245,11 @@ def _say_matches(match: Match, roots: Collection[str], report: Report) -> None:
         report.warn("servo-repeated", f"Servo {name!r} is there more than once; the last one plays", where=name)
 
 
-def _say_losses(motion: Motion, placed: Mapping[int, Channel], tracks: Tracks, report: Report) -> None:
+def _report_unsupported(motion: Motion, placed: Mapping[int, Channel], tracks: Tracks, report: Report) -> None:
     """What Blender's keys cannot show of a file's. It goes out again all the same."""
     for place, channel in placed.items():
         keys, values, _how = tracks[channel]
-        if not fits(values):
+        if not fits_float32(values):
             clipped = int((np.abs(values) > np.finfo(np.float32).max).sum())
             report.warn(
                 "values-clipped", f"{clipped} of {len(keys)} keys of {channel.name!r} are too large for Blender"
@@ -252,14 +262,14 @@ def _say_losses(motion: Motion, placed: Mapping[int, Channel], tracks: Tracks, r
             )
 
 
-def _need_room(curves: Iterable[bpy.types.FCurve]) -> None:
+def _require_modifier_room(curves: Iterable[bpy.types.FCurve]) -> None:
     """ValueError where a curve's modifiers leave no room for the one that repeats."""
     for curve in curves:
-        if len(curve.modifiers) and cycles_of(curve) is None:
+        if len(curve.modifiers) and cycles_modifier(curve) is None:
             raise ValueError(f"The curve {curve.data_path} has modifiers, and the one that repeats has to be the first")
 
 
-def _describe(action: bpy.types.Action, motion: Motion) -> None:
+def _write_action_record(action: bpy.types.Action, motion: Motion) -> None:
     record = action_record(action)
     record.kind, record.motion, record.title = "MOTION", motion.name, action.name
     for name, value in motion.attributes.items():
@@ -267,13 +277,13 @@ def _describe(action: bpy.types.Action, motion: Motion) -> None:
         row.name, row.value = name, value
 
 
-def _curves_of(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) -> list[bpy.types.FCurve]:
+def _track_curves(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) -> list[bpy.types.FCurve]:
     keyed = {place for channel in tracks for place in channel.curves()}
     curves = action_curves(rig, action, create=False) or ()
     return [curve for curve in curves if (curve.data_path, curve.array_index) in keyed]
 
 
-def natural_rate(motion: Motion) -> Fraction:
+def natural_frame_rate(motion: Motion) -> Fraction:
     """How many frames a second a motion has by itself, so that its keys are at whole frames: one for each of the
     largest steps that all of its times are multiples of, if that is whole milliseconds; of longer steps than 100 ms,
     for the longest part of one that is 40 ms or shorter. 31.25 where steps are shorter than 4 ms."""
@@ -286,67 +296,67 @@ def natural_rate(motion: Motion) -> Fraction:
     step = int(np.gcd.reduce(whole.astype(np.int64)))
     if step < _SHORTEST_STEP:
         return STEP_RATE
-    return Fraction(1000 * (1 if step <= _LONGEST_STEP else -(-step // _USUAL_STEP)), step)
+    return Fraction(1000 * (1 if step <= _LONGEST_STEP else -(-step // _DEFAULT_STEP)), step)
 
 
 #: Keys of a ball that lie on a line within this (rad) only lead from one to the next: its keys have seven digits.
-_STRAIGHT = 1e-5
+_LINEARITY_TOLERANCE = 1e-5
 _Curves = dict[tuple[str, int], bpy.types.FCurve]
 
 
-def lay_over(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks, span: tuple[float, float]) -> None:
+def merge_tracks(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks, span: tuple[float, float]) -> None:
     """Put keys into an Action, in place of those that it has of the same servos within ``span`` (places of keys); all
     others stay as they are. The numbers of a ball that have no track keep theirs."""
     if active_action(rig) != action:
         use_action(rig, action)
     curves = action_curves(rig, action)
     there: _Curves = {(curve.data_path, curve.array_index): curve for curve in curves}
-    for track in curve_tracks(rig, _with_whole_blocks(rig, there, tracks, span)):
+    for track in curve_tracks(rig, _complete_blocks(rig, there, tracks, span)):
         curve = there.get((track.path, track.array_index))
         if curve is None:
             curve = new_curve(curves, track.path, track.array_index, track.bone)
-            put_keys(curve, track.frames, track.values, track.how)
+            fill_curve(curve, track.frames, track.values, track.how)
         elif len(track.frames):
-            _merge(curve, track, span)
+            _merge_track(curve, track, span)
     fit_strips(rig, action)
 
 
-def _merge(curve: bpy.types.FCurve, track: CurveTrack, span: tuple[float, float]) -> None:
+def _merge_track(curve: bpy.types.FCurve, track: CurveTrack, span: tuple[float, float]) -> None:
     kept = read_keys(curve)
     curve.keyframe_points.clear()
-    put_keys(curve, track.frames, track.values, track.how)
+    fill_curve(curve, track.frames, track.values, track.how)
     fresh = read_keys(curve)
-    earlier = kept.taken(kept.at_keys < min(fresh.first, span[0]) - NEAREST)
-    later = kept.taken(kept.at_keys > max(fresh.last, span[1]) + NEAREST)
-    write_keys(curve, joined([earlier, fresh, later]))
+    earlier = kept.taken(kept.keyframe_times < min(fresh.first, span[0]) - MIN_KEY_SPACING)
+    later = kept.taken(kept.keyframe_times > max(fresh.last, span[1]) + MIN_KEY_SPACING)
+    write_keys(curve, concatenate_keyframes([earlier, fresh, later]))
 
 
-def _with_whole_blocks(rig: bpy.types.Object, there: _Curves, tracks: Tracks, span: tuple[float, float]) -> Tracks:
+def _complete_blocks(rig: bpy.types.Object, there: _Curves, tracks: Tracks, span: tuple[float, float]) -> Tracks:
     """The tracks, and those that balls and free blocks have already for their other numbers.
 
     A block's keys lead from the last that stays before and to the first that stays after, so that it turns between them
     as its numbers go.
     """
     out = dict(tracks)
-    for block in blocks_of(rig, {channel: track for channel, track in tracks.items() if len(track[0])}):
-        told = told_block(rig, block, there)
+    for block in channel_blocks(rig, {channel: track for channel, track in tracks.items() if len(track[0])}):
+        told = read_block(rig, block, there)
         if told is None:
             continue
         places, values = told
-        first, last = span[0] - NEAREST, span[1] + NEAREST
+        first, last = span[0] - MIN_KEY_SPACING, span[1] + MIN_KEY_SPACING
         before, after = places[places < first][-1:], places[places > last][:1]
         for k, channel in enumerate(block):
             own = tracks.get(channel)
             more = np.concatenate([before, after])
             if own is None:
                 inside = (places >= first) & (places <= last)
-                corners = kept_keys(places[inside], values[inside, k], _STRAIGHT)
+                corners = simplified_key_indices(places[inside], values[inside, k], _LINEARITY_TOLERANCE)
                 more = np.concatenate([before, places[inside][corners], after])
-            out[channel] = _led(own, more, places, values[:, k])
+            out[channel] = _insert_keys(own, more, places, values[:, k])
     return out
 
 
-def _led(own: Any, more: Array, places: Array, values: Array) -> tuple[Array, Array, Any]:
+def _insert_keys(own: Any, more: Array, places: Array, values: Array) -> tuple[Array, Array, Any]:
     """A track with more keys, at places where the block has values already."""
     told = np.interp(more, places, values)
     if own is None:

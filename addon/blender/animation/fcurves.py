@@ -12,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.model import Array
-from ...core.motion.keyframes import Keys
+from ...core.motion.keyframes import Keyframes
 from ...core.report import Report
 from ..compat import action_curves, is_muted
 from ..data.access import armature_of, bone_record, record_of
-from ..data.channels import Channel, block_turn, bone_path, pose_curves, servo_channels
+from ..data.channels import Channel, block_rotation, bone_path, pose_curves, servo_channels
 from ..data.queries import RigParts, joint_bones
-from ..rig.ball_channels import coordinates_of
-from ..rig.bone_limits import is_stop
-from .actions import active_action, is_mixed
-from .keying import CONSTANT, LINEAR, NEAREST, blocks_of
-from .loops.live_solver import rigid_joints
+from ..rig.ball_channels import coordinates_from_keys
+from ..rig.bone_limits import is_stop_constraint
+from .actions import active_action, has_mixed_actions
+from .keying import CONSTANT, LINEAR, MIN_KEY_SPACING, channel_blocks
+from .loops.live_solver import rigid_loop_joints
 
 #: Keys nearer than this (frames) are at one time: Blender would make one of them.
-NEAR = NEAREST
+KEY_SPACING = MIN_KEY_SPACING
 #: What comes with a key beside its place, its handles and its interpolation: our name, Blender's, its type.
-_MORE: tuple[tuple[str, str, Any], ...] = (
+_KEY_ATTRIBUTES: tuple[tuple[str, str, Any], ...] = (
     ("left_type", "handle_left_type", np.int32),
     ("right_type", "handle_right_type", np.int32),
     ("type", "type", np.int32),
@@ -36,29 +36,29 @@ _MORE: tuple[tuple[str, str, Any], ...] = (
     ("amplitude", "amplitude", np.float32),
     ("period", "period", np.float32),
 )
-_PLACES = ("handle_left", "co", "handle_right")
+_CONTROL_POINTS = ("handle_left", "co", "handle_right")
 #: What of a Cycles is how it is shown, not what it does.
-_SHOWN = {"active", "show_expanded"}
+_UI_ATTRIBUTES = {"active", "show_expanded"}
 
 #: Where a curve is: data path from the armature object, index.
-Place = tuple[str, int]
+CurveId = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Course:
+class CurveData:
     """What a curve does: its keys (frames, values), how it goes on beyond them, and the settings of its Cycles by their
     names."""
 
-    keys: Keys
+    keys: Keyframes
     extrapolation: str = "CONSTANT"
     cycles: Mapping[str, Any] | None = None
 
-    def with_keys(self, keys: Keys) -> Course:
+    def with_keys(self, keys: Keyframes) -> CurveData:
         """Return the course with other keys."""
         return replace(self, keys=keys)
 
 
-def action_of(rig: bpy.types.Object) -> bpy.types.Action:
+def editable_action(rig: bpy.types.Object) -> bpy.types.Action:
     """The model's Action. ValueError, telling what to do, where it has none, or one that cannot be edited."""
     action = active_action(rig)
     if action is None:
@@ -68,7 +68,9 @@ def action_of(rig: bpy.types.Object) -> bpy.types.Action:
     return action
 
 
-def places_of(rig: bpy.types.Object, bones: Collection[str] | None = None, roots: bool = False) -> dict[Place, str]:
+def servo_curve_ids(
+    rig: bpy.types.Object, bones: Collection[str] | None = None, roots: bool = False
+) -> dict[CurveId, str]:
     """Return where the curves of servos may be, and the names of their bones; with ``roots`` those of the roots' paths
     too. ``bones`` are those that are meant, None all."""
     out = {place: channel.bone for own in servo_channels(rig).values() for channel in own for place in channel.curves()}
@@ -79,118 +81,119 @@ def places_of(rig: bpy.types.Object, bones: Collection[str] | None = None, roots
     return {place: bone for place, bone in out.items() if bones is None or bone in bones}
 
 
-def curves_at(
-    rig: bpy.types.Object, action: bpy.types.Action, places: Collection[Place]
-) -> dict[Place, bpy.types.FCurve]:
+def curves_by_id(
+    rig: bpy.types.Object, action: bpy.types.Action, places: Collection[CurveId]
+) -> dict[CurveId, bpy.types.FCurve]:
     """The Action's curves at places, those that have keys, muted or not."""
     found = ((curve, (curve.data_path, curve.array_index)) for curve in action_curves(rig, action, create=False) or ())
     return {place: curve for curve, place in found if place in places and len(curve.keyframe_points)}
 
 
 def posing_curves(
-    rig: bpy.types.Object, action: bpy.types.Action, places: Collection[Place] | None = None
-) -> dict[Place, bpy.types.FCurve]:
+    rig: bpy.types.Object, action: bpy.types.Action, places: Collection[CurveId] | None = None
+) -> dict[CurveId, bpy.types.FCurve]:
     """The Action's curves that pose servos: at ``places`` (None: those of every servo), with keys, and not muted."""
-    found = curves_at(rig, action, places_of(rig) if places is None else places)
+    found = curves_by_id(rig, action, servo_curve_ids(rig) if places is None else places)
     return {place: curve for place, curve in found.items() if not is_muted(curve)}
 
 
-def joints_of(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
+def joints_of_bones(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
     """The ids of the joints that any of some bones poses."""
     return {joint for joint, chain in joint_bones(rig).items() if not set(chain).isdisjoint(bones)}
 
 
-def channel_place(channel: Channel) -> Place:
+def channel_curve_id(channel: Channel) -> CurveId:
     """Return where the curve of a servo of one number is."""
     return channel.path, channel.index
 
 
-def read_keys(curve: bpy.types.FCurve) -> Keys:
+def read_keys(curve: bpy.types.FCurve) -> Keyframes:
     """The keys of a curve: frames and values."""
     points = curve.keyframe_points
     count = len(points)
     pairs = np.empty((3, count, 2), dtype=np.float32)
-    for each, name in zip(pairs, _PLACES, strict=True):
+    for each, name in zip(pairs, _CONTROL_POINTS, strict=True):
         flat = np.empty(2 * count, dtype=np.float32)
         points.foreach_get(name, flat)
         each[:] = flat.reshape(-1, 2)
     kinds = np.empty(count, dtype=np.int32)
     points.foreach_get("interpolation", kinds)
     more = {}
-    for own, name, kind in _MORE:
+    for own, name, kind in _KEY_ATTRIBUTES:
         more[own] = np.empty(count, dtype=kind)
         points.foreach_get(name, more[own])
     wide = pairs.astype(np.float64)
-    return Keys(wide[:, :, 0].T.copy(), wide[:, :, 1].T.copy(), kinds, more, near=NEAR)
+    return Keyframes(wide[:, :, 0].T.copy(), wide[:, :, 1].T.copy(), kinds, more, near=KEY_SPACING)
 
 
-def write_keys(curve: bpy.types.FCurve, keys: Keys) -> None:
+def write_keys(curve: bpy.types.FCurve, keys: Keyframes) -> None:
     """Give a curve these keys in place of its own. Handles that Blender sets by itself, it sets anew."""
     points = curve.keyframe_points
     if len(points) != len(keys):
         points.clear()
         points.add(len(keys))
-    for column, name in enumerate(_PLACES):
+    for column, name in enumerate(_CONTROL_POINTS):
         pairs = np.stack([keys.times[:, column], keys.values[:, column]], axis=1)
         points.foreach_set(name, pairs.astype(np.float32).ravel())
     points.foreach_set("interpolation", keys.kinds.astype(np.int32))
-    for own, name, kind in _MORE:
+    for own, name, kind in _KEY_ATTRIBUTES:
         if own in keys.more:
             points.foreach_set(name, keys.more[own].astype(kind))
     curve.update()
 
 
-def see_apart(keys: Iterable[Keys], remedy: str) -> None:
+def require_key_spacing(keys: Iterable[Keyframes], remedy: str) -> None:
     """ValueError, with the remedy, where keys are so near to each other that Blender would make one of them."""
     # in 32 bits, as Blender has them: what is far out is coarse
-    apart = [np.diff(each.at_keys.astype(np.float32)).min() for each in keys if len(each) > 1]
+    apart = [np.diff(each.keyframe_times.astype(np.float32)).min() for each in keys if len(each) > 1]
     least = min(apart, default=np.inf)
-    if least < NEAREST:
+    if least < MIN_KEY_SPACING:
         raise ValueError(
             f"Keys would be {max(least, 0.0):.2g} frames apart, and Blender makes one of those within 0.01: {remedy}"
         )
 
 
-def read_course(curve: bpy.types.FCurve) -> Course:
+def read_curve(curve: bpy.types.FCurve) -> CurveData:
     """Return what a curve does."""
-    cycles = cycles_of(curve)
-    return Course(read_keys(curve), curve.extrapolation, None if cycles is None else _settings(cycles))
+    cycles = cycles_modifier(curve)
+    return CurveData(read_keys(curve), curve.extrapolation, None if cycles is None else _cycles_settings(cycles))
 
 
-def _settings(cycles: Any) -> dict[str, Any]:
+def _cycles_settings(cycles: Any) -> dict[str, Any]:
     """All settings of a Cycles, in the order in which they can be made again."""
     names = (prop.identifier for prop in cycles.bl_rna.properties if not prop.is_readonly)
-    return {name: getattr(cycles, name) for name in names if name not in _SHOWN}
+    return {name: getattr(cycles, name) for name in names if name not in _UI_ATTRIBUTES}
 
 
-def write_course(curve: bpy.types.FCurve, course: Course) -> None:
-    """Have a curve do what another did. ``see_room`` tells beforehand whether it can."""
+def write_curve(curve: bpy.types.FCurve, course: CurveData) -> None:
+    """Have a curve do what another did. ``require_cycles_room`` tells beforehand whether it can."""
     write_keys(curve, course.keys)
     curve.extrapolation = course.extrapolation  # type: ignore[assignment]
-    drop_cycles(curve)
+    remove_cycles(curve)
     if course.cycles is not None:
         made = add_cycles(curve)
         for name, value in course.cycles.items():
             setattr(made, name, value)
 
 
-def cycles_of(curve: bpy.types.FCurve) -> Any:
+def cycles_modifier(curve: bpy.types.FCurve) -> Any:
     """A curve's Cycles modifier, muted or not, or None."""
     return next((each for each in curve.modifiers if each.type == "CYCLES"), None)
 
 
-def plays_cycles(curve: bpy.types.FCurve) -> bool:
+def has_active_cycles(curve: bpy.types.FCurve) -> bool:
     """Return whether a curve repeats: it has a Cycles that is not muted."""
     return any(each.type == "CYCLES" and not each.mute for each in curve.modifiers)
 
 
 def add_cycles(curve: bpy.types.FCurve) -> Any:
-    """A new Cycles modifier on a curve that has none. ValueError where there is no room for one, see ``see_room``."""
-    see_room(curve)
+    """A new Cycles modifier on a curve that has none. ValueError where there is no room for one, see
+    ``require_cycles_room``."""
+    require_cycles_room(curve)
     return curve.modifiers.new(type="CYCLES")
 
 
-def see_room(curve: bpy.types.FCurve) -> None:
+def require_cycles_room(curve: bpy.types.FCurve) -> None:
     """ValueError where a curve cannot have a Cycles in place of those that it has: it has to be the first modifier."""
     if any(each.type != "CYCLES" for each in curve.modifiers):
         raise ValueError(
@@ -198,7 +201,7 @@ def see_room(curve: bpy.types.FCurve) -> None:
         )
 
 
-def drop_cycles(curve: bpy.types.FCurve) -> bool:
+def remove_cycles(curve: bpy.types.FCurve) -> bool:
     """Remove a curve's Cycles modifiers; whether there was one."""
     found = [each for each in curve.modifiers if each.type == "CYCLES"]
     for each in found:
@@ -218,13 +221,13 @@ def block_curves(
     return None if None in places or None in turns else (places, turns)
 
 
-def coordinates(rig: bpy.types.Object, block: Sequence[Channel], places: Array, turns: Array) -> Array:
+def pose_block_coordinates(rig: bpy.types.Object, block: Sequence[Channel], places: Array, turns: Array) -> Array:
     """The coordinates (n, size), without jumps, that locations (n, 3) and quaternions (n, 4) say."""
     free = block[0].kind == "free"
-    return coordinates_of(places, turns, block_turn(rig, block[0].bone), block[0].against, free)
+    return coordinates_from_keys(places, turns, block_rotation(rig, block[0].bone), block[0].against, free)
 
 
-def told_block(
+def read_block(
     rig: bpy.types.Object, block: Sequence[Channel], curves: Mapping[tuple[str, int], bpy.types.FCurve]
 ) -> tuple[Array, Array] | None:
     """Places of keys (n,) and the coordinates (n, size) there; None where the block has no curves or their keys are not
@@ -238,7 +241,7 @@ def told_block(
         return None
     columns = np.stack([k.values for k in keys], axis=1).astype(np.float64)
     places = columns[:, :3] if len(found[0]) else np.zeros((len(at), 3))
-    return at.astype(np.float64), coordinates(rig, block, places, columns[:, -4:])
+    return at.astype(np.float64), pose_block_coordinates(rig, block, places, columns[:, -4:])
 
 
 _Key32 = NDArray[np.float32]
@@ -273,13 +276,13 @@ class CurveKeys:
         return self.how == CONSTANT
 
 
-def is_plain(curve: bpy.types.FCurve) -> bool:
+def is_plain_curve(curve: bpy.types.FCurve) -> bool:
     """Return whether a curve shows its keys: it is on, has not become samples, and nothing bends it between them."""
     bent = (each for each in curve.modifiers if not each.mute and each.type != "CYCLES")
     return not (curve.mute or len(curve.sampled_points) or any(bent))
 
 
-class Alone:
+class PoseSources:
     """Tells of channels whether one curve, or where there is none its own value, is all that poses them: no mixture in
     the NLA, no driver, no constraint, no inverse kinematics, no loop that it follows, no physics; and whether its bone
     minds it, in the mode of rotation that the user gave it. The stops of the joints do not count: they are what a value
@@ -288,18 +291,18 @@ class Alone:
     def __init__(self, found: RigParts, by_keys: bool) -> None:
         rig = found.rig
         data = rig.animation_data
-        self._none = not by_keys or is_mixed(rig)
+        self._none = not by_keys or has_mixed_actions(rig)
         self._driven = {curve.data_path for curve in data.drivers if not curve.mute} if data is not None else set()
         self._turned_by = {pose.name: pose.rotation_mode for pose in rig.pose.bones}
-        self._constrained = _constrained(rig, self._driven)
-        self._held = self._constrained | _following(found)
+        self._constrained = _constrained_bones(rig, self._driven)
+        self._held = self._constrained | _dependent_bones(found)
         self._own = found.own_bones
 
     def __call__(self, channel: Channel) -> bool:
         """Return whether nothing but its curves poses a channel."""
-        return not self._none and not self.is_moved(channel) and self._is_minded(channel)
+        return not self._none and not self.is_moved(channel) and self._is_considered(channel)
 
-    def _is_minded(self, channel: Channel) -> bool:
+    def _is_considered(self, channel: Channel) -> bool:
         by = self._turned_by[channel.bone]
         if not channel.is_single:
             return by == "QUATERNION"
@@ -310,7 +313,7 @@ class Alone:
         """Return whether more than one Action, or part of one, makes the pose; or physics does."""
         return self._none
 
-    def may_pose_beside(self) -> bool:
+    def may_pose_stray(self) -> bool:
         """Return whether constraints or inverse kinematics pose bones of the mechanism: these need not keep to
         joints."""
         return not self._own.isdisjoint(self._constrained)
@@ -320,7 +323,7 @@ class Alone:
         return channel.bone in self._held or any(path in self._driven for path, _index in channel.curves())
 
 
-def _constrained(rig: bpy.types.Object, driven: set[str]) -> set[str]:
+def _constrained_bones(rig: bpy.types.Object, driven: set[str]) -> set[str]:
     """The bones that constraints pose. One that is off now may be on at another frame, if that is keyed or driven."""
     data = rig.animation_data
     action = data.action if data is not None else None
@@ -331,27 +334,27 @@ def _constrained(rig: bpy.types.Object, driven: set[str]) -> set[str]:
     for pose in rig.pose.bones:
         for constraint in pose.constraints:
             off = constraint.mute or constraint.influence <= 0.0
-            if is_stop(constraint) or (off and constraint.path_from_id() not in switched):
+            if is_stop_constraint(constraint) or (off and constraint.path_from_id() not in switched):
                 continue
             if constraint.type in {"IK", "SPLINE_IK"}:
-                out.update(_chain(pose, constraint))
+                out.update(_ik_chain(pose, constraint))
             else:
                 out.add(pose.name)
     return out
 
 
-def _following(found: RigParts) -> set[str]:
+def _dependent_bones(found: RigParts) -> set[str]:
     """The bones without keys that follow their loops, where anything of the rig is keyed."""
     follow = {record_of(empty).source_id for empty in found.joints if record_of(empty).joint.follows}
     keyed = {path.rpartition(".")[0] for path, _index in pose_curves(found.rig)} if follow else set()
     if not keyed:
         return set()
-    follow -= rigid_joints(found.rig)
+    follow -= rigid_loop_joints(found.rig)
     bones = {bone for joint in follow for bone in found.chains.get(joint, ())}
     return {bone for bone in bones if found.rig.pose.bones[bone].path_from_id() not in keyed}
 
 
-def _chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:
+def _ik_chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:
     """The bones that an inverse kinematics constraint may turn."""
     if not getattr(constraint, "use_tail", True):
         pose = pose.parent
@@ -362,30 +365,30 @@ def _chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:
 
 
 #: A root that goes less far (m, rad) stands still.
-STANDS = 1e-5
-_LOOKS = 4  # between two samples of a curve, where its distance from the line is looked at
+STILL_TOLERANCE = 1e-5
+_ERROR_SUBSAMPLES = 4  # between two samples of a curve, where its distance from the line is looked at
 
 
-def evaluated(curve: bpy.types.FCurve, places: Array) -> Array:
+def evaluate_curve(curve: bpy.types.FCurve, places: Array) -> Array:
     """The values (n,) of a curve at places (n,)."""
     return np.array([curve.evaluate(place) for place in places.tolist()], dtype=np.float64)
 
 
-def is_bent(curve: bpy.types.FCurve, value: float) -> bool:
+def curve_leaves_value(curve: bpy.types.FCurve, value: float) -> bool:
     """Return whether a curve is anywhere else than at a value."""
     values = CurveKeys.of(curve).values
-    return not is_plain(curve) or bool((np.abs(values - value) > STANDS).any())
+    return not is_plain_curve(curve) or bool((np.abs(values - value) > STILL_TOLERANCE).any())
 
 
-def rest_of(place: Place) -> float:
+def rest_value(place: CurveId) -> float:
     """Return the value of a bone at rest at the place of a curve that moves or turns it."""
     return float(place[1] == 0 and place[0].endswith("rotation_quaternion"))
 
 
-def sampled_blocks(
+def sample_blocks(
     rig: bpy.types.Object,
     channels: Sequence[Channel],
-    curves: Mapping[Place, bpy.types.FCurve],
+    curves: Mapping[CurveId, bpy.types.FCurve],
     places: Array,
 ) -> dict[Channel, Array]:
     """The coordinates (n,) of balls, free blocks and roots at places (n,), from their curves, which alone pose them.
@@ -394,30 +397,30 @@ def sampled_blocks(
     """
     bones = rig.pose.bones
     found: dict[Channel, Array] = {}
-    for block in blocks_of(rig, dict.fromkeys(channels)):
+    for block in channel_blocks(rig, dict.fromkeys(channels)):
         bone = block[0].bone
-        if any(is_stop(each) for each in bones[bone].constraints):
+        if any(is_stop_constraint(each) for each in bones[bone].constraints):
             continue
         columns = np.empty((len(places), 7))
         for number in range(7):
             prop, index = ("location", number) if number < 3 else ("rotation_quaternion", number - 3)
             curve = curves.get((bone_path(bone, prop), index))
             still = getattr(bones[bone], prop)[index]
-            columns[:, number] = still if curve is None or curve.is_empty else evaluated(curve, places)
-        values = coordinates(rig, block, columns[:, :3], columns[:, 3:])
+            columns[:, number] = still if curve is None or curve.is_empty else evaluate_curve(curve, places)
+        values = pose_block_coordinates(rig, block, columns[:, :3], columns[:, 3:])
         found |= {channel: column.copy() for channel, column in zip(block, values.T, strict=True)}
     return {channel: found[channel] for channel in channels if channel in found}
 
 
-def tell_of_error(
+def report_sampling_error(
     channel: Channel, curve: bpy.types.FCurve, places: Array, values: Array, step: float, report: Report
 ) -> None:
     """Report how far lines between samples stray from a curve, which was sampled every ``step`` (s)."""
-    if len(places) < 2 or (is_plain(curve) and CurveKeys.of(curve).is_straight and not plays_cycles(curve)):
+    if len(places) < 2 or (is_plain_curve(curve) and CurveKeys.of(curve).is_straight and not has_active_cycles(curve)):
         return
-    shares = (np.arange(_LOOKS) + 0.5) / _LOOKS
+    shares = (np.arange(_ERROR_SUBSAMPLES) + 0.5) / _ERROR_SUBSAMPLES
     between = (places[:-1, None] + np.diff(places)[:, None] * shares).ravel()
-    worst = float(np.abs(evaluated(curve, between) - np.interp(between, places, values)).max())
+    worst = float(np.abs(evaluate_curve(curve, between) - np.interp(between, places, values)).max())
     unit = "rad" if channel.is_angle else "length units"
     report.info(
         "curve-sampled",

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ...core.model import Array, MotionUnit
 from ..data.channels import Channel
 
-_MOST_FPS = 32767
+_MAX_FPS = 32767
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Clock:
         return self.times(np.asarray(keys, dtype=np.float64) * self.new / self.old)
 
 
-def set_rate(scene: bpy.types.Scene, rate: Fraction) -> None:
+def set_frame_rate(scene: bpy.types.Scene, rate: Fraction) -> None:
     """Have a scene show so many frames per second, 31.25 as 125 / 4."""
-    if rate.numerator <= _MOST_FPS:
+    if rate.numerator <= _MAX_FPS:
         scene.render.fps, scene.render.fps_base = rate.numerator, rate.denominator
     else:
         scene.render.fps = round(rate)
@@ -70,8 +70,8 @@ def set_rate(scene: bpy.types.Scene, rate: Fraction) -> None:
 
 
 #: How many radians or length units one is.
-SIZES: dict[MotionUnit, float] = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "mm": 0.001}
-_NAMES: dict[str, MotionUnit] = {"RAD": "rad", "DEG": "deg", "M": "m", "MM": "mm"}
+UNIT_SIZES: dict[MotionUnit, float] = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "mm": 0.001}
+_UNIT_NAMES: dict[str, MotionUnit] = {"RAD": "rad", "DEG": "deg", "M": "m", "MM": "mm"}
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Units:
     def size(self, channel: Channel, unit: MotionUnit = "") -> float:
         """Return how many radians or length units the number 1 is for a servo: by the unit that the file names, else
         ours."""
-        return SIZES[unit or self.name(channel)]
+        return UNIT_SIZES[unit or self.name(channel)]
 
     def name(self, channel: Channel) -> MotionUnit:
         """The unit of a servo's numbers, as headers of tables have it."""
@@ -92,4 +92,4 @@ class Units:
 
     def of(self, is_angle: bool) -> MotionUnit:
         """The unit of angles, or of lengths."""
-        return _NAMES[self.angle if is_angle else self.length]
+        return _UNIT_NAMES[self.angle if is_angle else self.length]

@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ...core.gait.behaviors import Behaviours, Engine
-from ...core.gait.engine import Gait, gait_of
-from ...core.gait.presets import Inputs, input_presets
+from ...core.gait.behaviors import Engine, GaitBehaviors
+from ...core.gait.engine import Gait, find_gait
+from ...core.gait.presets import InputValues, find_input_presets
 from ...core.model import Array, Body, Joint, Mechanism
 from ...core.report import Report
-from ...formats import loads_again
-from ...formats.document.cache import MOST, Lately
+from ...formats import loads_cached
+from ...formats.document.cache import MAX_DOCUMENT_CACHE_BYTES, ContentLRU
 from ..compat import action_curves
 from ..data.access import action_record, armature_of, bone_record, record_of, settings
 from ..data.channels import settings_curves
-from ..data.conversion import read_dofs, unflat
+from ..data.conversion import read_dofs, unflatten_pose
 from ..data.documents import document_bytes
-from ..data.properties.model import control_property
+from ..data.properties.model import input_property_name
 from ..data.queries import parts
 from .keying import LINEAR, key_bone_paths, key_servos
 
@@ -37,35 +37,35 @@ class LiveValues:
     servos: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
-NONE = LiveValues()
+NO_LIVE_VALUES = LiveValues()
 #: By the rig's ``session_uid``, which a new name does not change.
-_values: dict[int, LiveValues] = {}
+_live_values: dict[int, LiveValues] = {}
 
 
 def live_values(rig: bpy.types.Object) -> LiveValues:
     """Targets of Live Input on a mechanism."""
-    return _values.get(rig.session_uid, NONE) if _values else NONE
+    return _live_values.get(rig.session_uid, NO_LIVE_VALUES) if _live_values else NO_LIVE_VALUES
 
 
-def put(uid: int, values: LiveValues) -> None:
+def set_live_values(uid: int, values: LiveValues) -> None:
     """Override the inputs and servos of the mechanism with a ``session_uid``."""
-    _values[uid] = values
+    _live_values[uid] = values
 
 
-def drop(uid: int) -> None:
+def clear_live_values(uid: int) -> None:
     """Override nothing on it any more."""
-    _values.pop(uid, None)
+    _live_values.pop(uid, None)
 
 
 #: The behaviours of documents, in a list, which is empty where there are none. They are only looked at.
-_behaviours: Lately[list[Behaviours]] = Lately(MOST)
+_behaviours_cache: ContentLRU[list[GaitBehaviors]] = ContentLRU(MAX_DOCUMENT_CACHE_BYTES)
 
 
-def put_gait(
+def set_up_gait(
     scene: bpy.types.Scene, rig: bpy.types.Object, mechanism: Mechanism, seconds: float, report: Report
 ) -> None:
     """At import: tell the model which controls its gait reads, and bake the gait to an Action if it moves anything."""
-    gait = gait_of(mechanism)
+    gait = find_gait(mechanism)
     if gait is None:
         return
     settings(rig).listens_to = ",".join(gait.controls)
@@ -89,42 +89,44 @@ def bake_gait(
     Bodies that the gait feels for are taken as they were designed. The Action becomes the model's; the one
     it replaces stays in the file. None where the model has no gait.
     """
-    gait = gait or live_gait(rig)
+    gait = gait or current_gait(rig)
     if gait is None:
         return None
     frames = np.arange(first, last + 1, dtype=np.float64)
     times = seconds_since_start(scene, frames)
-    commands = gait.evaluate(engine_phase(gait, rig, scene, frames), control_values(gait, rig, frames))
-    tracks = {joint: (*_thin(frames, values), LINEAR) for joint, values in gait.servo_values(commands, times).items()}
+    commands = gait.evaluate(engine_phase(gait, rig, scene, frames), gait_input_values(gait, rig, frames))
+    tracks = {
+        joint: (*_thin_keys(frames, values), LINEAR) for joint, values in gait.servo_values(commands, times).items()
+    }
     action = key_servos(rig, name or f"{record_of(rig).source_name} Gait", tracks)
-    _key_roots_at_rest(rig, action, first)
+    _key_roots_at_design(rig, action, first)
     action_record(action).kind = "GAIT"
-    action_record(action).checksum = checksum(rig, action)
+    action_record(action).checksum = action_checksum(rig, action)
     return action
 
 
-def _key_roots_at_rest(rig: bpy.types.Object, action: bpy.types.Action, frame: float) -> None:
+def _key_roots_at_design(rig: bpy.types.Object, action: bpy.types.Action, frame: float) -> None:
     """One key per root where it was built: a gait begins there, also after a bake has led the model away."""
     roots = [bone.name for bone in armature_of(rig).bones if bone_record(bone).root]
     rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
     key_bone_paths(rig, action, np.array([float(frame)]), dict.fromkeys(roots, rest))
 
 
-def _thin(frames: Array, values: Array) -> tuple[Array, Array]:
+def _thin_keys(frames: Array, values: Array) -> tuple[Array, Array]:
     """One key is enough for a servo that never moves."""
     return (frames[:1], values[:1]) if np.ptp(values) == 0.0 else (frames, values)
 
 
-def live_gait(rig: bpy.types.Object) -> Gait | None:
+def current_gait(rig: bpy.types.Object) -> Gait | None:
     """The gait of a model as it stands in Blender: its document's behaviours with its present engine and stops."""
     behaviours = document_behaviours(rig)
     if behaviours is None:
         return None
     model = settings(rig)
     engine = Engine(model.standard_speed, model.speed_factor, model.pose_delay, model.pose_phase)
-    mechanism = Mechanism(rig.name, behaviours=Behaviours(engine, behaviours.items, model.sine_without_type))
+    mechanism = Mechanism(rig.name, behaviours=GaitBehaviors(engine, behaviours.items, model.sine_without_type))
     mechanism.bodies = [
-        Body(record_of(obj).source_id, record_of(obj).source_name, unflat(record_of(obj).built))
+        Body(record_of(obj).source_id, record_of(obj).source_name, unflatten_pose(record_of(obj).built))
         for obj in parts(rig, "BODY")
     ]
     for empty in parts(rig, "JOINT"):
@@ -133,20 +135,20 @@ def live_gait(rig: bpy.types.Object) -> Gait | None:
         joint.active = record.joint.active
         joint.dofs = read_dofs(record.joint)
         mechanism.joints.append(joint)
-    return gait_of(mechanism)
+    return find_gait(mechanism)
 
 
-def document_behaviours(rig: bpy.types.Object) -> Behaviours | None:
+def document_behaviours(rig: bpy.types.Object) -> GaitBehaviors | None:
     """The behaviours in the document that travels with the model, read once per text."""
     data = document_bytes(rig)
     if data is None:
         return None
     path = settings(rig).path
-    found = _behaviours.get(data, path)
+    found = _behaviours_cache.get(data, path)
     if found is None:
-        behaviours = loads_again(data, path).behaviours
+        behaviours = loads_cached(data, path).behaviours
         found = [] if behaviours is None else [behaviours]
-        _behaviours.keep(data, path, found)
+        _behaviours_cache.keep(data, path, found)
     return found[0] if found else None
 
 
@@ -168,17 +170,19 @@ def engine_phase(gait: Gait, rig: bpy.types.Object, scene: bpy.types.Scene, fram
     return gait.phase(gait.engine.pose_delay + np.interp(frames, steps, run), 1.0)
 
 
-def control_values(gait: Gait, rig: bpy.types.Object, frames: Array) -> dict[str, Array | float]:
+def gait_input_values(gait: Gait, rig: bpy.types.Object, frames: Array) -> dict[str, Array | float]:
     """The controls that a gait reads, at frames: those that Live Input moves as they are now, keyed ones from their
     curves, others as they are set."""
     live = live_values(rig).inputs
     return {
-        control: live[control] if control in live else setting_at(rig, f"controls.{control_property(control)}", frames)
+        control: live[control]
+        if control in live
+        else setting_values(rig, f"controls.{input_property_name(control)}", frames)
         for control in gait.controls
     }
 
 
-def setting_at(rig: bpy.types.Object, name: str, frames: Array, curves: Mapping | None = None) -> Array | float:
+def setting_values(rig: bpy.types.Object, name: str, frames: Array, curves: Mapping | None = None) -> Array | float:
     """A setting of the model at frames (n,): its curve's values (n,) where it is keyed, else its value."""
     curve = (settings_curves(rig) if curves is None else curves).get((f"knuckle.{name}", 0))
     if curve is not None:
@@ -186,7 +190,7 @@ def setting_at(rig: bpy.types.Object, name: str, frames: Array, curves: Mapping 
     return settings(rig).path_resolve(name)
 
 
-def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
+def action_checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
     """A digest of an Action's keys on bones: tells whether a baked gait was edited since."""
     digest = hashlib.sha1(usedforsecurity=False)
     for curve in action_curves(rig, action, create=False) or ():
@@ -199,16 +203,16 @@ def checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
     return digest.hexdigest()
 
 
-def wants_gait(rig: bpy.types.Object) -> bool:
+def tracks_gait(rig: bpy.types.Object) -> bool:
     """Return whether servos chase the model's gait, and not its bones."""
     target = settings(rig).target
-    return bool(live_values(rig).inputs) or target == "GAIT" or (target == "AUTO" and plays_own_gait(rig))
+    return bool(live_values(rig).inputs) or target == "GAIT" or (target == "AUTO" and plays_baked_gait(rig))
 
 
-def tracked(rig: bpy.types.Object) -> str:
+def tracked_source(rig: bpy.types.Object) -> str:
     """Return what the servos track, by its name."""
     data = rig.animation_data
-    if wants_gait(rig):
+    if tracks_gait(rig):
         return "the gait"
     if data is not None and data.use_nla and any(not track.mute and len(track.strips) for track in data.nla_tracks):
         return "the bones, as strips have them"
@@ -217,20 +221,20 @@ def tracked(rig: bpy.types.Object) -> str:
     return "the bones, as they are set"
 
 
-def plays_own_gait(rig: bpy.types.Object) -> bool:
+def plays_baked_gait(rig: bpy.types.Object) -> bool:
     """Return whether the rig's Action is its gait as it was baked, or it has none while there is a gait to play."""
     data = rig.animation_data
     action = data.action if data is not None else None
     if action is None:
         return document_behaviours(rig) is not None
-    return action_record(action).kind == "GAIT" and action_record(action).checksum == checksum(rig, action)
+    return action_record(action).kind == "GAIT" and action_record(action).checksum == action_checksum(rig, action)
 
 
 #: The presets of documents: finding them takes trying the gait.
-_presets: Lately[dict[str, Inputs]] = Lately(MOST)
+_preset_cache: ContentLRU[dict[str, InputValues]] = ContentLRU(MAX_DOCUMENT_CACHE_BYTES)
 
 
-def presets_of(rig: bpy.types.Object) -> dict[str, Inputs]:
+def document_presets(rig: bpy.types.Object) -> dict[str, InputValues]:
     """Return the presets of the gait in a mechanism's document and the inputs of each, worked out once per text.
 
     Raises:
@@ -241,10 +245,10 @@ def presets_of(rig: bpy.types.Object) -> dict[str, Inputs]:
     data, path = document_bytes(rig), settings(rig).path
     if data is None:
         return {}
-    found = _presets.get(data, path)
+    found = _preset_cache.get(data, path)
     if found is None:
-        found = input_presets(loads_again(data, path))
-        _presets.keep(data, path, found)
+        found = find_input_presets(loads_cached(data, path))
+        _preset_cache.keep(data, path, found)
     return found
 
 
@@ -257,14 +261,14 @@ def set_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, inputs: Mapping[st
     """Set all inputs that a mechanism's gait reads, those without a name to 0, and bake the gait's own Action anew.
 
     Returns:
-        Whether it was: see ``bake_own_gait``.
+        Whether it was: see ``rebake_gait``.
     """
     for name in input_names(rig):
-        setattr(settings(rig).controls, control_property(name), inputs.get(name, 0.0))
-    return bake_own_gait(scene, rig)
+        setattr(settings(rig).controls, input_property_name(name), inputs.get(name, 0.0))
+    return rebake_gait(scene, rig)
 
 
-def bake_own_gait(scene: bpy.types.Scene, rig: bpy.types.Object, until: int | None = None) -> bool:
+def rebake_gait(scene: bpy.types.Scene, rig: bpy.types.Object, until: int | None = None) -> bool:
     """Bake the gait anew, with its inputs as they are set or keyed, where its own unedited Action plays.
 
     Args:
@@ -277,7 +281,7 @@ def bake_own_gait(scene: bpy.types.Scene, rig: bpy.types.Object, until: int | No
     """
     data = rig.animation_data
     before = data.action if data is not None else None
-    if before is None or data.use_tweak_mode or action_record(before).kind != "GAIT" or not plays_own_gait(rig):
+    if before is None or data.use_tweak_mode or action_record(before).kind != "GAIT" or not plays_baked_gait(rig):
         return False
     first, last = (round(frame) for frame in before.frame_range[:])
     name = before.name

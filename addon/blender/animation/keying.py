@@ -16,26 +16,26 @@ from numpy.typing import NDArray
 from ...core.model import Array
 from ..compat import action_curves, new_curve, use_action
 from ..data.access import action_record, model_uid
-from ..data.channels import Channel, block_turn, bone_path, root_channels, servo_channels
-from ..rig.ball_channels import block_pose, in_short_turns
+from ..data.channels import Channel, block_rotation, bone_path, root_channels, servo_channels
+from ..rig.ball_channels import block_bone_channels, subdivide_rotations
 
 CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
 #: The largest number that a key can have.
-_LARGEST = float(np.finfo(np.float32).max)
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 #: Whenever a curve is brought up to date, Blender makes one key of those that are nearer than 0.01 frames.
-NEAREST = 0.0101
+MIN_KEY_SPACING = 0.0101
 
 #: Interpolation of all keys of a track or of each.
-How = int | NDArray[np.int32]
+KeyInterpolation = int | NDArray[np.int32]
 #: Keys of channels: frames (n,), values (n,), interpolation.
-Tracks = dict[Channel, tuple[Array, Array, How]]
+Tracks = dict[Channel, tuple[Array, Array, KeyInterpolation]]
 
 
 def key_servos(
     rig: bpy.types.Object,
     name: str,
-    tracks: Mapping[str, tuple[Array, Array, How]],
+    tracks: Mapping[str, tuple[Array, Array, KeyInterpolation]],
     use: bool = True,
     between: bool = True,
 ) -> bpy.types.Action:
@@ -69,7 +69,7 @@ def key_channels(
     use_action(rig, action)
     curves = action_curves(rig, action)
     for track in curve_tracks(rig, tracks, between):
-        put_keys(new_curve(curves, track.path, track.array_index, track.bone), track.frames, track.values, track.how)
+        fill_curve(new_curve(curves, track.path, track.array_index, track.bone), track.frames, track.values, track.how)
     if not use:
         use_action(rig, before)
     return action
@@ -83,18 +83,18 @@ class CurveTrack(NamedTuple):
     bone: str
     frames: Array
     values: Array
-    how: How
+    how: KeyInterpolation
 
 
 def curve_tracks(rig: bpy.types.Object, tracks: Tracks, between: bool = True) -> list[CurveTrack]:
     """Return what the tracks of channels are on the curves of their bones. ``between``: as ``key_channels``."""
     out = [CurveTrack(c.path, c.index, c.bone, *track) for c, track in tracks.items() if c.is_single]
-    for block in blocks_of(rig, {channel: track for channel, track in tracks.items() if len(track[0])}):
+    for block in channel_blocks(rig, {channel: track for channel, track in tracks.items() if len(track[0])}):
         out += block_keys(rig, block, tracks, between).curves(block)
     return out
 
 
-def blocks_of(rig: bpy.types.Object, channels: Mapping[Channel, Any]) -> list[list[Channel]]:
+def channel_blocks(rig: bpy.types.Object, channels: Mapping[Channel, Any]) -> list[list[Channel]]:
     """The balls and free blocks that some of the channels belong to: all channels of each."""
     bones = {channel.bone: channel.joint for channel in channels if not channel.is_single}
     every = servo_channels(rig) if bones else {}
@@ -136,19 +136,19 @@ def block_keys(rig: bpy.types.Object, block: Sequence[Channel], tracks: Tracks, 
     values = np.empty((len(frames), len(block)))
     held = np.ones(len(frames), dtype=bool)
     for k, channel in enumerate(block):
-        values[:, k], holds = _at(frames, *own[channel]) if channel in own else (channel.start, True)
+        values[:, k], holds = _sample_track(frames, *own[channel]) if channel in own else (channel.start, True)
         held &= holds
     given = np.ones(len(frames), dtype=bool)
     if between and len(frames):
         firm = held
-        frames, values, given = in_short_turns(frames, values, firm)
+        frames, values, given = subdivide_rotations(frames, values, firm)
         held = np.zeros(len(frames), dtype=bool)
         held[given] = firm
-    places, turns = block_pose(values, block_turn(rig, block[0].bone), block[0].against)
+    places, turns = block_bone_channels(values, block_rotation(rig, block[0].bone), block[0].against)
     return BlockKeys(frames, places, turns, np.where(held, CONSTANT, LINEAR).astype(np.int32), given)
 
 
-def _at(frames: Array, keys: Array, values: Array, how: How) -> tuple[Array, NDArray[np.bool_]]:
+def _sample_track(frames: Array, keys: Array, values: Array, how: KeyInterpolation) -> tuple[Array, NDArray[np.bool_]]:
     """A track's values at other frames, and whether they are held from there."""
     before = np.maximum(np.searchsorted(keys, frames, side="right") - 1, 0)
     held = np.broadcast_to(np.equal(how, CONSTANT), len(keys))[before]
@@ -158,17 +158,17 @@ def _at(frames: Array, keys: Array, values: Array, how: How) -> tuple[Array, NDA
 def group_starts(places: Array) -> NDArray[np.intp]:
     """Of keys at ascending places (n,), the first of each group that Blender would make one of."""
     as_kept = np.asarray(places, dtype=np.float32)
-    if len(as_kept) < 2 or np.diff(as_kept).min() >= NEAREST:
+    if len(as_kept) < 2 or np.diff(as_kept).min() >= MIN_KEY_SPACING:
         return np.arange(len(as_kept))
     starts, begin = [0], float(as_kept[0])
     for number, place in enumerate(as_kept.tolist()):
-        if place - begin >= NEAREST:
+        if place - begin >= MIN_KEY_SPACING:
             starts.append(number)
             begin = place
     return np.array(starts, dtype=np.intp)
 
 
-def put_keys(curve: bpy.types.FCurve, frames: Array, values: Array, how: How = LINEAR) -> None:
+def fill_curve(curve: bpy.types.FCurve, frames: Array, values: Array, how: KeyInterpolation = LINEAR) -> None:
     """Fill an empty curve with keys; frames and values of shape (n,)."""
     count = len(frames)
     points = curve.keyframe_points
@@ -182,13 +182,13 @@ def key_pairs(frames: Array, values: Array) -> NDArray[np.float32]:
     """Keys as Blender has them, (n, 2): what is larger than a 32-bit number can be is the largest."""
     pairs = np.empty((len(frames), 2), dtype=np.float32)
     pairs[:, 0] = frames
-    pairs[:, 1] = values if fits(values) else np.clip(values, -_LARGEST, _LARGEST)
+    pairs[:, 1] = values if fits_float32(values) else np.clip(values, -_MAX_FLOAT32, _MAX_FLOAT32)
     return pairs
 
 
-def fits(values: Array) -> bool:
+def fits_float32(values: Array) -> bool:
     """Return whether no value is larger than a key's can be."""
-    return not len(values) or bool(max(-np.min(values), np.max(values)) <= _LARGEST)
+    return not len(values) or bool(max(-np.min(values), np.max(values)) <= _MAX_FLOAT32)
 
 
 def key_bone_paths(
@@ -201,6 +201,6 @@ def key_bone_paths(
     curves = action_curves(rig, action)
     for bone, (places, turns) in paths.items():
         for index in range(3 if places is not None else 0):
-            put_keys(new_curve(curves, bone_path(bone, "location"), index, bone), frames, places[:, index])
+            fill_curve(new_curve(curves, bone_path(bone, "location"), index, bone), frames, places[:, index])
         for index in range(4):
-            put_keys(new_curve(curves, bone_path(bone, "rotation_quaternion"), index, bone), frames, turns[:, index])
+            fill_curve(new_curve(curves, bone_path(bone, "rotation_quaternion"), index, bone), frames, turns[:, index])

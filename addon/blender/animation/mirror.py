@@ -9,37 +9,37 @@ from typing import Literal
 import bpy
 import numpy as np
 
-from ...core.editing.mirroring import JointMirror, Mirror, Part, is_plain, mirror_of
+from ...core.editing.mirroring import DofMap, JointMirror, MotionMirror, is_signed_permutation, motion_mirror
 from ...core.model import Array, Plane
-from ...core.motion.keyframes import STRAIGHT, Keys, turned_round
-from ...core.motion.retiming import span_between
+from ...core.motion.keyframes import LINEAR_KEY, Keyframes, shift_keyframes_cyclic
+from ...core.motion.retiming import keyframe_span
 from ...core.report import Report
 from ..compat import action_curves, is_muted, new_curve
 from ..data.access import armature_of
-from ..data.channels import Channel, block_turn, bone_path, servo_channels
+from ..data.channels import Channel, block_rotation, bone_path, servo_channels
 from ..data.queries import root_bones
 from ..scene.read.mechanism import extract
 from .actions import active_action, fit_strips
 from .fcurves import (
-    NEAR,
-    Course,
-    Place,
-    action_of,
-    channel_place,
-    curves_at,
-    joints_of,
-    places_of,
-    read_course,
-    see_apart,
-    see_room,
-    write_course,
+    KEY_SPACING,
+    CurveData,
+    CurveId,
+    channel_curve_id,
+    curves_by_id,
+    editable_action,
+    joints_of_bones,
+    read_curve,
+    require_cycles_room,
+    require_key_spacing,
+    servo_curve_ids,
+    write_curve,
 )
 from .keying import group_starts
-from .root_motion import paths_in_rounds, places_of_path, standing, turned_otherwise, why_turned_otherwise
+from .root_motion import non_quaternion_reason, non_quaternion_rotation, repeated_paths, root_curve_ids, span_with_gap
 
 #: A path is mirrored about a plane through its root where that is not further off the model's than this share of the
 #: bones' extent: it moves the whole model by next to nothing.
-_OFF = 0.05
+_PLANE_TOLERANCE = 0.05
 
 #: Whose motion goes to their counterparts: of all, or only of those on the side from which, or to which, the
 #: plane's normal points (-X and +X as a rule).
@@ -67,18 +67,18 @@ def mirror_keys(
     counterparts were found and what was left out.
     """
     played = active_action(rig)
-    action = action or action_of(rig)
+    action = action or editable_action(rig)
     mechanism = extract(rig)
     mechanism.mirror_plane = plane or mechanism.mirror_plane
-    mirror = mirror_of(mechanism, normal)
-    chosen = _chosen(rig, mirror, side, bones)
-    places = places_of(rig, None, roots=side == "both" and bones is None)
-    every = curves_at(rig, action, places)
+    mirror = motion_mirror(mechanism, normal)
+    chosen = _source_joints(rig, mirror, side, bones)
+    places = servo_curve_ids(rig, None, roots=side == "both" and bones is None)
+    every = curves_by_id(rig, action, places)
     curves = {place: curve for place, curve in every.items() if not is_muted(curve)}
-    if curves.keys().isdisjoint(places_of(rig)):
+    if curves.keys().isdisjoint(servo_curve_ids(rig)):
         raise ValueError(f"Action {action.name!r} keys none of the servos of {rig.name!r}")
-    given = {place: read_course(curve) for place, curve in curves.items()}
-    work = _Work(rig, given, every.keys() - curves.keys(), mirror.report)
+    given = {place: read_curve(curve) for place, curve in curves.items()}
+    work = _CurveMirror(rig, given, every.keys() - curves.keys(), mirror.report)
     channels = servo_channels(rig)
     for joint in chosen:
         work.mirror(mirror.joints[joint], channels)
@@ -89,17 +89,17 @@ def mirror_keys(
     if phase:
         work.delay(phase, period)
     made = {place: course for place, course in work.made.items() if course is not None}
-    see_apart((course.keys for course in made.values()), "choose another phase")
+    require_key_spacing((course.keys for course in made.values()), "choose another phase")
     for place in made.keys() & every.keys():
         if made[place].cycles is not None:
-            see_room(every[place])
+            require_cycles_room(every[place])
     home = action_curves(rig, action)
     for place in work.made.keys() & curves.keys() - made.keys():
         home.remove(curves[place])
     for place, course in made.items():
         curve = every[place] if place in every else new_curve(home, *place, places[place])
         curve.mute = False
-        write_course(curve, course)
+        write_curve(curve, course)
     if action == played:
         work.pose()
     fit_strips(rig, action)
@@ -112,28 +112,28 @@ def mirror_keys(
     return mirror.report
 
 
-def _chosen(rig: bpy.types.Object, mirror: Mirror, side: Side, bones: Collection[str] | None) -> list[str]:
+def _source_joints(rig: bpy.types.Object, mirror: MotionMirror, side: Side, bones: Collection[str] | None) -> list[str]:
     """The ids of the joints whose motion goes to their counterparts."""
-    joints = list(mirror.joints) if side == "both" else mirror.on_side(positive=side == "positive")
+    joints = list(mirror.joints) if side == "both" else mirror.joints_on_side(positive=side == "positive")
     if bones is None:
         return joints
-    meant = joints_of(rig, bones)
+    meant = joints_of_bones(rig, bones)
     return [joint for joint in joints if joint in meant]
 
 
 @dataclass
-class _Work:
+class _CurveMirror:
     """Courses as they are, and those that are made of them; None where a curve is to go; ``on`` those by which roots
     go on and on. ``muted`` is where curves are muted, and ``values`` are what channels without keys are to be set
     to."""
 
     rig: bpy.types.Object
-    given: dict[Place, Course]
-    muted: Set[Place]
+    given: dict[CurveId, CurveData]
+    muted: Set[CurveId]
     report: Report
-    made: dict[Place, Course | None] = field(default_factory=dict)
-    on: set[Place] = field(default_factory=set)
-    values: dict[Place, tuple[str, str, float]] = field(default_factory=dict)
+    made: dict[CurveId, CurveData | None] = field(default_factory=dict)
+    on: set[CurveId] = field(default_factory=set)
+    values: dict[CurveId, tuple[str, str, float]] = field(default_factory=dict)
 
     def mirror(self, each: JointMirror, channels: dict[str, list[Channel]]) -> None:
         """Have a joint's counterpart do what the joint does."""
@@ -148,13 +148,13 @@ class _Work:
                 self._block(sources[0], targets[0], part)
 
     def _single(self, source: Channel, target: Channel, sign: float) -> None:
-        course, place = self.given.get(channel_place(source)), channel_place(target)
-        self.made[place] = None if course is None else course.with_keys(course.keys.times_value(sign))
+        course, place = self.given.get(channel_curve_id(source)), channel_curve_id(target)
+        self.made[place] = None if course is None else course.with_keys(course.keys.scaled_values(sign))
         if course is None:
             here = getattr(self.rig.pose.bones[source.bone], source.prop)[source.index]
             self.values[place] = target.bone, target.prop, sign * here
 
-    def _block(self, source: Channel, target: Channel, part: Part) -> None:
+    def _block(self, source: Channel, target: Channel, part: DofMap) -> None:
         """A ball or free block: its bone's quaternion and location, which count in the axes of the bone."""
         free = part.kind == "free"
         if free and source.against != target.against:
@@ -163,13 +163,13 @@ class _Work:
         if self._is_mixed(source.bone, target.bone):
             self.report.warn("mirror-muted", f"Left as it is, some of its curves are muted: {source.name!r}")
             return
-        into, out_of = block_turn(self.rig, source.bone), block_turn(self.rig, target.bone).T
+        into, out_of = block_rotation(self.rig, source.bone), block_rotation(self.rig, target.bone).T
         sense = 1.0 if source.against == target.against else -1.0
         self._vector(source.bone, target.bone, "rotation_quaternion", sense * out_of @ part.matrix[:3, :3] @ into)
         if free:
             self._vector(source.bone, target.bone, "location", out_of @ part.matrix[3:, 3:] @ into)
 
-    def mirror_paths(self, mirror: Mirror, phase: float) -> None:
+    def mirror_paths(self, mirror: MotionMirror, phase: float) -> None:
         """Have the roots go where their mirror images would, each with its twin or none.
 
         What a root keys of where it goes is mirrored; one that nothing keys hands on where it was put.
@@ -177,18 +177,18 @@ class _Work:
         plane, roots, bones = mirror.sides.plane, root_bones(self.rig), armature_of(self.rig).bones
         rests = {body: np.array(bones[bone].matrix_local, dtype=np.float64) for body, bone in roots.items()}
         heads = np.array([bone.head_local for bone in bones], dtype=np.float64)
-        near = _OFF * float(np.ptp(heads, axis=0).max())
-        late = paths_in_rounds(self.rig, *self._range()).left if phase else {}
+        near = _PLANE_TOLERANCE * float(np.ptp(heads, axis=0).max())
+        late = repeated_paths(self.rig, *self._range()).left if phase else {}
         for body, bone in roots.items():
             twin = mirror.sides.bodies.get(body, body)
             other = roots.get(twin, bone)
-            if not (self._leaves_rest(bone) or self._leaves_rest(other)):
+            if not (self._moves_from_rest(bone) or self._moves_from_rest(other)):
                 continue
             if twin not in roots or abs(plane.height(rests[body][:3, 3]) + plane.height(rests[twin][:3, 3])) > near:
                 self.report.warn("mirror-path", f"The path of {bone!r} stays as it was: nothing mirrors its root")
-            elif why := self._why_stays(bone, other, late):
+            elif why := self._unmirrored_reason(bone, other, late):
                 self.report.warn("mirror-path", why)
-            elif self._why_stays(other, bone, late):
+            elif self._unmirrored_reason(other, bone, late):
                 stays = f"The path of {bone!r} stays as it was, as that of {other!r} does"
                 self.report.warn("mirror-path-of-twin", stays)
             else:
@@ -197,11 +197,11 @@ class _Work:
                 self._vector(bone, other, "location", turn)
                 self.on |= {(bone_path(other, "location"), index) for index in range(3)}
 
-    def _why_stays(self, bone: str, other: str, late: Mapping[str, str]) -> str:
+    def _unmirrored_reason(self, bone: str, other: str, late: Mapping[str, str]) -> str:
         """Return what is said of a root whose path cannot be exchanged with that of another; ``late`` of those that
         cannot come later."""
-        if turned_otherwise(self.rig, bone)[0]:
-            return why_turned_otherwise(bone)
+        if non_quaternion_rotation(self.rig, bone)[0]:
+            return non_quaternion_reason(bone)
         if self._is_mixed(bone, other):
             return f"The path of {bone!r} stays as it was: some of its curves are muted"
         return late.get(bone, "")
@@ -209,7 +209,7 @@ class _Work:
     def _is_mixed(self, *bones: str) -> bool:
         """Return whether of the locations of bones, or of how they turn, some curves are muted and others are not: what
         comes of all of them would be written over the muted ones."""
-        places = [place for bone in bones for place in places_of_path(bone)]
+        places = [place for bone in bones for place in root_curve_ids(bone)]
         return any(
             not (self.muted.isdisjoint(own) or self.given.keys().isdisjoint(own))
             for own in (
@@ -217,16 +217,16 @@ class _Work:
             )
         )
 
-    def _leaves_rest(self, bone: str) -> bool:
+    def _moves_from_rest(self, bone: str) -> bool:
         """Return whether keys move a root or turn it: its path is as a rule begun where it was built."""
         moves = {(bone_path(bone, "location"), index) for index in range(3)}
         turns = {(bone_path(bone, "rotation_quaternion"), index) for index in range(1, 4)}
         keyed = any(self.given[place].keys.values.any() for place in moves | turns if place in self.given)
-        return keyed or turned_otherwise(self.rig, bone)[1]
+        return keyed or non_quaternion_rotation(self.rig, bone)[1]
 
     def _range(self) -> tuple[float, float]:
         """The first and the last frame at which servos have keys."""
-        servos = [self.given[place].keys for place in self.given.keys() & places_of(self.rig).keys()]
+        servos = [self.given[place].keys for place in self.given.keys() & servo_curve_ids(self.rig).keys()]
         return min(keys.first for keys in servos), max(keys.last for keys in servos)
 
     def _vector(self, source: str, target: str, prop: str, matrix: Array) -> None:
@@ -237,32 +237,32 @@ class _Work:
         places = [(bone_path(target, prop), index) for index in range(count)]
         if any((bone_path(source, prop), index) in self.given for index in range(count)):
             courses = [self._course(source, prop, index) for index in range(count)]
-            made: Sequence[Course | None] = [*courses[:-3], *_mixed(courses[-3:], matrix)]
+            made: Sequence[CurveData | None] = [*courses[:-3], *_mix_curves(courses[-3:], matrix)]
         else:
             made = [None] * count
             image = [*here[:-3], *(matrix @ here[-3:])]
             self.values |= {place: (target, prop, float(value)) for place, value in zip(places, image, strict=True)}
         self.made |= dict(zip(places, made, strict=True))
 
-    def _course(self, bone: str, prop: str, index: int) -> Course:
+    def _course(self, bone: str, prop: str, index: int) -> CurveData:
         """The course of a bone's channel; where it has no keys, one key that holds what it is."""
         course = self.given.get((bone_path(bone, prop), index))
         if course is None:
             value = getattr(self.rig.pose.bones[bone], prop)[index]
             first = min(each.keys.first for each in self.given.values())
-            course = Course(_keys(np.array([first]), np.array([value])))
+            course = CurveData(_straight_keys(np.array([first]), np.array([value])))
         return course
 
     def delay(self, phase: float, period: float | None) -> None:
         """Let what was made come later by a share of a round."""
         made = {place: course for place, course in self.made.items() if course is not None}
-        span = span_between(np.array(self._range()), [made[place].keys for place in made.keys() - self.on], 1.0)
+        span = keyframe_span(np.array(self._range()), [made[place].keys for place in made.keys() - self.on], 1.0)
         later = phase * (span.period if period is None else period)
         for place, course in made.items():
             if place in self.on:
-                keys = turned_round(course.keys, standing(span), later, climbs=True)
+                keys = shift_keyframes_cyclic(course.keys, span_with_gap(span), later, climbs=True)
             else:
-                keys = turned_round(course.keys, span, later)
+                keys = shift_keyframes_cyclic(course.keys, span, later)
             self.made[place] = course.with_keys(keys)
 
     def pose(self) -> None:
@@ -271,17 +271,17 @@ class _Work:
             getattr(self.rig.pose.bones[bone], prop)[index] = value
 
 
-def _mixed(courses: Sequence[Course], matrix: Array) -> list[Course]:
+def _mix_curves(courses: Sequence[CurveData], matrix: Array) -> list[CurveData]:
     """Three courses as ``matrix`` (3, 3) mixes them.
 
     Where their keys are at the same times, all of them follow; else there are straight keys at the times of all.
     """
     matrix = np.where(np.abs(matrix) < 1e-6, 0.0, matrix)
-    if is_plain(matrix):
+    if is_signed_permutation(matrix):
         columns = np.abs(matrix).argmax(axis=1)
         signs = np.sign(matrix[np.arange(3), columns])
         return [
-            courses[column].with_keys(courses[column].keys.times_value(float(sign)))
+            courses[column].with_keys(courses[column].keys.scaled_values(float(sign)))
             for column, sign in zip(columns, signs, strict=True)
         ]
     keys = [course.keys for course in courses]
@@ -292,16 +292,18 @@ def _mixed(courses: Sequence[Course], matrix: Array) -> list[Course]:
     if alike:
         values = np.einsum("ij,jnk->ink", matrix, np.stack([each.values for each in keys]))
         return [
-            course.with_keys(Keys(course.keys.times, mixed, course.keys.kinds, course.keys.more, NEAR))
+            course.with_keys(Keyframes(course.keys.times, mixed, course.keys.kinds, course.keys.more, KEY_SPACING))
             for course, mixed in zip(courses, values, strict=True)
         ]
     times = np.unique(np.concatenate([each.times[:, 1] for each in keys]))
     times = times[group_starts(times)]
     values = matrix @ np.stack([each.at(times) for each in keys])
-    return [course.with_keys(_keys(times, mixed)) for course, mixed in zip(courses, values, strict=True)]
+    return [course.with_keys(_straight_keys(times, mixed)) for course, mixed in zip(courses, values, strict=True)]
 
 
-def _keys(times: Array, values: Array) -> Keys:
+def _straight_keys(times: Array, values: Array) -> Keyframes:
     """Straight keys."""
-    kinds = np.full(len(times), STRAIGHT, dtype=np.int32)
-    return Keys(np.repeat(times[:, None], 3, axis=1), np.repeat(values[:, None], 3, axis=1), kinds, near=NEAR)
+    kinds = np.full(len(times), LINEAR_KEY, dtype=np.int32)
+    return Keyframes(
+        np.repeat(times[:, None], 3, axis=1), np.repeat(values[:, None], 3, axis=1), kinds, near=KEY_SPACING
+    )

@@ -11,45 +11,47 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ...core.model import Array, Motion, Trajectory
-from ...core.motion.checks import ServoCheck, by_need, check
-from ...core.motion.keyframes import BEZIER
-from ...core.report import FormatError, Report, some
-from ...core.stops import Limits, put_within
-from ...core.stops import beyond as beyond_stops
-from ...core.stops import stops_of as stops_of_dofs
+from ...core.motion.checks import ServoCheck, check_motion, sort_by_severity
+from ...core.motion.keyframes import BEZIER_KEY
+from ...core.report import FormatError, Report, join_names
+from ...core.stops import StopPair, clamp_values_to_stops
+from ...core.stops import joint_stops as stops_of_dofs
+from ...core.stops import stop_excess as beyond_stops
 from ..data.access import armature_of, record_of
-from ..data.channels import Channel, block_turn, servo_channels
+from ..data.channels import Channel, block_rotation, servo_channels
 from ..data.conversion import read_dofs
-from ..data.queries import RigParts, names_of_all
+from ..data.queries import RigParts, collection_object_names
 from ..events import signals as listeners
-from ..rig.ball_channels import coordinates_of, parted
-from .actions import active_action, may_be_of
-from .fcurves import Place, channel_place, places_of, plays_cycles, posing_curves, read_keys
+from ..rig.ball_channels import coordinates_from_keys, subdivision_positions
+from .actions import active_action, may_belong_to
+from .fcurves import CurveId, channel_curve_id, has_active_cycles, posing_curves, read_keys, servo_curve_ids
 from .frame_time import Clock
-from .source_motion import keyed_rate
+from .source_motion import keyed_frame_rate
 
 
-def see_to_joints(found: RigParts, report: Report) -> None:
+def require_joints(found: RigParts, report: Report) -> None:
     """Tell which bones have lost their joints' objects. FormatError where all have: there are no servos."""
     there = {record_of(empty).source_id for empty in found.joints}
     lost = [chain[-1] for joint, chain in found.chains.items() if joint not in there]
     if lost and not there:
         raise FormatError(
-            f"{found.rig.name!r} has lost the objects of its joints ({some(lost)}), without which it has no servos",
+            f"{found.rig.name!r} has lost the objects of its joints ({join_names(lost)}), without which it has no "
+            "servos",
             remedy="Copy the whole mechanism, its collection, or press Rebuild Missing Parts.",
         )
     if lost:
         report.warn(
             "joints-missing",
-            f"Bones {some(lost)} have lost the objects of their joints and are not in the motion: Rebuild Missing "
+            f"Bones {join_names(lost)} have lost the objects of their joints and are not in the motion: Rebuild "
+            "Missing "
             "Parts makes them anew",
         )
 
 
-def tell_of_rate(action: bpy.types.Action | None, clock: Clock, report: Report) -> None:
+def report_frame_rate(action: bpy.types.Action | None, clock: Clock, report: Report) -> None:
     """Tell where a motion plays at another speed than its file has, since the scene shows more or fewer frames."""
-    own, now = keyed_rate(action), clock.rate
-    if own is not None and not is_rate(own, now):
+    own, now = keyed_frame_rate(action), clock.rate
+    if own is not None and not is_same_rate(own, now):
         report.warn(
             "rate-changed",
             f"The motion was keyed at {own:g} frames per second and the scene shows {now:g}: unless its keys were "
@@ -58,12 +60,12 @@ def tell_of_rate(action: bpy.types.Action | None, clock: Clock, report: Report) 
         )
 
 
-def is_rate(one: float, other: float) -> bool:
+def is_same_rate(one: float, other: float) -> bool:
     """Return whether two frame rates are the same."""
     return abs(one / other - 1.0) < 1e-6
 
 
-def see_to_stops(
+def apply_stop_policy(
     found: RigParts,
     tracks: dict[Channel, Trajectory],
     stops: Literal["KEEP", "CLAMP", "REFUSE"],
@@ -71,7 +73,7 @@ def see_to_stops(
 ) -> None:
     """Count values beyond stops, and put them within where that is wanted. FormatError where they are refused."""
     beyond: list[str] = []
-    ends = stops_of(found.joints)
+    ends = dof_stops(found.joints)
     for channel, track in tracks.items():
         limits = ends.get((channel.joint, channel.number), (None, None))
         out = beyond_stops(track.values, limits) != 0.0
@@ -80,7 +82,7 @@ def see_to_stops(
         count, first = int(out.sum()), float(track.times[np.argmax(out)])
         beyond.append(f"{channel.name!r} {count} of {len(out)} keys, first at {first:g} s")
         if stops == "CLAMP":
-            track.values = put_within(track.values, limits)
+            track.values = clamp_values_to_stops(track.values, limits)
     if not beyond:
         return
     listed = "; ".join(beyond[:5]) + (f"; and {len(beyond) - 5} servos more" if len(beyond) > 5 else "")
@@ -93,7 +95,7 @@ def see_to_stops(
     report.warn("beyond-stops", f"Values beyond the stops {done}: {listed}")
 
 
-def refuse_no_number(track: Trajectory) -> None:
+def require_finite(track: Trajectory) -> None:
     """FormatError where a servo is at no number."""
     wrong = ~np.isfinite(track.values)
     if wrong.any():
@@ -103,34 +105,36 @@ def refuse_no_number(track: Trajectory) -> None:
         )
 
 
-def stops_of(joints: Iterable[bpy.types.Object]) -> dict[tuple[str, int], Limits]:
+def dof_stops(joints: Iterable[bpy.types.Object]) -> dict[tuple[str, int], StopPair]:
     """Lower and upper stop of every coordinate of joints' empties, (joint, number); of joints with one id the first
     that moves counts."""
-    out: dict[tuple[str, int], Limits] = {}
+    out: dict[tuple[str, int], StopPair] = {}
     for empty in joints:
         record = record_of(empty)
         if (record.source_id, 0) not in out:
-            own = [(_short(lower), _short(upper)) for lower, upper in stops_of_dofs(read_dofs(record.joint))]
+            own = [
+                (_rounded_stop(lower), _rounded_stop(upper)) for lower, upper in stops_of_dofs(read_dofs(record.joint))
+            ]
             out |= {(record.source_id, number): limits for number, limits in enumerate(own)}
     return out
 
 
-def _short(stop: float | None) -> float | None:
+def _rounded_stop(stop: float | None) -> float | None:
     """The stop that was meant by what Blender keeps in 32 bits: 2.2, and not 2.200000047683716."""
     return None if stop is None else float(str(np.float32(stop)))
 
 
 #: How fine curves are sampled where they are not straight (frames).
-_FINE = 0.25
+_SAMPLE_STEP = 0.25
 #: Balls that turn further (rad) from key to key are looked at in between.
-_SHORT = 0.05
-_MOST_BETWEEN = 64
+_MAX_ROTATION_STEP = 0.05
+_MAX_SUBSAMPLES = 64
 
-Track = tuple[Array, Array, np.ndarray]  # frames, values, held: (n,)
+KeyTrack = tuple[Array, Array, np.ndarray]  # frames, values, held: (n,)
 
 
 @dataclass(frozen=True)
-class Overview:
+class MotionOverview:
     """An Action that keys a model's servos: its name, the range of their keys in frames of the scene, how long that is
     (s), how many servos, and whether some of them repeat by a Cycles modifier."""
 
@@ -143,7 +147,7 @@ class Overview:
 
 
 @dataclass(frozen=True)
-class Row:
+class ServoRow:
     """What one servo of an Action does, its bone, and whether its numbers are angles."""
 
     found: ServoCheck
@@ -151,7 +155,7 @@ class Row:
     turns: bool
 
 
-def motion_of(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> Motion:
+def action_motion(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> Motion:
     """Return what an Action has a model's servos do, in seconds from the scene's first frame.
 
     What is muted takes no part.
@@ -164,114 +168,116 @@ def motion_of(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.
     clock = Clock.of(scene)
     tracks = []
     for own in servo_channels(rig).values():
-        for channel, (places, values, held) in _tracks(rig, own, curves):
+        for channel, (places, values, held) in _keyed_tracks(rig, own, curves):
             tracks.append(Trajectory(channel.name, clock.key_times(places), values, held=held))
     return Motion(action.name, tracks)
 
 
-def limits_of(rig: bpy.types.Object) -> dict[str, Limits]:
+def servo_stops(rig: bpy.types.Object) -> dict[str, StopPair]:
     """Lower and upper stop by servo name, None where there is none."""
     found = RigParts(rig)
-    stops, every = stops_of(found.joints), servo_channels(rig, found).values()
+    stops, every = dof_stops(found.joints), servo_channels(rig, found).values()
     return {channel.name: stops[channel.joint, channel.number] for own in every for channel in own}
 
 
-def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> list[Row]:
+def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> list[ServoRow]:
     """Return what every servo does in an Action, the worst first: see ``model.check.check``.
 
     Times are seconds from the scene's first frame.
     """
     channel_of = {channel.name: channel for own in servo_channels(rig).values() for channel in own}
     rows = []
-    for found in by_need(check(motion_of(rig, action, scene), limits_of(rig))):
+    for found in sort_by_severity(check_motion(action_motion(rig, action, scene), servo_stops(rig))):
         channel = channel_of[found.name]
-        rows.append(Row(found, channel.bone, channel.is_angle))
+        rows.append(ServoRow(found, channel.bone, channel.is_angle))
     return rows
 
 
-def overviews(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Overview]:
+def motion_overviews(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[MotionOverview]:
     """The Actions that key a model's servos, in the order of the file."""
     channels = [channel for own in servo_channels(rig).values() for channel in own]
-    places, clock = places_of(rig), Clock.of(scene)
-    own = (action for action in bpy.data.actions if may_be_of(rig, action))
+    places, clock = servo_curve_ids(rig), Clock.of(scene)
+    own = (action for action in bpy.data.actions if may_belong_to(rig, action))
     found = (_overview(action.name, posing_curves(rig, action, places), channels, clock) for action in own)
     return [each for each in found if each is not None]
 
 
 def _overview(
-    name: str, curves: Mapping[Place, bpy.types.FCurve], channels: Sequence[Channel], clock: Clock
-) -> Overview | None:
+    name: str, curves: Mapping[CurveId, bpy.types.FCurve], channels: Sequence[Channel], clock: Clock
+) -> MotionOverview | None:
     if not curves:
         return None
     servos = sum(not curves.keys().isdisjoint(channel.curves()) for channel in channels)
     ends = [[curve.keyframe_points[end].co[0] for curve in curves.values()] for end in (0, -1)]
     times = clock.key_times([min(ends[0]), max(ends[1])])
     first, last = clock.frames(times).tolist()
-    cycles = any(plays_cycles(curve) for curve in curves.values())
-    return Overview(name, first, last, float(times[1] - times[0]), servos, cycles)
+    cycles = any(has_active_cycles(curve) for curve in curves.values())
+    return MotionOverview(name, first, last, float(times[1] - times[0]), servos, cycles)
 
 
 # ---------------------------------------------------------------- reading curves
 
 
-def _tracks(
-    rig: bpy.types.Object, own: list[Channel], curves: Mapping[Place, bpy.types.FCurve]
-) -> Iterator[tuple[Channel, Track]]:
+def _keyed_tracks(
+    rig: bpy.types.Object, own: list[Channel], curves: Mapping[CurveId, bpy.types.FCurve]
+) -> Iterator[tuple[Channel, KeyTrack]]:
     """The keyed channels of a joint and their courses in frames."""
     blocks: dict[str, list[Channel]] = {}
     for channel in own:
         if not channel.is_single:
             blocks.setdefault(channel.bone, []).append(channel)
-        elif (curve := curves.get(channel_place(channel))) is not None:
-            yield channel, _track(curve)
+        elif (curve := curves.get(channel_curve_id(channel))) is not None:
+            yield channel, _curve_track(curve)
     for bone, block in blocks.items():
         places = [place for place in block[0].curves() if place in curves]
         if places:
-            yield from _block(rig, bone, block, {place: _track(curves[place]) for place in places})
+            yield from _block_tracks(rig, bone, block, {place: _curve_track(curves[place]) for place in places})
 
 
-def _track(curve: bpy.types.FCurve) -> Track:
+def _curve_track(curve: bpy.types.FCurve) -> KeyTrack:
     keys = read_keys(curve)
     modified = any(each.type != "CYCLES" and not each.mute for each in curve.modifiers)
-    if not modified and keys.kinds.max() <= BEZIER:
-        return keys.straightened(_FINE)
-    frames = np.unique(np.concatenate([keys.at_keys, np.arange(keys.first, keys.last, _FINE)]))
+    if not modified and keys.kinds.max() <= BEZIER_KEY:
+        return keys.to_polyline(_SAMPLE_STEP)
+    frames = np.unique(np.concatenate([keys.keyframe_times, np.arange(keys.first, keys.last, _SAMPLE_STEP)]))
     return frames, np.array([curve.evaluate(frame) for frame in frames]), np.zeros(len(frames), dtype=bool)
 
 
-def _block(
-    rig: bpy.types.Object, bone: str, block: list[Channel], tracks: dict[Place, Track]
-) -> Iterator[tuple[Channel, Track]]:
+def _block_tracks(
+    rig: bpy.types.Object, bone: str, block: list[Channel], tracks: dict[CurveId, KeyTrack]
+) -> Iterator[tuple[Channel, KeyTrack]]:
     """The coordinates of a ball or free block, from its bone's quaternion and location."""
     pose = rig.pose.bones[bone]
     frames = np.unique(np.concatenate([track[0] for track in tracks.values()]))
-    turn, against = block_turn(rig, bone), block[0].against
-    vectors = coordinates_of(None, _numbers(pose, block, tracks, frames)[:, :4], turn, against, free=False)
-    frames = _finer(frames, vectors)
-    numbers = _numbers(pose, block, tracks, frames)
-    values = coordinates_of(numbers[:, 4:], numbers[:, :4], turn, against, block[0].kind == "free")
+    turn, against = block_rotation(rig, bone), block[0].against
+    vectors = coordinates_from_keys(None, _block_pose(pose, block, tracks, frames)[:, :4], turn, against, free=False)
+    frames = _refine_frames(frames, vectors)
+    numbers = _block_pose(pose, block, tracks, frames)
+    values = coordinates_from_keys(numbers[:, 4:], numbers[:, :4], turn, against, block[0].kind == "free")
     before = [np.searchsorted(track[0], frames, side="right") - 1 for track in tracks.values()]
     held = np.all([t[2][np.clip(b, 0, None)] for t, b in zip(tracks.values(), before, strict=True)], axis=0)
     for channel in block:
         yield channel, (frames, values[:, channel.index], held)
 
 
-def _numbers(pose: bpy.types.PoseBone, block: list[Channel], tracks: dict[Place, Track], frames: Array) -> Array:
+def _block_pose(
+    pose: bpy.types.PoseBone, block: list[Channel], tracks: dict[CurveId, KeyTrack], frames: Array
+) -> Array:
     """A bone's quaternion, and location where the block has one, at frames: (n, 4) or (n, 7)."""
     out = np.empty((len(frames), len(block[0].curves())))
     for column, place in enumerate(block[0].curves()):
         if place in tracks:
             out[:, column] = Trajectory("", tracks[place][0], tracks[place][1], held=tracks[place][2]).at(frames)
         else:
-            out[:, column] = _posed(pose, place)
+            out[:, column] = _pose_value(pose, place)
     return out
 
 
-def _posed(pose: bpy.types.PoseBone, place: Place) -> float:
+def _pose_value(pose: bpy.types.PoseBone, place: CurveId) -> float:
     return getattr(pose, place[0].rpartition(".")[2])[place[1]]
 
 
-def _unkeyed(rig: bpy.types.Object, action: bpy.types.Action) -> dict[Place, str]:
+def _unkeyed_curves(rig: bpy.types.Object, action: bpy.types.Action) -> dict[CurveId, str]:
     """The numbers that rows take from the pose, and their bones: those of balls and free blocks that the Action keys
     only in part."""
     curves = posing_curves(rig, action)
@@ -285,96 +291,98 @@ def _unkeyed(rig: bpy.types.Object, action: bpy.types.Action) -> dict[Place, str
     }
 
 
-def _finer(frames: Array, vectors: Array) -> Array:
+def _refine_frames(frames: Array, vectors: Array) -> Array:
     """Frames with more of them where a rotation vector goes far."""
     gone = np.linalg.norm(np.diff(vectors, axis=0), axis=1)
-    counts = np.clip(np.ceil(gone / _SHORT), 1, _MOST_BETWEEN).astype(int)
-    return np.interp(parted(counts)[0], np.arange(len(frames)), frames)
+    counts = np.clip(np.ceil(gone / _MAX_ROTATION_STEP), 1, _MAX_SUBSAMPLES).astype(int)
+    return np.interp(subdivision_positions(counts)[0], np.arange(len(frames)), frames)
 
 
 # ---------------------------------------------------------------- kept until something changes
 
 
 @dataclass
-class _Kept:
+class _CachedChecks:
     """Results for a model, the state of things that they are for, and what the rows took from the pose."""
 
     state: tuple[Any, ...] = ()
-    motions: list[Overview] = field(default_factory=list)
-    rows: list[Row] | None = None
-    posed: dict[Place, tuple[str, float]] = field(default_factory=dict)
+    motions: list[MotionOverview] = field(default_factory=list)
+    rows: list[ServoRow] | None = None
+    posed: dict[CurveId, tuple[str, float]] = field(default_factory=dict)
 
     def has_rows(self, rig: bpy.types.Object) -> bool:
         """Return whether the rows are there and the pose that they were made from too."""
         bones = rig.pose.bones
         return self.rows is not None and all(
-            _posed(bones[bone], place) == value for place, (bone, value) in self.posed.items()
+            _pose_value(bones[bone], place) == value for place, (bone, value) in self.posed.items()
         )
 
 
-_kept: dict[int, _Kept] = {}
-_changes = {"number": 0}
+_cache: dict[int, _CachedChecks] = {}
+_change_counter = {"number": 0}
 
 
-def seen_motions(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Overview]:
-    """``overviews``, kept while nothing changes."""
-    return _up_to_date(rig, scene).motions
+def cached_overviews(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[MotionOverview]:
+    """``motion_overviews``, kept while nothing changes."""
+    return _current_cache(rig, scene).motions
 
 
-def seen_rows(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[Row]:
+def cached_rows(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[ServoRow]:
     """``check_action`` of the model's Action, kept while nothing changes; nothing where it has none."""
-    kept = _up_to_date(rig, scene)
+    kept = _current_cache(rig, scene)
     action = active_action(rig)
     if action is None:
         return []
     if not kept.has_rows(rig):
         kept.rows = check_action(rig, action, scene)
         bones = rig.pose.bones
-        kept.posed = {place: (bone, _posed(bones[bone], place)) for place, bone in _unkeyed(rig, action).items()}
+        kept.posed = {
+            place: (bone, _pose_value(bones[bone], place)) for place, bone in _unkeyed_curves(rig, action).items()
+        }
     return kept.rows or []
 
 
-def _up_to_date(rig: bpy.types.Object, scene: bpy.types.Scene) -> _Kept:
+def _current_cache(rig: bpy.types.Object, scene: bpy.types.Scene) -> _CachedChecks:
     action = active_action(rig)
     state = (
-        _changes["number"],
+        _change_counter["number"],
         tuple(action.session_uid for action in bpy.data.actions),
         action.session_uid if action is not None else 0,
         Clock.of(scene),
         # servos have the names of joints and bones, which are asked now: Blender tells of a new name late
-        names_of_all(rig),
+        collection_object_names(rig),
         tuple(armature_of(rig).bones.keys()),
     )
-    kept = _kept.get(rig.session_uid)
+    kept = _cache.get(rig.session_uid)
     if kept is None or kept.state != state:
-        kept = _kept[rig.session_uid] = _Kept(state, overviews(rig, scene))
+        kept = _cache[rig.session_uid] = _CachedChecks(state, motion_overviews(rig, scene))
     return kept
 
 
-def changes() -> int:
+def change_count() -> int:
     """A number that grows whenever an Action or a joint's stops may have changed."""
-    return _changes["number"]
+    return _change_counter["number"]
 
 
 @persistent
-def forget(*_: Any) -> None:
+def invalidate_motion_checks(*_: Any) -> None:
     """Let everything be worked out again when it is asked for."""
-    _changes["number"] += 1
-    _kept.clear()
+    _change_counter["number"] += 1
+    _cache.clear()
 
 
 @persistent
-def _updated(_scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
+def _on_depsgraph_update(_scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
     if graph.id_type_updated("ACTION"):
-        forget()
+        invalidate_motion_checks()
 
 
 _HANDLERS = (
-    ("depsgraph_update_post", _updated),
-    ("undo_post", forget),
-    ("redo_post", forget),
-    ("load_post", forget),
-    ("load_factory_startup_post", forget),
+    ("depsgraph_update_post", _on_depsgraph_update),
+    ("undo_post", invalidate_motion_checks),
+    ("redo_post", invalidate_motion_checks),
+    ("load_post", invalidate_motion_checks),
+    ("load_factory_startup_post", invalidate_motion_checks),
 )
 
 
@@ -383,7 +391,7 @@ def register() -> None:
     unregister()
     for name, act in _HANDLERS:
         getattr(bpy.app.handlers, name).append(act)
-    listeners.on_joint_change.append(forget)
+    listeners.on_joint_change.append(invalidate_motion_checks)
 
 
 def unregister() -> None:
@@ -392,6 +400,6 @@ def unregister() -> None:
         calls = getattr(bpy.app.handlers, name)
         if act in calls:
             calls.remove(act)
-    if forget in listeners.on_joint_change:
-        listeners.on_joint_change.remove(forget)
-    forget()
+    if invalidate_motion_checks in listeners.on_joint_change:
+        listeners.on_joint_change.remove(invalidate_motion_checks)
+    invalidate_motion_checks()

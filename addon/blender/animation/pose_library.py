@@ -9,55 +9,55 @@ from typing import Literal
 import bpy
 import numpy as np
 
-from ...core.editing.mirroring import mirror_of
+from ...core.editing.mirroring import motion_mirror
 from ...core.model import Array
-from ...core.stops import put_within
+from ...core.stops import clamp_values_to_stops
 from ..compat import action_curves, new_curve
 from ..data.access import action_record, model_uid, record_of, settings
 from ..data.channels import Channel, servo_channels
 from ..data.queries import parts
-from ..rig.ball_channels import nearest_vectors
-from ..rig.pose_channels import read_pose, reset_residue, write_pose
+from ..rig.ball_channels import nearest_rotation_vectors
+from ..rig.pose_channels import read_pose, reset_unused_channels, write_pose
 from ..scene.read.mechanism import extract
-from .actions import is_pose
-from .fcurves import joints_of
-from .keying import CONSTANT, Tracks, curve_tracks, put_keys
-from .motion_checks import motion_of, stops_of
+from .actions import is_pose_action
+from .fcurves import joints_of_bones
+from .keying import CONSTANT, Tracks, curve_tracks, fill_curve
+from .motion_checks import action_motion, dof_stops
 from .pose_reader import PoseReader
 
-Channels = dict[str, list[Channel]]
+ChannelsByJoint = dict[str, list[Channel]]
 #: Where the one key of a pose is.
-_FRAME = 1.0
+_POSE_FRAME = 1.0
 
 
-def posable(rig: bpy.types.Object, bones: Collection[str] | None = None) -> Channels:
+def posable_channels(rig: bpy.types.Object, bones: Collection[str] | None = None) -> ChannelsByJoint:
     """The channels of the joints that are posed by hand, and do not follow a loop, by joint id.
 
     ``bones`` are those that are meant, None all. ValueError where none is left.
     """
-    meant = None if bones is None else joints_of(rig, bones)
-    out = {joint: own for joint, own in _led(rig).items() if meant is None or joint in meant}
+    meant = None if bones is None else joints_of_bones(rig, bones)
+    out = {joint: own for joint, own in _independent_channels(rig).items() if meant is None or joint in meant}
     if not out:
         raise ValueError(f"{rig.name!r} has no such servo that could be posed: a loop's follow what drives them")
     return out
 
 
-def _led(rig: bpy.types.Object) -> Channels:
+def _independent_channels(rig: bpy.types.Object) -> ChannelsByJoint:
     """The channels of the joints that do not follow a loop, by joint id."""
     follows = {record_of(e).source_id for e in parts(rig, "JOINT") if record_of(e).joint.follows}
     return {joint: own for joint, own in servo_channels(rig).items() if joint not in follows}
 
 
-def pose_unkeyed(rig: bpy.types.Object, action: bpy.types.Action) -> None:
+def reset_unkeyed(rig: bpy.types.Object, action: bpy.types.Action) -> None:
     """Pose the servos that an Action does not key where the file has them begin, without keys."""
     curves = action_curves(rig, action, create=False)
     keyed = {(curve.data_path, curve.array_index) for curve in curves or ()}
-    unkeyed: Channels = {}
-    for joint, own in _led(rig).items():
+    unkeyed: ChannelsByJoint = {}
+    for joint, own in _independent_channels(rig).items():
         if kept := [channel for channel in own if keyed.isdisjoint(channel.curves())]:
             unkeyed[joint] = kept
             write_pose(rig, kept, np.array([channel.start for channel in kept]))
-    reset_residue(rig, unkeyed)
+    reset_unused_channels(rig, unkeyed)
 
 
 def zero_servos(
@@ -67,38 +67,38 @@ def zero_servos(
     to: Literal["zero", "start"] = "zero",
 ) -> int:
     """Pose servos at 0, or on the stop that is nearest to it, or where the file has them begin. Returns how many."""
-    stops, channels = stops_of(parts(rig, "JOINT")), posable(rig, bones)
+    stops, channels = dof_stops(parts(rig, "JOINT")), posable_channels(rig, bones)
     for joint, own in channels.items():
         values = np.array([channel.start for channel in own])
         if to == "zero":
-            each = [put_within(np.zeros(1), stops[joint, channel.number])[0] for channel in own]
+            each = [clamp_values_to_stops(np.zeros(1), stops[joint, channel.number])[0] for channel in own]
             values = np.array(each)
         write_pose(rig, own, values)
-    reset_residue(rig, channels)
-    key_if_wanted(rig, scene, channels)
+    reset_unused_channels(rig, channels)
+    auto_key(rig, scene, channels)
     return sum(map(len, channels.values()))
 
 
 def key_servos(rig: bpy.types.Object, scene: bpy.types.Scene, bones: Collection[str] | None = None) -> int:
     """Key servos as they are posed, at the present frame. Returns how many."""
-    channels = posable(rig, bones)
-    key(rig, channels, scene.frame_current)
+    channels = posable_channels(rig, bones)
+    key_pose(rig, channels, scene.frame_current)
     return sum(map(len, channels.values()))
 
 
-def switch_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
+def toggle_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
     """Key a servo as it is posed, or take its key away where it has one at the frame; whether it is keyed there now.
 
     ValueError for a servo that is not there or follows a loop.
     """
-    found = next(((joint, c) for joint, own in posable(rig).items() for c in own if c.name == name), None)
+    found = next(((joint, c) for joint, own in posable_channels(rig).items() for c in own if c.name == name), None)
     if found is None:
         raise ValueError(f"{rig.name!r} has no servo called {name!r} that could be keyed")
     joint, channel = found
     if key_state(rig, channel, frame) != "here":
-        key(rig, {joint: [channel]}, frame)
+        key_pose(rig, {joint: [channel]}, frame)
         return True
-    for prop, index in _properties(channel):
+    for prop, index in _keyed_properties(channel):
         rig.pose.bones[channel.bone].keyframe_delete(prop, index=index, frame=frame)
     return False
 
@@ -119,32 +119,32 @@ def key_state(rig: bpy.types.Object, channel: Channel, frame: int) -> Literal["n
     return "here" if at < len(points) and points[at].co[0] < frame + 0.5 else "elsewhere"
 
 
-def key(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]], frame: float) -> None:
+def key_pose(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]], frame: float) -> None:
     """Key the channels of joints at a frame, as they are."""
-    for place in dict.fromkeys((c.bone, *at) for own in channels.values() for c in own for at in _properties(c)):
+    for place in dict.fromkeys((c.bone, *at) for own in channels.values() for c in own for at in _keyed_properties(c)):
         bone, prop, index = place
         rig.pose.bones[bone].keyframe_insert(prop, index=index, frame=frame, group=bone)
 
 
-def _properties(channel: Channel) -> list[tuple[str, int]]:
+def _keyed_properties(channel: Channel) -> list[tuple[str, int]]:
     """Return what of a bone poses a channel: names and indices, -1 for all numbers of a property."""
     if channel.is_single:
         return [(channel.prop, channel.index)]
     return [("rotation_quaternion", -1), *([("location", -1)] if channel.kind == "free" else [])]
 
 
-def key_if_wanted(rig: bpy.types.Object, scene: bpy.types.Scene, channels: Mapping[str, Sequence[Channel]]) -> None:
+def auto_key(rig: bpy.types.Object, scene: bpy.types.Scene, channels: Mapping[str, Sequence[Channel]]) -> None:
     """Key the channels where Blender's auto keying is on, as its own tools do."""
     if scene.tool_settings.use_keyframe_insert_auto:
-        key(rig, channels, scene.frame_current)
+        key_pose(rig, channels, scene.frame_current)
 
 
 # ---------------------------------------------------------------- named poses
 
 
-def poses_of(rig: bpy.types.Object) -> list[bpy.types.Action]:
+def stored_poses(rig: bpy.types.Object) -> list[bpy.types.Action]:
     """The named poses of a model, by name: pose assets of this file that pose its servos."""
-    every = (action for action in bpy.data.actions if is_pose(action))
+    every = (action for action in bpy.data.actions if is_pose_action(action))
     own = [action for action in every if action_record(action).model in {"", settings(rig).uid}]
     if not own:
         return []  # asked at every redraw, and all servos would have to be looked through
@@ -158,21 +158,23 @@ def store_pose(rig: bpy.types.Object, name: str, bones: Collection[str] | None =
     name."""
     if not name.strip():
         raise ValueError("A pose needs a name")
-    channels = [channel for own in posable(rig, bones).values() for channel in own]
+    channels = [channel for own in posable_channels(rig, bones).values() for channel in own]
     values = PoseReader(rig, channels).read()
-    tracks: Tracks = {c: (np.array([_FRAME]), np.array([v]), CONSTANT) for c, v in zip(channels, values, strict=True)}
-    action = next((each for each in poses_of(rig) if each.name == name), None)
+    tracks: Tracks = {
+        c: (np.array([_POSE_FRAME]), np.array([v]), CONSTANT) for c, v in zip(channels, values, strict=True)
+    }
+    action = next((each for each in stored_poses(rig) if each.name == name), None)
     if action is None:
         action = bpy.data.actions.new(name)
         action.use_fake_user = True
-    _fill(rig, action, tracks)
+    _replace_keys(rig, action, tracks)
     record = action_record(action)
     record.kind, record.model = "POSE", model_uid(rig)
     action.asset_mark()
     return action
 
 
-def _fill(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) -> None:
+def _replace_keys(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) -> None:
     """Give an Action these keys in place of its own.
 
     The rig does not play it, not for a moment: that would pose the rig by the keys of its own Action again.
@@ -180,7 +182,7 @@ def _fill(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) -> No
     curves = action_curves(rig, action)
     curves.clear()
     for each in curve_tracks(rig, tracks, between=False):
-        put_keys(new_curve(curves, each.path, each.array_index, each.bone), each.frames, each.values, each.how)
+        fill_curve(new_curve(curves, each.path, each.array_index, each.bone), each.frames, each.values, each.how)
 
 
 def recall_pose(
@@ -193,25 +195,29 @@ def recall_pose(
 ) -> int:
     """Pose servos as a named pose has them: all the way, or by a ``weight`` from where they are; ``mirrored``: each as
     its counterpart on the other side, so that the pose is the mirror image. Returns how many joints were posed."""
-    every = posable(rig)
+    every = posable_channels(rig)
     now = {joint: read_pose(rig, own) for joint, own in every.items()}
-    aims = _aims(rig, action, scene, every, now)
+    aims = _target_coordinates(rig, action, scene, every, now)
     if mirrored:
-        image = mirror_of(extract(rig)).values({key: aim[None] for key, aim in aims.items()})
+        image = motion_mirror(extract(rig)).values({key: aim[None] for key, aim in aims.items()})
         aims = {key: values[0] for key, values in image.items()}
-    meant = posable(rig, bones).keys() & aims.keys()
+    meant = posable_channels(rig, bones).keys() & aims.keys()
     for joint in meant:
-        aim = _without_turns(every[joint], aims[joint], now[joint])
+        aim = _nearest_coordinates(every[joint], aims[joint], now[joint])
         write_pose(rig, every[joint], now[joint] + weight * (aim - now[joint]))
-    key_if_wanted(rig, scene, {joint: every[joint] for joint in meant})
+    auto_key(rig, scene, {joint: every[joint] for joint in meant})
     return len(meant)
 
 
-def _aims(
-    rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene, every: Channels, now: Mapping[str, Array]
+def _target_coordinates(
+    rig: bpy.types.Object,
+    action: bpy.types.Action,
+    scene: bpy.types.Scene,
+    every: ChannelsByJoint,
+    now: Mapping[str, Array],
 ) -> dict[str, Array]:
     """The coordinates of the joints that a pose has keys of, by id."""
-    told = {track.name: float(track.values[0]) for track in motion_of(rig, action, scene).trajectories}
+    told = {track.name: float(track.values[0]) for track in action_motion(rig, action, scene).trajectories}
     out = {}
     for joint, own in every.items():
         if any(channel.name in told for channel in own):
@@ -220,11 +226,11 @@ def _aims(
     return out
 
 
-def _without_turns(own: Sequence[Channel], aim: Array, here: Array) -> Array:
+def _nearest_coordinates(own: Sequence[Channel], aim: Array, here: Array) -> Array:
     """The coordinates of an aim, rotation vectors as those of the same rotations that are nearest."""
     out = aim.copy()
     for channel in own:
         if not channel.is_single and channel.index == 0:
             three = slice(channel.number, channel.number + 3)
-            out[three] = nearest_vectors(aim[None, three], here[None, three])[0]
+            out[three] = nearest_rotation_vectors(aim[None, three], here[None, three])[0]
     return out

@@ -14,22 +14,22 @@ from ...core.model import DOF_SIZE, Array, Motion, Trajectory
 from ...core.transforms import affine_inverse
 from ..compat import action_curves
 from ..data.access import armature_of
-from ..data.channels import Channel, block_turn, motion_channels, servo_channels
+from ..data.channels import Channel, block_rotation, motion_channels, servo_channels
 from ..data.queries import require_rig
-from ..rig.ball_channels import block_coordinates, nearest_vectors, told_vectors
+from ..rig.ball_channels import block_coordinates, nearest_rotation_vectors, rotation_vectors_as_written
 from .frame_time import Clock
-from .rotation_stops import bone_stops, shown
+from .rotation_stops import bone_stops, clamp_bone_values
 
 #: Channels whose rotation is this near (rad) to the evaluated one are what made it.
-_SAME = 1e-3
+_VECTOR_TOLERANCE = 1e-3
 #: Cosine of a middle angle below which the outer two cannot be told apart in 32 bits.
-_LOCKED = 1e-3
+_GIMBAL_TOLERANCE = 1e-3
 
 #: Matrices of bones that are worked out together.
-_MOST_MATRICES = 16_384
+_MAX_MATRICES = 16_384
 
-Places = NDArray[np.intp]
-_Numbers = NDArray[np.float32]
+Indices = NDArray[np.intp]
+_Float32Array = NDArray[np.float32]
 
 
 class LocalPoses:
@@ -47,9 +47,9 @@ class LocalPoses:
         rest = np.array([np.array(pose.bone.matrix_local) for pose in rig.pose.bones]).reshape(-1, 4, 4)
         rest = np.concatenate([rest, np.eye(4)[None]])  # -1: no carrier
         self._from_rest = affine_inverse(rest[self.at]) @ rest[self._carrier]
-        self.most = max(_MOST_MATRICES // max(len(bones), 1), 1)
+        self.most = max(_MAX_MATRICES // max(len(bones), 1), 1)
 
-    def of(self, matrices: _Numbers) -> Array:
+    def of(self, matrices: _Float32Array) -> Array:
         """The own motions (poses, n, 4, 4) for the matrices of all bones (poses, 16 for each), by columns."""
         poses = len(matrices)
         pose = matrices.reshape(poses, -1, 4, 4).swapaxes(2, 3).astype(np.float64)
@@ -75,14 +75,14 @@ class PoseReader:
         names = list(dict.fromkeys(channel.bone for channel in channels))
         self._bones = LocalPoses(rig, names)
         self.most = self._bones.most
-        self._seen: list[tuple[_Numbers, _Numbers, _Numbers]] = []
+        self._seen: list[tuple[_Float32Array, _Float32Array, _Float32Array]] = []
         row = {name: number for number, name in enumerate(names)}
         slides = [(k, row[c.bone], c.index) for k, c in enumerate(channels) if c.prop == "location"]
         self._slides = np.array(slides, dtype=np.intp).reshape(-1, 3).T
-        self._turns = turns_of(channels, row)
-        stops = bone_stops(rig)["rotation_euler"].of_all(rig)
+        self._turns = euler_groups(channels, row)
+        stops = bone_stops(rig)["rotation_euler"].all_stops(rig)
         self._lower, self._upper, self._begins = stops[:, self._bones.at]
-        self._blocks = _blocks(rig, channels, row)
+        self._blocks = _block_groups(rig, channels, row)
 
     def read(self) -> Array:
         """Coordinates of the current pose, (channels,)."""
@@ -113,7 +113,7 @@ class PoseReader:
         values[:, channels] = local[:, rows, index, 3]
         for turns in self._turns:
             rows = turns.rows
-            held = shown(told[:, rows], self._lower[rows], self._upper[rows], self._begins[rows])
+            held = clamp_bone_values(told[:, rows], self._lower[rows], self._upper[rows], self._begins[rows])
             values[:, turns.channels] = turns.read(local[:, rows, :3, :3], told[:, rows], held)
         for blocks in self._blocks:
             written = quaternions.reshape(poses, -1, 4)[:, self._bones.at[blocks.rows]].astype(np.float64)
@@ -123,11 +123,11 @@ class PoseReader:
 
 
 @dataclass
-class _Blocks:
+class _BlockGroup:
     """All balls, or all free blocks, along the tree or against it. ``channels`` is of shape (blocks, size)."""
 
-    rows: Places
-    channels: Places
+    rows: Indices
+    channels: Indices
     turns: Array
     against: bool
     before: Array | None = None
@@ -138,15 +138,15 @@ class _Blocks:
         found = block_coordinates(local, self.turns, self.against, free=self.channels.shape[1] > 3)
         vectors = found[:, :3]
         if self.before is None:
-            told = told_vectors(written, self.turns, self.against)
-            same = np.linalg.norm(nearest_vectors(vectors, told) - told, axis=1) < _SAME
+            told = rotation_vectors_as_written(written, self.turns, self.against)
+            same = np.linalg.norm(nearest_rotation_vectors(vectors, told) - told, axis=1) < _VECTOR_TOLERANCE
             self.before = np.where(same[:, None], told, vectors)
-        found[:, :3] = self.before = nearest_vectors(vectors, self.before)
+        found[:, :3] = self.before = nearest_rotation_vectors(vectors, self.before)
         return found
 
 
 @dataclass
-class Turns:
+class EulerGroup:
     """All bones that turn about the same axes in the same order.
 
     ``channels`` is of shape (bones, turns); ``columns`` are the bones' axes (0 to 2) from the outermost turn to the
@@ -154,8 +154,8 @@ class Turns:
     """
 
     columns: tuple[int, int, int]
-    rows: Places
-    channels: Places
+    rows: Indices
+    channels: Indices
     before: Array | None = None
 
     @property
@@ -187,7 +187,7 @@ class Turns:
         """Of angles that mean the same as those found (poses * n, turns), the nearest to what is told (poses, n,
         turns), and which bones (poses, n) are posed by something else."""
         own = self.nearest(found, told.reshape(-1, told.shape[2])).reshape(told.shape)
-        return own, np.abs(own - told).max(axis=2) > _SAME
+        return own, np.abs(own - told).max(axis=2) > _VECTOR_TOLERANCE
 
     def angles(self, rotation: Array) -> Array:
         """The angles (n, turns) of rotations (n, 3, 3) in the bones' axes."""
@@ -200,7 +200,9 @@ class Turns:
             found = [np.arctan2(seen[:, 2, 1], seen[:, 1, 1]), np.arctan2(seen[:, 0, 2], seen[:, 0, 0])]
         else:
             cosine = np.hypot(seen[:, 0, 0], seen[:, 0, 1])
-            locked = cosine < _LOCKED  # only the sum or difference of the outer two shows: all of it is the first's
+            locked = (
+                cosine < _GIMBAL_TOLERANCE
+            )  # only the sum or difference of the outer two shows: all of it is the first's
             both = np.arctan2(np.sign(seen[:, 0, 2]) * seen[:, 1, 0], seen[:, 1, 1])
             found = [
                 np.where(locked, both, np.arctan2(-seen[:, 1, 2], seen[:, 2, 2])),
@@ -212,23 +214,23 @@ class Turns:
     def nearest(self, angles: Array, to: Array) -> Array:
         """Of the sets of angles (n, turns) that mean the same rotations, the nearest to other sets."""
         if angles.shape[1] < 3:
-            return to + _within_half_turn(angles - to)
+            return to + _wrap_to_pi(angles - to)
         outer, middle, inner = angles.T
         given = np.broadcast_to(to, angles.shape)[:, 2]
-        locked = np.abs(np.cos(middle)) < 2.0 * _LOCKED
+        locked = np.abs(np.cos(middle)) < 2.0 * _GIMBAL_TOLERANCE
         outer = np.where(locked, outer + (inner - given) * np.sign(np.sin(middle) * self.sign), outer)
         inner = np.where(locked, given, inner)
         ways = np.array([[outer, middle, inner], [outer + np.pi, np.pi - middle, inner + np.pi]]).transpose(0, 2, 1)
-        ways = to + _within_half_turn(ways - to)
+        ways = to + _wrap_to_pi(ways - to)
         second = np.abs(ways[1] - to).max(axis=1) < np.abs(ways[0] - to).max(axis=1)
         return np.where(second[:, None], ways[1], ways[0])
 
 
-def _within_half_turn(angles: Array) -> Array:
+def _wrap_to_pi(angles: Array) -> Array:
     return (angles + np.pi) % (2.0 * np.pi) - np.pi
 
 
-def turns_of(channels: Sequence[Channel], row: dict[str, int]) -> list[Turns]:
+def euler_groups(channels: Sequence[Channel], row: dict[str, int]) -> list[EulerGroup]:
     """The turning channels of bones, gathered by the order of their axes."""
     own: dict[str, list[int]] = {}
     for number, channel in enumerate(channels):
@@ -243,21 +245,21 @@ def turns_of(channels: Sequence[Channel], row: dict[str, int]) -> list[Turns]:
         rest = [column for column in (2, 1, 0) if column not in columns]
         rows = np.array([row[channels[numbers[0]].bone] for numbers in groups], dtype=np.intp)
         first, second, third = (*columns, *rest)
-        out.append(Turns((first, second, third), rows, np.array(groups, dtype=np.intp)))
+        out.append(EulerGroup((first, second, third), rows, np.array(groups, dtype=np.intp)))
     return out
 
 
-def _blocks(rig: bpy.types.Object, channels: Sequence[Channel], row: dict[str, int]) -> list[_Blocks]:
+def _block_groups(rig: bpy.types.Object, channels: Sequence[Channel], row: dict[str, int]) -> list[_BlockGroup]:
     """The channels of balls and free blocks, gathered by size and by whether their joints point against the tree."""
     alike: dict[tuple[int, bool], list[int]] = {}
     for number, channel in enumerate(channels):
         if channel.prop == "rotation_quaternion" and channel.index == 0:
             alike.setdefault((DOF_SIZE[channel.kind], channel.against), []).append(number)
     return [
-        _Blocks(
+        _BlockGroup(
             np.array([row[channels[k].bone] for k in first], dtype=np.intp),
             np.array(first, dtype=np.intp)[:, None] + np.arange(size),
-            np.array([block_turn(rig, channels[k].bone) for k in first]),
+            np.array([block_rotation(rig, channels[k].bone) for k in first]),
             against,
         )
         for (size, against), first in alike.items()
@@ -291,15 +293,15 @@ def sample(
     every = servo_channels(rig)
     wanted = [channel for joint in joints for channel in every.get(joint, ())] if joints is not None else []
     if joints is None:
-        wanted = keyed_servos(rig) or [channel for own in every.values() for channel in own]
-    values = pose_values(rig, scene, wanted, frames)
+        wanted = keyed_channels(rig) or [channel for own in every.values() for channel in own]
+    values = sample_channels(rig, scene, wanted, frames)
     times = Clock.of(scene, frames[0] if frames else None).times(frames)
     tracks = [Trajectory(channel.name, times.copy(), values[:, k].copy()) for k, channel in enumerate(wanted)]
     action = rig.animation_data.action if rig.animation_data is not None else None
     return Motion(name or (action.name if action is not None else rig.name), tracks)
 
 
-def keyed_servos(rig: bpy.types.Object) -> list[Channel]:
+def keyed_channels(rig: bpy.types.Object) -> list[Channel]:
     """The channels that the rig's Action keys, in the order of its joints."""
     data = rig.animation_data
     if data is None or data.action is None:
@@ -308,7 +310,7 @@ def keyed_servos(rig: bpy.types.Object) -> list[Channel]:
     return [channel for own in servo_channels(rig).values() for channel in own if keyed.intersection(channel.curves())]
 
 
-def pose_values(
+def sample_channels(
     rig: bpy.types.Object,
     scene: bpy.types.Scene,
     channels: Sequence[Channel],
@@ -321,7 +323,7 @@ def pose_values(
     """
     values = np.empty((len(frames), len(channels)))
     before = scene.frame_current, scene.frame_subframe
-    with _posed(rig):
+    with _pose_shown(rig):
         reader = PoseReader(rig, channels)
         try:
             for first in range(0, len(frames), reader.most):
@@ -339,7 +341,7 @@ def pose_values(
 
 
 @contextmanager
-def _posed(rig: bpy.types.Object) -> Iterator[None]:
+def _pose_shown(rig: bpy.types.Object) -> Iterator[None]:
     """Have the bones of a rig stand as they are posed, which they do not in edit mode nor where the armature is shown
     at rest."""
     armature = armature_of(rig)

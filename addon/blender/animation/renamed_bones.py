@@ -16,25 +16,25 @@ from bpy.app.handlers import persistent
 
 from ..compat import all_curves, curve_groups
 from ..data.access import action_record, armature_of, armature_settings, bone_record, settings
-from ..data.channels import bone_in, renamed_path, servo_names
+from ..data.channels import bone_of_path, path_with_renamed_bone, servo_names_by_joint
 from ..data.queries import is_foreign
-from ..events.signals import Handlers, hang, on_bones_renamed, quiet, take_down
+from ..events.signals import Handlers, connect, disconnect, on_bones_renamed, signals_blocked
 from .loops import live_solver
 
 #: What a bone is for: joint, root, step.
-Task = tuple[str, str, int]
+BoneRole = tuple[str, str, int]
 #: The names of all bones by their armature's ``session_uid``, as they were seen last: one comparison tells whether
 #: there is anything to do.
-_seen: dict[int, list[str]] = {}
+_known_names: dict[int, list[str]] = {}
 #: Which bone had a name, also one that it has no more. An undo takes back a bone's name and not always what followed it
 #: (Blender keeps a step before it tells of the change).
-_past: dict[int, dict[str, Task]] = {}
+_past_names: dict[int, dict[str, BoneRole]] = {}
 
 
 @persistent
 def after_step(*_args: Any) -> None:
     """After undo and redo. At once: where Blender made all anew it does not tell of the next update."""
-    _look_at_names()
+    _check_names()
 
 
 @persistent
@@ -45,7 +45,7 @@ def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Non
     ends it is told as well.
     """
     if depsgraph.id_type_updated("ARMATURE") and not _is_dragging():
-        _look_at_names()
+        _check_names()
 
 
 def _is_dragging() -> bool:
@@ -61,36 +61,36 @@ def _is_transform(operator: bpy.types.Operator) -> bool:
         return False
 
 
-def _look_at_names() -> None:
+def _check_names() -> None:
     for data in bpy.data.armatures:
-        if data.is_editmode or _seen.get(data.session_uid) == data.bones.keys():
+        if data.is_editmode or _known_names.get(data.session_uid) == data.bones.keys():
             continue
         rig = armature_settings(data).rig
         if rig is not None and rig.data == data and not is_foreign(rig):
-            follow_bones(rig)
+            follow_renamed_bones(rig)
 
 
-def is_as_built(rig: bpy.types.Object, tasks: Mapping[str, Task]) -> None:
+def record_bone_names(rig: bpy.types.Object, tasks: Mapping[str, BoneRole]) -> None:
     """Know the bones of a rig that was made just now, by name with what they are for."""
     data = armature_of(rig)
-    _past[data.session_uid] = dict(tasks)
-    _seen[data.session_uid] = data.bones.keys()
+    _past_names[data.session_uid] = dict(tasks)
+    _known_names[data.session_uid] = data.bones.keys()
 
 
-def follow_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
+def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
     """Have motions, poses, drivers and the list of servo names follow the bones of a model that were renamed since, and
     ``tell`` of it who wants to know. Returns their old names and new ones."""
     data = armature_of(rig)
-    if data.session_uid not in _seen:
-        _tie_servo_names(rig)
-    went = _renamed(data)
-    stale = _stale(data)
+    if data.session_uid not in _known_names:
+        _link_servo_names(rig)
+    went = _renamed_bones(data)
+    stale = _stale_names(data)
     if went or stale:
-        with quiet():
+        with signals_blocked():
             _follow_actions(rig, went, stale)
             _follow_drivers(rig, {**stale, **went})
-            _name_servos(rig)
-    past, before = _past.setdefault(data.session_uid, {}), {new: old for old, new in went.items()}
+            _update_servo_names(rig)
+    past, before = _past_names.setdefault(data.session_uid, {}), {new: old for old, new in went.items()}
     for bone in data.bones:
         record = bone_record(bone)
         if (record.known_name or record.built_name) != bone.name:
@@ -98,17 +98,17 @@ def follow_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
         if record.joint or record.root:
             past[before.get(bone.name, bone.name)] = past[bone.name] = record.joint, record.root, record.step
     if went or stale:
-        live_solver.forget(rig)
-    _seen[data.session_uid] = data.bones.keys()
+        live_solver.invalidate_loops(rig)
+    _known_names[data.session_uid] = data.bones.keys()
     if went and tell:
         for act in on_bones_renamed:
             act(rig, went)
-        if _seen[data.session_uid] != data.bones.keys():  # twins were renamed with them
-            went |= follow_bones(rig, tell=False)
+        if _known_names[data.session_uid] != data.bones.keys():  # twins were renamed with them
+            went |= follow_renamed_bones(rig, tell=False)
     return went
 
 
-def _renamed(data: bpy.types.Armature) -> dict[str, str]:
+def _renamed_bones(data: bpy.types.Armature) -> dict[str, str]:
     """The old names of bones that have new ones.
 
     A bone that the user duplicated says the name of its original: it was renamed only where that is gone.
@@ -121,13 +121,13 @@ def _renamed(data: bpy.types.Armature) -> dict[str, str]:
     return out
 
 
-def _stale(data: bpy.types.Armature) -> dict[str, str]:
+def _stale_names(data: bpy.types.Armature) -> dict[str, str]:
     """Names that bones had once and nothing has now, with those that the bones have."""
-    past = _past.get(data.session_uid, {})
+    past = _past_names.get(data.session_uid, {})
     gone = {name: task for name, task in past.items() if name not in data.bones}
     if not gone:
         return {}
-    now: dict[Task, str] = {}
+    now: dict[BoneRole, str] = {}
     for bone in data.bones:
         record = bone_record(bone)
         now.setdefault((record.joint, record.root, record.step), bone.name)
@@ -138,23 +138,23 @@ def _stale(data: bpy.types.Armature) -> dict[str, str]:
 
 
 def _follow_actions(rig: bpy.types.Object, went: Mapping[str, str], stale: Mapping[str, str]) -> None:
-    playing = set(played_by(rig))
+    playing = set(playing_actions(rig))
     names = {*armature_of(rig).bones.keys(), *went, *stale}
     for action in bpy.data.actions:
         if action.library is not None or action.override_library is not None:
             continue
         wanted = stale if action in playing else {**stale, **went}  # Blender itself saw to what plays
-        named = {bone: None for curve in all_curves(action) if (bone := bone_in(curve.data_path))}
+        named = {bone: None for curve in all_curves(action) if (bone := bone_of_path(curve.data_path))}
         if wanted.keys().isdisjoint(named) or not _is_motion_of(rig, action, named.keys() <= names):
             continue
         for curve in all_curves(action):
-            curve.data_path = renamed_path(curve.data_path, wanted)
+            curve.data_path = path_with_renamed_bone(curve.data_path, wanted)
         for group in curve_groups(action):
             if group.name in wanted:
                 group.name = wanted[group.name]
 
 
-def played_by(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
+def playing_actions(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
     """The Actions that an armature has, active or in tracks."""
     data = rig.animation_data
     if data is None:
@@ -164,14 +164,14 @@ def played_by(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
     yield from (strip.action for track in data.nla_tracks for strip in track.strips if strip.action is not None)
 
 
-def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, names_its_bones: bool) -> bool:
+def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, matches_bones: bool) -> bool:
     """Return whether an Action that names bones is a model's: it was made for it, or it is the user's and names no bone
     that the model lacks, and no other armature has it."""
     model = action_record(action).model
     if model:
         return model == settings(rig).uid
-    return names_its_bones and not any(
-        action in played_by(other) for other in bpy.data.objects if other != rig and other.type == "ARMATURE"
+    return matches_bones and not any(
+        action in playing_actions(other) for other in bpy.data.objects if other != rig and other.type == "ARMATURE"
     )
 
 
@@ -183,35 +183,35 @@ def _follow_drivers(rig: bpy.types.Object, names: Mapping[str, str]) -> None:
     for owner in bpy.data.user_map():
         data = getattr(owner, "animation_data", None)
         for curve in data.drivers if data is not None and owner.library is None else ():
-            if owner == rig and bone_in(curve.data_path) in names:
-                curve.data_path = renamed_path(curve.data_path, names)
+            if owner == rig and bone_of_path(curve.data_path) in names:
+                curve.data_path = path_with_renamed_bone(curve.data_path, names)
             for target in (each for variable in curve.driver.variables for each in variable.targets):
                 if target.id != rig:
                     continue
-                if renamed_path(target.data_path, names) != target.data_path:
-                    target.data_path = renamed_path(target.data_path, names)
+                if path_with_renamed_bone(target.data_path, names) != target.data_path:
+                    target.data_path = path_with_renamed_bone(target.data_path, names)
                 if target.bone_target in names:
                     target.bone_target = names[target.bone_target]
 
 
-def _tie_servo_names(rig: bpy.types.Object) -> None:
+def _link_servo_names(rig: bpy.types.Object) -> None:
     """Have the rows of the list of servo names know their joints, in files from before they did."""
     for row in settings(rig).servo_names:
         if row.servo and not row.joint:
             row.servo = row.servo  # looks for it
 
 
-def _name_servos(rig: bpy.types.Object) -> None:
+def _update_servo_names(rig: bpy.types.Object) -> None:
     """Have the list of servo names say what its servos are called now."""
-    for row, name in servos_meant(rig):
+    for row, name in listed_servos(rig):
         if row.servo != name:
             row.servo = name
 
 
-def servos_meant(rig: bpy.types.Object) -> list[tuple[Any, str]]:
+def listed_servos(rig: bpy.types.Object) -> list[tuple[Any, str]]:
     """The rows of a model's list of servo names, each with what its servo is called now."""
     rows = list(settings(rig).servo_names)
-    names = servo_names(rig) if any(row.joint for row in rows) else {}
+    names = servo_names_by_joint(rig) if any(row.joint for row in rows) else {}
     return [(row, own[row.number] if row.number < len(own := names.get(row.joint, ())) else row.servo) for row in rows]
 
 
@@ -219,16 +219,16 @@ def servos_meant(rig: bpy.types.Object) -> list[tuple[Any, str]]:
 
 
 @persistent
-def forget(*_args: Any) -> None:
+def forget_bone_names(*_args: Any) -> None:
     """Another file: what was seen is of no account."""
-    _seen.clear()
-    _past.clear()
+    _known_names.clear()
+    _past_names.clear()
 
 
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
-    ("load_post", forget),
-    ("load_factory_startup_post", forget),
+    ("load_post", forget_bone_names),
+    ("load_factory_startup_post", forget_bone_names),
     ("undo_post", after_step),
     ("redo_post", after_step),
 )
@@ -236,10 +236,10 @@ _HANDLERS: Handlers = (
 
 def register() -> None:
     """Hang in what follows renamed bones."""
-    hang(_HANDLERS)
+    connect(_HANDLERS)
 
 
 def unregister() -> None:
     """Take it out again."""
-    take_down(_HANDLERS)
-    forget()
+    disconnect(_HANDLERS)
+    forget_bone_names()

@@ -17,46 +17,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.model import Array, Motion, MotionUnit, Trajectory
-from ...core.motion.keyframes import kept_keys
+from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import FormatError, Report
 from ...formats import loads_motions
-from ...formats.document.cache import Lately
+from ...formats.document.cache import ContentLRU
 from ...formats.text.file_io import encode
 from ..data.access import action_record
 from ..data.channels import Channel
 from ..data.properties.action import KnuckleOrigin
-from .fcurves import CurveKeys, block_curves, coordinates
+from .fcurves import CurveKeys, block_curves, pose_block_coordinates
 from .frame_time import Clock, Units
-from .keying import CONSTANT, LINEAR, How, Tracks, block_keys, group_starts, key_pairs
+from .keying import CONSTANT, LINEAR, KeyInterpolation, Tracks, block_keys, group_starts, key_pairs
 
 #: Bytes of documents that are kept; numbers take a few times as much.
-MOST = 100_000_000
+MAX_CACHED_MOTION_BYTES = 100_000_000
 
-_lately: Lately[list[Motion]] = Lately(MOST)
+_document_cache: ContentLRU[list[Motion]] = ContentLRU(MAX_CACHED_MOTION_BYTES)
 
 
-def motions_in(data: bytes, path: str) -> list[Motion] | None:
+def cached_motions(data: bytes, path: str) -> list[Motion] | None:
     """The motions of a document from ``path``, which are not to be changed; None where it was not read lately."""
-    return _lately.get(data, path)
+    return _document_cache.get(data, path)
 
 
-def keep(data: bytes, path: str, motions: Sequence[Motion]) -> None:
+def cache_motions(data: bytes, path: str, motions: Sequence[Motion]) -> None:
     """Keep what a document says, as long as there is room."""
-    _lately.keep(data, path, list(motions))
+    _document_cache.keep(data, path, list(motions))
 
 
-def keep_only(data: bytes, motion: Motion) -> None:
+def cache_motion(data: bytes, motion: Motion) -> None:
     """Keep what a document of one motion says. The motion may change later on: what was read is copied."""
     own = [replace(each, times=each.times.copy(), values=each.values.copy()) for each in motion.as_read]
     assert motion.source is not None
-    keep(data, motion.source.path, [replace(motion, trajectories=own, as_read=tuple(own))])
+    cache_motions(data, motion.source.path, [replace(motion, trajectories=own, as_read=tuple(own))])
 
 
-_KEY = "knuckle_document"
+_DOCUMENT_KEY = "knuckle_document"
 
 
 @dataclass
-class Origin:
+class MotionSource:
     """A motion that was keyed in an Action: which of its trajectories keys which coordinate, (joint, number), and which
     moved nothing."""
 
@@ -76,12 +76,14 @@ class Origin:
         return [self.motion.trajectories[place] for place in self.idle]
 
 
-def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, How]:
+def trajectory_keys(
+    trajectory: Trajectory, clock: Clock, units: Units, channel: Channel
+) -> tuple[Array, Array, KeyInterpolation]:
     """A trajectory as keys of a channel: where in an Action, values (rad or length units), interpolation.
 
     Of keys that Blender cannot hold apart there is one, where the first is and with the last one's value.
     """
-    places, values, how = whole_track(trajectory, clock, units, channel)
+    places, values, how = all_trajectory_keys(trajectory, clock, units, channel)
     starts = group_starts(places)
     if len(starts) == len(places):
         return places, values, how
@@ -89,43 +91,45 @@ def track_of(trajectory: Trajectory, clock: Clock, units: Units, channel: Channe
     return places[starts], values[ends], how if isinstance(how, int) else how[ends]
 
 
-def whole_track(trajectory: Trajectory, clock: Clock, units: Units, channel: Channel) -> tuple[Array, Array, How]:
+def all_trajectory_keys(
+    trajectory: Trajectory, clock: Clock, units: Units, channel: Channel
+) -> tuple[Array, Array, KeyInterpolation]:
     """Return a trajectory as keys of a channel, all of them: frames, values (rad or length units), interpolation."""
     size = units.size(channel, trajectory.unit)
     values = trajectory.values if size == 1.0 else trajectory.values * size
-    how = np.where(trajectory.holds(), CONSTANT, LINEAR).astype(np.int32) if trajectory.may_hold else LINEAR
+    how = np.where(trajectory.holds(), CONSTANT, LINEAR).astype(np.int32) if trajectory.has_constant_keys else LINEAR
     return clock.keys(trajectory.times), values, how
 
 
-def put_origin(
+def record_source(
     action: bpy.types.Action, motion: Motion, clock: Clock, units: Units, placed: Mapping[int, Channel]
 ) -> None:
     """Remember where a motion was keyed: number of its trajectory -> channel.
 
     Nothing where it has no document, or none of its trajectories is the document's.
     """
-    source, places = motion.source, document_places(motion)
+    source, places = motion.source, document_indices(motion)
     if source is None or not source.text or not places:
         return
     record = action_record(action)
     kept = record.origins.add()
-    kept.key = f"{_KEY}_{len(record.origins)}"
+    kept.key = f"{_DOCUMENT_KEY}_{len(record.origins)}"
     data = encode(source.text, source.encoding, as_read=True)
     kept.packed = motion.count > 1  # all of their Actions have it; one alone is quicker as it is
     action[kept.key] = zlib.compress(data) if kept.packed else data
     kept.path, kept.index = source.path, motion.index
     if motion.count == 1:
-        keep_only(data, motion)
+        cache_motion(data, motion)
     kept.start, kept.fps, kept.fps_base = clock.start, clock.fps, clock.fps_base
     kept.map_old, kept.map_new = clock.old, clock.new
     kept.angle, kept.length = units.angle, units.length
-    note_placed(kept, {places[place]: channel for place, channel in placed.items() if place in places})
+    record_channels(kept, {places[place]: channel for place, channel in placed.items() if place in places})
     for number, place in places.items():
         if number not in placed:
             kept.servos.add().place = place
 
 
-def document_places(motion: Motion) -> dict[int, int]:
+def document_indices(motion: Motion) -> dict[int, int]:
     """Return which of its document's trajectories each of a motion's is, by their numbers: the very same, or else one
     of its name, or one with its keys. Those that are none of the document's are left out."""
     places: dict[int, int] = {}
@@ -148,7 +152,7 @@ def document_places(motion: Motion) -> dict[int, int]:
     return places
 
 
-def note_placed(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
+def record_channels(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
     """Remember which channels the document's trajectories key, by their numbers."""
     idle = {servo.place: servo for servo in kept.servos if not servo.joint}
     for place, channel in placed.items():
@@ -156,20 +160,20 @@ def note_placed(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
         servo.place, servo.joint, servo.number = place, channel.joint, channel.number
 
 
-def origins_of(action: bpy.types.Action | None, report: Report) -> list[Origin]:
+def motion_sources(action: bpy.types.Action | None, report: Report) -> list[MotionSource]:
     """The motions that an Action's keys came from, as their documents have them: they are not to be changed.
 
     One whose document is gone or cannot be read any more is reported and left out.
     """
-    return [origin for origin, _kept in origins_with_records(action, report)] if action is not None else []
+    return [origin for origin, _kept in sources_with_records(action, report)] if action is not None else []
 
 
-def origins_with_records(action: bpy.types.Action, report: Report) -> list[tuple[Origin, KnuckleOrigin]]:
-    """Return the motions that an Action's keys came from, each with what the Action keeps of it; ``origins_of`` says
-    which."""
-    out: list[tuple[Origin, KnuckleOrigin]] = []
+def sources_with_records(action: bpy.types.Action, report: Report) -> list[tuple[MotionSource, KnuckleOrigin]]:
+    """Return the motions that an Action's keys came from, each with what the Action keeps of it; ``motion_sources``
+    says which."""
+    out: list[tuple[MotionSource, KnuckleOrigin]] = []
     for kept in action_record(action).origins:
-        motion = _motion_of(action, kept)
+        motion = _read_document(action, kept)
         if motion is None:
             report.warn(
                 "origin-lost",
@@ -182,69 +186,69 @@ def origins_with_records(action: bpy.types.Action, report: Report) -> list[tuple
         idle = [servo.place for servo in known if not servo.joint]
         clock = Clock(kept.start, kept.fps, kept.fps_base, kept.map_old, kept.map_new)
         units = Units(cast(Any, kept.angle), cast(Any, kept.length))
-        out.append((Origin(motion, clock, units, placed, idle), kept))
+        out.append((MotionSource(motion, clock, units, placed, idle), kept))
     return out
 
 
-def keyed_rate(action: bpy.types.Action | None) -> float | None:
+def keyed_frame_rate(action: bpy.types.Action | None) -> float | None:
     """Frames per second at which motions of files were keyed in an Action; None where there are none, or several."""
     rates = {kept.fps / kept.fps_base for kept in action_record(action).origins} if action is not None else set()
     return rates.pop() if len(rates) == 1 else None
 
 
-def _motion_of(action: bpy.types.Action, kept: KnuckleOrigin) -> Motion | None:
+def _read_document(action: bpy.types.Action, kept: KnuckleOrigin) -> Motion | None:
     data = bytes(action.get(kept.key, b""))
-    motions = motions_in(data, kept.path)
+    motions = cached_motions(data, kept.path)
     if motions is None:
         try:
             motions = loads_motions(zlib.decompress(data) if kept.packed else data, kept.path)[0]
         except (FormatError, zlib.error):
             motions = []
-        keep(data, kept.path, motions)
+        cache_motions(data, kept.path, motions)
     return motions[kept.index] if kept.index < len(motions) else None
 
 
 #: Times, values and whether they are held (n,), of keys of a file that one key of Blender's stands for.
-Several = tuple[Array, Array, NDArray[np.bool_]]
+KeyMatches = tuple[Array, Array, NDArray[np.bool_]]
 #: Places that are nearer, in last digits of 32 bits, are one that was reckoned on the way; but never as far as this.
-_DIGITS, _NEVER = 4.0, 0.004
+_MATCH_DIGITS, _MAX_MATCH_DISTANCE = 4.0, 0.004
 #: What a ball's keys may differ by, having been reckoned from its three numbers and back.
-_SAME = 2e-6
+_BLOCK_TOLERANCE = 2e-6
 #: Keys of a ball that lie on a line within this only lead from one to the next.
-_STRAIGHT = 1e-5
+_LINEARITY_TOLERANCE = 1e-5
 #: A number of a ball that is further (rad or length units) from where it was left was moved: keys have seven digits.
-_MOVED = 1e-5
+_START_TOLERANCE = 1e-5
 
 
-class Restored(NamedTuple):
+class RestoredTrack(NamedTuple):
     """The keys of a servo; how many of them stand off the grid and in no file; whether all stand where some of a file's
     were put."""
 
     track: Trajectory
     off_grid: int
-    in_time: bool
+    at_source_times: bool
 
 
-def single_track(
-    keys: CurveKeys, channel: Channel, origins: Sequence[Origin], clock: Clock, grid: float | None
-) -> Restored:
+def restore_single(
+    keys: CurveKeys, channel: Channel, origins: Sequence[MotionSource], clock: Clock, grid: float | None
+) -> RestoredTrack:
     """The keys of a one-number servo, and how they stand to the ``grid`` (s).
 
     A key that stands where one of a file was put has that one's time, and its value if it still has it. Where a key
     stands for several of a file, which Blender could not hold apart, it is all of them again.
     """
     times, values = np.full((2, len(keys.values)), np.nan)
-    several: dict[int, Several] = {}
+    several: dict[int, KeyMatches] = {}
     unit: MotionUnit = ""
     known = np.zeros(len(keys.values), dtype=bool)
     for origin in origins:
         own = origin.trajectory(channel)
         unit = own.unit
-        places, numbers, _how = whole_track(own, origin.clock, origin.units, channel)
+        places, numbers, _how = all_trajectory_keys(own, origin.clock, origin.units, channel)
         starts = group_starts(places)
         ends = np.append(starts[1:], len(places)) - 1
         pairs = key_pairs(places[starts], numbers[ends])
-        at = _matches(keys.places, pairs[:, 0])
+        at = _match_indices(keys.places, pairs[:, 0])
         there = at >= 0
         same = there & (pairs[at, 1] == keys.values)
         values[same] = numbers[ends][at[same]]
@@ -256,22 +260,22 @@ def single_track(
             group = slice(starts[at[key]], ends[at[key]] + 1)
             several[int(key)] = own.times[group], numbers[group], own.holds()[group]
     new, free = np.isnan(values), np.isnan(times)
-    values[new] = shortest(keys.values[new])
-    times[free], off_grid = snapped(keys.places[free], clock, grid)
-    return Restored(
-        _track(channel.name, times, values, keys.held, several, unit),
+    values[new] = shortest_decimals(keys.values[new])
+    times[free], off_grid = snap_times(keys.places[free], clock, grid)
+    return RestoredTrack(
+        _make_trajectory(channel.name, times, values, keys.held, several, unit),
         int(off_grid.sum()),
         bool(known.all()) or not origins,
     )
 
 
-def shortest(numbers: NDArray[np.float32]) -> Array:
+def shortest_decimals(numbers: NDArray[np.float32]) -> Array:
     """The shortest decimal numbers that are these in 32 bits: 1.7, and not the 1.7000000476837158 that it is."""
     return numbers.astype("U32").astype(np.float64) if len(numbers) else np.zeros(0)
 
 
-def _track(
-    name: str, times: Array, values: Array, held: NDArray[np.bool_], several: dict[int, Several], unit: MotionUnit
+def _make_trajectory(
+    name: str, times: Array, values: Array, held: NDArray[np.bool_], several: dict[int, KeyMatches], unit: MotionUnit
 ) -> Trajectory:
     """The keys (n,) of a servo, each of ``several`` taken for those that it stands for."""
     if several:
@@ -285,25 +289,27 @@ def _track(
     return Trajectory(name, times[order], values[order], how, held, unit)
 
 
-def snapped(places: NDArray[np.float32], clock: Clock, grid: float | None) -> tuple[Array, NDArray[np.bool_]]:
+def snap_times(places: NDArray[np.float32], clock: Clock, grid: float | None) -> tuple[Array, NDArray[np.bool_]]:
     """Times (n,) of places in an Action, and which are off the grid (s).
 
     A place that 32 bits cannot tell from the grid's is on it.
     """
-    times = clock.key_times(shortest(places))
+    times = clock.key_times(shortest_decimals(places))
     if grid is None:
         return times, np.zeros(len(times), dtype=bool)
     nearest = np.round(times / grid) * grid
-    on = np.abs(clock.keys(nearest) - places) <= _reach(places)
+    on = np.abs(clock.keys(nearest) - places) <= _match_tolerance(places)
     return np.where(on, nearest, times), ~on
 
 
-def _reach(places: NDArray[np.float32]) -> Array:
+def _match_tolerance(places: NDArray[np.float32]) -> Array:
     """Return how far from places (n,) others are the same."""
-    return np.minimum(_DIGITS * np.spacing(np.maximum(np.abs(places), np.float32(1.0))), _NEVER).astype(np.float64)
+    return np.minimum(
+        _MATCH_DIGITS * np.spacing(np.maximum(np.abs(places), np.float32(1.0))), _MAX_MATCH_DISTANCE
+    ).astype(np.float64)
 
 
-def _matches(places: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.intp]:
+def _match_indices(places: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.intp]:
     """For each place (n,) the number of the one of ``own`` (m,), ascending, that is the same; -1 for none."""
     if len(places) == len(own) and (places == own).all():
         return np.arange(len(places))
@@ -313,14 +319,14 @@ def _matches(places: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[n
     before = np.maximum(after - 1, 0)
     wide = places.astype(np.float64)
     nearer = np.where(np.abs(own[before] - wide) < np.abs(own[after] - wide), before, after)
-    return np.where((own[nearer] == places) | (np.abs(own[nearer] - wide) <= _reach(places)), nearer, -1)
+    return np.where((own[nearer] == places) | (np.abs(own[nearer] - wide) <= _match_tolerance(places)), nearer, -1)
 
 
-def block_tracks(
+def restore_block(
     rig: bpy.types.Object,
     block: Sequence[Channel],
     curves: Mapping[tuple[str, int], bpy.types.FCurve],
-    origin: Origin,
+    origin: MotionSource,
     clock: Clock,
 ) -> dict[Channel, Trajectory]:
     """The keys of a ball's or free block's servos that came from a file; nothing where the curves' keys do not stand
@@ -334,19 +340,21 @@ def block_tracks(
     places = keys[0].places
     if not all(len(k.places) == len(places) and (k.places == places).all() and k.is_straight for k in keys):
         return {}
-    tracks: Tracks = {channel: track_of(each, origin.clock, origin.units, channel) for channel, each in own.items()}
+    tracks: Tracks = {
+        channel: trajectory_keys(each, origin.clock, origin.units, channel) for channel, each in own.items()
+    }
     put = block_keys(rig, block, tracks, between=True)
     expected = np.stack([key_pairs(put.frames, track.values)[:, 1] for track in put.curves(block)])
-    at = _matches(places, key_pairs(put.frames, put.frames)[:, 0])
+    at = _match_indices(places, key_pairs(put.frames, put.frames)[:, 0])
     found = np.stack([k.values for k in keys])
     stray = np.abs(found - expected[:, at])
-    same = (at >= 0) & (stray <= _SAME * np.maximum(1.0, np.abs(found))).all(axis=0)
+    same = (at >= 0) & (stray <= _BLOCK_TOLERANCE * np.maximum(1.0, np.abs(found))).all(axis=0)
     if same.all() and len(places) == len(put.frames):
         return {
             channel: Trajectory(
                 channel.name,
-                _on_clock(each.times, origin, clock),
-                whole_track(each, origin.clock, origin.units, channel)[1],
+                _to_clock(each.times, origin, clock),
+                all_trajectory_keys(each, origin.clock, origin.units, channel)[1],
                 each.interpolation,
                 each.held,
                 each.unit,
@@ -354,29 +362,31 @@ def block_tracks(
             for channel, each in own.items()
         }
     columns = found.T.astype(np.float64)
-    told = coordinates(rig, block, columns[:, :3] if len(parts[0]) else np.zeros((len(places), 3)), columns[:, -4:])
+    told = pose_block_coordinates(
+        rig, block, columns[:, :3] if len(parts[0]) else np.zeros((len(places), 3)), columns[:, -4:]
+    )
     leads = (at >= 0) & ~put.given[np.maximum(at, 0)] & same
-    leads |= ~same & ~_corners(places, told, same)
-    own = {c: replace(each, times=_on_clock(each.times, origin, clock)) for c, each in own.items()}
-    return _edited_block(block, own, tracks, places, told, leads, same, clock)
+    leads |= ~same & ~_corner_keys(places, told, same)
+    own = {c: replace(each, times=_to_clock(each.times, origin, clock)) for c, each in own.items()}
+    return _restore_edited_block(block, own, tracks, places, told, leads, same, clock)
 
 
-def _on_clock(times: Array, origin: Origin, clock: Clock) -> Array:
+def _to_clock(times: Array, origin: MotionSource, clock: Clock) -> Array:
     """Return when the keys of a file's times are by now."""
     return times if origin.clock == clock else clock.key_times(origin.clock.keys(times))
 
 
-def _corners(places: NDArray[np.float32], told: Array, firm: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _corner_keys(places: NDArray[np.float32], told: Array, firm: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which keys (n,) of a block are not just on the way from one to the next, those beside the ``firm`` ones
     among them."""
     at = places.astype(np.float64)
     corner = np.zeros(len(at), dtype=bool)
     for column in told.T:
-        corner[kept_keys(at, column, _STRAIGHT)] = True
+        corner[simplified_key_indices(at, column, _LINEARITY_TOLERANCE)] = True
     return corner | firm
 
 
-def _edited_block(
+def _restore_edited_block(
     block: Sequence[Channel],
     own: Mapping[Channel, Trajectory],
     tracks: Tracks,
@@ -388,15 +398,15 @@ def _edited_block(
 ) -> dict[Channel, Trajectory]:
     """Restore a block of which some keys were edited: these have what their curves say, the others the file's
     numbers."""
-    times = clock.key_times(shortest(places))
+    times = clock.key_times(shortest_decimals(places))
     out: dict[Channel, Trajectory] = {}
     for k, channel in enumerate(block):
         if channel not in own:
-            if np.abs(told[:, k] - channel.start).max() > _MOVED:
+            if np.abs(told[:, k] - channel.start).max() > _START_TOLERANCE:
                 out[channel] = Trajectory(channel.name, times[~leads], told[~leads, k])
             continue
         each, (frames, numbers, _how) = own[channel], tracks[channel]
-        mine = _matches(places, key_pairs(frames, frames)[:, 0])
+        mine = _match_indices(places, key_pairs(frames, frames)[:, 0])
         there = mine >= 0
         kept = np.where(same, there, ~leads)
         values = np.where(same & there, numbers[np.maximum(mine, 0)], told[:, k])

@@ -13,25 +13,25 @@ from numpy.typing import NDArray
 from ...core.model import Array
 from ...core.report import Report
 from ...core.transforms import affine_inverse, rotation_vector
-from ..data.channels import Channel, bone_path, is_of_screw
+from ..data.channels import Channel, bone_path, is_screw_driver_curve
 from ..data.queries import RigParts
-from .actions import bone_numbers
-from .fcurves import Place
-from .frame_time import SIZES, Units
-from .pose_reader import LocalPoses, turns_of
+from .actions import bone_properties
+from .fcurves import CurveId
+from .frame_time import UNIT_SIZES, Units
+from .pose_reader import LocalPoses, euler_groups
 
 #: Turns (rad) and scales below which a bone keeps to its joint: its matrix has 32-bit numbers.
-_TURNED, _SCALED = 1e-4, 1e-4
+_TURN_TOLERANCE, _SCALE_TOLERANCE = 1e-4, 1e-4
 #: The same of slides, in lengths of the longest arm of a bone from the armature's origin.
-_SLID = 2e-5
+_SLIDE_TOLERANCE = 2e-5
 #: At how many frames bones are looked at that nothing else has sampled.
-_MOST_FRAMES = 400
+_MAX_FRAMES = 400
 _KINDS = ("turn", "slide", "scale")
 _SIZES = {"location": 3, "scale": 3, "rotation_quaternion": 4, "rotation_axis_angle": 4, "rotation_euler": 3}
 
 
 @dataclass
-class Worst:
+class LargestResidue:
     """The largest residue of a kind: its size, the bone, the frame, and the bones that have some."""
 
     size: float = 0.0
@@ -40,7 +40,7 @@ class Worst:
     bones: frozenset[str] = frozenset()
 
 
-class Residues:
+class ResidueMeter:
     """Measures what bones do beside their joints in the poses that are looked at. Roots have the whole path."""
 
     def __init__(self, found: RigParts, channels: Sequence[Channel]) -> None:
@@ -63,18 +63,22 @@ class Residues:
             for index in range(3):
                 if (bone_path(name, "location"), index) in slides:
                     self._fixed[number, index] = 0.0
-        self._turns = turns_of(channels, row)
+        self._turns = euler_groups(channels, row)
         arms = [bone.bone.matrix_local.translation.length for bone in rig.pose.bones]
-        self._least = {"turn": _TURNED, "scale": _SCALED, "slide": _SLID * max([*arms, 1e-6])}
-        self.worst = {kind: Worst() for kind in _KINDS}
-        self.has_looked = False
+        self._least = {
+            "turn": _TURN_TOLERANCE,
+            "scale": _SCALE_TOLERANCE,
+            "slide": _SLIDE_TOLERANCE * max([*arms, 1e-6]),
+        }
+        self.worst = {kind: LargestResidue() for kind in _KINDS}
+        self.has_samples = False
         self._seen: list[tuple[float, NDArray[np.float32], Array]] = []
         self._stood: Array | None = None
         self._slid = self._rolled = 0.0, 0.0  # how far the armature slides and turns at most, each with its frame
 
     def look(self, frame: float) -> None:
         """Take the present pose."""
-        self.has_looked = True
+        self.has_samples = True
         numbers = np.empty(16 * len(self._rig.pose.bones), dtype=np.float32)
         self._rig.pose.bones.foreach_get("matrix", numbers)
         self._seen.append((frame, numbers, np.array(self._rig.matrix_world, dtype=np.float64)))
@@ -107,7 +111,7 @@ class Residues:
         at, on = int(np.argmax(slid)), int(np.argmax(turned))
         if slid[at] > max(self._slid[0], self._least["slide"]):
             self._slid = float(slid[at]), float(frames[at])
-        if turned[on] > max(self._rolled[0], _TURNED):
+        if turned[on] > max(self._rolled[0], _TURN_TOLERANCE):
             self._rolled = float(turned[on]), float(frames[on])
 
     def _turned(self, rotation: Array) -> Array:
@@ -117,7 +121,7 @@ class Residues:
             own = rotation[:, turns.rows]
             angles = turns.angles(own.reshape(-1, 3, 3)).reshape(*own.shape[:2], -1)
             for number, column in enumerate(turns.columns[: angles.shape[2]]):
-                left[:, turns.rows] = _about(column, -angles[..., number]) @ left[:, turns.rows]
+                left[:, turns.rows] = _axis_rotations(column, -angles[..., number]) @ left[:, turns.rows]
         sizes: Array = np.linalg.norm(rotation_vector(left.reshape(-1, 3, 3)), axis=1).reshape(left.shape[:2])
         return np.where(self._whole, 0.0, sizes)
 
@@ -129,8 +133,8 @@ class Residues:
         bones = worst.bones | {self._names[number] for number in beyond.tolist()}
         pose, bone = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
         if sizes[pose, bone] > worst.size:
-            worst = Worst(float(sizes[pose, bone]), self._names[bone], float(frames[pose]))
-        self.worst[kind] = Worst(worst.size, worst.bone, worst.frame, bones)
+            worst = LargestResidue(float(sizes[pose, bone]), self._names[bone], float(frames[pose]))
+        self.worst[kind] = LargestResidue(worst.size, worst.bone, worst.frame, bones)
 
     def worst_frames(self) -> list[float]:
         """Frames of the largest residues so far."""
@@ -145,7 +149,7 @@ class Residues:
             self._measure()
         (slid, at), (turned, on) = self._slid, self._rolled
         length, angle = units.of(is_angle=False), units.of(is_angle=True)
-        metre, radian = SIZES[length], SIZES[angle]
+        metre, radian = UNIT_SIZES[length], UNIT_SIZES[angle]
         if slid > 0.0 or turned > 0.0:
             report.warn(
                 "armature-moves",
@@ -177,7 +181,7 @@ class Residues:
             )
 
 
-def _about(column: int, angles: Array) -> Array:
+def _axis_rotations(column: int, angles: Array) -> Array:
     """Rotations (..., 3, 3) about a bone's axis."""
     cos, sin = np.cos(angles), np.sin(angles)
     out = np.zeros((*angles.shape, 3, 3))
@@ -188,14 +192,14 @@ def _about(column: int, angles: Array) -> Array:
     return out
 
 
-def _screw_slides(rig: bpy.types.Object) -> Iterator[Place]:
+def _screw_slides(rig: bpy.types.Object) -> Iterator[CurveId]:
     data = rig.animation_data
     for curve in data.drivers if data is not None else ():
-        if is_of_screw(curve):
+        if is_screw_driver_curve(curve):
             yield curve.data_path, curve.array_index
 
 
-def stray_places(found: RigParts, posing: Set[Place], curves: Iterable[Place]) -> set[Place]:
+def stray_curve_ids(found: RigParts, posing: Set[CurveId], curves: Iterable[CurveId]) -> set[CurveId]:
     """Of the places of curves, those that pose a mechanism's bones beside its joints (locations, rotations and scales
     of no degree of freedom), or the armature itself. ``posing``: the places that its channels have."""
     others = {place for place in curves if place not in posing}
@@ -206,16 +210,19 @@ def stray_places(found: RigParts, posing: Set[Place], curves: Iterable[Place]) -
     return {place for place in others if place[0] in own and place not in slides}
 
 
-def is_posed_beside(found: RigParts, channels: Sequence[Channel]) -> bool:
+def has_stray_pose(found: RigParts, channels: Sequence[Channel]) -> bool:
     """Return whether the numbers that pose a mechanism's bones now pose one beside its joint.
 
     ``channels``: those of all servos and roots.
     """
-    numbers = bone_numbers(found.rig)
+    numbers = bone_properties(found.rig)
     numbers["rotation_axis_angle"].reshape(-1, 4)[:, 1:] = 0.0  # an axis alone turns nothing
     place = {pose.name: number for number, pose in enumerate(found.rig.pose.bones)}
     own = np.array([place[name] for name in found.own_bones], dtype=np.intp)
-    strange = {prop: np.abs(numbers[prop].reshape(-1, size) - _rest(prop)) > _SCALED for prop, size in _SIZES.items()}
+    strange = {
+        prop: np.abs(numbers[prop].reshape(-1, size) - _rest_values(prop)) > _SCALE_TOLERANCE
+        for prop, size in _SIZES.items()
+    }
     if not any(each[own].any() for each in strange.values()):
         return False
     for channel in channels:
@@ -224,14 +231,14 @@ def is_posed_beside(found: RigParts, channels: Sequence[Channel]) -> bool:
     return any(bool(each[own].any()) for each in strange.values())
 
 
-def _rest(prop: str) -> Array:
+def _rest_values(prop: str) -> Array:
     """The numbers of a property of a bone at rest."""
     rest = np.zeros(_SIZES[prop])
     rest[: {"scale": 3, "rotation_quaternion": 1}.get(prop, 0)] = 1.0
     return rest
 
 
-def frames_to_look(every: Array, keys: Array) -> Array:
+def frames_to_inspect(every: Array, keys: Array) -> Array:
     """Choose frames for a first look at bones that nothing else has sampled: at most about twice 400, so that Blender
     is done in some seconds.
 
@@ -239,12 +246,12 @@ def frames_to_look(every: Array, keys: Array) -> Array:
         every: The frames of the motion and of ``keys``, ascending.
         keys: Those of the curves that move bones beside their joints: all are looked at while they are not too many.
     """
-    share = max(len(every) // _MOST_FRAMES, 1)
+    share = max(len(every) // _MAX_FRAMES, 1)
     wanted = np.unique(np.concatenate([every[::share], every[-1:], keys]))
-    return wanted[:: max(len(wanted) // (2 * _MOST_FRAMES), 1)]
+    return wanted[:: max(len(wanted) // (2 * _MAX_FRAMES), 1)]
 
 
-def frames_around(every: Array, seen: Array, worst: Sequence[float]) -> Array:
+def frames_to_refine(every: Array, seen: Array, worst: Sequence[float]) -> Array:
     """Choose frames for a closer look at the largest residues: those between the neighbours of theirs that were seen.
 
     What stands out only between two frames that were seen, far from the largest of these, is missed.
@@ -258,4 +265,4 @@ def frames_around(every: Array, seen: Array, worst: Sequence[float]) -> Array:
     for at in np.searchsorted(seen, worst).tolist():
         near |= (every > seen[max(at - 1, 0)]) & (every < seen[min(at + 1, len(seen) - 1)])
     left = every[near & ~np.isin(every, seen)]
-    return left[:: max(len(left) // _MOST_FRAMES, 1)]
+    return left[:: max(len(left) // _MAX_FRAMES, 1)]

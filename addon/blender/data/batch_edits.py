@@ -7,26 +7,26 @@ from typing import cast
 
 import bpy
 
-from ..events.signals import quiet, tell
+from ..events.signals import notify_joints, signals_blocked
 from .access import record_of
 from .conversion import is_angle
 from .properties.joint import KnuckleDof
 from .queries import parts
 
 #: Fields in the unit of the joint value: copied between rotations, or between translations, only.
-_UNITED = {"lower", "upper", "rest"}
+_FIELDS_WITH_UNIT = {"lower", "upper", "rest"}
 #: Fields that bone limits and rigid-body constraints are derived from.
-_DERIVED = {"use_lower", "lower", "use_upper", "upper", "damping", "stiffness"}
+_CONSTRAINT_FIELDS = {"use_lower", "lower", "use_upper", "upper", "damping", "stiffness"}
 
 
-def records_of(empty: bpy.types.Object) -> Iterator[KnuckleDof]:
+def dof_records(empty: bpy.types.Object) -> Iterator[KnuckleDof]:
     """Yield the degrees of freedom of a joint, then the single parts of its balls and free joints."""
     joint = record_of(empty).joint
     yield from joint.dofs
     yield from joint.parts
 
 
-def spread(dof: KnuckleDof, field: str, value: float) -> None:
+def set_on_ticked_dofs(dof: KnuckleDof, field: str, value: float) -> None:
     """Set a field of all ticked degrees of freedom of a mechanism.
 
     Args:
@@ -36,18 +36,18 @@ def spread(dof: KnuckleDof, field: str, value: float) -> None:
         value: Value to set (rad or length units where the field has a unit).
     """
     empty = cast(bpy.types.Object, dof.id_data)
-    put_all(
+    set_dof_fields(
         (
             (obj, each)
             for obj in parts(record_of(empty).model, "JOINT")
-            for each in records_of(obj)
-            if each.ticked and (field not in _UNITED or is_angle(each) == is_angle(dof))
+            for each in dof_records(obj)
+            if each.ticked and (field not in _FIELDS_WITH_UNIT or is_angle(each) == is_angle(dof))
         ),
         {field: value},
     )
 
 
-def put_all(chosen: Iterable[tuple[bpy.types.Object, KnuckleDof]], values: dict[str, float]) -> int:
+def set_dof_fields(chosen: Iterable[tuple[bpy.types.Object, KnuckleDof]], values: dict[str, float]) -> int:
     """Set fields of degrees of freedom and emit one change signal for each joint that changed.
 
     Args:
@@ -58,7 +58,7 @@ def put_all(chosen: Iterable[tuple[bpy.types.Object, KnuckleDof]], values: dict[
         The count of degrees of freedom that changed.
     """
     changed, count = [], 0
-    with quiet():
+    with signals_blocked():
         for empty, dof in chosen:
             before = [getattr(dof, field) for field in values]
             for field, value in values.items():
@@ -66,5 +66,5 @@ def put_all(chosen: Iterable[tuple[bpy.types.Object, KnuckleDof]], values: dict[
             if before != [getattr(dof, field) for field in values]:
                 changed.append(empty)
                 count += 1
-    tell(changed, derived=not _DERIVED.isdisjoint(values))
+    notify_joints(changed, derived=not _CONSTRAINT_FIELDS.isdisjoint(values))
     return count

@@ -21,19 +21,19 @@ from numpy.typing import NDArray
 
 from ...core.model import Array
 from .. import compat
-from .datablocks import NUMBER
+from .datablocks import NUMBER_SUFFIX
 
-_Numbers = NDArray[Any]
+_NumberArray = NDArray[Any]
 T = TypeVar("T")
 #: Name and data of each object to create; None as data for an empty.
-Wanted = Sequence[tuple[str, bpy.types.ID | None]]
+ObjectRequests = Sequence[tuple[str, bpy.types.ID | None]]
 #: Generator that yields the objects it wants, receives them (in no collection yet) and returns its result.
-Making = Generator[Wanted, list[bpy.types.Object], T]
+CreationTask = Generator[ObjectRequests, list[bpy.types.Object], T]
 #: Object count of a file up to which creation from the last name to the first is faster.
-_FEW = 4000
+_MAX_NAMED_LOOKUPS = 4000
 
 
-def new_objects(wanted: Wanted) -> list[bpy.types.Object]:
+def create_objects(wanted: ObjectRequests) -> list[bpy.types.Object]:
     """Create objects, linked to no collection yet.
 
     Where several have one name, the first gets it and the others get numbers, in turn, none of which is another's own
@@ -51,21 +51,21 @@ def new_objects(wanted: Wanted) -> list[bpy.types.Object]:
         second search; in a large one behind them, which saves the first. Measured: 1,000 objects in 4 ms (any order: 10
         to 20 ms), 20,000 in 0.5 s (any order: 1.2 s).
     """
-    few = len(bpy.data.objects) + len(wanted) <= _FEW
+    few = len(bpy.data.objects) + len(wanted) <= _MAX_NAMED_LOOKUPS
     order = sorted(range(len(wanted)), key=lambda number: wanted[number][0].lower(), reverse=few)
     if not few:  # names that end in a number come first; in the reverse order they do so anyway
-        order.sort(key=lambda number: NUMBER.search(wanted[number][0]) is None)
+        order.sort(key=lambda number: NUMBER_SUFFIX.search(wanted[number][0]) is None)
     made = {number: bpy.data.objects.new(*wanted[number]) for number in order}
     return [made[number] for number in range(len(wanted))]
 
 
-def make(making: Making[T]) -> T:
+def run_creation(making: CreationTask[T]) -> T:
     """Run one object-creating generator and return its result."""
-    found: T = make_together(making)[0]
+    found: T = run_creations(making)[0]
     return found
 
 
-def make_together(*makings: Making[Any]) -> list[Any]:
+def run_creations(*makings: CreationTask[Any]) -> list[Any]:
     """Run object-creating generators whose objects are created in one pass.
 
     Args:
@@ -76,11 +76,13 @@ def make_together(*makings: Making[Any]) -> list[Any]:
         Their results, in order.
     """
     wanted = [next(making) for making in makings]
-    made = iter(new_objects([each for every in wanted for each in every]))
-    return [_done(making, list(islice(made, len(every)))) for making, every in zip(makings, wanted, strict=True)]
+    made = iter(create_objects([each for every in wanted for each in every]))
+    return [
+        _finish_creation(making, list(islice(made, len(every)))) for making, every in zip(makings, wanted, strict=True)
+    ]
 
 
-def _done(making: Making[T], objects: list[bpy.types.Object]) -> T:
+def _finish_creation(making: CreationTask[T], objects: list[bpy.types.Object]) -> T:
     try:
         making.send(objects)
     except StopIteration as end:
@@ -89,8 +91,8 @@ def _done(making: Making[T], objects: list[bpy.types.Object]) -> T:
     raise AssertionError("it wants objects twice")
 
 
-class Many:
-    """Ordered objects whose properties are read and written in bulk. ``many`` creates one."""
+class BulkObjects:
+    """Ordered objects whose properties are read and written in bulk. ``bulk_objects`` creates one."""
 
     def __init__(self, objects: Sequence[bpy.types.Object], groups: Sequence[tuple[bpy.types.Collection, Any]]) -> None:
         """Keep the objects and their collections.
@@ -102,7 +104,7 @@ class Many:
         """
         self.objects, self._groups = objects, groups
 
-    def put(self, name: str, value: float | str | _Numbers) -> None:
+    def put(self, name: str, value: float | str | _NumberArray) -> None:
         """Set a numeric property, or an enum property by the identifier of its item, of all objects.
 
         Args:
@@ -137,7 +139,7 @@ class Many:
 
 
 @contextmanager
-def many(objects: Sequence[bpy.types.Object], folders: Sequence[bpy.types.Collection]) -> Iterator[Many]:
+def bulk_objects(objects: Sequence[bpy.types.Object], folders: Sequence[bpy.types.Collection]) -> Iterator[BulkObjects]:
     """Link new objects into their collections and yield bulk access to their properties.
 
     Args:
@@ -162,42 +164,42 @@ def many(objects: Sequence[bpy.types.Object], folders: Sequence[bpy.types.Collec
                 holder.objects.link(objects[place])
         groups.append((holder, np.array(places)))
     try:
-        yield Many(objects, groups)
+        yield BulkObjects(objects, groups)
     finally:
         if spare:
             bpy.data.batch_remove(spare)
 
 
 #: Stored form of a property group: enum items as numbers, arrays of 32-bit floats, nested groups as dicts.
-Group = dict[str, Any]
-_LARGEST = float(np.finfo(np.float32).max)
-_SIGNED = {float, list, np.float64}
+PropertyValues = dict[str, Any]
+_FLOAT32_MAX = float(np.finfo(np.float32).max)
+_SIGNED_ZERO_TYPES = {float, list, np.float64}
 
 
-def put_new(owner: Any, group: Group) -> None:
+def write_properties(owner: Any, group: PropertyValues) -> None:
     """Write the property group of a new datablock whose group is still empty, without running updates."""
-    if group and compat.TAKES_GROUPS:
-        compat.put_group(owner, "knuckle", group)
+    if group and compat.TAKES_GROUP_DICTS:
+        compat.set_property_group(owner, "knuckle", group)
     elif group:
-        _put_one_by_one(owner.knuckle, group)
+        _write_individually(owner.knuckle, group)
 
 
-def _put_one_by_one(record: Any, group: Group) -> None:
+def _write_individually(record: Any, group: PropertyValues) -> None:
     """Write a new property group value by value, for Blender versions that take no whole groups."""
     for name, value in group.items():
         each = record.bl_rna.properties[name]
         if each.type == "COLLECTION":
             for one in value:
-                _put_one_by_one(getattr(record, name).add(), one)
+                _write_individually(getattr(record, name).add(), one)
         elif isinstance(value, dict):
-            _put_one_by_one(getattr(record, name), value)
+            _write_individually(getattr(record, name), value)
         elif each.type == "ENUM":
             setattr(record, name, next(item.identifier for item in each.enum_items if item.value == value))
         else:
             setattr(record, name, value)
 
 
-def new_group(kind: Any, values: Mapping[str, Any]) -> Group:
+def changed_properties(kind: Any, values: Mapping[str, Any]) -> PropertyValues:
     """Build the stored form of a new property group; it reads as if each value had been set singly.
 
     Args:
@@ -205,15 +207,15 @@ def new_group(kind: Any, values: Mapping[str, Any]) -> Group:
         values: Values by the name of the property. Those equal to the defaults are left out, which saves time and
             memory.
     """
-    known, group = _usual_and_ways(kind), Group()
+    known, group = _defaults_and_encoders(kind), PropertyValues()
     for name, value in values.items():
         own, way = known[name]
-        if value != own or (value.__class__ in _SIGNED and is_other_zero(value, own)):
+        if value != own or (value.__class__ in _SIGNED_ZERO_TYPES and differs_in_zero_sign(value, own)):
             group[name] = way(value)
     return group
 
 
-def is_other_zero(value: Any, usual: Any) -> bool:
+def differs_in_zero_sign(value: Any, usual: Any) -> bool:
     """Return whether one of two equal values (numbers or lists of them) has -0 where the other has 0."""
     if isinstance(value, float | int):
         return not value and math.copysign(1.0, value) != math.copysign(1.0, usual)
@@ -221,12 +223,12 @@ def is_other_zero(value: Any, usual: Any) -> bool:
 
 
 @cache
-def usual_of(kind: Any) -> dict[str, Any]:
+def property_defaults(kind: Any) -> dict[str, Any]:
     """Return the defaults of a property group by the name of the property; None for pointers and collections."""
-    return {each.identifier: _usual_value(each) for each in kind.bl_rna.properties}
+    return {each.identifier: _default_value(each) for each in kind.bl_rna.properties}
 
 
-def _usual_value(each: Any) -> Any:
+def _default_value(each: Any) -> Any:
     if each.type in {"POINTER", "COLLECTION"}:
         return None
     if each.type in {"BOOLEAN", "INT", "FLOAT"} and each.is_array:
@@ -235,28 +237,28 @@ def _usual_value(each: Any) -> Any:
 
 
 @cache
-def _usual_and_ways(kind: Any) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
+def _defaults_and_encoders(kind: Any) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
     """Return the default and the converter of each property of a group, by its name."""
-    ways = _ways(kind)
-    return {name: (value, ways[name]) for name, value in usual_of(kind).items()}
+    ways = _encoders(kind)
+    return {name: (value, ways[name]) for name, value in property_defaults(kind).items()}
 
 
 @cache
-def _ways(kind: Any) -> dict[str, Callable[[Any], Any]]:
+def _encoders(kind: Any) -> dict[str, Callable[[Any], Any]]:
     """Return the converters from Python values to stored ones of a group's properties, by their names."""
-    return {each.identifier: _way(each) for each in kind.bl_rna.properties}
+    return {each.identifier: _encoder(each) for each in kind.bl_rna.properties}
 
 
-def _way(each: Any) -> Callable[[Any], Any]:
+def _encoder(each: Any) -> Callable[[Any], Any]:
     if each.type == "ENUM":
         return {item.identifier: item.value for item in each.enum_items}.__getitem__
     if each.type == "FLOAT":
-        return _numbers_within(each.hard_min, each.hard_max, each.is_array)
-    plain: dict[str, Callable[[Any], Any]] = {"STRING": _text, "BOOLEAN": bool, "INT": int}
-    return plain.get(each.type, _as_it_is)
+        return _clamping_encoder(each.hard_min, each.hard_max, each.is_array)
+    plain: dict[str, Callable[[Any], Any]] = {"STRING": _encode_text, "BOOLEAN": bool, "INT": int}
+    return plain.get(each.type, _identity)
 
 
-def _numbers_within(low: float, high: float, several: bool) -> Callable[[Any], Any]:
+def _clamping_encoder(low: float, high: float, several: bool) -> Callable[[Any], Any]:
     """Return a converter that clamps to the range of a float property.
 
     Args:
@@ -274,11 +276,11 @@ def _numbers_within(low: float, high: float, several: bool) -> Callable[[Any], A
         # values too large for 32 bits are infinite now; that is rare, and the sum shows it
         return taken if unlimited and math.isfinite(sum(taken)) else array("f", map(one, values))
 
-    unlimited = low <= -_LARGEST and high >= _LARGEST
+    unlimited = low <= -_FLOAT32_MAX and high >= _FLOAT32_MAX
     return every if several else one
 
 
-def _text(value: str) -> str:
+def _encode_text(value: str) -> str:
     """Return a text as Blender stores it: up to the first NUL.
 
     Raises:
@@ -288,21 +290,21 @@ def _text(value: str) -> str:
     return value.partition("\0")[0]
 
 
-def _as_it_is(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-def plain_group(kind: Any, values: Mapping[str, Any]) -> Group:
-    """Build a stored property group like ``new_group``, from values known to differ from their defaults."""
-    kept = _ways(kind)
+def unchecked_properties(kind: Any, values: Mapping[str, Any]) -> PropertyValues:
+    """Build a stored property group like ``changed_properties``, from values known to differ from their defaults."""
+    kept = _encoders(kind)
     return {name: kept[name](value) for name, value in values.items()}
 
 
-def put_each(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
+def update_properties(record: bpy.types.PropertyGroup, values: Mapping[str, Any]) -> None:
     """Set those properties of a nested property group whose values differ from the defaults."""
     kind: Any = type(record)
-    usual = usual_of(kind)
+    usual = property_defaults(kind)
     for name, value in values.items():
         own = usual[name]
-        if value != own or (value.__class__ in _SIGNED and is_other_zero(value, own)):
+        if value != own or (value.__class__ in _SIGNED_ZERO_TYPES and differs_in_zero_sign(value, own)):
             setattr(record, name, value)

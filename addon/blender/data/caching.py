@@ -17,21 +17,21 @@ from typing import Any, TypeVar, cast
 import bpy
 
 from .access import record_of
-from .bulk_write import usual_of
+from .bulk_write import property_defaults
 from .conversion import DOF_FIELDS, DOF_VECTORS
 from .properties.joint import KnuckleDof, KnuckleJoint
 
-Answer = TypeVar("Answer")
-_NOTHING: Mapping[str, Any] = {}
+CachedT = TypeVar("CachedT")
+_EMPTY: Mapping[str, Any] = {}
 
 
-class Glimpse:
+class RecordSnapshot:
     """Read-only view of a property group that reads each property once, at its first access.
 
     Later writes to the property group are not seen.
     """
 
-    def __init__(self, find: Callable[[], Any], known: Mapping[str, Any] = _NOTHING) -> None:
+    def __init__(self, find: Callable[[], Any], known: Mapping[str, Any] = _EMPTY) -> None:
         """Keep the source of the property group.
 
         Args:
@@ -44,7 +44,7 @@ class Glimpse:
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._find(), name)
         if isinstance(value, bpy.types.bpy_prop_collection):
-            value = [Glimpse(partial(_itself, each)) for each in value]
+            value = [RecordSnapshot(partial(_plain_or_snapshot, each)) for each in value]
         elif isinstance(value, bpy.types.bpy_prop_array):
             value = tuple(value)
         self.__dict__[name] = value
@@ -54,69 +54,69 @@ class Glimpse:
         raise AttributeError(f"{name!r} is to be set on the record itself")
 
 
-def _itself(record: Any) -> Any:
+def _plain_or_snapshot(record: Any) -> Any:
     return record
 
 
-class _Seen:
+class _ReadCache:
     """Cache of the outermost open context, by function and arguments; None outside of one."""
 
     answers: dict[tuple[Any, ...], Any] | None = None
 
 
 @contextmanager
-def glimpsing() -> Iterator[None]:
+def memoized_reads() -> Iterator[None]:
     """Memoize reads of records until the outermost context ends.
 
     For work that creates or removes no bodies and joints and writes no joint's record once it has read one.
     """
-    outer = _Seen.answers
-    _Seen.answers = {} if outer is None else outer
+    outer = _ReadCache.answers
+    _ReadCache.answers = {} if outer is None else outer
     try:
         yield
     finally:
-        _Seen.answers = outer
+        _ReadCache.answers = outer
 
 
-def is_glimpsing() -> bool:
+def is_memoizing() -> bool:
     """Return whether reads are memoized at present."""
-    return _Seen.answers is not None
+    return _ReadCache.answers is not None
 
 
-def once(ask: Callable[..., Answer], *about: Any) -> Answer:
-    """Return the result of a function, memoized by its arguments within ``glimpsing``."""
-    answers = _Seen.answers
+def memoized(ask: Callable[..., CachedT], *about: Any) -> CachedT:
+    """Return the result of a function, memoized by its arguments within ``memoized_reads``."""
+    answers = _ReadCache.answers
     if answers is None:
         return ask(*about)
     question = ask, *about
     if question not in answers:
         answers[question] = ask(*about)
-    return cast(Answer, answers[question])
+    return cast(CachedT, answers[question])
 
 
-def know(answer: Answer, ask: Callable[..., Answer], *about: Any) -> None:
-    """Enter a result into the cache of ``glimpsing``: for the creator of what would be read."""
-    if _Seen.answers is not None:
-        _Seen.answers[ask, *about] = answer
+def prime_memo(answer: CachedT, ask: Callable[..., CachedT], *about: Any) -> None:
+    """Enter a result into the cache of ``memoized_reads``: for the creator of what would be read."""
+    if _ReadCache.answers is not None:
+        _ReadCache.answers[ask, *about] = answer
 
 
-def joint_of(empty: bpy.types.Object) -> KnuckleJoint:
-    """Return the record of a joint for reading, memoized within ``glimpsing``."""
-    answers = _Seen.answers
+def joint_record(empty: bpy.types.Object) -> KnuckleJoint:
+    """Return the record of a joint for reading, memoized within ``memoized_reads``."""
+    answers = _ReadCache.answers
     if answers is None:
         return record_of(empty).joint
-    found: KnuckleJoint | None = answers.get((_glimpse, empty))  # asked more often than anything else
-    return once(_glimpse, empty) if found is None else found
+    found: KnuckleJoint | None = answers.get((_joint_snapshot, empty))  # asked more often than anything else
+    return memoized(_joint_snapshot, empty) if found is None else found
 
 
-def _glimpse(empty: bpy.types.Object) -> KnuckleJoint:
-    return cast(KnuckleJoint, Glimpse(partial(_itself, record_of(empty).joint)))
+def _joint_snapshot(empty: bpy.types.Object) -> KnuckleJoint:
+    return cast(KnuckleJoint, RecordSnapshot(partial(_plain_or_snapshot, record_of(empty).joint)))
 
 
-_Told = Sequence[Mapping[str, Any]]
+_FieldValues = Sequence[Mapping[str, Any]]
 
 
-def foresee(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _Told, parts: _Told) -> None:
+def prime_joint(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _FieldValues, parts: _FieldValues) -> None:
     """Enter the record of a joint that was just written into the cache.
 
     Args:
@@ -125,7 +125,7 @@ def foresee(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _Told, part
         dofs: Values of each of its degrees of freedom.
         parts: Values of each single rotation or translation of its balls and free joints. Absent values are defaults.
     """
-    answers = _Seen.answers
+    answers = _ReadCache.answers
     if answers is None:
         return
 
@@ -133,22 +133,23 @@ def foresee(empty: bpy.types.Object, joint: Mapping[str, Any], dofs: _Told, part
         return record_of(empty).joint
 
     # stops get constraints of their own in simulations only
-    known: dict[str, Any] = {**_pick(KnuckleJoint, _OF_JOINT), "far_stops": (), **joint}
-    usual = _pick(KnuckleDof, _OF_DOF)
+    known: dict[str, Any] = {**_select_defaults(KnuckleJoint, _PRIMED_JOINT_FIELDS), "far_stops": (), **joint}
+    usual = _select_defaults(KnuckleDof, _PRIMED_DOF_FIELDS)
     for name, every in (("dofs", dofs), ("parts", parts)):
         known[name] = [
-            Glimpse(partial(_member, record, name, number), {**usual, **told}) for number, told in enumerate(every)
+            RecordSnapshot(partial(_collection_item, record, name, number), {**usual, **told})
+            for number, told in enumerate(every)
         ]
-    answers[_glimpse, empty] = Glimpse(record, known)
+    answers[_joint_snapshot, empty] = RecordSnapshot(record, known)
 
 
-def _member(record: Callable[[], Any], name: str, number: int) -> Any:
+def _collection_item(record: Callable[[], Any], name: str, number: int) -> Any:
     return getattr(record(), name)[number]
 
 
 #: Properties that are entered with their defaults where no value is given.
-_OF_JOINT = ("at_world", "active", "loop", "is_open", "follows", "against", "parent", "child")
-_OF_DOF = (
+_PRIMED_JOINT_FIELDS = ("at_world", "active", "loop", "is_open", "follows", "against", "parent", "child")
+_PRIMED_DOF_FIELDS = (
     *DOF_FIELDS,
     *DOF_VECTORS,
     "axis",
@@ -163,6 +164,6 @@ _OF_DOF = (
 
 
 @cache
-def _pick(kind: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
-    usual = usual_of(kind)
+def _select_defaults(kind: Any, names: tuple[str, ...]) -> Mapping[str, Any]:
+    usual = property_defaults(kind)
     return {name: usual[name] for name in names}

@@ -11,23 +11,23 @@ from typing import Any, TypeVar
 import bpy
 from bpy.app.handlers import persistent
 
-from ..events.signals import Handlers, hang, take_down
+from ..events.signals import Handlers, connect, disconnect
 from .access import armature_of, record_of
 from .queries import parts, rigs_in
 
 #: Name of each joint and whether it is the dependent joint of a closed loop; then the names of the bones.
-Names = tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]
+RigNames = tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]
 
-_now = {"number": 0}
-_Answer = TypeVar("_Answer")
+_counter = {"number": 0}
+_Result = TypeVar("_Result")
 
 #: Results by function and the armature's ``session_uid``, with the state for which they were computed.
-_held: dict[tuple[Callable[..., Any], int], tuple[tuple[int, ...], Any]] = {}
+_cached: dict[tuple[Callable[..., Any], int], tuple[tuple[int, ...], Any]] = {}
 #: The mechanisms of scenes by the scene's ``session_uid``.
-_scenes: dict[int, SceneModels] = {}
+_scene_models: dict[int, SceneModels] = {}
 
 
-def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _Answer:
+def cached_until_change(ask: Callable[[bpy.types.Object], _Result], rig: bpy.types.Object) -> _Result:
     """Return the result of a function of a mechanism, computed once between two changes.
 
     Args:
@@ -35,27 +35,34 @@ def held(ask: Callable[[bpy.types.Object], _Answer], rig: bpy.types.Object) -> _
             names, which stay valid when those are freed.
         rig: The armature object.
     """
-    state = state_of(rig)
-    kept = _held.get((ask, rig.session_uid))
+    state = change_state(rig)
+    kept = _cached.get((ask, rig.session_uid))
     if kept is None or kept[0] != state:
-        kept = _held[ask, rig.session_uid] = state, ask(rig)
-    answer: _Answer = kept[1]
+        kept = _cached[ask, rig.session_uid] = state, ask(rig)
+    answer: _Result = kept[1]
     return answer
 
 
-def state_of(rig: bpy.types.Object) -> tuple[int, ...]:
+def change_state(rig: bpy.types.Object) -> tuple[int, ...]:
     """Return a key that differs after every change of a mechanism or its file."""
     data, every = armature_of(rig), bpy.data
-    return data.session_uid, len(data.bones), *_changes(), len(every.collections), len(every.texts), len(every.scenes)
+    return (
+        data.session_uid,
+        len(data.bones),
+        *_change_counts(),
+        len(every.collections),
+        len(every.texts),
+        len(every.scenes),
+    )
 
 
-def _changes() -> tuple[int, ...]:
+def _change_counts() -> tuple[int, ...]:
     """Return the change counter and the count of objects.
 
     Note:
         The count reveals what a script added or deleted, which Blender reports only with the next depsgraph update.
     """
-    return _now["number"], len(bpy.data.objects)
+    return _counter["number"], len(bpy.data.objects)
 
 
 class SceneModels:
@@ -66,9 +73,9 @@ class SceneModels:
         self._found: dict[Callable[..., Any], list[bpy.types.Object]] = {}
         #: All mechanisms of the scene, with linked ones.
         self.every = list(rigs_in(scene, linked=True))
-        self._data = self._data_now()
+        self._data = self._data_uids()
         self._kept: dict[int, Any] = {}
-        self._kept_at = _now["number"]
+        self._cached_at = _counter["number"]
 
     def of(self, ask: Callable[[bpy.types.Scene], Iterable[bpy.types.Object]]) -> list[bpy.types.Object]:
         """Return the mechanisms that a function selects from the scene, computed once."""
@@ -79,69 +86,69 @@ class SceneModels:
     @property
     def kept(self) -> dict[int, Any]:
         """Values by the ``session_uid`` of a mechanism, emptied by every change, also one during the present frame."""
-        if self._kept_at != _now["number"]:
-            self._kept, self._kept_at = {}, _now["number"]
+        if self._cached_at != _counter["number"]:
+            self._kept, self._cached_at = {}, _counter["number"]
         return self._kept
 
     def holds(self, state: tuple[int, ...]) -> bool:
         """Return whether nothing has changed since the state was taken."""
         try:
-            return self._state == state and self._data_now() == self._data
+            return self._state == state and self._data_uids() == self._data
         except ReferenceError:  # one was removed and another added
             return False
 
-    def _data_now(self) -> list[int]:
+    def _data_uids(self) -> list[int]:
         return [rig.data.session_uid for rig in self.every if rig.data is not None]
 
 
-def models_at_frames(scene: bpy.types.Scene) -> SceneModels:
+def models_between_changes(scene: bpy.types.Scene) -> SceneModels:
     """Return the mechanisms of a scene, from the cache while nothing changed."""
-    state = *_changes(), len(scene.collection.children)
-    kept = _scenes.get(scene.session_uid)
+    state = *_change_counts(), len(scene.collection.children)
+    kept = _scene_models.get(scene.session_uid)
     if kept is None or not kept.holds(state):
-        kept = _scenes[scene.session_uid] = SceneModels(scene, state)
+        kept = _scene_models[scene.session_uid] = SceneModels(scene, state)
     return kept
 
 
-def names_of(rig: bpy.types.Object) -> Names:
+def joint_and_bone_names(rig: bpy.types.Object) -> RigNames:
     """Return the names of a mechanism's joints and bones, read once between two changes."""
-    return held(_names, rig)
+    return cached_until_change(_read_names, rig)
 
 
-def _names(rig: bpy.types.Object) -> Names:
+def _read_names(rig: bpy.types.Object) -> RigNames:
     joints = tuple((empty.name, record_of(empty).joint.follows) for empty in parts(rig, "JOINT"))
     return joints, tuple(armature_of(rig).bones.keys())
 
 
 @persistent
-def after_change(*_args: Any) -> None:
+def count_change(*_args: Any) -> None:
     """Count a change."""
-    _now["number"] += 1
+    _counter["number"] += 1
 
 
 @persistent
-def forget(*_args: Any) -> None:
+def clear_change_cache(*_args: Any) -> None:
     """Count a change and clear the caches, after undo, redo or loading a file."""
-    after_change()
-    _held.clear()
-    _scenes.clear()
+    count_change()
+    _cached.clear()
+    _scene_models.clear()
 
 
 _HANDLERS: Handlers = (
-    ("depsgraph_update_post", after_change),
-    ("undo_post", forget),
-    ("redo_post", forget),
-    ("load_post", forget),
-    ("load_factory_startup_post", forget),
+    ("depsgraph_update_post", count_change),
+    ("undo_post", clear_change_cache),
+    ("redo_post", clear_change_cache),
+    ("load_post", clear_change_cache),
+    ("load_factory_startup_post", clear_change_cache),
 )
 
 
 def register() -> None:
     """Add the handlers that count changes."""
-    hang(_HANDLERS)
+    connect(_HANDLERS)
 
 
 def unregister() -> None:
     """Remove the handlers and clear the caches."""
-    take_down(_HANDLERS)
-    forget()
+    disconnect(_HANDLERS)
+    clear_change_cache()

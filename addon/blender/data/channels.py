@@ -1,7 +1,7 @@
 """Mapping between the joint values of a mechanism, its bones' channels and the names of its servos in motion files.
 
 The only place that knows it: bones are built with it, limited, keyed, read and driven by it. The channel of each
-degree of freedom is stored in its record when the rig is built (``build.degrees`` decides). Also: bone names in data
+degree of freedom is stored in its record when the rig is built (``scene.dof_layout`` decides). Also: bone names in data
 paths of F-curves and drivers.
 """
 
@@ -15,36 +15,36 @@ import bpy
 import numpy as np
 
 from ...core.model import DOF_SIZE, Array, DofKind
-from ...core.motion.root_motion import root_names
+from ...core.motion.root_motion import root_trajectory_names
 from ...core.naming import servo_names as names_of
 from ..compat import action_curves, played_action
 from .access import armature_of, bone_record, record_of
-from .conversion import start_of
+from .conversion import initial_dof_coordinates
 from .properties.action import KnuckleServoName
 from .queries import RigParts, file_name, parts
 
 _PREFIX = 'pose.bones["'
 
 
-def bone_in(path: str) -> str:
+def bone_of_path(path: str) -> str:
     """Return the name of the bone that a data path begins with; empty for another path."""
-    end = _end_of_name(path)
+    end = _bone_name_end(path)
     return bpy.utils.unescape_identifier(path[len(_PREFIX) : end]) if end else ""
 
 
-def renamed_path(path: str, names: Mapping[str, str]) -> str:
+def path_with_renamed_bone(path: str, names: Mapping[str, str]) -> str:
     """Return a data path with its bone renamed.
 
     Args:
         path: Data path from the armature object.
         names: New names by old ones.
     """
-    end = _end_of_name(path)
-    new = names.get(bone_in(path)) if end else None
+    end = _bone_name_end(path)
+    new = names.get(bone_of_path(path)) if end else None
     return path if new is None else f"{_PREFIX}{bpy.utils.escape_identifier(new)}{path[end:]}"
 
 
-def _end_of_name(path: str) -> int:
+def _bone_name_end(path: str) -> int:
     """Return the index of the quote that ends a bone's name in a data path; 0 for a path of no bone."""
     if not path.startswith(_PREFIX):
         return 0
@@ -55,7 +55,7 @@ def _end_of_name(path: str) -> int:
 
 
 #: Prefix of the keys of roots, before the body's id. No name in a file contains its first character.
-ROOT = "\x1froot:"
+ROOT_KEY_PREFIX = "\x1froot:"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Channel:
     @property
     def is_root(self) -> bool:
         """True if the value belongs to the root motion rather than to a servo."""
-        return self.joint.startswith(ROOT)
+        return self.joint.startswith(ROOT_KEY_PREFIX)
 
     @property
     def is_single(self) -> bool:
@@ -116,7 +116,7 @@ def bone_path(bone: str, prop: str) -> str:
     return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}'
 
 
-def servo_names(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, tuple[str, ...]]:
+def servo_names_by_joint(rig: bpy.types.Object, found: RigParts | None = None) -> dict[str, tuple[str, ...]]:
     """Return the servo names of each joint, in the order of its joint values, by joint id: the names in motion files.
 
     Args:
@@ -130,7 +130,7 @@ def servo_names(rig: bpy.types.Object, found: RigParts | None = None) -> dict[st
     )
 
 
-def names_as_built(found: RigParts) -> dict[str, tuple[str, ...]]:
+def original_servo_names(found: RigParts) -> dict[str, tuple[str, ...]]:
     """Return the servo names of each joint as in the model file, by joint id."""
     records = [record_of(empty) for empty in found.joints]
     return names_of((record.source_id, record.source_name, record.joint.dofs) for record in records)
@@ -144,7 +144,7 @@ def servo_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict
         found: Its parts, where they are at hand.
     """
     found = found or RigParts(rig)
-    chains, names = found.chains, servo_names(rig, found)
+    chains, names = found.chains, servo_names_by_joint(rig, found)
     out: dict[str, list[Channel]] = {}
     for empty in found.joints:
         record = record_of(empty)
@@ -155,7 +155,7 @@ def servo_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict
         for dof in record.joint.dofs:
             kind = cast(DofKind, dof.kind)
             size = DOF_SIZE[kind]
-            for number, start in enumerate(start_of(dof)):
+            for number, start in enumerate(initial_dof_coordinates(dof)):
                 at, index = len(made), dof.channel_index if size == 1 else number
                 bone = chain[dof.step]
                 made.append(
@@ -173,17 +173,20 @@ def root_channels(rig: bpy.types.Object, found: RigParts | None = None) -> dict[
         found: Its parts, where they are at hand.
 
     Returns:
-        Lists of six channels by ``ROOT`` and the body's id. They are no servos: ``servo_channels`` is without them.
+        Lists of six channels by ``ROOT_KEY_PREFIX`` and the body's id. They are no servos: ``servo_channels`` is
+        without them.
     """
     bones = (found or RigParts(rig)).roots
     bodies = {record_of(obj).source_id: obj for obj in reversed(parts(rig, "BODY"))} if bones else {}
     named = ((body, file_name(bodies[body]) if body in bodies else bones[body]) for body in bones)
     return {
-        ROOT + body: [
-            Channel(ROOT + body, number, name, "free", bones[body], "rotation_quaternion", number, False, 0.0)
+        ROOT_KEY_PREFIX + body: [
+            Channel(
+                ROOT_KEY_PREFIX + body, number, name, "free", bones[body], "rotation_quaternion", number, False, 0.0
+            )
             for number, name in enumerate(names)
         ]
-        for body, names in root_names(named).items()
+        for body, names in root_trajectory_names(named).items()
     }
 
 
@@ -193,13 +196,13 @@ def motion_channels(rig: bpy.types.Object) -> dict[str, list[Channel]]:
     return servo_channels(rig, found) | root_channels(rig, found)
 
 
-def is_of_screw(curve: bpy.types.FCurve) -> bool:
+def is_screw_driver_curve(curve: bpy.types.FCurve) -> bool:
     """Return whether a driver is the one that slides a screw joint's bone as it rotates."""
     names = [variable.name for variable in curve.driver.variables]
     return names == ["angle"] and curve.driver.expression.startswith("angle * ")
 
 
-def block_turn(rig: bpy.types.Object, bone: str) -> Array:
+def block_rotation(rig: bpy.types.Object, bone: str) -> Array:
     """Return the rotation (3, 3) from a bone's axes to those of its joint values.
 
     Args:
@@ -212,10 +215,10 @@ def block_turn(rig: bpy.types.Object, bone: str) -> Array:
     return np.array(bone_record(data).turn, dtype=np.float64).reshape(3, 3)
 
 
-def keep_chosen_servo(chosen: KnuckleServoName) -> None:
+def store_chosen_servo(chosen: KnuckleServoName) -> None:
     """Store the joint id and the index of the servo whose name the user chose, since the joint may be renamed later."""
     rig = cast(Any, chosen.id_data).knuckle.rig
-    names = servo_names(rig) if rig is not None else {}
+    names = servo_names_by_joint(rig) if rig is not None else {}
     at = next(((joint, own.index(chosen.servo)) for joint, own in names.items() if chosen.servo in own), ("", 0))
     chosen.joint, chosen.number = at
 

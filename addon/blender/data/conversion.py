@@ -19,11 +19,11 @@ import numpy as np
 from ...core.model import DOF_SIZE, Array, Dof, Plane, Restraint, Shape
 from ...core.report import Report
 from .access import settings
-from .bulk_write import is_other_zero, put_each, usual_of
+from .bulk_write import differs_in_zero_sign, property_defaults, update_properties
 from .properties.joint import SIZE_KEYS, KnuckleDof, KnuckleJoint, KnuckleShape
 
 #: Size of a shape that gives none: the scale of a mesh, the length of axes.
-UNIT_SIZE = 1.0
+DEFAULT_SHAPE_SIZE = 1.0
 #: Fields that a degree of freedom and its property group share by name.
 DOF_FIELDS = (
     "kind", "position", "velocity", "damping", "friction", "stiffness", "rest", "armature",
@@ -31,21 +31,21 @@ DOF_FIELDS = (
 )  # fmt: skip
 #: Shared vector fields: those of a ball or free joint.
 DOF_VECTORS = ("start", "start_rates")
-_fields_of = attrgetter(*DOF_FIELDS)
-_NOTHING: Mapping[Any, Any] = {}
+_dof_field_values = attrgetter(*DOF_FIELDS)
+_EMPTY: Mapping[Any, Any] = {}
 
 
 def write_dofs(record: KnuckleJoint, dofs: Iterable[Dof]) -> None:
     """Add a joint's degrees of freedom to its new property group."""
-    for kept, every in zip((record.dofs, record.parts), told_dofs(dofs), strict=True):
+    for kept, every in zip((record.dofs, record.parts), changed_dof_properties(dofs), strict=True):
         for each in every:
             new = kept.add()
             for name, value in each.items():
                 setattr(new, name, value)
 
 
-def told_dofs(
-    dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _NOTHING
+def changed_dof_properties(
+    dofs: Iterable[Dof], places: Mapping[int, Mapping[str, Any]] = _EMPTY
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """Return the property values of degrees of freedom that differ from the defaults.
 
@@ -58,12 +58,12 @@ def told_dofs(
     """
     told, told_parts = list[Mapping[str, Any]](), list[Mapping[str, Any]]()
     for number, dof in enumerate(dofs):
-        values = _unusual(dof)
-        values.update(places.get(number, _NOTHING))
+        values = _changed_dof_values(dof)
+        values.update(places.get(number, _EMPTY))
         if dof.parts:
             values["parts"] = len(dof.parts)
         told.append(values)
-        told_parts += map(_unusual, dof.parts)
+        told_parts += map(_changed_dof_values, dof.parts)
     return told, told_parts
 
 
@@ -84,7 +84,7 @@ def write_dof(record: KnuckleDof, dof: Dof) -> None:
 
 
 def _dof_values(dof: Dof) -> dict[str, Any]:
-    values: dict[str, Any] = dict(zip(DOF_FIELDS, _fields_of(dof), strict=True))
+    values: dict[str, Any] = dict(zip(DOF_FIELDS, _dof_field_values(dof), strict=True))
     for name in DOF_VECTORS:
         values[name] = ([*getattr(dof, name)] + [0.0] * 6)[:6]
     values["axis"] = [float(x) for x in dof.axis]
@@ -95,19 +95,19 @@ def _dof_values(dof: Dof) -> dict[str, Any]:
     return values
 
 
-def _unusual(dof: Dof) -> dict[str, Any]:
+def _changed_dof_values(dof: Dof) -> dict[str, Any]:
     """Return the fields of a degree of freedom that differ from the property defaults, by the name of the property."""
-    usual = usual_of(KnuckleDof)
+    usual = property_defaults(KnuckleDof)
     values: dict[str, Any] = {
         name: value
-        for name, value in zip(DOF_FIELDS, _fields_of(dof), strict=True)
+        for name, value in zip(DOF_FIELDS, _dof_field_values(dof), strict=True)
         if value != usual[name] or (value == 0.0 and math.copysign(1.0, value) < 0.0)  # no usual zero is negative
     }
     for name in DOF_VECTORS:
         if numbers := getattr(dof, name):
             values[name] = ([*numbers] + [0.0] * 6)[:6]
     axis = np.asarray(dof.axis, dtype=np.float64).tolist()
-    if axis != usual["axis"] or is_other_zero(axis, usual["axis"]):
+    if axis != usual["axis"] or differs_in_zero_sign(axis, usual["axis"]):
         values["axis"] = axis
     if dof.lower is not None:
         values["use_lower"], values["lower"] = True, float(dof.lower or 0.0)
@@ -123,11 +123,11 @@ def read_dof(record: KnuckleDof) -> Dof:
         numbers = tuple(float(x) for x in getattr(record, name))[: DOF_SIZE[dof.kind]]
         setattr(dof, name, numbers if any(numbers) else ())
     dof.axis = np.array(record.axis, dtype=np.float64)
-    dof.lower, dof.upper = stops(record)
+    dof.lower, dof.upper = read_stops(record)
     return dof
 
 
-def start_of(record: KnuckleDof) -> list[float]:
+def initial_dof_coordinates(record: KnuckleDof) -> list[float]:
     """Return the initial values of a degree of freedom (rad or length units): the file's, or those that close loops."""
     size = DOF_SIZE[record.kind]
     if record.assembled:
@@ -135,7 +135,7 @@ def start_of(record: KnuckleDof) -> list[float]:
     return [record.position] if size == 1 else list(record.start)[:size]
 
 
-def stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:
+def read_stops(dof: Dof | KnuckleDof) -> tuple[float | None, float | None]:
     """Return lower and upper stop (rad or length units) of a ``Dof`` or its property group; None for an absent stop."""
     if isinstance(dof, Dof):
         return dof.lower, dof.upper
@@ -149,16 +149,16 @@ def is_angle(dof: KnuckleDof) -> bool:
 
 def write_shape(record: KnuckleShape, shape: Shape) -> None:
     """Write a shape to its new property group."""
-    put_each(record, told_shape(shape))
+    update_properties(record, changed_shape_properties(shape))
 
 
-def told_shape(shape: Shape) -> dict[str, Any]:
+def changed_shape_properties(shape: Shape) -> dict[str, Any]:
     """Return the property values of a shape."""
-    size = [float(shape.size.get(key, UNIT_SIZE)) for key in SIZE_KEYS.get(shape.type, ())]
+    size = [float(shape.size.get(key, DEFAULT_SHAPE_SIZE)) for key in SIZE_KEYS.get(shape.type, ())]
     values: dict[str, Any] = {
         "type": shape.type,
         "size": (size + [0.0, 0.0, 0.0])[:3],
-        "pose": flat(shape.pose),
+        "pose": flatten_pose(shape.pose),
         "visual": shape.visual,
         "collision": shape.collision,
         "collidable": bool(shape.extra.get("collidable", True)),
@@ -176,7 +176,7 @@ def read_shape(record: KnuckleShape) -> Shape:
     return Shape(
         record.type,
         dict(zip(SIZE_KEYS.get(record.type, ()), map(float, record.size), strict=False)),
-        unflat(record.pose),
+        unflatten_pose(record.pose),
         record.visual,
         record.collision,
         tuple(record.color) if record.has_color else None,
@@ -185,7 +185,7 @@ def read_shape(record: KnuckleShape) -> Shape:
     )
 
 
-def surface_figures(mesh: bpy.types.Mesh) -> list[float]:
+def mesh_fingerprint(mesh: bpy.types.Mesh) -> list[float]:
     """Return figures (4,) that detect an edit of a mesh: vertex count, then the mean square of each coordinate."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
@@ -193,7 +193,7 @@ def surface_figures(mesh: bpy.types.Mesh) -> list[float]:
     return [float(len(mesh.vertices)), *spread.tolist()]
 
 
-def surface_corners(mesh: bpy.types.Mesh) -> list[float]:
+def mesh_reference_points(mesh: bpy.types.Mesh) -> list[float]:
     """Return indices and coordinates (16,) of four vertices not in one plane, to recognize a mesh moved as a whole.
 
     Zeros where it has no such vertices.
@@ -218,7 +218,7 @@ def surface_corners(mesh: bpy.types.Mesh) -> list[float]:
     return [number for index in chosen for number in (float(index), *points[index].tolist())]
 
 
-def flat(pose: Any) -> list[float]:
+def flatten_pose(pose: Any) -> list[float]:
     """Return a 4×4 matrix, numpy's or Blender's, as 16 numbers by rows."""
     if isinstance(pose, np.ndarray):
         flattened: list[float] = pose.astype(np.float64, copy=False).ravel().tolist()
@@ -228,24 +228,24 @@ def flat(pose: Any) -> list[float]:
     return [*one[:], *two[:], *three[:], *four[:]]
 
 
-def unflat(numbers: Iterable[float]) -> Array:
+def unflatten_pose(numbers: Iterable[float]) -> Array:
     """Return the 4×4 matrix of 16 numbers by rows."""
     return np.array(list(numbers), dtype=np.float64).reshape(4, 4)
 
 
-def kinds_of(record: KnuckleJoint) -> str:
+def dof_kinds_key(record: KnuckleJoint) -> str:
     """Return the kinds of a joint's degrees of freedom as one text, to detect a change; never empty."""
-    return word_of(dof.kind for dof in record.dofs)
+    return kinds_key(dof.kind for dof in record.dofs)
 
 
-def word_of(kinds: Iterable[str]) -> str:
+def kinds_key(kinds: Iterable[str]) -> str:
     """Return kinds of degrees of freedom as one text, never empty."""
     return " ".join(kinds) or "none"
 
 
-def with_mirrored(rig: bpy.types.Object, restraints: Sequence[Restraint]) -> list[Restraint]:
+def with_mirrored_restraints(rig: bpy.types.Object, restraints: Sequence[Restraint]) -> list[Restraint]:
     """Return the restraints of a mechanism's document, with those that mirroring replaced and added."""
-    out, told = list(restraints), _told(rig)
+    out, told = list(restraints), _stored_mirrored_restraints(rig)
     for key in sorted(told, key=int):
         row = dict(told[key])
         if row["bodies"] is not None:
@@ -257,9 +257,9 @@ def with_mirrored(rig: bpy.types.Object, restraints: Sequence[Restraint]) -> lis
     return out
 
 
-def keep_mirrored(rig: bpy.types.Object, images: Mapping[int, Restraint]) -> None:
+def store_mirrored_restraints(rig: bpy.types.Object, images: Mapping[int, Restraint]) -> None:
     """Store restraints that mirroring added or set, by their index among all restraints of the mechanism."""
-    told = _told(rig)
+    told = _stored_mirrored_restraints(rig)
     for number, image in images.items():
         row = asdict(image)
         if image.frames is not None:
@@ -268,28 +268,28 @@ def keep_mirrored(rig: bpy.types.Object, images: Mapping[int, Restraint]) -> Non
     settings(rig).mirrored_restraints = json.dumps(told) if told else ""
 
 
-def _told(rig: bpy.types.Object) -> dict[str, dict[str, Any]]:
+def _stored_mirrored_restraints(rig: bpy.types.Object) -> dict[str, dict[str, Any]]:
     text = settings(rig).mirrored_restraints
     told: dict[str, dict[str, Any]] = json.loads(text) if text else {}
     return told
 
 
-def has_stops(joint: KnuckleJoint) -> bool:
+def joint_has_stops(joint: KnuckleJoint) -> bool:
     """Return whether any degree of freedom of a joint has a stop."""
     return any(dof.use_lower or dof.use_upper for dof in [*joint.dofs, *joint.parts])
 
 
-def is_springy(joint: KnuckleJoint) -> bool:
+def has_spring_or_damper(joint: KnuckleJoint) -> bool:
     """Return whether a joint has a spring or a damper."""
     return any(dof.stiffness > 0.0 or dof.damping > 0.0 for dof in [*joint.dofs, *joint.parts])
 
 
-def is_lossy(joint: KnuckleJoint) -> bool:
+def has_friction_or_damping(joint: KnuckleJoint) -> bool:
     """Return whether a joint has friction, or a damper without a spring."""
     return any(dof.friction > 0.0 or (dof.damping > 0.0 and not dof.stiffness) for dof in joint.dofs)
 
 
-def kept_plane(rig: bpy.types.Object) -> Plane | None:
+def mirror_plane_of(rig: bpy.types.Object) -> Plane | None:
     """Return the mirror plane of a mechanism; None where none was found or chosen."""
     kept = settings(rig).mirror
     normal = np.array(kept.normal, dtype=np.float64)
@@ -297,7 +297,7 @@ def kept_plane(rig: bpy.types.Object) -> Plane | None:
     return Plane(normal / length, float(kept.offset)) if length > 0.0 else None
 
 
-def keep_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
+def set_mirror_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
     """Store the mirror plane of a mechanism; None removes it."""
     kept = settings(rig).mirror
     kept.normal = (0.0, 0.0, 0.0) if plane is None else plane.normal.tolist()
@@ -326,7 +326,7 @@ def add_to_report(rig: bpy.types.Object, report: Report, instead_of: Collection[
 
 
 #: Report codes of motion imports; the next import replaces them.
-OF_IMPORTS = (
+IMPORT_CODES = (
     "motion-unmatched", "servo-unmatched", "servo-matched", "servo-repeated", "servo-empty", "servos-keyed",
     "unit-mismatch", "values-clipped", "keys-merged", "scene-too-short", "root-matched", "root-unmatched",
 )  # fmt: skip

@@ -17,16 +17,16 @@ from typing import Any
 import bpy
 from bpy.app.handlers import persistent
 
-from ..events.signals import Handlers, hang, take_down
+from ..events.signals import Handlers, connect, disconnect
 from .access import armature_settings, record_of, settings
 from .properties.model import KnuckleObject
-from .queries import is_foreign, is_in, parts, was_numbered
+from .queries import is_foreign, is_in_scene, is_numbered_copy, parts
 
 #: Collision children by the index of their shape.
-Children = dict[int, bpy.types.Object]
+ChildrenByIndex = dict[int, bpy.types.Object]
 
 
-def copy_beside(obj: bpy.types.Object) -> bpy.types.Object:
+def copy_into_same_collections(obj: bpy.types.Object) -> bpy.types.Object:
     """Return a copy of an object, linked to the same collections; Blender links it to that of the world itself."""
     made = obj.copy()
     for folder in obj.users_collection:
@@ -35,7 +35,7 @@ def copy_beside(obj: bpy.types.Object) -> bpy.types.Object:
     return made
 
 
-def complete_children(rig: bpy.types.Object, first: bpy.types.Object | None) -> None:
+def restore_collision_children(rig: bpy.types.Object, first: bpy.types.Object | None) -> None:
     """Copy missing collision children to the bodies of a copied mechanism.
 
     Args:
@@ -43,13 +43,13 @@ def complete_children(rig: bpy.types.Object, first: bpy.types.Object | None) -> 
         first: Its original. Where that is in another file, and no child came along, the bodies record that the user
             deleted none.
     """
-    lacking = _without_children(rig)
+    lacking = _bodies_missing_children(rig)
     if not lacking:
         return
     some_came = any(record_of(child).shape >= 0 for child in parts(rig, "SHAPE"))
-    known: dict[str, tuple[bpy.types.Object, Children]] = {}
+    known: dict[str, tuple[bpy.types.Object, ChildrenByIndex]] = {}
     if first is not None:
-        hung = _children(first)
+        hung = _children_by_body(first)
         known = {record_of(obj).source_id: (obj, hung.get(obj, {})) for obj in parts(first, "BODY")}
     for obj, numbers in lacking.items():
         record = record_of(obj)
@@ -58,15 +58,15 @@ def complete_children(rig: bpy.types.Object, first: bpy.types.Object | None) -> 
             record.without_children = not some_came
             continue
         for number in numbers & children.keys():  # absent ones were deleted from the original too
-            made = copy_beside(children[number])
+            made = copy_into_same_collections(children[number])
             made.parent = obj
             made.matrix_parent_inverse = children[number].matrix_parent_inverse.copy()
             record_of(made).model, record_of(made).built_name = rig, made.name
 
 
-def _without_children(rig: bpy.types.Object) -> dict[bpy.types.Object, set[int]]:
+def _bodies_missing_children(rig: bpy.types.Object) -> dict[bpy.types.Object, set[int]]:
     """Return the bodies of a mechanism that have none of their collision children, with the indices of the shapes."""
-    hung = _children(rig)
+    hung = _children_by_body(rig)
     out = {}
     for obj in parts(rig, "BODY"):
         numbers = {number for number, shape in enumerate(record_of(obj).shapes) if shape.has_child}
@@ -75,68 +75,68 @@ def _without_children(rig: bpy.types.Object) -> dict[bpy.types.Object, set[int]]
     return out
 
 
-def _children(rig: bpy.types.Object) -> dict[bpy.types.Object, Children]:
-    out: dict[bpy.types.Object, Children] = {}
+def _children_by_body(rig: bpy.types.Object) -> dict[bpy.types.Object, ChildrenByIndex]:
+    out: dict[bpy.types.Object, ChildrenByIndex] = {}
     for child in parts(rig, "SHAPE"):
         if child.parent is not None:
             out.setdefault(child.parent, {})[record_of(child).shape] = child
     return out
 
 
-_NAMED = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
+_NAMED_ROLES = ("BODY", "JOINT", "FRAME", "LIGHT", "SHAPE")
 
 #: Processed armatures: ``session_uid`` of the object and of its data.
-_settled: set[tuple[int, int]] = set()
+_adopted: set[tuple[int, int]] = set()
 #: Armatures built here or loaded with their file, by ``session_uid``. Not cleared by undo, which may lead back to the
 #: file as it was read, without marks of this session.
-_at_home: set[int] = set()
+_session_models: set[int] = set()
 #: State of the armatures at the last search.
-_seen: dict[str, tuple[Any, ...] | None] = {"armatures": None}
+_last_state: dict[str, tuple[Any, ...] | None] = {"armatures": None}
 
 
-def settle(rig: bpy.types.Object) -> None:
+def adopt_copied_model(rig: bpy.types.Object) -> None:
     """Process a mechanism that came into the file.
 
     Its armature becomes the owner of its settings, unless it is a linked copy of another; the numbers that Blender gave
     to its parts do not change their names for files.
     """
-    _own(rig)
+    _take_ownership(rig)
     model = settings(rig)
-    if model.rig == rig and not _holds(model.collection, rig):
-        model.collection = next((each for each in rig.users_collection if _holds(each, rig)), model.collection)
-    if record_of(rig).settled != _mark(rig):
-        if rig.session_uid not in _at_home:
-            complete_children(rig, _original(rig))
-            _keep_names(rig)
-        record_of(rig).settled = _mark(rig)
+    if model.rig == rig and not _contains_model(model.collection, rig):
+        model.collection = next((each for each in rig.users_collection if _contains_model(each, rig)), model.collection)
+    if record_of(rig).settled != _session_tag(rig):
+        if rig.session_uid not in _session_models:
+            restore_collision_children(rig, _find_original(rig))
+            _restore_names(rig)
+        record_of(rig).settled = _session_tag(rig)
 
 
 #: Prefix of this session's marks: an armature of another session may have the same ``session_uid``.
-_SESSION = f"{os.getpid()}:"
+_SESSION_PREFIX = f"{os.getpid()}:"
 
 
-def _mark(rig: bpy.types.Object) -> str:
-    return f"{_SESSION}{rig.session_uid}"
+def _session_tag(rig: bpy.types.Object) -> str:
+    return f"{_SESSION_PREFIX}{rig.session_uid}"
 
 
-def _original(rig: bpy.types.Object) -> bpy.types.Object | None:
+def _find_original(rig: bpy.types.Object) -> bpy.types.Object | None:
     """Return the mechanism that another is a copy of: the one with its mark, or else in its collection."""
-    others = [other for other in _models() if other != rig and other.users_scene]
-    marked = (other for other in others if _mark(other) == record_of(rig).settled)
+    others = [other for other in _editable_models() if other != rig and other.users_scene]
+    marked = (other for other in others if _session_tag(other) == record_of(rig).settled)
     beside = (other for other in others if settings(other).collection == settings(rig).collection is not None)
     return next(marked, None) or next(beside, None)
 
 
-def _own(rig: bpy.types.Object) -> None:
+def _take_ownership(rig: bpy.types.Object) -> None:
     model, owner = settings(rig), settings(rig).rig
     if owner == rig:
         return
     shared = owner is not None and owner.data == rig.data
-    if not (shared and any(is_in(scene, owner) for scene in bpy.data.scenes)):
+    if not (shared and any(is_in_scene(scene, owner) for scene in bpy.data.scenes)):
         model.rig = rig
 
 
-def _holds(collection: bpy.types.Collection | None, rig: bpy.types.Object) -> bool:
+def _contains_model(collection: bpy.types.Collection | None, rig: bpy.types.Object) -> bool:
     """Return whether a collection holds a mechanism: its armature or any of its bodies."""
     if collection is None or collection.library is not None or collection.override_library is not None:
         return False
@@ -145,71 +145,71 @@ def _holds(collection: bpy.types.Collection | None, rig: bpy.types.Object) -> bo
     return any(record_of(obj).model == rig and record_of(obj).role == "BODY" for obj in collection.all_objects)
 
 
-def _keep_names(rig: bpy.types.Object) -> None:
+def _restore_names(rig: bpy.types.Object) -> None:
     """Store Blender's numbered names as the names as built, for parts that are the only ones with their id.
 
     Of several parts with one id those with a number are copies that the user made within the mechanism.
     """
-    every = [obj for role in _NAMED for obj in parts(rig, role)]
-    count = Counter(map(_key, every))
+    every = [obj for role in _NAMED_ROLES for obj in parts(rig, role)]
+    count = Counter(map(_role_and_id, every))
     for obj in every:
         record = record_of(obj)
-        if count[_key(obj)] != 1 or obj.library is not None:
+        if count[_role_and_id(obj)] != 1 or obj.library is not None:
             continue
         for name in ("built_name", "seen_name"):
-            if was_numbered(obj.name, getattr(record, name)):
+            if is_numbered_copy(obj.name, getattr(record, name)):
                 setattr(record, name, obj.name)
-    _keep_seen_twins(every)
+    _restore_mirror_states(every)
 
 
-def _keep_seen_twins(every: list[bpy.types.Object]) -> None:
-    known = {_key(obj): obj for obj in every}
+def _restore_mirror_states(every: list[bpy.types.Object]) -> None:
+    known = {_role_and_id(obj): obj for obj in every}
     for obj in every:
         record: KnuckleObject = record_of(obj)
         twin = known.get((record.role, record.twin))
-        if twin is not None and was_numbered(twin.name, record.seen_twin_name):
+        if twin is not None and is_numbered_copy(twin.name, record.seen_twin_name):
             record.seen_twin_name = twin.name
 
 
-def _key(obj: bpy.types.Object) -> tuple[str, str]:
+def _role_and_id(obj: bpy.types.Object) -> tuple[str, str]:
     return record_of(obj).role, record_of(obj).source_id
 
 
-def is_settled(rig: bpy.types.Object) -> None:
+def mark_as_adopted(rig: bpy.types.Object) -> None:
     """Mark a new mechanism as processed: it owns its settings, and none of its names is numbered by Blender."""
     assert rig.data is not None
-    _settled.add((rig.session_uid, rig.data.session_uid))
-    _mark_as_at_home(rig)
+    _adopted.add((rig.session_uid, rig.data.session_uid))
+    _mark_as_session_model(rig)
 
 
-def _mark_as_at_home(rig: bpy.types.Object) -> None:
-    _at_home.add(rig.session_uid)
-    record_of(rig).settled = _mark(rig)
+def _mark_as_session_model(rig: bpy.types.Object) -> None:
+    _session_models.add(rig.session_uid)
+    record_of(rig).settled = _session_tag(rig)
 
 
 @persistent
-def after_update(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
+def adopt_new_models(_scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
     """Process the mechanisms that came into the file.
 
     Runs only where the armatures or their users changed: a search through all updates that Blender reports would take
     long after every change.
     """
-    state = _state_of_armatures()
-    if state == _seen["armatures"]:
+    state = _armature_state()
+    if state == _last_state["armatures"]:
         return
-    _seen["armatures"] = state
-    for rig in _models():
+    _last_state["armatures"] = state
+    for rig in _editable_models():
         if not rig.users_scene:
             continue
         key = rig.session_uid, rig.data.session_uid
         cleared = settings(rig).rig is None and settings(rig).collection is None  # checks must still find it so
-        if not cleared and (key not in _settled or settings(rig).rig is None):
-            _settled.add(key)
-            settle(rig)
-            _seen["armatures"] = None  # its owner changed
+        if not cleared and (key not in _adopted or settings(rig).rig is None):
+            _adopted.add(key)
+            adopt_copied_model(rig)
+            _last_state["armatures"] = None  # its owner changed
 
 
-def _state_of_armatures() -> tuple[Any, ...]:
+def _armature_state() -> tuple[Any, ...]:
     """Return a key that differs after an armature was added or made local."""
     return tuple(
         (data.session_uid, data.users, data.library is None, data.override_library is None, _owner(data))
@@ -223,45 +223,45 @@ def _owner(data: bpy.types.Armature) -> int:
 
 
 @persistent
-def forget(*_args: Any) -> None:
+def clear_adopted(*_args: Any) -> None:
     """Clear the processed armatures after undo, which may revert the processing."""
-    _settled.clear()
-    _seen["armatures"] = None
+    _adopted.clear()
+    _last_state["armatures"] = None
 
 
 @persistent
-def after_load(*_args: Any) -> None:
+def mark_loaded_models(*_args: Any) -> None:
     """Mark the mechanisms of a loaded file as processed: they were when they came into it."""
-    forget()
-    _at_home.clear()
-    for rig in _models():
-        _know(rig)
+    clear_adopted()
+    _session_models.clear()
+    for rig in _editable_models():
+        _mark_loaded(rig)
 
 
-def _models() -> Iterator[bpy.types.Object]:
+def _editable_models() -> Iterator[bpy.types.Object]:
     """Yield the mechanisms that can be edited; none while Blender starts."""
     for rig in getattr(bpy.data, "objects", ()):
         if rig.type == "ARMATURE" and record_of(rig).role == "MODEL" and not is_foreign(rig):
             yield rig
 
 
-def _know(rig: bpy.types.Object) -> None:
+def _mark_loaded(rig: bpy.types.Object) -> None:
     """Mark a mechanism of a loaded file as processed.
 
     Where its settings name another owner, which may be deleted by now, the next update still checks the ownership.
     """
     if settings(rig).rig == rig:
-        is_settled(rig)
+        mark_as_adopted(rig)
     else:
-        _mark_as_at_home(rig)
+        _mark_as_session_model(rig)
 
 
 _HANDLERS: Handlers = (
-    ("depsgraph_update_post", after_update),
-    ("load_post", after_load),
-    ("load_factory_startup_post", after_load),
-    ("undo_post", forget),
-    ("redo_post", forget),
+    ("depsgraph_update_post", adopt_new_models),
+    ("load_post", mark_loaded_models),
+    ("load_factory_startup_post", mark_loaded_models),
+    ("undo_post", clear_adopted),
+    ("redo_post", clear_adopted),
 )
 
 
@@ -271,14 +271,14 @@ def register() -> None:
     Mechanisms that exist already came with their file, unless they have a mark of this session: those were processed
     before, or are copies of such made while the add-on was disabled.
     """
-    hang(_HANDLERS)
-    for rig in _models():
-        if not record_of(rig).settled.startswith(_SESSION):
-            _know(rig)
+    connect(_HANDLERS)
+    for rig in _editable_models():
+        if not record_of(rig).settled.startswith(_SESSION_PREFIX):
+            _mark_loaded(rig)
 
 
 def unregister() -> None:
     """Remove the handlers and clear the state."""
-    take_down(_HANDLERS)
-    forget()
-    _at_home.clear()
+    disconnect(_HANDLERS)
+    clear_adopted()
+    _session_models.clear()

@@ -20,33 +20,33 @@ from numpy.typing import NDArray
 from .access import armature_settings
 
 #: Suffix that Blender adds to a name in use.
-NUMBER = re.compile(r"\.\d{3,}$")
+NUMBER_SUFFIX = re.compile(r"\.\d{3,}$")
 
 
-def latest(kinds: Sequence[str]) -> int:
+def newest_session_uid(kinds: Sequence[str]) -> int:
     """Return the ``session_uid`` of the newest datablock.
 
     Args:
         kinds: Names of lists in ``bpy.data``.
     """
-    return max((int(_numbers(kind).max(initial=0)) for kind in kinds), default=0)
+    return max((int(_session_uids(kind).max(initial=0)) for kind in kinds), default=0)
 
 
-def made_since(moment: int, kinds: Sequence[str]) -> list[Any]:
+def datablocks_since(moment: int, kinds: Sequence[str]) -> list[Any]:
     """Return the datablocks created after a moment.
 
     Args:
-        moment: A ``session_uid``, as ``latest`` returns it.
-        kinds: Names of lists in ``bpy.data``: those of ``latest`` or fewer.
+        moment: A ``session_uid``, as ``newest_session_uid`` returns it.
+        kinds: Names of lists in ``bpy.data``: those of ``newest_session_uid`` or fewer.
     """
     found: list[Any] = []
     for kind in kinds:
         blocks = getattr(bpy.data, kind)
-        found += [blocks[int(index)] for index in np.flatnonzero(_numbers(kind) > moment)]
+        found += [blocks[int(index)] for index in np.flatnonzero(_session_uids(kind) > moment)]
     return found
 
 
-def is_there(block: bpy.types.ID) -> bool:
+def still_exists(block: bpy.types.ID) -> bool:
     """Return whether a datablock that a reference points at still exists."""
     try:
         return bool(block.session_uid)
@@ -54,7 +54,7 @@ def is_there(block: bpy.types.ID) -> bool:
         return False
 
 
-def linked_objects() -> set[bpy.types.Object]:
+def objects_in_collections() -> set[bpy.types.Object]:
     """Return every object that is in a collection, of the file or a scene's own.
 
     Note:
@@ -66,12 +66,12 @@ def linked_objects() -> set[bpy.types.Object]:
     return found
 
 
-def remove_since(moment: int, kinds: Sequence[str]) -> None:
+def remove_datablocks_since(moment: int, kinds: Sequence[str]) -> None:
     """Remove the datablocks created after a moment."""
-    bpy.data.batch_remove(made_since(moment, kinds))
+    bpy.data.batch_remove(datablocks_since(moment, kinds))
 
 
-def _numbers(kind: str) -> NDArray[np.int32]:
+def _session_uids(kind: str) -> NDArray[np.int32]:
     blocks = getattr(bpy.data, kind)
     found = np.empty(len(blocks), dtype=np.int32)
     blocks.foreach_get("session_uid", found)
@@ -79,7 +79,7 @@ def _numbers(kind: str) -> NDArray[np.int32]:
 
 
 @persistent
-def refresh(*_arguments: Any) -> None:
+def rebuild_object_lists(*_arguments: Any) -> None:
     """Make Blender rebuild the lists of all objects of the mechanisms' collections."""
     for data in bpy.data.armatures:
         top = armature_settings(data).collection

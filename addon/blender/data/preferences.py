@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from ...formats.xmdi import OUTER
+from ...formats.xmdi import DEFAULT_TAGS
 
 #: Blender's name of the add-on: ``bl_ext.user_default.knuckle``, or ``addon`` in our own tree.
 ADDON = (__package__ or "").rsplit(".", 2)[0]
@@ -50,7 +50,11 @@ def overlay_defaults() -> set[str]:
 def xmdi_tags() -> tuple[str, str]:
     """Return the tags of the root and of the motion container in new XMDI documents."""
     found = _preferences()
-    return (found.xmdi_root or OUTER[0], found.xmdi_container or OUTER[1]) if found is not None else OUTER
+    return (
+        (found.xmdi_root or DEFAULT_TAGS[0], found.xmdi_container or DEFAULT_TAGS[1])
+        if found is not None
+        else DEFAULT_TAGS
+    )
 
 
 def _preferences() -> Any:

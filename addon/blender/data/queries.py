@@ -9,18 +9,18 @@ from functools import cached_property
 import bpy
 
 from .access import armature_of, armature_settings, bone_record, record_of, settings
-from .caching import is_glimpsing, know, once
-from .datablocks import NUMBER
-from .properties.model import VERSION
+from .caching import is_memoizing, memoized, prime_memo
+from .datablocks import NUMBER_SUFFIX
+from .properties.model import DATA_VERSION
 
 #: Roles of the objects that a model file describes.
-_ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
+_PART_ROLES = {"BODY", "JOINT", "FRAME", "LIGHT", "SHAPE"}
 #: Name of the collection of helper objects, such as motors, that only the simulation needs.
 HELPERS = "Helpers"
 #: Shortest name (bytes) that Blender may have cut to append its number.
-_CUT = 55
+_CUT_NAME_LENGTH = 55
 #: Roles of which none is created or removed while reads are memoized.
-_STEADY = {"BODY", "JOINT"}
+_MEMOIZED_ROLES = {"BODY", "JOINT"}
 
 
 def rig_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
@@ -54,7 +54,7 @@ def active_rig(context: bpy.types.Context) -> bpy.types.Object | None:
 def is_orphan_part(obj: bpy.types.Object | None) -> bool:
     """Return whether an object is a part of a deleted mechanism, so that the user means no other one by it."""
     record = record_of(obj) if obj is not None else None
-    return record is not None and record.role in _ROLES and record.model is None and not record.is_ground
+    return record is not None and record.role in _PART_ROLES and record.model is None and not record.is_ground
 
 
 def rigs_in(scene: bpy.types.Scene, linked: bool = False) -> Iterator[bpy.types.Object]:
@@ -64,10 +64,10 @@ def rigs_in(scene: bpy.types.Scene, linked: bool = False) -> Iterator[bpy.types.
         scene: The scene.
         linked: Yield those linked from other files as well.
     """
-    left_out = is_newer if linked else is_foreign
+    left_out = is_from_newer_release if linked else is_foreign
     for armature in bpy.data.armatures:
         for rig in rigs_of(armature) if linked or armature.library is None else ():
-            if not left_out(rig) and is_in(scene, rig):
+            if not left_out(rig) and is_in_scene(scene, rig):
                 yield rig
 
 
@@ -85,22 +85,22 @@ def rigs_of(armature: bpy.types.Armature) -> Iterator[bpy.types.Object]:
         yield from (obj for obj in overrides if obj.override_library.reference == rig and obj.data == armature)
 
 
-def is_newer(rig: bpy.types.Object) -> bool:
+def is_from_newer_release(rig: bpy.types.Object) -> bool:
     """Return whether a mechanism is stored in the form of a newer release, which this one cannot read."""
-    return isinstance(rig.data, bpy.types.Armature) and settings(rig).version > VERSION
+    return isinstance(rig.data, bpy.types.Armature) and settings(rig).version > DATA_VERSION
 
 
 def is_foreign(rig: bpy.types.Object) -> bool:
     """Return whether a mechanism cannot be edited: linked, a library override, or of a newer release."""
     data = rig.data
-    if is_newer(rig):
+    if is_from_newer_release(rig):
         return True
     if rig.library is not None or rig.override_library is not None or data is None:
         return data is not None
     return data.library is not None or data.override_library is not None
 
 
-def why_linked(scene: bpy.types.Scene) -> str:
+def linked_scene_message(scene: bpy.types.Scene) -> str:
     """Return a message for a scene that nothing can be added to, since it is linked; empty for other scenes."""
     if scene.library is None:
         return ""
@@ -110,7 +110,7 @@ def why_linked(scene: bpy.types.Scene) -> str:
     )
 
 
-def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
+def linked_original(rig: bpy.types.Object) -> bpy.types.Object | None:
     """Return the mechanism that an armature object is a linked copy of, showing its settings.
 
     None where it is a mechanism of its own, or overrides that of a library.
@@ -122,7 +122,7 @@ def original_of(rig: bpy.types.Object) -> bpy.types.Object | None:
     return owner if owner not in {rig, overridden} else None
 
 
-def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+def is_in_scene(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     """Return whether a scene contains a mechanism.
 
     Called in every frame. An object that is visible, hidden or selected in a view layer is found at once; a search by
@@ -130,13 +130,13 @@ def is_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     of all scenes searched.
     """
     return (
-        any(_layer_knows(layer, rig) for layer in scene.view_layers)
+        any(_view_layer_has(layer, rig) for layer in scene.view_layers)
         or any(layer.objects.get(rig.name) == rig for layer in scene.view_layers)
         or scene in rig.users_scene
     )
 
 
-def _layer_knows(layer: bpy.types.ViewLayer, rig: bpy.types.Object) -> bool:
+def _view_layer_has(layer: bpy.types.ViewLayer, rig: bpy.types.Object) -> bool:
     return rig.visible_get(view_layer=layer) or rig.hide_get(view_layer=layer) or rig.select_get(view_layer=layer)
 
 
@@ -208,24 +208,24 @@ def _collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
 
 def parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """Return the mechanism's objects of one role (``BODY``, ``JOINT``, …), in the order in which they were created."""
-    if role in _STEADY and is_glimpsing():
-        return [*once(_steady_parts, rig).get(role, ())]
+    if role in _MEMOIZED_ROLES and is_memoizing():
+        return [*memoized(_memoized_parts, rig).get(role, ())]
     collection = _collection(rig)
     return [] if collection is None else [obj for obj in collection.all_objects if is_part(obj, rig, role)]
 
 
-def names_of_all(rig: bpy.types.Object) -> tuple[str, ...]:
+def collection_object_names(rig: bpy.types.Object) -> tuple[str, ...]:
     """Return the names of all objects in the mechanism's collection; fast enough for every redraw."""
     collection = _collection(rig)
     return () if collection is None else tuple(collection.all_objects.keys())
 
 
-def _steady_parts(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
+def _memoized_parts(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
     """Return bodies and joints by role; no other roles, since the creator of a mechanism caches only these."""
-    return {role: objects for role, objects in parts_by_role(rig).items() if role in _STEADY}
+    return {role: objects for role, objects in parts_by_role(rig).items() if role in _MEMOIZED_ROLES}
 
 
-def foresee_parts(rig: bpy.types.Object, made: Mapping[str, Collection[bpy.types.Object]]) -> None:
+def prime_parts(rig: bpy.types.Object, made: Mapping[str, Collection[bpy.types.Object]]) -> None:
     """Enter the parts of a new mechanism into the cache of ``parts``.
 
     Args:
@@ -235,7 +235,7 @@ def foresee_parts(rig: bpy.types.Object, made: Mapping[str, Collection[bpy.types
     collection = _collection(rig)
     every = collection.all_objects[:] if collection is not None else ()
     own = {role: set(objects) for role, objects in made.items()}
-    know({role: [obj for obj in every if obj in mine] for role, mine in own.items()}, _steady_parts, rig)
+    prime_memo({role: [obj for obj in every if obj in mine] for role, mine in own.items()}, _memoized_parts, rig)
 
 
 def parts_by_role(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
@@ -244,25 +244,25 @@ def parts_by_role(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
     for obj in collection.all_objects if collection is not None else ():
         record = record_of(obj)
         role = record.role
-        if role in _ROLES and record.model == rig:
+        if role in _PART_ROLES and record.model == rig:
             out.setdefault(role, []).append(obj)
     return out
 
 
-def strays(rig: bpy.types.Object) -> list[bpy.types.Object]:
+def parts_outside_collection(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the parts that the user moved out of the mechanism's collection, into others of a scene."""
     collection = _collection(rig)
     inside = set(collection.all_objects) if collection is not None else set()
     own = (obj for obj in rig.children_recursive if obj not in inside and record_of(obj).model == rig)
-    return [obj for obj in own if record_of(obj).role in _ROLES and obj.users_scene]
+    return [obj for obj in own if record_of(obj).role in _PART_ROLES and obj.users_scene]
 
 
-def every_part(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
+def all_parts(rig: bpy.types.Object, role: str) -> list[bpy.types.Object]:
     """Return the mechanism's objects of one role, strays included: those that an export has."""
-    return parts(rig, role) + [obj for obj in strays(rig) if record_of(obj).role == role]
+    return parts(rig, role) + [obj for obj in parts_outside_collection(rig) if record_of(obj).role == role]
 
 
-def every_part_by_role(
+def all_parts_by_role(
     rig: bpy.types.Object, collection: bpy.types.Collection
 ) -> tuple[dict[str, list[bpy.types.Object]], set[bpy.types.Object]]:
     """Return the mechanism's parts by role, strays included, in one pass.
@@ -270,7 +270,7 @@ def every_part_by_role(
     Returns:
         Objects by their roles, and the set of all objects in the collection or among the strays, parts or not.
     """
-    out, moved = parts_by_role(rig), strays(rig)
+    out, moved = parts_by_role(rig), parts_outside_collection(rig)
     present = {*collection.all_objects, *moved}
     for obj in moved:
         out.setdefault(record_of(obj).role, []).append(obj)
@@ -363,14 +363,14 @@ def root_bones(rig: bpy.types.Object) -> dict[str, str]:
     return RigParts(rig).roots
 
 
-def carrying_bones(rig: bpy.types.Object) -> tuple[dict[str, int], set[str]]:
+def bone_counts_and_roots(rig: bpy.types.Object) -> tuple[dict[str, int], set[str]]:
     """Return the count of bones of each joint, by its id, and the ids of the root bodies that bones carry."""
     tasks = _bones_by_task(rig)
     turned = Counter(joint for joint, _, _ in tasks if joint)
     return turned, {root for joint, root, _ in tasks if root and not joint}
 
 
-def own_bones(rig: bpy.types.Object) -> set[str]:
+def mechanism_bones(rig: bpy.types.Object) -> set[str]:
     """Return the names of the bones that move a mechanism's joints or root bodies; all others are the user's."""
     return RigParts(rig).own_bones
 
@@ -391,7 +391,7 @@ def _bones_by_task(rig: bpy.types.Object) -> dict[tuple[str, str, int], str]:
     return out
 
 
-def bones_of(empty: bpy.types.Object) -> list[str]:
+def chain_bones(empty: bpy.types.Object) -> list[str]:
     """Return the names of the bones of one joint's chain, from the carrier outwards.
 
     Found from the joint's bodies, one of which the last bone carries, without a search through all bones.
@@ -429,7 +429,7 @@ def file_name(obj: bpy.types.Object, bones: Mapping[str, str] | None = None) -> 
     return record.source_name if obj.name == record.built_name else obj.name
 
 
-def was_numbered(name: str, before: str) -> bool:
+def is_numbered_copy(name: str, before: str) -> bool:
     """Return whether a name is another one with a number that Blender added.
 
     The number may have replaced a previous one, or the end of a long name.
@@ -437,12 +437,12 @@ def was_numbered(name: str, before: str) -> bool:
     >>> was_numbered("Leg.001", "Leg"), was_numbered("Leg.002", "Leg.001"), was_numbered("Arm.001", "Leg")
     (True, True, False)
     """
-    if not before or name == before or not NUMBER.search(name):
+    if not before or name == before or not NUMBER_SUFFIX.search(name):
         return False
-    stem = NUMBER.sub("", name)
-    if stem == NUMBER.sub("", before):
+    stem = NUMBER_SUFFIX.sub("", name)
+    if stem == NUMBER_SUFFIX.sub("", before):
         return True
-    return len(stem.encode()) >= _CUT and before.startswith(stem)
+    return len(stem.encode()) >= _CUT_NAME_LENGTH and before.startswith(stem)
 
 
 def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:
@@ -450,7 +450,7 @@ def renamed_bones(rig: bpy.types.Object) -> dict[str, str]:
     return RigParts(rig).renamed_bones
 
 
-def let_go(rig: bpy.types.Object, ids: Iterable[str]) -> None:
+def record_deletion(rig: bpy.types.Object, ids: Iterable[str]) -> None:
     """Record the ids of parts that were deleted on purpose, so that they are not rebuilt."""
     kept = settings(rig).let_go.split("\n")
     settings(rig).let_go = "\n".join(dict.fromkeys(filter(None, (*kept, *ids))))

@@ -17,8 +17,8 @@ import bpy
 import numpy as np
 
 from ...core.model import Array, Shape
-from ...core.transforms import identical
-from ..events.signals import quiet
+from ...core.transforms import bitwise_equal
+from ..events.signals import signals_blocked
 from .access import record_of
 from .properties.joint import KnuckleShape
 from .properties.model import KnuckleObject
@@ -27,64 +27,64 @@ from .properties.model import KnuckleObject
 def expected_mass(obj: bpy.types.Object) -> float:
     """Return the mass (kg) of a body's rigid body, without that of its inertia proxy."""
     record = record_of(obj)
-    return max(record.mass * (1.0 - _share(obj)), LEAST_MASS)
+    return max(record.mass * (1.0 - _proxy_mass_share(obj)), MIN_MASS)
 
 
-def whole_mass(obj: bpy.types.Object, own: float) -> float:
+def total_mass(obj: bpy.types.Object, own: float) -> float:
     """Return the mass (kg) of a body with its inertia proxy, from that of its rigid body."""
-    return own / (1.0 - _share(obj))
+    return own / (1.0 - _proxy_mass_share(obj))
 
 
-def shown_mass(obj: bpy.types.Object) -> float | None:
+def displayed_mass(obj: bpy.types.Object) -> float | None:
     """Return the mass (kg) that Blender shows where an inertia proxy has the rest; None where it shows all of it."""
-    return expected_mass(obj) if obj.rigid_body is not None and _share(obj) else None
+    return expected_mass(obj) if obj.rigid_body is not None and _proxy_mass_share(obj) else None
 
 
-def _share(obj: bpy.types.Object) -> float:
+def _proxy_mass_share(obj: bpy.types.Object) -> float:
     record = record_of(obj)
     return record.flywheel_share if record.flywheel is not None and record.flywheel.rigid_body is not None else 0.0
 
 
-def keep_mass(obj: bpy.types.Object) -> None:
+def store_typed_mass(obj: bpy.types.Object) -> None:
     """Store a mass that the user typed on the rigid body in the record, as that of the body with its inertia proxy.
 
-    It is not split here: ``put_masses`` does that.
+    It is not split here: ``apply_masses`` does that.
     """
     record, body = record_of(obj), obj.rigid_body
-    if body is not None and is_typed(obj):
-        with quiet():
+    if body is not None and is_mass_typed(obj):
+        with signals_blocked():
             record.mass = body.mass
 
 
-def is_typed(obj: bpy.types.Object) -> bool:
+def is_mass_typed(obj: bpy.types.Object) -> bool:
     """Return whether the mass of a body's rigid body differs from the one that was set: the user typed it."""
     return bool(np.float32(obj.rigid_body.mass) != np.float32(expected_mass(obj)))
 
 
-def put_masses(obj: bpy.types.Object) -> None:
+def apply_masses(obj: bpy.types.Object) -> None:
     """Set the masses of a body's rigid body and its inertia proxy from the record."""
     obj.rigid_body.mass = expected_mass(obj)
-    if _share(obj):
-        record_of(obj).flywheel.rigid_body.mass = max(record_of(obj).mass * _share(obj), LEAST_MASS)
+    if _proxy_mass_share(obj):
+        record_of(obj).flywheel.rigid_body.mass = max(record_of(obj).mass * _proxy_mass_share(obj), MIN_MASS)
 
 
 #: Least mass (kg) of a rigid body in Blender.
-LEAST_MASS = 0.001
+MIN_MASS = 0.001
 
 
 #: Blender's primitive collision shapes. They are centered on the object's origin, along its axes, with the extent of
 #: its mesh; all other shapes become convex hulls, which follow the mesh itself.
 _PRIMITIVES = {"box": "BOX", "sphere": "SPHERE", "capsule": "CAPSULE", "cylinder": "CYLINDER", "cone": "CONE"}
-_HOLLOW = {"axes", "none"}
+_SHAPES_WITHOUT_VOLUME = {"axes", "none"}
 #: Poses whose entries differ by less (length units, or entries of rotation matrices) are equal.
-_SAME = 1e-6
+_TOLERANCE = 1e-6
 _IDENTITY = tuple(float(x) for x in np.eye(4).ravel())
 
 
 def collides(shape: Shape | KnuckleShape) -> bool:
     """Return whether a shape can be touched: it is an enabled collision shape and has an inside."""
     can = shape.collidable if isinstance(shape, KnuckleShape) else shape.extra.get("collidable", True)
-    return bool(shape.collision and can and shape.type not in _HOLLOW)
+    return bool(shape.collision and can and shape.type not in _SHAPES_WITHOUT_VOLUME)
 
 
 def own_mesh_collides(shapes: Sequence[Shape]) -> bool:
@@ -96,14 +96,14 @@ def own_mesh_collides(shapes: Sequence[Shape]) -> bool:
     if not solid:
         return True
     seen = [shape for shape in shapes if shape.visual and shape.type != "none"]
-    return len(solid) == len(seen) == 1 and solid[0].type != "plane" and _alike(solid[0], seen[0])
+    return len(solid) == len(seen) == 1 and solid[0].type != "plane" and _is_same_geometry(solid[0], seen[0])
 
 
-def _alike(a: Shape, b: Shape) -> bool:
+def _is_same_geometry(a: Shape, b: Shape) -> bool:
     if a is b:
         return True
     same = a.type == b.type and a.size == b.size and a.mesh == b.mesh and a.spheres == b.spheres
-    return same and (identical(a.pose, b.pose) or bool(np.abs(a.pose - b.pose).max() < _SAME))
+    return same and (bitwise_equal(a.pose, b.pose) or bool(np.abs(a.pose - b.pose).max() < _TOLERANCE))
 
 
 def own_collision_type(record: KnuckleObject) -> Any:
@@ -116,7 +116,7 @@ def own_collision_type(record: KnuckleObject) -> Any:
     if pose != _IDENTITY or any(record.com[:]):
         centred = np.array(pose).reshape(4, 4)
         centred[:3, 3] -= record.com
-        if not _stands_upright(centred, solid.type):
+        if not _is_aligned_with_z(centred, solid.type):
             return "CONVEX_HULL"
     return primitive_type(solid.type)
 
@@ -126,7 +126,7 @@ def primitive_type(type_: str) -> Any:
     return _PRIMITIVES.get(type_, "CONVEX_HULL")
 
 
-def _stands_upright(pose: Array, type_: str) -> bool:
-    if np.abs(pose[:3, 3]).max() > _SAME:
+def _is_aligned_with_z(pose: Array, type_: str) -> bool:
+    if np.abs(pose[:3, 3]).max() > _TOLERANCE:
         return False
-    return type_ == "sphere" or bool(np.abs(pose[:3, :3] - np.eye(3)).max() < _SAME)
+    return type_ == "sphere" or bool(np.abs(pose[:3, :3] - np.eye(3)).max() < _TOLERANCE)

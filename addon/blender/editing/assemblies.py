@@ -11,11 +11,11 @@ from ...core.model import Assembly, Joint, Mechanism
 from ...core.report import Report
 from ..data.access import record_of, settings
 from ..data.queries import child_collection, parts
-from ..events.signals import quiet
+from ..events.signals import signals_blocked
 from ..rig.dials import EMPTY_TYPE
-from ..scene.collections import KINDS, OFF, SEPARATOR, outer_path
+from ..scene.collections import ASSEMBLY_SEPARATOR, COLLECTION_KINDS, OFF_NAME, parent_assembly_path
 from ..scene.read.mechanism import extract
-from .rig_update import begin_edit, refit, without_physics
+from .rig_update import begin_edit, physics_suspended, update_armature
 
 
 def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
@@ -25,24 +25,24 @@ def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
         raise ValueError(f"The mechanism has no assembly {path!r}")
     report = Report()
     present, off = begin_edit(rig), [obj for obj in parts(rig, "BODY") if not record_of(obj).active]
-    with without_physics(rig, report), quiet():
+    with physics_suspended(rig, report), signals_blocked():
         row.active = on
         mechanism = extract(rig)
-        running = _running(mechanism)
+        running = _active_paths(mechanism)
         _switch_parts(rig, mechanism, running)
         for scene in rig.users_scene:
             for layer in scene.view_layers:
-                _show(rig, layer, mechanism, running)
-        report.extend(refit(rig, present, made=[obj for obj in off if record_of(obj).active]))
+                _show_collections(rig, layer, mechanism, running)
+        report.extend(update_armature(rig, present, made=[obj for obj in off if record_of(obj).active]))
     return report
 
 
-def _running(mechanism: Mechanism) -> set[str]:
+def _active_paths(mechanism: Mechanism) -> set[str]:
     """The paths of the assemblies that are on, as those around them are."""
     known = {assembly.path: assembly for assembly in mechanism.assemblies}
 
     def is_on(path: str) -> bool:
-        return path not in known or (known[path].active and is_on(outer_path(path, known)))
+        return path not in known or (known[path].active and is_on(parent_assembly_path(path, known)))
 
     return {path for path in known if is_on(path)} | {""}
 
@@ -56,32 +56,32 @@ def _switch_parts(rig: bpy.types.Object, mechanism: Mechanism, running: set[str]
             continue
         before, record.active = record.active, body.assembly in running and body.extra.get("active", True) is not False
         if record.active != before:
-            _put_aside(rig, obj, not record.active)
+            _hide_attachments(rig, obj, not record.active)
     for empty in parts(rig, "JOINT"):
         joint = joints.get(record_of(empty).source_id)
         if joint is None:
             continue
         kept = record_of(empty).joint
-        kept.active = _may_move(empty, joint) and joint.assembly in running
+        kept.active = _is_functional(empty, joint) and joint.assembly in running
         empty.empty_display_type = EMPTY_TYPE if kept.active else "SPHERE"
-        _hide(empty, not kept.active and not _lacks_a_body(empty))
+        _hide(empty, not kept.active and not _lacks_body(empty))
 
 
-def _may_move(empty: bpy.types.Object, joint: Joint) -> bool:
+def _is_functional(empty: bpy.types.Object, joint: Joint) -> bool:
     """Return whether a joint does something while its assembly is on."""
     kept = record_of(empty).joint
     own = joint.extra.get("active", True) is not False and not joint.extra.get("broken")
     ends = [end for end in (kept.parent, kept.child) if end is not None]
-    return own and not _lacks_a_body(empty) and all(record_of(end).active for end in ends)
+    return own and not _lacks_body(empty) and all(record_of(end).active for end in ends)
 
 
-def _lacks_a_body(empty: bpy.types.Object) -> bool:
+def _lacks_body(empty: bpy.types.Object) -> bool:
     kept = record_of(empty).joint
     ends = [end for end in (kept.parent, kept.child) if end is not None]
     return len(ends) + int(kept.at_world) < 2 or kept.parent == kept.child
 
 
-def _put_aside(rig: bpy.types.Object, body: bpy.types.Object, off: bool) -> None:
+def _hide_attachments(rig: bpy.types.Object, body: bpy.types.Object, off: bool) -> None:
     """What hangs on a body is shown where the body is."""
     for obj in body.children_recursive:
         if record_of(obj).model == rig and record_of(obj).role in {"FRAME", "LIGHT", "LABEL"}:
@@ -93,27 +93,31 @@ def _hide(obj: bpy.types.Object, off: bool) -> None:
         obj.hide_viewport = obj.hide_render = off
 
 
-def _show(rig: bpy.types.Object, layer: bpy.types.ViewLayer, mechanism: Mechanism, running: set[str]) -> None:
+def _show_collections(
+    rig: bpy.types.Object, layer: bpy.types.ViewLayer, mechanism: Mechanism, running: set[str]
+) -> None:
     """Leave the collections of what is off out of a view layer, and show the others.
 
     The layer's own tree is made anew at every change, so nothing of it is kept meanwhile.
     """
     wanted: list[tuple[bpy.types.Collection, bool]] = []
-    for kind in KINDS:
-        for assembly in sorted(mechanism.assemblies, key=lambda item: item.path.count(SEPARATOR)):
-            found = _inner(child_collection(rig, kind), _names(assembly, mechanism))
+    for kind in COLLECTION_KINDS:
+        for assembly in sorted(mechanism.assemblies, key=lambda item: item.path.count(ASSEMBLY_SEPARATOR)):
+            found = _find_collection(child_collection(rig, kind), _collection_names(assembly, mechanism))
             if found is not None:
                 wanted.append((found, assembly.path not in running))
     for inner in settings(rig).collection.children_recursive:
-        if _is_called(inner.name, OFF):
-            wanted.append((inner, not any(map(_is_on, inner.objects))))
+        if _has_name(inner.name, OFF_NAME):
+            wanted.append((inner, not any(map(_is_active, inner.objects))))
     for collection, off in wanted:
-        found_layer = next((each for each in _below(layer.layer_collection) if each.collection == collection), None)
+        found_layer = next(
+            (each for each in _descendant_layers(layer.layer_collection) if each.collection == collection), None
+        )
         if found_layer is not None and found_layer.exclude != off:
             found_layer.exclude = off
 
 
-def _is_on(obj: bpy.types.Object) -> bool:
+def _is_active(obj: bpy.types.Object) -> bool:
     record = record_of(obj)
     if record.role == "JOINT":
         return record.joint.active
@@ -125,32 +129,32 @@ def _is_body(obj: bpy.types.Object | None) -> bool:
     return obj is not None and record_of(obj).role == "BODY"
 
 
-def _names(assembly: Assembly, mechanism: Mechanism) -> list[str]:
+def _collection_names(assembly: Assembly, mechanism: Mechanism) -> list[str]:
     known = {item.path: item for item in mechanism.assemblies}
     path, names = assembly.path, list[str]()
     while path in known:
         names.insert(0, known[path].name or path)
-        path = outer_path(path, known)
+        path = parent_assembly_path(path, known)
     return names
 
 
-def _inner(collection: bpy.types.Collection, names: list[str]) -> bpy.types.Collection | None:
+def _find_collection(collection: bpy.types.Collection, names: list[str]) -> bpy.types.Collection | None:
     """The collection within others of these names, from the outer to the inner."""
     for name in names:
-        found = next((each for each in collection.children if _is_called(each.name, name)), None)
+        found = next((each for each in collection.children if _has_name(each.name, name)), None)
         if found is None:
             return None
         collection = found
     return collection
 
 
-def _is_called(name: str, wanted: str) -> bool:
+def _has_name(name: str, wanted: str) -> bool:
     """Return whether a collection has a name, or got a number behind it from Blender."""
     rest = name[len(wanted) :]
     return name.startswith(wanted) and (not rest or (rest[0] == "." and rest[1:].isdigit()))
 
 
-def _below(layer: bpy.types.LayerCollection) -> Iterator[bpy.types.LayerCollection]:
+def _descendant_layers(layer: bpy.types.LayerCollection) -> Iterator[bpy.types.LayerCollection]:
     for child in layer.children:
         yield child
-        yield from _below(child)
+        yield from _descendant_layers(child)

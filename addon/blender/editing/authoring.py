@@ -13,25 +13,25 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ...core.joint_types import dofs_of_type
-from ...core.mass_properties import shape_centre, shape_volume, unit_inertia
+from ...core.joint_types import make_dofs
+from ...core.mass_properties import shape_centroid, shape_volume, unit_inertia
 from ...core.model import DOF_SIZE, Array, Dof, Mechanism, Plane, Shape, World
-from ...core.primitive_fit import mesh_mass, recognise
+from ...core.primitive_fit import fit_primitive, mesh_mass_properties
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
-from ..data.conversion import flat, write_dofs, write_shape
-from ..data.datablocks import latest, remove_since
+from ..data.conversion import flatten_pose, write_dofs, write_shape
+from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.queries import child_collection, part_ids, parts, require_rig, rig_of
 from ..reconcile.build import BuildOptions, build
-from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
-from ..rig.joint_frames import constraint_turn
-from .design_poses import JointEdit, to_design
-from .part_copies import numbered
-from .rig_update import begin_edit, refit
+from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
+from ..rig.joint_frames import constraint_rotation
+from .design_poses import JointEdit, world_to_design
+from .part_copies import unique_name
+from .rig_update import begin_edit, update_armature
 
 #: What bodies are made of where nobody says (kg/m3): water's.
-DENSITY = 1000.0
+DEFAULT_DENSITY = 1000.0
 
 
 def new_model(context: bpy.types.Context, name: str = "Mechanism", ground: bool = True) -> bpy.types.Object:
@@ -47,7 +47,7 @@ def new_model(context: bpy.types.Context, name: str = "Mechanism", ground: bool 
 
 
 @dataclass
-class Solid:
+class FittedSolid:
     """What a mesh is as a body: its shape, with the frame (4, 4) in the mesh's axes at the centre of mass that the
     body's object takes, and its volume and inertia tensor (3, 3) of density 1 in that frame."""
 
@@ -57,19 +57,19 @@ class Solid:
     tensor: Array
 
 
-def solid_of(mesh: bpy.types.Mesh, scale: Array, as_mesh: bool = False) -> Solid:
+def fit_solid(mesh: bpy.types.Mesh, scale: Array, as_mesh: bool = False) -> FittedSolid:
     """What a mesh of an object with this scale (3,) is: a primitive where it is one, unless it shall stay a mesh."""
     points, triangles, normals, areas = _surface(mesh, scale)
-    found = None if as_mesh else recognise(points, normals, areas)
+    found = None if as_mesh else fit_primitive(points, normals, areas)
     if found is not None:
         frame = found.pose.copy()
-        frame[:3, 3] = shape_centre(found)
+        frame[:3, 3] = shape_centroid(found)
         shape = Shape(found.type, found.size, inverse(frame) @ found.pose)
         volume = shape_volume(shape)
-        return Solid(shape, frame, volume, volume * unit_inertia(shape))
+        return FittedSolid(shape, frame, volume, volume * unit_inertia(shape))
     frame = np.eye(4)
-    volume, frame[:3, 3], tensor = mesh_mass(points, triangles)
-    return Solid(Shape("mesh", dict.fromkeys("xyz", 1.0), np.eye(4)), frame, volume, tensor)
+    volume, frame[:3, 3], tensor = mesh_mass_properties(points, triangles)
+    return FittedSolid(Shape("mesh", dict.fromkeys("xyz", 1.0), np.eye(4)), frame, volume, tensor)
 
 
 def _surface(mesh: bpy.types.Mesh, scale: Array) -> tuple[Array, NDArray[np.int32], Array, Array]:
@@ -92,7 +92,7 @@ def make_body(
     rig: bpy.types.Object,
     objects: Sequence[bpy.types.Object],
     mass: float | None = None,
-    density: float = DENSITY,
+    density: float = DEFAULT_DENSITY,
     as_mesh: bool = False,
 ) -> Report:
     """Make mesh objects bodies of a model, where they stand. ``mass`` of each; None: by ``density`` and their volumes.
@@ -110,41 +110,41 @@ def make_body(
                 f"{obj.name!r} is linked from another file: make it local first (Object > Relations > Make Local)"
             )
         if rig_of(obj) is not None:
-            raise ValueError(f"{obj.name!r} belongs to {_name_of(rig_of(obj))!r} already")
-    before = latest(("meshes",))
+            raise ValueError(f"{obj.name!r} belongs to {_model_name(rig_of(obj))!r} already")
+    before = newest_session_uid(("meshes",))
     depsgraph = bpy.context.evaluated_depsgraph_get()
     found = []
     for obj in objects:
         mesh = bpy.data.meshes.new_from_object(obj.evaluated_get(depsgraph), depsgraph=depsgraph)
-        solid = solid_of(mesh, np.array(obj.matrix_world.to_scale()), as_mesh)
+        solid = fit_solid(mesh, np.array(obj.matrix_world.to_scale()), as_mesh)
         if not (solid.volume > 0.0 or mass):
-            remove_since(before, ("meshes",))
+            remove_datablocks_since(before, ("meshes",))
             raise ValueError(f"{obj.name!r} encloses no volume: give its mass, or make it a solid")
         found.append((obj, mesh, solid))
     report = Report()
     for obj, mesh, solid in found:
-        _put_animation_aside(obj, report)
-        _take(rig, obj, mesh, solid)
+        _detach_animation(obj, report)
+        _convert_object(rig, obj, mesh, solid)
         record = record_of(obj)
         record.mass = mass if mass else density * solid.volume
         if solid.shape.type == "mesh" and solid.volume > 0.0:
             record.has_tensor, record.tensor = True, (solid.tensor / solid.volume).ravel().tolist()
-    report.extend(refit(rig))
+    report.extend(update_armature(rig))
     return report
 
 
 #: What an object's place is animated by.
-_PLACING = ("location", "rotation", "scale", "delta_")
+_TRANSFORM_PATHS = ("location", "rotation", "scale", "delta_")
 
 
-def _put_animation_aside(obj: bpy.types.Object, report: Report) -> None:
+def _detach_animation(obj: bpy.types.Object, report: Report) -> None:
     """Take Actions, strips and drivers that move an object off it. The Actions stay in the .blend."""
     data = obj.animation_data
     if data is None:
         return
     strips = [strip for track in data.nla_tracks for strip in track.strips]
     actions = {action for action in (data.action, *(strip.action for strip in strips)) if action is not None}
-    driven = [curve for curve in data.drivers if curve.data_path.startswith(_PLACING)]
+    driven = [curve for curve in data.drivers if curve.data_path.startswith(_TRANSFORM_PATHS)]
     for action in actions:
         if action.library is None:
             action.use_fake_user = True
@@ -162,11 +162,11 @@ def _put_animation_aside(obj: bpy.types.Object, report: Report) -> None:
         )
 
 
-def _name_of(rig: bpy.types.Object | None) -> str:
+def _model_name(rig: bpy.types.Object | None) -> str:
     return "" if rig is None else record_of(rig).source_name
 
 
-def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, solid: Solid) -> None:
+def _convert_object(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, solid: FittedSolid) -> None:
     """Make an object's mesh, place and record those of a body."""
     place, turn, scale = obj.matrix_world.decompose()
     world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
@@ -178,7 +178,7 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
     obj.modifiers.clear()
     for constraint in list(obj.constraints):
         obj.constraints.remove(constraint)
-    put_mesh(obj, mesh)
+    replace_mesh(obj, mesh)
     for folder in list(obj.users_collection):
         folder.objects.unlink(obj)
     child_collection(rig, "Bodies").objects.link(obj)
@@ -191,12 +191,12 @@ def _take(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, so
         child.matrix_world = matrix
     record = record_of(obj)
     record.role, record.model, record.active = "BODY", rig, True
-    record.source_name, record.source_id = obj.name, numbered(obj.name, part_ids(rig))
-    record.built, record.built_name = flat(obj.matrix_basis), obj.name
+    record.source_name, record.source_id = obj.name, unique_name(obj.name, part_ids(rig))
+    record.built, record.built_name = flatten_pose(obj.matrix_basis), obj.name
     write_shape(record.shapes.add(), solid.shape)
 
 
-def put_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
+def replace_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
     """Give an object another mesh of the same name; the one that it had goes unless somebody else has it."""
     old = obj.data
     obj.data = mesh
@@ -226,18 +226,18 @@ def add_joint(
     else the joint closes a loop. ValueError for bodies that are one, or of another model."""
     for end in (parent, child):
         if end is not None and (record_of(end).role != "BODY" or record_of(end).model != rig):
-            raise ValueError(f"{end.name!r} is no body of {_name_of(rig)!r}")
+            raise ValueError(f"{end.name!r} is no body of {_model_name(rig)!r}")
     if parent == child:
         raise ValueError("A joint is between two bodies: select another one")
     present = begin_edit(rig)
     name = name or (f"{parent.name} to {child.name}" if parent is not None else f"{child.name} to World")
-    dofs = dofs_of_type(type_)
-    empty = _make_empty(rig, name, to_design(rig, parent, place), type_, dofs)
-    empty.empty_display_size = EMPTY_SHARE * joint_radius((parent, child), _extent(rig))
+    dofs = make_dofs(type_)
+    empty = _make_empty(rig, name, world_to_design(rig, parent, place), type_, dofs)
+    empty.empty_display_size = EMPTY_SIZE_SHARE * joint_radius((parent, child), _model_extent(rig))
     joint = record_of(empty).joint
     joint.parent, joint.child, joint.at_world = parent, child, parent is None
     start = np.zeros(sum(DOF_SIZE[dof.kind] for dof in dofs))
-    return empty, refit(rig, present, {record_of(empty).source_id: JointEdit(start)})
+    return empty, update_armature(rig, present, {record_of(empty).source_id: JointEdit(start)})
 
 
 def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs: list[Dof]) -> bpy.types.Object:
@@ -248,16 +248,16 @@ def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs
     child_collection(rig, "Joints").objects.link(empty)
     record = record_of(empty)
     record.role, record.model = "JOINT", rig
-    record.source_name, record.source_id = name, numbered(name, part_ids(rig))
+    record.source_name, record.source_id = name, unique_name(name, part_ids(rig))
     record.joint.type, record.joint.active = type_, True
     write_dofs(record.joint, dofs)
-    turn = constraint_turn(record.joint)
+    turn = constraint_rotation(record.joint)
     empty.matrix_basis = Matrix((frame if turn is None else frame @ turn).tolist())
-    record.built, record.built_name = flat(empty.matrix_basis), empty.name
+    record.built, record.built_name = flatten_pose(empty.matrix_basis), empty.name
     return empty
 
 
-def _extent(rig: bpy.types.Object) -> float:
+def _model_extent(rig: bpy.types.Object) -> float:
     """The diagonal of the box of a model's bodies."""
     corners = [obj.matrix_basis @ Matrix.Translation(corner) for obj in parts(rig, "BODY") for corner in obj.bound_box]
     if not corners:

@@ -9,33 +9,33 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...core.loops.designs import counted_from
+from ...core.loops.designs import shift_value_zero
 from ...core.model import Array, Dof, DofKind, Joint, Mechanism
 from ..animation.actions import active_action
-from ..animation.keying import NEAREST
+from ..animation.keying import MIN_KEY_SPACING
 from ..compat import action_curves, new_curve
 from ..data.access import record_of
-from ..data.channels import Channel, block_turn, bone_in, bone_path, servo_channels
-from ..data.conversion import start_of, stops
+from ..data.channels import Channel, block_rotation, bone_of_path, bone_path, servo_channels
+from ..data.conversion import initial_dof_coordinates, read_stops
 from ..data.queries import joint_bones, parts
-from ..events.signals import quiet
-from ..rig.ball_channels import block_pose
+from ..events.signals import signals_blocked
+from ..rig.ball_channels import block_bone_channels
 from ..rig.pose_channels import write_pose
-from ..scene.armature import is_screw
-from .design_poses import JointEdit, Present
+from ..scene.armature import is_screw_driver
+from .design_poses import JointEdit, RigState
 
-Curve = tuple[str, int]
-_AS_THEY_COUNTED: Mapping[str, Array] = {}
+ChannelPath = tuple[str, int]
+_NO_ZERO_SHIFTS: Mapping[str, Array] = {}
 #: What poses a bone, and how many numbers each is.
 _PROPERTIES = {"location": 3, "rotation_euler": 3, "rotation_quaternion": 4}
 
 
-def go_on(
+def transfer_channels(
     rig: bpy.types.Object,
-    present: Present,
+    present: RigState,
     edits: Mapping[str, JointEdit],
     renewed: Collection[str],
-    zeros: Mapping[str, Array] = _AS_THEY_COUNTED,
+    zeros: Mapping[str, Array] = _NO_ZERO_SHIFTS,
 ) -> None:
     """Pose and key the joints of a model as they were.
 
@@ -46,60 +46,62 @@ def go_on(
         renewed: names of new bones that others had, which are gone.
         zeros: the coordinates (size,) from which joints count now, by their ids, of those that do so from elsewhere.
     """
-    _put_back(rig, present, renewed)
+    _restore_pose(rig, present, renewed)
     after = servo_channels(rig)
-    moved, gone = _where_curves_go(rig, present, edits, after)
+    moved, gone = _map_curves(rig, present, edits, after)
     for name in renewed:
-        gone |= set(_curves_of(name))
-    _reset(rig, (gone | moved.keys()) - {place for own in after.values() for each in own for place in each.curves()})
+        gone |= set(_bone_channel_paths(name))
+    _reset_channels(
+        rig, (gone | moved.keys()) - {place for own in after.values() for each in own for place in each.curves()}
+    )
     for joint, own in after.items():
-        edit, old = edits.get(joint, _AS_IT_WAS), present.channels.get(joint, [])
+        edit, old = edits.get(joint, _UNCHANGED), present.channels.get(joint, [])
         values = edit.values
-        if values is None and len(old) == len(own) and not _is_same(rig, present, old, own):
+        if values is None and len(old) == len(own) and not _are_same_channels(rig, present, old, own):
             values = present.pose[joint]
         if joint in zeros:
             values = present.pose.get(joint) if values is None else values
-            values = None if values is None else _counted_from(own[0].kind, values, zeros[joint])
+            values = None if values is None else _relative_to_zero(own[0].kind, values, zeros[joint])
         if values is not None and len(values) == len(own):
             write_pose(rig, own, values)
     if gone or any(old != new or factor != 1.0 for old, (new, factor) in moved.items()):
         _move_curves(rig, present, moved, gone)
     for own in after.values():
         for channel in own:
-            if not channel.is_single and channel.index == 0 and not present.is_turned_alike(rig, channel):
-                _turn_curves(rig, present, channel)
+            if not channel.is_single and channel.index == 0 and not present.has_same_axes(rig, channel):
+                _rotate_curves(rig, present, channel)
     for joint, zero in zeros.items():
-        _count_curves(rig, present, after.get(joint, []), zero)
+        _shift_curves(rig, present, after.get(joint, []), zero)
     for joint in present.keyed.intersection(edits):
-        _stay_keyed(rig, after.get(joint, []))
+        _key_current_pose(rig, after.get(joint, []))
 
 
-def count_anew(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str, Array]) -> None:
-    """Have the records of joints that count from elsewhere (``zeros``, as for ``go_on``) say so: their stops stay where
-    they are."""
+def shift_zeros(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str, Array]) -> None:
+    """Have the records of joints that count from elsewhere (``zeros``, as for ``transfer_channels``) say so: their
+    stops stay where they are."""
     joints = {joint.id: joint for joint in mechanism.joints}
     for empty in parts(rig, "JOINT") if zeros else ():
         own = record_of(empty).source_id
         if own not in zeros:
             continue
         (kept,), (dof,) = record_of(empty).joint.dofs, joints[own].dofs
-        with quiet():
+        with signals_blocked():
             if kept.assembled:
-                begins = counted_from(joints[own], np.array(start_of(kept)), zeros[own])
+                begins = shift_value_zero(joints[own], np.array(initial_dof_coordinates(kept)), zeros[own])
                 kept.begins = [*begins, *list(kept.begins)[len(begins) :]]
             for name in ("position", "rest"):
                 setattr(kept, name, getattr(dof, name))
-            for name, value in zip(("lower", "upper"), stops(dof), strict=True):
+            for name, value in zip(("lower", "upper"), read_stops(dof), strict=True):
                 if value is not None:
                     setattr(kept, name, value)
             if dof.start:
                 kept.start = [*dof.start, *list(kept.start)[len(dof.start) :]]
 
 
-_AS_IT_WAS = JointEdit()
+_UNCHANGED = JointEdit()
 
 
-def _stay_keyed(rig: bpy.types.Object, own: Sequence[Channel]) -> None:
+def _key_current_pose(rig: bpy.types.Object, own: Sequence[Channel]) -> None:
     """Key a joint where it stands that lost its keyframes: the rest of its loop, posed by keyframes as well, would
     follow it otherwise."""
     action = active_action(rig)
@@ -112,12 +114,12 @@ def _stay_keyed(rig: bpy.types.Object, own: Sequence[Channel]) -> None:
         new_curve(curves, path, index, bone).keyframe_points.insert(bpy.context.scene.frame_current_final, value)
 
 
-def _counted_from(kind: DofKind, values: Array, zero: Array) -> Array:
+def _relative_to_zero(kind: DofKind, values: Array, zero: Array) -> Array:
     """Coordinates (size,) of a joint of one degree of freedom that counts from ``zero`` on."""
-    return counted_from(Joint("", "", "", None, None, dofs=[Dof(kind)]), values, zero)
+    return shift_value_zero(Joint("", "", "", None, None, dofs=[Dof(kind)]), values, zero)
 
 
-def _put_back(rig: bpy.types.Object, present: Present, renewed: Collection[str]) -> None:
+def _restore_pose(rig: bpy.types.Object, present: RigState, renewed: Collection[str]) -> None:
     """Have bones that stay say what they said: in edit mode Blender evaluates their curves at some other frame."""
     for number, name in enumerate(present.names):
         pose: bpy.types.PoseBone | None = rig.pose.bones.get(name)
@@ -126,7 +128,7 @@ def _put_back(rig: bpy.types.Object, present: Present, renewed: Collection[str])
                 setattr(pose, prop, values[number])
 
 
-def make_fresh(pose: bpy.types.PoseBone) -> None:
+def reset_bone(pose: bpy.types.PoseBone) -> None:
     """Have a new bone be as none was before it: Blender gives one what a deleted bone of its name had."""
     for constraint in list(pose.constraints):
         pose.constraints.remove(constraint)
@@ -139,25 +141,27 @@ def make_fresh(pose: bpy.types.PoseBone) -> None:
     pose.color.palette = "DEFAULT"
 
 
-def _where_curves_go(
+def _map_curves(
     rig: bpy.types.Object,
-    present: Present,
+    present: RigState,
     edits: Mapping[str, JointEdit],
     after: Mapping[str, list[Channel]],
-) -> tuple[dict[Curve, tuple[Curve, float]], set[Curve]]:
+) -> tuple[dict[ChannelPath, tuple[ChannelPath, float]], set[ChannelPath]]:
     """The curves of joints that go on, with where and by which factor, and those that do not."""
-    chains, moved, before = joint_bones(rig), dict[Curve, tuple[Curve, float]](), set[Curve]()
+    chains, moved, before = joint_bones(rig), dict[ChannelPath, tuple[ChannelPath, float]](), set[ChannelPath]()
     for joint, old in present.channels.items():
         if joint in after or joint in edits:
             before.update(place for channel in old for place in channel.curves())
-            moved.update(_of_joint(old, after.get(joint, []), edits.get(joint, _AS_IT_WAS)))
+            moved.update(_map_joint_curves(old, after.get(joint, []), edits.get(joint, _UNCHANGED)))
     for joint, edit in edits.items():
         if edit.held is not None:
-            before.update(place for bone in chains.get(joint, ()) for place in _curves_of(bone))
+            before.update(place for bone in chains.get(joint, ()) for place in _bone_channel_paths(bone))
     return moved, before - moved.keys()
 
 
-def _of_joint(old: list[Channel], new: list[Channel], edit: JointEdit) -> Iterator[tuple[Curve, tuple[Curve, float]]]:
+def _map_joint_curves(
+    old: list[Channel], new: list[Channel], edit: JointEdit
+) -> Iterator[tuple[ChannelPath, tuple[ChannelPath, float]]]:
     numbers = edit.numbers
     if numbers is None:
         numbers = {channel.number: (channel.number, 1.0) for channel in old} if len(old) == len(new) else {}
@@ -171,37 +175,40 @@ def _of_joint(old: list[Channel], new: list[Channel], edit: JointEdit) -> Iterat
             yield from ((was, (now, 1.0)) for was, now in zip(channel.curves(), new[number].curves(), strict=False))
 
 
-def _curves_of(bone: str) -> Iterator[Curve]:
+def _bone_channel_paths(bone: str) -> Iterator[ChannelPath]:
     """All that poses a bone."""
     for name, count in _PROPERTIES.items():
         for index in range(count):
             yield bone_path(bone, name), index
 
 
-def _is_same(rig: bpy.types.Object, present: Present, old: list[Channel], new: list[Channel]) -> bool:
+def _are_same_channels(rig: bpy.types.Object, present: RigState, old: list[Channel], new: list[Channel]) -> bool:
     """Whether channels are those that they were, and mean the same."""
     if [c.curves() for c in old] != [c.curves() for c in new] or [c.against for c in old] != [c.against for c in new]:
         return False
-    return all(present.is_turned_alike(rig, channel) for channel in new)
+    return all(present.has_same_axes(rig, channel) for channel in new)
 
 
-def _reset(rig: bpy.types.Object, places: Collection[Curve]) -> None:
+def _reset_channels(rig: bpy.types.Object, places: Collection[ChannelPath]) -> None:
     """Set channels to what they are of a bone that nobody posed."""
     for path, index in places:
         prop = path.rpartition(".")[2]
-        pose: bpy.types.PoseBone | None = rig.pose.bones.get(bone_in(path))
+        pose: bpy.types.PoseBone | None = rig.pose.bones.get(bone_of_path(path))
         usual = 1.0 if (prop, index) == ("rotation_quaternion", 0) else 0.0
         if pose is not None and getattr(pose, prop)[index] != usual:
             getattr(pose, prop)[index] = usual
 
 
 def _move_curves(
-    rig: bpy.types.Object, present: Present, moved: Mapping[Curve, tuple[Curve, float]], gone: Collection[Curve]
+    rig: bpy.types.Object,
+    present: RigState,
+    moved: Mapping[ChannelPath, tuple[ChannelPath, float]],
+    gone: Collection[ChannelPath],
 ) -> None:
     """Have the curves and drivers of a model pose the channels that their coordinates have now; of those that no
     coordinate has they go."""
     for curves in _curve_owners(rig, present):
-        found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw(curve.driver)]
+        found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw_driver(curve.driver)]
         going = [(curve, *moved[place]) for curve, place in found if place in moved]
         for curve in [curve for curve, place in found if place in gone]:
             curves.remove(curve)
@@ -209,19 +216,19 @@ def _move_curves(
             if (curve.data_path, curve.array_index) != place:
                 curve.data_path, curve.array_index = place
             if factor < 0.0:
-                _negate(curve)
+                _negate_curve(curve)
 
 
-def _turn_curves(rig: bpy.types.Object, present: Present, first: Channel) -> None:
+def _rotate_curves(rig: bpy.types.Object, present: RigState, first: Channel) -> None:
     """Have the keys of a ball's or free block's bone, which has other axes in its joint's frame now, say what they
     said. What turns its axes turns the three numbers of its places, and of its quaternions beside the real one."""
-    turn = block_turn(rig, first.bone).T @ present.turns[first.bone]
+    turn = block_rotation(rig, first.bone).T @ present.turns[first.bone]
     _mix_curves(rig, present, first.bone, "rotation_quaternion", {1: 0.0, 2: 0.0, 3: 0.0}, turn)
     if first.kind == "free":
         _mix_curves(rig, present, first.bone, "location", {0: 0.0, 1: 0.0, 2: 0.0}, turn)
 
 
-def _count_curves(rig: bpy.types.Object, present: Present, own: Sequence[Channel], zero: Array) -> None:
+def _shift_curves(rig: bpy.types.Object, present: RigState, own: Sequence[Channel], zero: Array) -> None:
     """Have the curves and drivers of a joint that counts from ``zero`` (size,) on pose it where they did."""
     if not own:
         return
@@ -230,10 +237,10 @@ def _count_curves(rig: bpy.types.Object, present: Present, own: Sequence[Channel
         for curves in _curve_owners(rig, present):
             curve = curves.find(first.path, index=first.index)
             if curve is not None:
-                _raise(curve, -float(zero[0]))
+                _offset_curve(curve, -float(zero[0]))
         return
     # the bone's motion is that of before after the inverse of zero's, or before zero's where the joint is against it
-    _places, turns = block_pose(zero[None, :3], block_turn(rig, first.bone), first.against)
+    _places, turns = block_bone_channels(zero[None, :3], block_rotation(rig, first.bone), first.against)
     w, x, y, z = turns[0] * (1.0, -1.0, -1.0, -1.0)
     side = -1.0 if first.against else 1.0
     product = np.array(
@@ -242,14 +249,14 @@ def _count_curves(rig: bpy.types.Object, present: Present, own: Sequence[Channel
     _mix_curves(rig, present, first.bone, "rotation_quaternion", {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0}, product)
 
 
-def _curve_owners(rig: bpy.types.Object, present: Present) -> list[Any]:
+def _curve_owners(rig: bpy.types.Object, present: RigState) -> list[Any]:
     """The curves of each motion and stored pose, and the drivers."""
     owners = [curves for action in present.actions if (curves := action_curves(rig, action, create=False)) is not None]
     return owners if rig.animation_data is None else [*owners, rig.animation_data.drivers]
 
 
 def _mix_curves(
-    rig: bpy.types.Object, present: Present, bone: str, prop: str, usual: Mapping[int, float], mix: Array
+    rig: bpy.types.Object, present: RigState, bone: str, prop: str, usual: Mapping[int, float], mix: Array
 ) -> None:
     """Have the keys of several numbers of a bone, by their indices, say what ``mix`` (n, n) makes of them.
 
@@ -266,7 +273,7 @@ def _mix_curves(
         for curve, index in zip(every, usual, strict=True):
             values = {frame: curve.evaluate(frame) if len(curve.keyframe_points) else usual[index] for frame in frames}
             for frame in frames:
-                if not any(abs(point.co[0] - frame) < NEAREST for point in curve.keyframe_points):
+                if not any(abs(point.co[0] - frame) < MIN_KEY_SPACING for point in curve.keyframe_points):
                     curve.keyframe_points.insert(frame, values[frame])
         for name in ("co", "handle_left", "handle_right"):
             numbers = np.empty((len(every), 2 * len(frames)), dtype=np.float32)
@@ -279,7 +286,7 @@ def _mix_curves(
             curve.update()
 
 
-def _negate(curve: bpy.types.FCurve) -> None:
+def _negate_curve(curve: bpy.types.FCurve) -> None:
     """Have a curve, or the driver whose value it maps, say the opposite."""
     _map_values(curve, -1.0, 0.0)
     for modifier in curve.modifiers:
@@ -287,11 +294,11 @@ def _negate(curve: bpy.types.FCurve) -> None:
     curve.update()
 
 
-def _raise(curve: bpy.types.FCurve, by: float) -> None:
+def _offset_curve(curve: bpy.types.FCurve, by: float) -> None:
     """Have a curve, or the driver whose value it maps, say as much more."""
     _map_values(curve, 1.0, by)
     for modifier in curve.modifiers:
-        _raise_modifier(modifier, by)
+        _offset_modifier(modifier, by)
     curve.update()
 
 
@@ -309,7 +316,7 @@ def _map_values(curve: bpy.types.FCurve, factor: float, offset: float) -> None:
         points.foreach_set(name, numbers)
 
 
-def _raise_modifier(modifier: Any, by: float) -> None:
+def _offset_modifier(modifier: Any, by: float) -> None:
     """Have a curve modifier of a curve that says as much more do what it did.
 
     What replaces the curve says more itself; factors of several terms and noise that multiplies cannot.

@@ -13,19 +13,19 @@ import numpy as np
 from mathutils import Matrix
 
 from ..data.access import armature_of, bone_record, record_of
-from ..data.queries import own_bones
+from ..data.queries import mechanism_bones
 
 #: A joint's id or a root body's, and which bone of the joint's chain; -1 is a root's.
-Spot = tuple[str, int]
+BoneSlot = tuple[str, int]
 
 
-def is_own(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
+def is_part_of(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
     """Return whether an object is a part of a model, in whatever role."""
     record = record_of(obj)
     return record.model == rig and record.role != "NONE"
 
 
-def hanging_on(
+def attached_objects(
     objects: Iterable[bpy.types.Object], rig: bpy.types.Object
 ) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
     """Return what of a model hangs on objects, however deep, and the strangers that hang on these or on that.
@@ -45,7 +45,7 @@ def hanging_on(
             if child in known:
                 continue
             known.add(child)
-            if is_own(child, rig):
+            if is_part_of(child, rig):
                 own.append(child)
                 todo.append(child)
             else:
@@ -53,31 +53,31 @@ def hanging_on(
     return own, strangers
 
 
-def strangers_on(rig: bpy.types.Object) -> list[bpy.types.Object]:
+def foreign_children(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """The strangers that hang on a model's armature or on its bones."""
-    return [child for child in rig.children if not is_own(child, rig)]
+    return [child for child in rig.children if not is_part_of(child, rig)]
 
 
-def bones_along(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> tuple[set[str], set[str]]:
+def carried_bones(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> tuple[set[str], set[str]]:
     """The bones that carry bodies, with the user's that hang on them, and the user's bones that hang on others."""
-    bones, own = armature_of(rig).bones, own_bones(rig)
-    carrying = {_key(bones[obj.parent_bone]) for obj in bodies if obj.parent_bone in own}
+    bones, own = armature_of(rig).bones, mechanism_bones(rig)
+    carrying = {_bone_owner(bones[obj.parent_bone]) for obj in bodies if obj.parent_bone in own}
     along: set[str] = set()
     others: set[str] = set()
     for bone in bones:
         nearest = next((each for each in (bone, *bone.parent_recursive) if each.name in own), None)
-        if nearest is not None and _key(nearest) in carrying:
+        if nearest is not None and _bone_owner(nearest) in carrying:
             along.add(bone.name)
         elif bone.name not in own:
             others.add(bone.name)
     return along, others
 
 
-def _key(bone: bpy.types.Bone) -> tuple[str, str]:
+def _bone_owner(bone: bpy.types.Bone) -> tuple[str, str]:
     return bone_record(bone).joint, bone_record(bone).root
 
 
-def drop_lost_drivers(rig: bpy.types.Object) -> None:
+def remove_lost_drivers(rig: bpy.types.Object) -> None:
     """Take away the drivers of bones that are gone."""
     data = rig.animation_data
     for curve in list(data.drivers) if data is not None else ():
@@ -88,22 +88,22 @@ def drop_lost_drivers(rig: bpy.types.Object) -> None:
                 data.drivers.remove(curve)
 
 
-def spots(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, Spot]:
+def bone_slots(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, BoneSlot]:
     """On what of a model objects hang that hang on a bone of its: joint or root, and the step of the joint's chain."""
-    bones, own = armature_of(rig).bones, own_bones(rig)
+    bones, own = armature_of(rig).bones, mechanism_bones(rig)
     hung = [obj for obj in objects if obj.parent_type == "BONE" and obj.parent_bone in own]
-    return {obj: _spot(bones[obj.parent_bone]) for obj in hung}
+    return {obj: _bone_slot(bones[obj.parent_bone]) for obj in hung}
 
 
-def _spot(bone: bpy.types.Bone) -> Spot:
+def _bone_slot(bone: bpy.types.Bone) -> BoneSlot:
     record = bone_record(bone)
     return record.joint or record.root, record.step if record.joint else -1
 
 
-def hang_on(rig: bpy.types.Object, objects: Mapping[bpy.types.Object, Spot | None]) -> None:
+def attach_to_slots(rig: bpy.types.Object, objects: Mapping[bpy.types.Object, BoneSlot | None]) -> None:
     """Hang objects on a model's armature, on the bones of their spots where it has such."""
     every = armature_of(rig).bones
-    bones = {_spot(every[name]): name for name in own_bones(rig)}
+    bones = {_bone_slot(every[name]): name for name in mechanism_bones(rig)}
     for obj, spot in objects.items():
         obj.parent = rig
         name = bones.get(spot) if spot is not None else None
@@ -111,7 +111,7 @@ def hang_on(rig: bpy.types.Object, objects: Mapping[bpy.types.Object, Spot | Non
 
 
 @contextmanager
-def in_place(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
+def preserve_world_poses(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
     """Within it objects may be hung elsewhere, and what they hang on may be changed; afterwards they stand in the world
     where they stood. Costs nothing where there are none."""
     kept = list(objects)
@@ -123,10 +123,10 @@ def in_place(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
     yield
     bpy.context.view_layer.update()
     for obj, place in places.items():
-        _put(obj, place)
+        _set_world_pose(obj, place)
 
 
-def _put(obj: bpy.types.Object, place: Matrix) -> None:
+def _set_world_pose(obj: bpy.types.Object, place: Matrix) -> None:
     """Have an object stand at a place in the world.
 
     One that hangs on something keeps its own channels, which may be keyed: it is hung differently.

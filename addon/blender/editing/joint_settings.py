@@ -12,69 +12,70 @@ import numpy as np
 
 from ...core.model import DOF_SIZE, Array
 from ...core.report import Report
-from ...core.stops import Limits, slack
-from ..animation.actions import bone_numbers, put_bone_numbers
-from ..animation.fcurves import action_of
+from ...core.stops import StopPair, stop_tolerance
+from ..animation.actions import bone_properties, set_bone_properties
+from ..animation.fcurves import editable_action
 from ..animation.motion_checks import check_action
 from ..animation.pose_reader import PoseReader
 from ..data.access import record_of
-from ..data.batch_edits import put_all, records_of
-from ..data.channels import Channel, servo_channels, servo_names
-from ..data.conversion import is_angle, stops
+from ..data.batch_edits import dof_records, set_dof_fields
+from ..data.channels import Channel, servo_channels, servo_names_by_joint
+from ..data.conversion import is_angle, read_stops
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.queries import parts
-from ..events.signals import quiet, tell
+from ..events.signals import notify_joints, signals_blocked
 from ..rig.pose_channels import read_pose, write_pose
-from .symmetry.images import Surroundings, put_values_image
-from .symmetry.links import by_id, twin_of
-from .symmetry.twins import plane_of
+from .symmetry.images import MirrorContext, write_values_image
+from .symmetry.links import parts_by_id, twin_of
+from .symmetry.twins import require_plane
 
 #: What can be copied from a joint to others: the fields of its degrees of freedom, by what people call them.
-FIELDS = {
+COPIED_FIELDS = {
     "stops": ("use_lower", "lower", "use_upper", "upper"),
     "servo": ("gain", "max_force", "servo_stiffness", "servo_damping"),
     "spring": ("stiffness", "rest", "damping", "friction", "armature"),
 }
-_EVERY = [name for fields in FIELDS.values() for name in fields]
-#: What all joints of a model have of ``FIELDS``: by the names of their objects, for each of their degrees of freedom.
-Values = dict[str, list[dict[str, float]]]
+_ALL_FIELDS = [name for fields in COPIED_FIELDS.values() for name in fields]
+#: What all joints of a model have of ``COPIED_FIELDS``: by the names of their objects, for each of their degrees of
+#: freedom.
+JointValues = dict[str, list[dict[str, float]]]
 
 
-def values_of(rig: bpy.types.Object) -> Values:
-    """Return what all joints of a model have of ``FIELDS``."""
+def joint_values(rig: bpy.types.Object) -> JointValues:
+    """Return what all joints of a model have of ``COPIED_FIELDS``."""
     return {
-        empty.name: [{name: getattr(dof, name) for name in _EVERY} for dof in records_of(empty)]
+        empty.name: [{name: getattr(dof, name) for name in _ALL_FIELDS} for dof in dof_records(empty)]
         for empty in parts(rig, "JOINT")
     }
 
 
-def put_values(rig: bpy.types.Object, values: Values) -> None:
-    """Give the joints of a model the values that ``values_of`` told."""
+def set_joint_values(rig: bpy.types.Object, values: JointValues) -> None:
+    """Give the joints of a model the values that ``joint_values`` told."""
     for empty in parts(rig, "JOINT"):
-        for dof, own in zip(records_of(empty), values.get(empty.name, ()), strict=False):
-            put_all([(empty, dof)], own)
+        for dof, own in zip(dof_records(empty), values.get(empty.name, ()), strict=False):
+            set_dof_fields([(empty, dof)], own)
 
 
 def copy_values(
     source: bpy.types.Object, targets: Iterable[bpy.types.Object], what: Collection[str]
 ) -> tuple[int, int]:
-    """Give joints what another has, by ``FIELDS``, coordinate by coordinate where they are of one kind.
+    """Give joints what another has, by ``COPIED_FIELDS``, coordinate by coordinate where they are of one kind.
 
     Returns how many joints changed, and how many have nothing that could take it.
     """
-    names = [name for key, fields in FIELDS.items() if key in what for name in fields]
+    names = [name for key, fields in COPIED_FIELDS.items() if key in what for name in fields]
     changed = unlike = 0
     for empty in targets:
-        pairs = list(_pairs(source, empty))
+        pairs = list(_dof_pairs(source, empty))
         unlike += not pairs
         done = 0
         for own, its in pairs:
-            done += put_all([(empty, its)], {name: getattr(own, name) for name in names})
+            done += set_dof_fields([(empty, its)], {name: getattr(own, name) for name in names})
         changed += done > 0
     return changed, unlike
 
 
-def _pairs(source: bpy.types.Object, target: bpy.types.Object) -> Iterable[tuple[KnuckleDof, KnuckleDof]]:
+def _dof_pairs(source: bpy.types.Object, target: bpy.types.Object) -> Iterable[tuple[KnuckleDof, KnuckleDof]]:
     own, its = record_of(source).joint, record_of(target).joint
     for mine, theirs in zip(own.dofs, its.dofs, strict=False):
         if mine.kind == theirs.kind:
@@ -91,24 +92,24 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
     rig = next((record_of(empty).model for empty in chosen), None)
     if rig is None:
         raise ValueError("None of the joints has a twin: Find Twins looks for them, Create Twin makes one")
-    plane, around = plane_of(rig), Surroundings(by_id(rig, "BODY"))
-    with quiet():
+    plane, around = require_plane(rig), MirrorContext(parts_by_id(rig, "BODY"))
+    with signals_blocked():
         for empty, mate in chosen.items():
-            put_values_image(empty, mate, plane, around)
-    tell(chosen.values())
+            write_values_image(empty, mate, plane, around)
+    notify_joints(chosen.values())
     return len(chosen)
 
 
-End = Literal["lower", "upper"]
-ENDS: tuple[End, End] = ("lower", "upper")
+StopEnd = Literal["lower", "upper"]
+STOP_ENDS: tuple[StopEnd, StopEnd] = ("lower", "upper")
 #: Where stops begin that nobody ever set: turns by so much (rad) to either side, slides by this share of their bone.
-_FIRST_TURN, _FIRST_SLIDE = math.radians(45.0), 0.5
+_DEFAULT_ANGLE_STOP, _DEFAULT_LENGTH_STOP = math.radians(45.0), 0.5
 #: What a motion moves by less than this (rad or length units) stands still: stops there would lock it.
-_STILL = 1e-4
+_STILL_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
-class Coordinate:
+class JointDof:
     """One coordinate of a joint: what motions call it, the record of its stops (None for a ball's that has none) and
     the channel that poses it (None where the joint has no bone)."""
 
@@ -124,24 +125,24 @@ class Coordinate:
         return self.channel is not None and not record_of(self.empty).joint.follows
 
     @property
-    def stops(self) -> Limits:
+    def stops(self) -> StopPair:
         """Lower and upper stop, None where there is none."""
-        return (None, None) if self.kept is None else stops(self.kept)
+        return (None, None) if self.kept is None else read_stops(self.kept)
 
 
-def coordinates(rig: bpy.types.Object, empties: Iterable[bpy.types.Object] | None = None) -> list[Coordinate]:
+def joint_dofs(rig: bpy.types.Object, empties: Iterable[bpy.types.Object] | None = None) -> list[JointDof]:
     """The coordinates of joints of a model, None: of all, in the order of the joints."""
-    channels, names = servo_channels(rig), servo_names(rig)
+    channels, names = servo_channels(rig), servo_names_by_joint(rig)
     out = []
     for empty in parts(rig, "JOINT") if empties is None else empties:
         key = record_of(empty).source_id
         own = channels.get(key, [])
-        for number, (name, kept) in enumerate(zip(names[key], holders(record_of(empty).joint), strict=False)):
-            out.append(Coordinate(name, empty, number, kept, own[number] if own else None))
+        for number, (name, kept) in enumerate(zip(names[key], stop_records(record_of(empty).joint), strict=False)):
+            out.append(JointDof(name, empty, number, kept, own[number] if own else None))
     return out
 
 
-def holders(joint: KnuckleJoint) -> list[KnuckleDof | None]:
+def stop_records(joint: KnuckleJoint) -> list[KnuckleDof | None]:
     """Return what holds the stops of each coordinate of a joint: its degree of freedom, of a ball or free block the
     part, and None where it has no parts."""
     out: list[KnuckleDof | None] = []
@@ -162,21 +163,21 @@ def block_parts(joint: KnuckleJoint, dof: KnuckleDof) -> list[KnuckleDof]:
     return own if len(own) == DOF_SIZE[dof.kind] else []
 
 
-def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], end: End) -> tuple[int, Report]:
+def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], end: StopEnd) -> tuple[int, Report]:
     """Put the lower or the upper stops of joints where they stand now.
 
     What only a stop holds back stands where its channel says, so that a pose can widen a range too. Returns how many
     were put; the report tells of those left.
     """
-    chosen = [each for each in coordinates(rig, empties) if each.channel is not None]
-    values = _posed(rig, chosen)
+    chosen = [each for each in joint_dofs(rig, empties) if each.channel is not None]
+    values = _posed_values(rig, chosen)
     report = Report()
     done = [
         each.empty
         for each, value in zip(chosen, values, strict=True)
-        if _may_put(each, (value, None) if end == "lower" else (None, value), report)
+        if _try_set_stops(each, (value, None) if end == "lower" else (None, value), report)
     ]
-    tell(done)
+    notify_joints(done)
     return len(done), report
 
 
@@ -187,53 +188,53 @@ def stops_from_motion(
 
     Returns how many coordinates got theirs. ValueError where nothing plays.
     """
-    rows = {row.found.name: row.found for row in check_action(rig, action_of(rig), scene)}
+    rows = {row.found.name: row.found for row in check_action(rig, editable_action(rig), scene)}
     report = Report()
     done = []
-    for each in coordinates(rig, empties):
+    for each in joint_dofs(rig, empties):
         found = rows.get(each.name)
         if found is None:
             report.warn("no-keys", f"Not set, nothing keys it: {each.name}", where=each.name)
-        elif found.high - found.low <= _STILL:
+        elif found.high - found.low <= _STILL_TOLERANCE:
             report.warn("still", f"Not set, the motion does not move it: {each.name}", where=each.name)
-        elif _may_put(each, (found.low, found.high), report):
+        elif _try_set_stops(each, (found.low, found.high), report):
             done.append(each.empty)
-    tell(done)
+    notify_joints(done)
     return len(done), report
 
 
-def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on: bool, ends: Iterable[End]) -> int:
+def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on: bool, ends: Iterable[StopEnd]) -> int:
     """Switch stops of joints on or off.
 
     Those that were never set begin to either side of 0. Returns how many coordinates changed.
     """
     done = []
-    with quiet():
-        for each in coordinates(rig, empties):
+    with signals_blocked():
+        for each in joint_dofs(rig, empties):
             if each.kept is None or all(getattr(each.kept, f"use_{end}") == on for end in ends):
                 continue
-            if on and each.kept.lower == each.kept.upper == 0.0 and stops(each.kept) == (None, None):
-                reach = _first_reach(rig, each)
+            if on and each.kept.lower == each.kept.upper == 0.0 and read_stops(each.kept) == (None, None):
+                reach = _default_reach(rig, each)
                 each.kept.lower, each.kept.upper = -reach, reach
             for end in ends:
                 setattr(each.kept, f"use_{end}", on)
             done.append(each.empty)
-    tell(done)
+    notify_joints(done)
     return len(done)
 
 
-def _first_reach(rig: bpy.types.Object, each: Coordinate) -> float:
-    if counts_angles(each):
-        return _FIRST_TURN
-    return _FIRST_SLIDE * (rig.pose.bones[each.channel.bone].length if each.channel is not None else 1.0)
+def _default_reach(rig: bpy.types.Object, each: JointDof) -> float:
+    if is_angular(each):
+        return _DEFAULT_ANGLE_STOP
+    return _DEFAULT_LENGTH_STOP * (rig.pose.bones[each.channel.bone].length if each.channel is not None else 1.0)
 
 
-def counts_angles(each: Coordinate) -> bool:
+def is_angular(each: JointDof) -> bool:
     """Return whether a coordinate is in radians, not in length units."""
     return each.channel.is_angle if each.channel is not None else is_angle(each.kept)
 
 
-def _may_put(each: Coordinate, limits: Limits, report: Report) -> bool:
+def _try_set_stops(each: JointDof, limits: StopPair, report: Report) -> bool:
     """Put the stops that are given, unless they would come to lie beyond each other."""
     if each.kept is None:
         report.warn("no-stops", f"Not set, its file keeps no stops for it: {each.name}", where=each.name)
@@ -243,31 +244,31 @@ def _may_put(each: Coordinate, limits: Limits, report: Report) -> bool:
         other = "upper" if limits[0] is not None else "lower"
         report.warn("beyond-other", f"Not set, it stands at its {other} stop, or beyond: {each.name}", where=each.name)
         return False
-    with quiet():
-        for end, value in zip(ENDS, limits, strict=True):
+    with signals_blocked():
+        for end, value in zip(STOP_ENDS, limits, strict=True):
             if value is not None:
                 setattr(each.kept, end, value)
                 setattr(each.kept, f"use_{end}", True)
     return True
 
 
-def _posed(rig: bpy.types.Object, chosen: list[Coordinate]) -> list[float]:
+def _posed_values(rig: bpy.types.Object, chosen: list[JointDof]) -> list[float]:
     """Return where coordinates stand: as evaluated, or as their channels say where nothing but a stop keeps them from
     it."""
     channels = [each.channel for each in chosen if each.channel is not None]
     seen = PoseReader(rig, channels).read()
-    told = _told(rig, channels)
+    told = _channel_values(rig, channels)
     out = []
     for each, value in zip(chosen, seen.tolist(), strict=True):
         said = float(told[each.empty.name][each.number])
         lower, upper = each.stops
-        held_low = lower is not None and said < lower and value <= lower + slack(lower)
-        held_high = upper is not None and said > upper and value >= upper - slack(upper)
+        held_low = lower is not None and said < lower and value <= lower + stop_tolerance(lower)
+        held_high = upper is not None and said > upper and value >= upper - stop_tolerance(upper)
         out.append(said if held_low or held_high else value)
     return out
 
 
-def _told(rig: bpy.types.Object, channels: list[Channel]) -> Mapping[str, Array]:
+def _channel_values(rig: bpy.types.Object, channels: list[Channel]) -> Mapping[str, Array]:
     """Return what the channels of joints say, by the names of their objects."""
     every, chosen = servo_channels(rig), {channel.joint for channel in channels}
     return {
@@ -278,23 +279,23 @@ def _told(rig: bpy.types.Object, channels: list[Channel]) -> Mapping[str, Array]
 
 
 #: How far coordinates without a stop are taken: turns (rad), and slides as a share of their bone's length.
-_FREE_TURN, _FREE_SLIDE = math.pi, 0.5
+_FREE_ANGLE_RANGE, _FREE_LENGTH_RANGE = math.pi, 0.5
 
 
 #: Lowest and highest value.
-Range = tuple[float, float]
+ValueRange = tuple[float, float]
 
 
-class Sweep:
+class JointSweep:
     """Takes the coordinates of joints, one after the other, from where they stand to the upper stop, to the lower and
     back. ``end`` has to be called: it leaves the pose as it was. ValueError where no joint can be posed."""
 
     def __init__(self, rig: bpy.types.Object, empties: Iterable[bpy.types.Object], seconds: float = 3.0) -> None:
         self.rig, self.seconds = rig, seconds
-        self._parts = [each for each in coordinates(rig, empties) if each.is_posed]
+        self._parts = [each for each in joint_dofs(rig, empties) if each.is_posed]
         if not self._parts:
             raise ValueError("None of the joints has a bone of its own to move: a loop's joints follow what drives it")
-        self._before = bone_numbers(rig)
+        self._before = bone_properties(rig)
         every = servo_channels(rig)
         self._channels: dict[str, list[Channel]] = {
             each.channel.joint: every[each.channel.joint] for each in self._parts if each.channel is not None
@@ -308,7 +309,7 @@ class Sweep:
         """Return how long all of it takes (s)."""
         return self.seconds * len(self._parts)
 
-    def at(self, time: float) -> tuple[Coordinate, float, Range] | None:
+    def at(self, time: float) -> tuple[JointDof, float, ValueRange] | None:
         """Pose the joints as they are at a time (s): which coordinate is on its way, where it is, and from where to
         where it goes; None after the end. ReferenceError, or KeyError, where the armature or a bone is gone."""
         number = int(time // self.seconds)
@@ -324,16 +325,20 @@ class Sweep:
         self.rig.update_tag()
         return each, value, span
 
-    def _range_of(self, each: Coordinate) -> Range:
+    def _range_of(self, each: JointDof) -> ValueRange:
         """Return from where to where a coordinate is taken: its stops, where it has none as far as there is something
         to see."""
         assert each.channel is not None
         here = float(self._stood[each.channel.joint][each.number])
-        free = _FREE_TURN if counts_angles(each) else _FREE_SLIDE * self.rig.pose.bones[each.channel.bone].length
+        free = (
+            _FREE_ANGLE_RANGE
+            if is_angular(each)
+            else _FREE_LENGTH_RANGE * self.rig.pose.bones[each.channel.bone].length
+        )
         lower, upper = each.stops
         return (here - free if lower is None else lower), (here + free if upper is None else upper)
 
-    def _value(self, each: Coordinate, span: Range, share: float) -> float:
+    def _value(self, each: JointDof, span: ValueRange, share: float) -> float:
         """Return where a coordinate is after a share of its time: at an even pace, but for a soft start and end."""
         assert each.channel is not None
         here = float(self._stood[each.channel.joint][each.number])
@@ -345,7 +350,7 @@ class Sweep:
 
     def end(self) -> None:
         """Leave every bone posed as it was, to the last digit."""
-        put_bone_numbers(self.rig, self._before)
+        set_bone_properties(self.rig, self._before)
         if bpy.context.view_layer.objects.get(self.rig.name) == self.rig:
             bpy.context.view_layer.update()  # what follows loops is posed anew, nearly as before
-            put_bone_numbers(self.rig, self._before)
+            set_bone_properties(self.rig, self._before)

@@ -15,30 +15,30 @@ import numpy as np
 from mathutils import Matrix, Vector
 from mathutils.bvhtree import BVHTree
 
-from ...core.editing.twins import mirrored_stops
-from ...core.joint_types import retyped
-from ...core.kinematics import joint_coordinates, joint_motion
-from ...core.loops.dependents import linkages
+from ...core.editing.twins import mirror_stops
+from ...core.joint_types import convert_dofs
+from ...core.kinematics import joint_motion, joint_values_from_transform
+from ...core.loops.dependents import find_linkages
 from ...core.model import DOF_SIZE, Array, Dof, Joint
 from ...core.report import Report
-from ...core.transforms import frame_with_z, inverse, rotation_matrix
+from ...core.transforms import inverse, rotation_matrix, rotation_with_z
 from ..animation.loops.live_solver import loops_mechanism
 from ..data.access import record_of
-from ..data.conversion import flat, read_dofs, start_of, unflat, write_dofs
+from ..data.conversion import flatten_pose, initial_dof_coordinates, read_dofs, unflatten_pose, write_dofs
 from ..data.properties.joint import KnuckleJoint
-from ..data.queries import let_go, parts
-from ..events.signals import quiet
-from ..rig.joint_frames import constraint_turn
-from .design_poses import JointEdit, joint_in_design, put_design, rigid
-from .foreign_objects import hanging_on, in_place
-from .motion_change import KeyedMotion, key_where_held, loop_mates
-from .rig_update import begin_edit, give_ids, refit, without_physics
+from ..data.queries import parts, record_deletion
+from ..events.signals import signals_blocked
+from ..rig.joint_frames import constraint_rotation
+from .design_poses import JointEdit, joint_in_design, rigid_matrix, set_design_pose
+from .foreign_objects import attached_objects, preserve_world_poses
+from .motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
+from .rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 
 #: Motions that differ by no more are the same.
-_SAME = 1e-9
+_TOLERANCE = 1e-9
 
 
-def retyping(old: Sequence[Dof], seen: Array, new: Sequence[Dof], kept: Sequence[Dof] = ()) -> JointEdit:
+def retype_edit(old: Sequence[Dof], seen: Array, new: Sequence[Dof], kept: Sequence[Dof] = ()) -> JointEdit:
     """What it does to a joint that it gets other degrees of freedom.
 
     The new ones begin where the old ones had the bodies, as far as they can.
@@ -49,20 +49,20 @@ def retyping(old: Sequence[Dof], seen: Array, new: Sequence[Dof], kept: Sequence
         new: those to come.
         kept: the old ones once more, of which those that go on are among the new ones themselves.
     """
-    start = _together(dof.initial for dof in old)
-    now = _as_new(old, kept, new, seen)
+    start = _concatenate(dof.initial for dof in old)
+    now = _convert_values(old, kept, new, seen)
     if start.any() or any(dof.initial.any() for dof in new):
-        for dof, begins in zip(new, _apart(new, _as_new(old, kept, new, start)), strict=True):
+        for dof, begins in zip(new, _split_by_dof(new, _convert_values(old, kept, new, start)), strict=True):
             if DOF_SIZE[dof.kind] == 1:
                 dof.position = float(begins[0])
             else:
                 dof.start = tuple(begins.tolist()) if begins.any() else ()
-    return JointEdit(now, now, _going_on(old, kept, new))
+    return JointEdit(now, now, _match_dofs(old, kept, new))
 
 
-def _going_on(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
+def _match_dofs(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
     """Which coordinate is which of the new ones: of degrees of freedom that go on about the same axis."""
-    first, second = _firsts(old), _firsts(new)
+    first, second = _first_indices(old), _first_indices(new)
     out: dict[int, tuple[int, float]] = {}
     for number, (dof, was) in enumerate(zip(kept, old, strict=False)):
         at = next((place for place, each in enumerate(new) if each is dof), None)
@@ -72,42 +72,42 @@ def _going_on(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> di
     return out
 
 
-def _as_new(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
+def _convert_values(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
     """The new coordinates that come nearest to old ones.
 
     Those that go on stay what they are: their keyframes say so.
     """
-    numbers = dict(zip(map(id, kept), _apart(old, value), strict=False))
-    same = _together(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
+    numbers = dict(zip(map(id, kept), _split_by_dof(old, value), strict=False))
+    same = _concatenate(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
     motion = _motion(old, value)
-    if _going_on(old, kept, new) or np.abs(_motion(new, same) - motion).max() < _SAME:
+    if _match_dofs(old, kept, new) or np.abs(_motion(new, same) - motion).max() < _TOLERANCE:
         return same
-    near = joint_coordinates(_joint(new), motion[None])[0]
-    return np.where(np.abs(near) < _SAME, 0.0, near)
+    near = joint_values_from_transform(_joint_with(new), motion[None])[0]
+    return np.where(np.abs(near) < _TOLERANCE, 0.0, near)
 
 
-def _firsts(dofs: Sequence[Dof]) -> list[int]:
+def _first_indices(dofs: Sequence[Dof]) -> list[int]:
     return np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in dofs)]).tolist()
 
 
-def _together(coordinates: Iterable[Array]) -> Array:
+def _concatenate(coordinates: Iterable[Array]) -> Array:
     return np.concatenate([np.zeros(0), *coordinates])
 
 
-def _apart(dofs: Sequence[Dof], coordinates: Array) -> list[Array]:
+def _split_by_dof(dofs: Sequence[Dof], coordinates: Array) -> list[Array]:
     """The coordinates of each degree of freedom."""
     return np.split(coordinates, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1]) if dofs else []
 
 
-def _joint(dofs: Sequence[Dof]) -> Joint:
+def _joint_with(dofs: Sequence[Dof]) -> Joint:
     return Joint("", "", "", None, None, dofs=list(dofs))
 
 
 def _motion(dofs: Sequence[Dof], coordinates: Array) -> Array:
-    return joint_motion(_joint(dofs), coordinates[None])[0]
+    return joint_motion(_joint_with(dofs), coordinates[None])[0]
 
 
-def reversing(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
+def reversal_edit(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
     """Return the edit of a joint of degrees of freedom ``dofs``, whose channels say ``pose`` (size,), whose ends are
     exchanged: its motion is the inverse, with the degrees of freedom in reverse order."""
     sizes = [DOF_SIZE[dof.kind] for dof in dofs]
@@ -118,11 +118,11 @@ def reversing(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
         first = firsts[len(dofs) - 1 - place]
         numbers |= {first + k: (ends[place] + k, -1.0) for k in range(size)}
         if pose is not None:
-            values.append(_reversed_fields(pose[first : first + size], dof.kind))
+            values.append(_reversed_values(pose[first : first + size], dof.kind))
     return JointEdit(None, None if pose is None else np.concatenate(values), numbers)
 
 
-def _reversed_fields(values: Array, kind: str) -> Array:
+def _reversed_values(values: Array, kind: str) -> Array:
     """The coordinates of one degree of freedom of the inverse motion."""
     out = -values + 0.0
     if kind == "free":
@@ -132,41 +132,41 @@ def _reversed_fields(values: Array, kind: str) -> Array:
 
 def joint_frame(empty: bpy.types.Object) -> Array:
     """The frame (4, 4) of a joint in its model's design, from its empty."""
-    turn = constraint_turn(record_of(empty).joint)
-    basis = rigid(empty.matrix_basis)
+    turn = constraint_rotation(record_of(empty).joint)
+    basis = rigid_matrix(empty.matrix_basis)
     return basis if turn is None else basis @ inverse(turn)
 
 
-def put_frame(empty: bpy.types.Object, frame: Array) -> None:
+def set_joint_frame(empty: bpy.types.Object, frame: Array) -> None:
     """Have a joint's empty stand for a frame (4, 4) in the design, as its degrees of freedom turn it."""
-    turn = constraint_turn(record_of(empty).joint)
-    put_design(empty, frame if turn is None else frame @ turn)
+    turn = constraint_rotation(record_of(empty).joint)
+    set_design_pose(empty, frame if turn is None else frame @ turn)
 
 
 #: What degrees of freedom have in Blender alone.
-_OWN = ("servo_stiffness", "servo_damping", "ticked")
+_BLENDER_FIELDS = ("servo_stiffness", "servo_damping", "ticked")
 
 
-def put_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof] = ()) -> None:
+def set_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof] = ()) -> None:
     """Give a joint other degrees of freedom, in the same frame.
 
     Those that are among the ones that it had ``before``, as they were read, keep what is theirs in Blender alone.
     """
     frame, record = joint_frame(empty), record_of(empty).joint
-    opening = opening_of(record)
-    own = [[getattr(kept, name) for name in _OWN] for kept in record.dofs]
+    opening = side_offset(record)
+    own = [[getattr(kept, name) for name in _BLENDER_FIELDS] for kept in record.dofs]
     record.dofs.clear()
     record.parts.clear()
     write_dofs(record, dofs)
     for kept, dof in zip(record.dofs, dofs, strict=True):
         at = next((number for number, old in enumerate(before) if old is dof), None)
-        for name, value in zip(_OWN, own[at] if at is not None else (), strict=False):
+        for name, value in zip(_BLENDER_FIELDS, own[at] if at is not None else (), strict=False):
             setattr(kept, name, value)
-    put_frame(empty, frame)
-    put_opening(record, opening)
+    set_joint_frame(empty, frame)
+    set_side_offset(record, opening)
 
 
-def set_type(empty: bpy.types.Object, type_: str) -> Report:
+def set_joint_type(empty: bpy.types.Object, type_: str) -> Report:
     """Make a joint one of another type, about the axis that it has.
 
     What goes on in the new one as in the old keeps stops, motor, springs and keys, and the bodies stay where they are
@@ -174,13 +174,13 @@ def set_type(empty: bpy.types.Object, type_: str) -> Report:
     """
     record = record_of(empty).joint
     before = read_dofs(record)
-    dofs = retyped(before, type_)
+    dofs = convert_dofs(before, type_)
     if record.type == type_ and [dof.kind for dof in dofs] == [dof.kind for dof in before]:
         return Report()
-    return take_type(empty, dofs, type_, before)
+    return change_joint_type(empty, dofs, type_, before)
 
 
-def take_type(
+def change_joint_type(
     empty: bpy.types.Object,
     dofs: Sequence[Dof],
     type_: str,
@@ -193,36 +193,36 @@ def take_type(
     has the others.
     """
     rig, record = record_of(empty).model, record_of(empty).joint
-    give_ids(rig)
+    assign_ids(rig)
     own = record_of(empty).source_id
-    key_where_held(rig, {own})
+    key_held_joints(rig, {own})
     present = begin_edit(rig)
-    seen = present.coordinates(empty, joint_frame(empty), opening_of(record))
-    with quiet():
-        _begin_closed(rig, own)
+    seen = present.coordinates(empty, joint_frame(empty), side_offset(record))
+    with signals_blocked():
+        _close_initial_pose(rig, own)
     edit, motion = (
-        retyping(read_dofs(record), seen, dofs, before),
-        KeyedMotion(rig, present, {own, *loop_mates(rig, {own})}),
+        retype_edit(read_dofs(record), seen, dofs, before),
+        KeyframePoses(rig, present, {own, *joints_sharing_loops(rig, {own})}),
     )
-    with quiet():
-        put_dofs(empty, dofs, before)
+    with signals_blocked():
+        set_dofs(empty, dofs, before)
         record.type = type_
         if then is not None:
             then()
-    report = refit(rig, present, {own: edit})
+    report = update_armature(rig, present, {own: edit})
     report.extend(motion.change())
     return report
 
 
-def _begin_closed(rig: bpy.types.Object, joint: str) -> None:
+def _close_initial_pose(rig: bpy.types.Object, joint: str) -> None:
     """Have the joints of a joint's loops begin where these close, in the file too: with other degrees of freedom they
     would close elsewhere from where the file has them."""
     empties = {record_of(each).source_id: each for each in parts(rig, "JOINT")}
     assembled = {own for own, each in empties.items() if any(dof.assembled for dof in record_of(each).joint.dofs)}
-    for linkage in linkages(loops_mechanism(rig)) if assembled else ():
+    for linkage in find_linkages(loops_mechanism(rig)) if assembled else ():
         for own in assembled.intersection(linkage.joints) if joint in linkage.joints else ():
             for dof in record_of(empties[own]).joint.dofs:
-                begins = start_of(dof)
+                begins = initial_dof_coordinates(dof)
                 if len(begins) == 1:
                     (dof.position,) = begins
                 else:
@@ -230,7 +230,7 @@ def _begin_closed(rig: bpy.types.Object, joint: str) -> None:
                 dof.assembled = False
 
 
-def see_swappable(empty: bpy.types.Object) -> None:
+def require_swappable(empty: bpy.types.Object) -> None:
     """ValueError where parent and child of a joint cannot be exchanged."""
     record = record_of(empty).joint
     if record.parent is None or record.child is None:
@@ -245,29 +245,29 @@ def swap_ends(empty: bpy.types.Object) -> Report:
     The mechanism stays what it is: coordinates count the other way, and stops, starts, rests, the pose and the keys
     with them. ValueError for a joint that lacks a body, and for a free one that does not begin at zero.
     """
-    see_swappable(empty)
+    require_swappable(empty)
     record = record_of(empty).joint
     dofs = read_dofs(record)
-    rig, frame, opening = record_of(empty).model, joint_frame(empty), opening_of(record)
+    rig, frame, opening = record_of(empty).model, joint_frame(empty), side_offset(record)
     present, own = begin_edit(rig), record_of(empty).source_id
-    edit = reversing(dofs, present.pose.get(own))
-    with quiet():
+    edit = reversal_edit(dofs, present.pose.get(own))
+    with signals_blocked():
         record.parent, record.child = record.child, record.parent
-        put_dofs(empty, [_reversed(dof) for dof in reversed(dofs)], dofs)
+        set_dofs(empty, [_reversed_dof(dof) for dof in reversed(dofs)], dofs)
         if opening is not None:
-            put_frame(empty, frame @ opening)
-            put_opening(record, inverse(opening))
-    return refit(rig, present, {own: edit})
+            set_joint_frame(empty, frame @ opening)
+            set_side_offset(record, inverse(opening))
+    return update_armature(rig, present, {own: edit})
 
 
-def _reversed(dof: Dof) -> Dof:
-    dof.lower, dof.upper = mirrored_stops(dof.lower, dof.upper, -1.0)
+def _reversed_dof(dof: Dof) -> Dof:
+    dof.lower, dof.upper = mirror_stops(dof.lower, dof.upper, -1.0)
     dof.position, dof.velocity, dof.rest = -dof.position + 0.0, -dof.velocity + 0.0, -dof.rest + 0.0
     if DOF_SIZE[dof.kind] > 1:
         dof.start, dof.start_rates = (
             tuple(-number + 0.0 for number in numbers) for numbers in (dof.start, dof.start_rates)
         )
-        dof.parts = [_reversed(part) for part in dof.parts]
+        dof.parts = [_reversed_dof(part) for part in dof.parts]
     return dof
 
 
@@ -287,28 +287,28 @@ def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:
     """The same, to a frame (4, 4) of the model's design."""
     rig = record_of(empty).model
     present, own = begin_edit(rig), record_of(empty).source_id
-    seen = present.coordinates(empty, joint_frame(empty), opening_of(record_of(empty).joint))
-    with quiet():
-        put_frame(empty, frame)
-    return refit(rig, present, {own: JointEdit(seen)})
+    seen = present.coordinates(empty, joint_frame(empty), side_offset(record_of(empty).joint))
+    with signals_blocked():
+        set_joint_frame(empty, frame)
+    return update_armature(rig, present, {own: JointEdit(seen)})
 
 
-def opening_of(record: KnuckleJoint) -> Array | None:
+def side_offset(record: KnuckleJoint) -> Array | None:
     """From the parent's side of a joint to its child's, (4, 4) in the joint's frame; None where they are one."""
     if not record.is_open:
         return None
-    turn = constraint_turn(record)
-    opening = unflat(record.opening)
+    turn = constraint_rotation(record)
+    opening = unflatten_pose(record.opening)
     return opening if turn is None else turn @ opening @ inverse(turn)
 
 
-def put_opening(record: KnuckleJoint, opening: Array | None) -> None:
+def set_side_offset(record: KnuckleJoint, opening: Array | None) -> None:
     """Have the child's side of a joint stand at ``opening`` (4, 4) from the parent's, in the joint's frame; None: they
     are one."""
     record.is_open = opening is not None and bool(np.abs(opening - np.eye(4)).max() > 1e-9)
     if opening is not None:
-        turn = constraint_turn(record)
-        record.opening = flat(opening if turn is None else inverse(turn) @ opening @ turn)
+        turn = constraint_rotation(record)
+        record.opening = flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn)
 
 
 def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
@@ -326,26 +326,26 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
         joint = record_of(empty).joint
         if joint.parent in bodies or joint.child in bodies:
             joints.add(empty)
-    give_ids(rig)
+    assign_ids(rig)
     gone = {record_of(empty).source_id for empty in joints}
-    key_where_held(rig, gone)
+    key_held_joints(rig, gone)
     report, present = Report(), begin_edit(rig)
-    motion = KeyedMotion(rig, present, loop_mates(rig, gone))
-    with without_physics(rig, report):
-        hung, strangers = hanging_on([*bodies, *joints], rig)
+    motion = KeyframePoses(rig, present, joints_sharing_loops(rig, gone))
+    with physics_suspended(rig, report):
+        hung, strangers = attached_objects([*bodies, *joints], rig)
         shapes = [obj for obj in hung if record_of(obj).role not in {"BODY", "JOINT"}]
-        with in_place(strangers):
-            _part_from_twins(rig, bodies | joints)
+        with preserve_world_poses(strangers):
+            _unlink_deleted_twins(rig, bodies | joints)
             for obj in strangers:
                 obj.parent = None
-            let_go(rig, [record_of(obj).source_id for obj in (*bodies, *joints)])
+            record_deletion(rig, [record_of(obj).source_id for obj in (*bodies, *joints)])
             bpy.data.batch_remove([*joints, *shapes, *bodies])
-            report.extend(refit(rig, present))
+            report.extend(update_armature(rig, present))
     report.extend(motion.change())
     return len(bodies), len(joints), report
 
 
-def _part_from_twins(rig: bpy.types.Object, gone: set[bpy.types.Object]) -> None:
+def _unlink_deleted_twins(rig: bpy.types.Object, gone: set[bpy.types.Object]) -> None:
     """Have nothing that stays name a twin that goes. All at once: to ask each for its twin looks through the model."""
     for role in ("BODY", "JOINT"):
         objects = parts(rig, role)
@@ -356,11 +356,11 @@ def _part_from_twins(rig: bpy.types.Object, gone: set[bpy.types.Object]) -> None
                 record_of(obj).twin = ""
 
 
-Where = Literal["CURSOR", "FACE", "RING", "NEAREST", "CHILD"]
+PlacementMode = Literal["CURSOR", "FACE", "RING", "NEAREST", "CHILD"]
 
 
-def place_for(
-    context: bpy.types.Context, where: Where, parent: bpy.types.Object | None, child: bpy.types.Object
+def joint_placement(
+    context: bpy.types.Context, where: PlacementMode, parent: bpy.types.Object | None, child: bpy.types.Object
 ) -> Matrix:
     """The place that ``where`` names. ValueError, saying what to select, where the selection does not tell it."""
     if where == "CURSOR":
@@ -370,9 +370,9 @@ def place_for(
     if where == "NEAREST":
         if parent is None:
             raise ValueError("The nearest points are between two bodies: select both")
-        return nearest_points(parent, child)
+        return nearest_points_pose(parent, child)
     bodies = [obj for obj in (context.view_layer.objects.active, child, parent) if obj is not None]
-    find = _face if where == "FACE" else _ring
+    find = _face_pose if where == "FACE" else _ring_pose
     for obj in dict.fromkeys(bodies):
         found = find(obj) if obj.type == "MESH" else None
         if found is not None:
@@ -382,7 +382,7 @@ def place_for(
     raise ValueError("No ring is selected: select an edge loop, or the points of a circle, in edit mode on either body")
 
 
-def _points(obj: bpy.types.Object) -> Array:
+def _world_points(obj: bpy.types.Object) -> Array:
     mesh = cast(bpy.types.Mesh, obj.data)
     numbers = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", numbers)  # type: ignore[arg-type]
@@ -390,13 +390,13 @@ def _points(obj: bpy.types.Object) -> Array:
     return numbers.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]
 
 
-def _at(place: Array, axis: Array) -> Matrix:
+def _pose_with_axis(place: Array, axis: Array) -> Matrix:
     pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = frame_with_z(axis / np.linalg.norm(axis)), place
+    pose[:3, :3], pose[:3, 3] = rotation_with_z(axis / np.linalg.norm(axis)), place
     return Matrix(pose.tolist())
 
 
-def _face(obj: bpy.types.Object) -> Matrix | None:
+def _face_pose(obj: bpy.types.Object) -> Matrix | None:
     """The middle of a mesh's active face, Z along its normal."""
     mesh = cast(bpy.types.Mesh, obj.data)
     if obj.mode == "EDIT":
@@ -413,10 +413,10 @@ def _face(obj: bpy.types.Object) -> Matrix | None:
     normal = np.zeros(3)
     for here, there in zip(points - middle, np.roll(points, -1, axis=0) - middle, strict=True):
         normal += np.cross(here, there)
-    return _at(middle, normal) if np.linalg.norm(normal) > 0.0 else None
+    return _pose_with_axis(middle, normal) if np.linalg.norm(normal) > 0.0 else None
 
 
-def _ring(obj: bpy.types.Object) -> Matrix | None:
+def _ring_pose(obj: bpy.types.Object) -> Matrix | None:
     """The middle of the selected points of a mesh, Z square to the plane in which they lie: a wheel's axle."""
     mesh = cast(bpy.types.Mesh, obj.data)
     if obj.mode == "EDIT":
@@ -430,18 +430,18 @@ def _ring(obj: bpy.types.Object) -> Matrix | None:
     _u, sizes, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     if sizes[1] < 1e-6 * sizes[0]:
         return None  # they lie on a line
-    return _at(middle, axes[2])
+    return _pose_with_axis(middle, axes[2])
 
 
-def nearest_points(parent: bpy.types.Object, child: bpy.types.Object) -> Matrix:
+def nearest_points_pose(parent: bpy.types.Object, child: bpy.types.Object) -> Matrix:
     """Between the nearest points of two meshes' surfaces, Z along the child's own.
 
     Points of either mesh are looked up on the other's faces.
     """
     best: tuple[float, Vector] | None = None
     for one, other in ((parent, child), (child, parent)):
-        tree = _tree(other)
-        points = _points(one)
+        tree = _bvh_tree(other)
+        points = _world_points(one)
         for point in points[:: max(1, len(points) // 2000)]:
             place, _normal, _face_number, distance = tree.find_nearest(Vector(point.tolist()))
             if place is not None and (best is None or distance < best[0]):
@@ -452,7 +452,7 @@ def nearest_points(parent: bpy.types.Object, child: bpy.types.Object) -> Matrix:
     return Matrix.Translation(best[1]) @ turn
 
 
-def _tree(obj: bpy.types.Object) -> BVHTree:
+def _bvh_tree(obj: bpy.types.Object) -> BVHTree:
     mesh = cast(bpy.types.Mesh, obj.data)
-    points: list[list[float]] = _points(obj).tolist()
+    points: list[list[float]] = _world_points(obj).tolist()
     return BVHTree.FromPolygons(points, [list(polygon.vertices) for polygon in mesh.polygons])

@@ -13,15 +13,15 @@ from ...core.kinematics import Tree
 from ...core.model import Array
 from ...core.report import Report
 from ..data.access import record_of
-from ..data.copied_mechanisms import copy_beside
+from ..data.copied_mechanisms import copy_into_same_collections
 from ..data.queries import file_name, part_ids, parts
-from ..events.signals import quiet
+from ..events.signals import signals_blocked
 from ..scene.read.mechanism import extract
-from .design_poses import JointEdit, present_tree
-from .part_copies import copy_part, numbered
-from .rig_update import begin_edit, give_ids, refit, without_physics
-from .symmetry.links import mates_among
-from .symmetry.twins import plane_of
+from .design_poses import JointEdit, current_tree
+from .part_copies import copy_part, unique_name
+from .rig_update import assign_ids, begin_edit, physics_suspended, update_armature
+from .symmetry.links import twins_among
+from .symmetry.twins import require_plane
 
 
 def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
@@ -29,7 +29,7 @@ def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
     for child in obj.children:
         if record_of(child).role != "SHAPE":
             continue
-        part = copy_beside(child)
+        part = copy_into_same_collections(child)
         part.parent = made
         number = record_of(child).source_id.rpartition("/")[2]
         record_of(part).source_id = f"{record_of(made).source_id}/{number}"
@@ -45,17 +45,17 @@ class Limb:
     across: list[bpy.types.Object]
 
 
-def limb_of(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: bool = True) -> Limb:
+def find_limb(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: bool = True) -> Limb:
     """The limb that bodies and joints mean: these bodies, and those that the joints move; ``whole``: and all that hangs
     on them. ValueError where there is none."""
-    give_ids(rig)
+    assign_ids(rig)
     chosen = [obj for obj in objects if record_of(obj).model == rig and record_of(obj).role in {"BODY", "JOINT"}]
-    tree = present_tree(rig, extract(rig))
+    tree = current_tree(rig, extract(rig))
     moved = {link.joint.id: link.body for link in tree.links}
     ids = {record_of(obj).source_id for obj in chosen if record_of(obj).role == "BODY"}
     ids |= {moved[own] for obj in chosen if (own := record_of(obj).source_id) in moved}
     if whole:
-        ids = _with_all_below(tree, ids)
+        ids = _with_descendants(tree, ids)
     bodies = [obj for obj in parts(rig, "BODY") if record_of(obj).source_id in ids]
     if not bodies:
         raise ValueError("Select bodies of the mechanism, or joints that move some")
@@ -71,7 +71,7 @@ def limb_of(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: b
     return limb
 
 
-def _with_all_below(tree: Tree, ids: set[str]) -> set[str]:
+def _with_descendants(tree: Tree, ids: set[str]) -> set[str]:
     out = set(ids)
     for link in tree.links:  # carriers come first
         if link.carrier in out:
@@ -79,7 +79,7 @@ def _with_all_below(tree: Tree, ids: set[str]) -> set[str]:
     return out
 
 
-def beside(limb: Limb) -> Array:
+def free_offset(limb: Limb) -> Array:
     """The way (3,) from a limb to where a copy of it has room: along Y, which is how legs stand in a row."""
     corners = [(obj.matrix_basis @ Vector(corner)).y for obj in limb.bodies for corner in obj.bound_box]
     return np.array([0.0, -1.25 * (max(corners) - min(corners)), 0.0])
@@ -94,7 +94,7 @@ def mirrored_offsets(limb: Limb, led_by: Collection[bpy.types.Object], offset: S
     ``led_by``, which the user meant, by ``offset`` (3,), on the other by the mirror image of it, and in the middle
     within the plane between the two."""
     every = [*limb.bodies, *limb.joints]
-    twins, plane = mates_among(every), plane_of(record_of(every[0]).model)
+    twins, plane = twins_among(every), require_plane(record_of(every[0]).model)
     flip, own = plane.reflection[:3, :3], np.array([float(x) for x in offset])
     heights = {obj: plane.height(np.array(obj.matrix_basis.translation)) for obj in every}
     lead = max((heights[obj] for obj in led_by if obj in twins and obj in heights), key=abs, default=0.0)
@@ -113,14 +113,14 @@ def duplicate_limb(
     for empty in limb.across:
         report.warn("loop-left-out", f"{file_name(empty)!r} joins the limb to another part: its copy has none")
     offsets = offset if isinstance(offset, dict) else dict.fromkeys((*limb.bodies, *limb.joints), offset)
-    twins = mates_among(offsets) if isinstance(offset, dict) else {}
+    twins = twins_among(offsets) if isinstance(offset, dict) else {}
     pairs: dict[bpy.types.Object, bpy.types.Object] = {}
     present = begin_edit(rig)
-    with without_physics(rig, report), quiet():
+    with physics_suspended(rig, report), signals_blocked():
         names = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
         ids = part_ids(rig)
         for obj in (*limb.bodies, *limb.joints):
-            name, own = numbered(_stem(file_name(obj)), names), numbered(_stem(record_of(obj).source_id), ids)
+            name, own = unique_name(_stem(file_name(obj)), names), unique_name(_stem(record_of(obj).source_id), ids)
             own = name if name not in ids else own
             names.add(name)
             ids.add(own)
@@ -136,7 +136,7 @@ def duplicate_limb(
                 record_of(pairs[obj]).twin = record_of(pairs[mate]).source_id
         alike = {record_of(pairs[empty]).source_id: record_of(empty).source_id for empty in limb.joints}
         edits = {new: JointEdit(values=present.pose[old]) for new, old in alike.items() if old in present.pose}
-        report.extend(refit(rig, present, edits, made=pairs.values()))
+        report.extend(update_armature(rig, present, edits, made=pairs.values()))
     return list(pairs.values()), report
 
 

@@ -1,8 +1,8 @@
 """Models that an earlier release kept in a .blend, brought up to date step by step when they come: with a file that is
 opened, appended or linked. Of what is linked its own file stays as it is, and so does what a newer release kept.
 
-``_STEPS`` is the one place that knows what changed; each step leads from one version of a model to the next, and only
-fills in what that version had not.
+``_MIGRATIONS`` is the one place that knows what changed; each step leads from one version of a model to the next, and
+only fills in what that version had not.
 """
 
 from __future__ import annotations
@@ -16,45 +16,45 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...core.editing.sides import found_plane
+from ...core.editing.sides import find_mirror_plane
 from ...core.model import Plane
 from ...core.report import FormatError, Report
 from ..animation.loops.drivers import lock_rigid_loops
 from ..data.access import armature_of, armature_settings, bone_record, record_of, settings
-from ..data.bulk_write import make
-from ..data.conversion import add_to_report, keep_plane, kept_plane, kinds_of
+from ..data.bulk_write import run_creation
+from ..data.conversion import add_to_report, dof_kinds_key, mirror_plane_of, set_mirror_plane
 from ..data.documents import read_document
-from ..data.properties.model import VERSION
-from ..data.queries import child_collection, is_foreign, is_newer, parts, rigs_of
-from ..events.signals import Handlers, hang, quiet, take_down
-from ..physics.simulation.setup import know_friction
-from ..rig.bone_limits import limit_every_bone
-from ..scene.armature import Hook
-from ..scene.attachments import make_frames
-from ..scene.collections import Folders
-from ..scene.materials import keep_color
-from ..scene.placement import plan, tell_of_rigid
-from ..scene.read.applied_transforms import keep_rests
+from ..data.properties.model import DATA_VERSION
+from ..data.queries import child_collection, is_foreign, is_from_newer_release, parts, rigs_of
+from ..events.signals import Handlers, connect, disconnect, signals_blocked
+from ..physics.simulation.setup import store_friction
+from ..rig.bone_limits import update_all_bone_limits
+from ..scene.armature import BoneParenting
+from ..scene.attachments import create_frames
+from ..scene.collections import ModelCollections
+from ..scene.materials import store_built_color
+from ..scene.placement import make_plan, report_rigid_joints
+from ..scene.read.applied_transforms import store_rest_rotations
 from ..scene.read.mechanism import extract
-from .rig_update import present_bones, record_joints
+from .rig_update import existing_bones, record_joints
 from .symmetry.twins import document_plane
 
 
-def bring_up_to_date(rig: bpy.types.Object) -> list[int]:
+def migrate_model(rig: bpy.types.Object) -> list[int]:
     """Bring a model up to date, with its library overrides; the versions that it went through, none where it was up to
     date, or cannot be changed.
 
     A linked model is changed in memory, until its library is loaded again. A library has no room for new objects, so
-    that one of before ``_WITHOUT_OBJECTS`` stays as it is."""
+    that one of before ``_MIN_LIBRARY_VERSION`` stays as it is."""
     model = settings(rig)
     passed: list[int] = []
-    if is_foreign(rig) and model.version < _WITHOUT_OBJECTS:
+    if is_foreign(rig) and model.version < _MIN_LIBRARY_VERSION:
         return passed
     every = list(rigs_of(armature_of(rig)))
-    with quiet():
-        while model.version < VERSION:
+    with signals_blocked():
+        while model.version < DATA_VERSION:
             for each in every:  # an override stores no difference to what its library has in memory
-                _STEPS[model.version](each)
+                _MIGRATIONS[model.version](each)
             model.version += 1
             passed.append(model.version)
     return passed
@@ -63,17 +63,19 @@ def bring_up_to_date(rig: bpy.types.Object) -> list[int]:
 # ---------------------------------------------------------------- the steps
 
 
-def _give_frames_objects(rig: bpy.types.Object) -> None:
+def _create_frame_objects(rig: bpy.types.Object) -> None:
     """To 2. Frames and lights were in the document alone. (Some are there where this was begun before, and failed.)"""
-    decided = plan(extract(rig), closed=False)
+    decided = make_plan(extract(rig), closed=False)
     if decided.mechanism.frames or decided.mechanism.lights:
-        names = [name or "" for name in present_bones(rig, decided)]
+        names = [name or "" for name in existing_bones(rig, decided)]
         bodies = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
         there = {(role, record_of(obj).source_id) for role in ("FRAME", "LIGHT") for obj in parts(rig, role)}
-        make(make_frames(decided, Hook(decided, rig, names), _Folders(rig), bodies, there=there))
+        run_creation(
+            create_frames(decided, BoneParenting(decided, rig, names), _ExistingCollections(rig), bodies, there=there)
+        )
 
 
-class _Folders(Folders):
+class _ExistingCollections(ModelCollections):
     """The collections of a model that stands, as ``build.frames`` asks for them: none is made anew."""
 
     def __init__(self, rig: bpy.types.Object) -> None:
@@ -86,15 +88,15 @@ class _Folders(Folders):
         return self[kind]
 
 
-def _know_colors(rig: bpy.types.Object) -> None:
+def _record_colors(rig: bpy.types.Object) -> None:
     """To 3. Materials did not know the colour that they were made with. Paint of before was never written."""
     for obj in (*parts(rig, "BODY"), *parts(rig, "SHAPE")):
         for slot in obj.material_slots:
             if slot.material is not None and slot.material.library is None:
-                keep_color(slot.material)
+                store_built_color(slot.material)
 
 
-def _know_bones(rig: bpy.types.Object) -> None:
+def _record_bones(rig: bpy.types.Object) -> None:
     """To 4.
 
     Joints did not know on which channels of which bones they are posed, and for which degrees of freedom these were
@@ -102,9 +104,9 @@ def _know_bones(rig: bpy.types.Object) -> None:
     """
     joints = [record_of(empty).joint for empty in parts(rig, "JOINT")]
     if any(dof.step < 0 for joint in joints if not joint.loop for dof in joint.dofs):
-        record_joints(rig, plan(extract(rig), closed=False))
+        record_joints(rig, make_plan(extract(rig), closed=False))
     for joint in joints:
-        joint.boned = joint.boned or kinds_of(joint)
+        joint.boned = joint.boned or dof_kinds_key(joint)
     for bone in armature_of(rig).bones:
         known = bone_record(bone)
         if known.joint or known.root:
@@ -113,30 +115,32 @@ def _know_bones(rig: bpy.types.Object) -> None:
         settings(rig).upright = rig.matrix_basis.to_quaternion()
     for obj in parts(rig, "SHAPE"):
         record = record_of(obj)
-        if obj.name.startswith(_GROUND) and not record.source_id and record.shape < 0 and obj.parent is None:
+        if obj.name.startswith(_GROUND_NAME) and not record.source_id and record.shape < 0 and obj.parent is None:
             record.is_ground = True
 
 
-def _limit_bones_plainly(rig: bpy.types.Object) -> None:
+def _simplify_bone_limits(rig: bpy.types.Object) -> None:
     """To 5.
 
     Limits of bones took angles to the nearer stop around the circle, and stops beyond half a turn had none; bones did
     not know the rests that they were made with.
     """
-    keep_rests(rig)
-    limit_every_bone(rig)
+    store_rest_rotations(rig)
+    update_all_bone_limits(rig)
 
 
-def _know_mirror_plane(rig: bpy.types.Object) -> None:
+def _record_mirror_plane(rig: bpy.types.Object) -> None:
     """To 5.
 
     Models did not know their mirror plane, bodies not whether they fall and collide, and shapes not the balls that they
     are of: all of it was in the document alone.
     """
     base = read_document(rig)
-    if kept_plane(rig) is None:
+    if mirror_plane_of(rig) is None:
         made_here = base is None  # and mirrored across X = 0 where it has no twins
-        keep_plane(rig, (found_plane(extract(rig)) or Plane(np.eye(3)[0])) if made_here else document_plane(rig))
+        set_mirror_plane(
+            rig, (find_mirror_plane(extract(rig)) or Plane(np.eye(3)[0])) if made_here else document_plane(rig)
+        )
     known = {body.id: body for body in base.bodies} if base is not None else {}
     for obj in parts(rig, "BODY"):
         record = record_of(obj)
@@ -149,73 +153,73 @@ def _know_mirror_plane(rig: bpy.types.Object) -> None:
                 kept.spheres = json.dumps(shape.spheres)
 
 
-def _know_contact_friction(rig: bpy.types.Object) -> None:
+def _record_contact_friction(rig: bpy.types.Object) -> None:
     """To 5. Models did not know the friction that physics gave their bodies, and so not what was typed instead."""
     if any(obj.rigid_body is not None for obj in parts(rig, "BODY")):
-        know_friction(rig)
+        store_friction(rig)
 
 
 def _lock_rigid_loops(rig: bpy.types.Object) -> None:
     """To 5. Bones of loops without a degree of freedom were free."""
     report = Report()
     for linkage in lock_rigid_loops(rig):
-        tell_of_rigid(linkage, report)
+        report_rigid_joints(linkage, report)
     add_to_report(rig, report)
 
 
-def _to_five(rig: bpy.types.Object) -> None:
-    _limit_bones_plainly(rig)
+def _migrate_to_5(rig: bpy.types.Object) -> None:
+    _simplify_bone_limits(rig)
     _lock_rigid_loops(rig)
-    _know_mirror_plane(rig)
-    _know_contact_friction(rig)
+    _record_mirror_plane(rig)
+    _record_contact_friction(rig)
 
 
 #: How the ground of a scene was named before it was told by its record.
-_GROUND = "Knuckle Ground"
+_GROUND_NAME = "Knuckle Ground"
 #: From each version of a model the step to the next.
-_STEPS: dict[int, Callable[[bpy.types.Object], None]] = {
-    1: _give_frames_objects,
-    2: _know_colors,
-    3: _know_bones,
-    4: _to_five,
+_MIGRATIONS: dict[int, Callable[[bpy.types.Object], None]] = {
+    1: _create_frame_objects,
+    2: _record_colors,
+    3: _record_bones,
+    4: _migrate_to_5,
 }
 #: From this version on no step makes objects.
-_WITHOUT_OBJECTS = 4
+_MIN_LIBRARY_VERSION = 4
 
 
 # ---------------------------------------------------------------- when models come
 
 #: Models that were looked at, by the ``session_uid`` of their data: the rest is one look at a number.
-_seen: set[int] = set()
+_checked: set[int] = set()
 
 
 @persistent
 def after_load(*_args: Any) -> None:
     """After a file was opened."""
-    _seen.clear()
-    _look()
+    _checked.clear()
+    _migrate_new_models()
 
 
 @persistent
 def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """After every change of the scene: models may have been appended."""
     if depsgraph.id_type_updated("ARMATURE"):
-        _look()
+        _migrate_new_models()
 
 
-def _look() -> None:
+def _migrate_new_models() -> None:
     for data in bpy.data.armatures:
-        if data.session_uid in _seen or data.is_editmode:
+        if data.session_uid in _checked or data.is_editmode:
             continue
-        _seen.add(data.session_uid)
+        _checked.add(data.session_uid)
         rig = armature_settings(data).rig
         if rig is None or rig.data != data:
             continue
-        if is_newer(rig):
+        if is_from_newer_release(rig):
             print(f"Knuckle: {rig.name!r} was saved by a newer release of Knuckle and is left as it is")
             continue
         try:
-            passed = bring_up_to_date(rig)
+            passed = migrate_model(rig)
         except Exception as error:  # whatever is wrong with one model is not to keep the others from it
             if not isinstance(error, (FormatError, ValueError, OSError)):
                 traceback.print_exc()
@@ -236,10 +240,10 @@ _HANDLERS: Handlers = (
 
 def register() -> None:
     """Look at every model that comes from now on."""
-    hang(_HANDLERS)
+    connect(_HANDLERS)
 
 
 def unregister() -> None:
     """Look at none any more."""
-    take_down(_HANDLERS)
-    _seen.clear()
+    disconnect(_HANDLERS)
+    _checked.clear()

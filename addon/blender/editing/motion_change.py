@@ -7,50 +7,50 @@ from collections.abc import Collection, Sequence
 import bpy
 import numpy as np
 
-from ...core.kinematics import initial_coordinates
+from ...core.kinematics import initial_joint_values
 from ...core.model import Array
 from ...core.report import Report
-from ...core.stops import put_within
+from ...core.stops import clamp_values_to_stops
 from ...core.transforms import inverse
 from ..animation.actions import active_action
-from ..animation.keying import NEAREST
+from ..animation.keying import MIN_KEY_SPACING
 from ..animation.loops.bone_loops import LiveLoop, RigidLoop
-from ..animation.loops.live_solver import joints_of, live_loops
-from ..animation.motion_checks import stops_of
+from ..animation.loops.live_solver import live_loops, loop_joints
+from ..animation.motion_checks import dof_stops
 from ..compat import action_curves
-from ..data.channels import Channel, block_turn, servo_channels
+from ..data.channels import Channel, block_rotation, servo_channels
 from ..data.queries import parts
-from ..rig.ball_channels import coordinates_of
+from ..rig.ball_channels import coordinates_from_keys
 from ..rig.pose_channels import read_pose
 from ..scene.read.mechanism import extract
-from .design_poses import Present, present_tree
+from .design_poses import RigState, current_tree
 
 #: Bodies that are no farther apart, as a share of the model's size, are where they were.
-_SAME = 1e-4
+_POSE_TOLERANCE = 1e-4
 #: How many keyframes are compared: of more, as many of them, evenly chosen.
-_MOST = 200
+_MAX_FRAMES = 200
 #: A joint that is by less (rad, length units) elsewhere than its keyframes say is not held short of them.
-_HELD = 1e-5
+_HELD_TOLERANCE = 1e-5
 
 
-def loop_mates(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
+def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
     """Return the ids of all joints of the loops that move on which some joints (ids) lie."""
     found = set[str]()
     for loop in live_loops(rig):
-        names = joints_of(loop)
+        names = loop_joints(loop)
         found |= names if names.intersection(joints) else set()
     return found
 
 
-class KeyedMotion:
+class KeyframePoses:
     """Poses of bodies at the keyframes of joints that are to be edited. Costs nothing where they have none."""
 
-    def __init__(self, rig: bpy.types.Object, present: Present, joints: Collection[str]) -> None:
+    def __init__(self, rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> None:
         self.rig = rig
         places = {place for joint in joints for each in present.channels.get(joint, ()) for place in each.curves()}
-        curves = [curve for place, curve in _curves(rig).items() if place in places]
+        curves = [curve for place, curve in _playing_curves(rig).items() if place in places]
         keys = {float(point.co[0]) for curve in curves for point in curve.keyframe_points}
-        self.frames = sorted(keys)[:: 1 + len(keys) // _MOST]
+        self.frames = sorted(keys)[:: 1 + len(keys) // _MAX_FRAMES]
         self._now = float(bpy.context.scene.frame_current_final)
         self.names = dict[str, str]()
         self.before = self._bodies(rig) if self.frames else {}
@@ -76,9 +76,9 @@ class KeyedMotion:
         turned = np.abs(now[:, :, :3, :3] - was[:, :, :3, :3]).max(axis=(2, 3))
         places = np.array([poses[:-1, :3, 3] for poses in self.before.values()])
         size = float(np.ptp(places.reshape(-1, 3), axis=0).max())
-        off = apart if apart.max() > _SAME * size else turned  # a body that turns in place is off as well
+        off = apart if apart.max() > _POSE_TOLERANCE * size else turned  # a body that turns in place is off as well
         frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
-        if apart[frame, body] > _SAME * size or turned[frame, body] > _SAME:
+        if apart[frame, body] > _POSE_TOLERANCE * size or turned[frame, body] > _POSE_TOLERANCE:
             angle = np.degrees(2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0)))
             name = self.names[both[body]]
             report.warn(
@@ -97,16 +97,16 @@ class KeyedMotion:
         """
         mechanism, frames = extract(rig), [*self.frames, self._now]
         self.names |= {body.id: body.name for body in mechanism.bodies}
-        values = {**initial_coordinates(mechanism), **_coordinates(rig, frames)}
-        poses = present_tree(rig, mechanism).forward(values, len(frames))
+        values = {**initial_joint_values(mechanism), **_keyed_coordinates(rig, frames)}
+        poses = current_tree(rig, mechanism).forward(values, len(frames))
         centers = np.array([body.com for body in mechanism.bodies]).reshape(-1, 3, 1)
         poses[:, :, :3, 3] += (poses[:, :, :3, :3] @ centers)[..., 0]
         return {body.id: poses[:, number] for number, body in enumerate(mechanism.bodies)}
 
 
-def _coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Array]:
+def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Array]:
     """The coordinates (frames, size) of joints by their keyframes, within their stops, and where loops lead them."""
-    curves, stops, out = _curves(rig), stops_of(parts(rig, "JOINT")), dict[str, Array]()
+    curves, stops, out = _playing_curves(rig), dof_stops(parts(rig, "JOINT")), dict[str, Array]()
 
     def numbers(bone: str, prop: str, path: str, index: int) -> Array:
         curve = curves.get((path, index))
@@ -118,15 +118,15 @@ def _coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Ar
         first = own[0]
         found = [numbers(first.bone, path.rpartition(".")[2], path, index) for path, index in first.curves()]
         places = np.array(found[4:]).T if first.kind == "free" else None
-        turn = block_turn(rig, first.bone)
-        return coordinates_of(places, np.array(found[:4]).T, turn, first.against, first.kind == "free")
+        turn = block_rotation(rig, first.bone)
+        return coordinates_from_keys(places, np.array(found[:4]).T, turn, first.against, first.kind == "free")
 
     for joint, own in servo_channels(rig).items():
         columns: list[Array] = []
         for channel in own:
             if channel.is_single:
                 value = numbers(channel.bone, channel.prop, channel.path, channel.index)
-                columns.append(put_within(value, stops.get((joint, channel.number), (None, None))))
+                columns.append(clamp_values_to_stops(value, stops.get((joint, channel.number), (None, None))))
             elif channel.index == 0:
                 columns += list(block([c for c in own if c.bone == channel.bone and not c.is_single]).T)
         out[joint] = np.array(columns).T
@@ -134,13 +134,13 @@ def _coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Ar
         if isinstance(loop, RigidLoop):
             out |= {joint: np.tile(value, (len(frames), 1)) for joint, value in loop.stands.items()}
             continue
-        states = _states(loop, frames)
+        states = _loop_states(loop, frames)
         if states:
             out |= {joint: np.array([state[joint] for state in states]) for joint in states[0]}
     return out
 
 
-def _states(loop: LiveLoop, frames: Sequence[float]) -> list[dict[str, Array]]:
+def _loop_states(loop: LiveLoop, frames: Sequence[float]) -> list[dict[str, Array]]:
     """Return the coordinates of a loop's joints at frames, by their ids; nothing where curves do not tell."""
     mark = loop.follower.mark()
     try:
@@ -152,7 +152,7 @@ def _states(loop: LiveLoop, frames: Sequence[float]) -> list[dict[str, Array]]:
     return [dict(state.found.positions) for state in states if state.found is not None]
 
 
-def key_where_held(rig: bpy.types.Object, joints: Collection[str]) -> None:
+def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
     """Have keyframes say where joints are seen that their loops hold short of these: in loops that are cut nothing does
     so any more. So does one at the present frame, between them.
 
@@ -160,10 +160,10 @@ def key_where_held(rig: bpy.types.Object, joints: Collection[str]) -> None:
         rig: the armature.
         joints: ids of joints that are to go: of the loops on which they lie.
     """
-    curves, now = _curves(rig), float(bpy.context.scene.frame_current_final)
+    curves, now = _playing_curves(rig), float(bpy.context.scene.frame_current_final)
     evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
     for loop in live_loops(rig):
-        if isinstance(loop, RigidLoop) or not joints_of(loop).intersection(joints):
+        if isinstance(loop, RigidLoop) or not loop_joints(loop).intersection(joints):
             continue
         keyed = {
             (joint, channel.number): curve
@@ -172,7 +172,7 @@ def key_where_held(rig: bpy.types.Object, joints: Collection[str]) -> None:
             if channel.is_single and (curve := curves.get((channel.path, channel.index))) is not None
         }
         frames = sorted({now, *(float(point.co[0]) for curve in keyed.values() for point in curve.keyframe_points)})
-        states = dict(zip(frames, _states(loop, frames), strict=False))
+        states = dict(zip(frames, _loop_states(loop, frames), strict=False))
         if states:
             states[now] |= {joint: read_pose(evaluated, own) for joint, own in loop.channels.items()}
         told = {place: {frame: curve.evaluate(frame) for frame in states} for place, curve in keyed.items()}
@@ -180,10 +180,10 @@ def key_where_held(rig: bpy.types.Object, joints: Collection[str]) -> None:
             place: {frame: float(states[frame][place[0]][place[1]]) - value for frame, value in every.items()}
             for place, every in told.items()
         }
-        if not any(abs(value) > _HELD for every in by.values() for value in every.values()):
+        if not any(abs(value) > _HELD_TOLERANCE for every in by.values() for value in every.values()):
             continue
         for place, curve in keyed.items():
-            if not any(abs(point.co[0] - now) < NEAREST for point in curve.keyframe_points):
+            if not any(abs(point.co[0] - now) < MIN_KEY_SPACING for point in curve.keyframe_points):
                 curve.keyframe_points.insert(now, told[place][now])
             for point in curve.keyframe_points:
                 more = by[place].get(float(point.co[0]), by[place][now])
@@ -192,7 +192,7 @@ def key_where_held(rig: bpy.types.Object, joints: Collection[str]) -> None:
             curve.update()
 
 
-def _curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
+def _playing_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
     """The curves that play on a model, by their places."""
     action = active_action(rig)
     curves = action_curves(rig, action, create=False) if action is not None else None

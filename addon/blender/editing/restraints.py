@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import bpy
 
-from ...core.editing.twins import mirrored_restraints
+from ...core.editing.twins import mirror_restraint_records
 from ...core.model import Mechanism, Plane
 from ...core.report import Report
 from ..data.access import record_of, settings
-from ..data.conversion import keep_mirrored, with_mirrored
+from ..data.conversion import store_mirrored_restraints, with_mirrored_restraints
 from ..data.documents import read_document
-from ..scene.attachments import keep_restraints
+from ..scene.attachments import store_restraints
 from ..scene.read.mechanism import extract
 
 _Objects = Mapping[str, bpy.types.Object]
 
 
-def put_restraint_images(
+def mirror_part_restraints(
     rig: bpy.types.Object,
     led: Iterable[bpy.types.Object],
     plane: Plane,
@@ -40,19 +40,19 @@ def put_restraint_images(
     base = read_document(rig) if settings(rig).format == "shift" else None  # others have none
     if base is None or not base.restraints:
         return
-    mechanism = replace(extract(rig), restraints=with_mirrored(rig, base.restraints))
+    mechanism = replace(extract(rig), restraints=with_mirrored_restraints(rig, base.restraints))
     ids = {role: {record_of(obj).source_id for obj in led if record_of(obj).role == role} for role in ("BODY", "JOINT")}
-    images, left_out = mirrored_restraints(mechanism, plane, ids["BODY"], ids["JOINT"])
+    images, left_out = mirror_restraint_records(mechanism, plane, ids["BODY"], ids["JOINT"])
     for name in left_out:
         report.warn(
             "restraint-not-mirrored", f"Restraint {name!r} has no mirror image on the twin of its joint", where=name
         )
     if images:
-        keep_mirrored(rig, images)
-        renew_restraints(rig, base, bodies, joints)
+        store_mirrored_restraints(rig, images)
+        refresh_restraints(rig, base, bodies, joints)
 
 
-def renew_restraints(rig: bpy.types.Object, base: Mechanism, bodies: _Objects, joints: _Objects) -> None:
+def refresh_restraints(rig: bpy.types.Object, base: Mechanism, bodies: _Objects, joints: _Objects) -> None:
     """Keep the restraints of a model's document ``base`` anew for physics, with those that mirroring made or set.
 
     ``bodies`` and ``joints`` are all there are, by id: restraints on others are left out.
@@ -60,8 +60,8 @@ def renew_restraints(rig: bpy.types.Object, base: Mechanism, bodies: _Objects, j
     if settings(rig).mirrored_restraints:
         now, known = extract(rig), {joint.id for joint in base.joints}
         made = [replace(joint, extra={}) for joint in now.joints if joint.id not in known]
-        every = with_mirrored(rig, base.restraints)
+        every = with_mirrored_restraints(rig, base.restraints)
         base = replace(base, bodies=now.bodies, joints=[*base.joints, *made], restraints=every)
     there = [item for item in base.restraints if {*(item.bodies or ())} <= {None, *bodies}]
     settings(rig).restraints.clear()
-    keep_restraints(rig, replace(base, restraints=there), bodies, joints)
+    store_restraints(rig, replace(base, restraints=there), bodies, joints)

@@ -11,50 +11,50 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...core.editing.seen_poses import Held, Placement, hold_seen
+from ...core.editing.seen_poses import DesignUpdate, PosedState, preserve_seen_poses
 from ...core.kinematics import design_openings
-from ...core.loops.closure import assemble
+from ...core.loops.closure import close_loops
 from ...core.model import Array
 from ...core.report import Report
 from ...core.transforms import inverse
 from ..animation.loops import live_solver
-from ..animation.loops.drivers import choose_again
+from ..animation.loops.drivers import choose_input_joints
 from ..data.access import armature_of, bone_record, record_of, settings
-from ..data.conversion import flat, kinds_of
-from ..data.queries import is_foreign, joint_bones, own_bones, parts, root_bones
-from ..events.signals import on_refit, quiet
-from ..physics.simulation.setup import build_physics, clear_physics, put_typed_frictions, typed_frictions
-from ..physics.world.membership import home_of
-from ..rig.bone_limits import limit_bone_of, unlimit_bone
-from ..rig.dials import EMPTY_SHARE, has_dial, joint_radius
-from ..rig.joint_frames import constraint_turn
-from ..rig.pose_channels import lock_follower, set_follows
+from ..data.conversion import dof_kinds_key, flatten_pose
+from ..data.queries import is_foreign, joint_bones, mechanism_bones, parts, root_bones
+from ..events.signals import on_rig_update, signals_blocked
+from ..physics.simulation.setup import build_physics, clear_physics, restore_typed_frictions, typed_frictions
+from ..physics.world.membership import simulating_scene
+from ..rig.bone_limits import remove_bone_limits, update_joint_bone_limits
+from ..rig.dials import EMPTY_SIZE_SHARE, has_dial, joint_radius
+from ..rig.joint_frames import constraint_rotation
+from ..rig.pose_channels import lock_dependent_bone, set_dependent
 from ..scene.armature import (
-    Hook,
-    begin,
-    dial_bones,
-    drive_screws,
-    edit_bones,
-    free_channels,
+    BoneParenting,
+    add_screw_drivers,
+    assign_dials,
+    lock_other_channels,
+    pose_initially,
     record_bone,
-    release_screws,
+    remove_screw_drivers,
     split_coordinates,
+    write_edit_bones,
 )
-from ..scene.placement import Plan, followers, plan
+from ..scene.placement import BuildPlan, find_dependent_joints, make_plan
 from ..scene.read.applied_transforms import applied_upright
-from ..scene.read.design_poses import Designs, is_rounding, tree_of
+from ..scene.read.design_poses import DesignPoses, design_tree, is_rounding
 from ..scene.read.mechanism import extract_design, own_ids
-from ..scene.temporary_scene import shown
-from .channel_transfer import count_anew, go_on, make_fresh
-from .design_poses import JointEdit, Present, kept_bones, put_design
-from .foreign_objects import in_place, strangers_on
+from ..scene.temporary_scene import shown_in_viewport
+from .channel_transfer import reset_bone, shift_zeros, transfer_channels
+from .design_poses import JointEdit, RigState, assigned_axes, set_design_pose
+from .foreign_objects import foreign_children, preserve_world_poses
 
 
-def put_applied_back(rig: bpy.types.Object) -> None:
+def restore_applied_transforms(rig: bpy.types.Object) -> None:
     """Move what armature and meshes took over of the transforms of their objects back onto these."""
     if is_foreign(rig):
         return
-    _put_origins_back(rig)
+    _restore_origins(rig)
     turn = applied_upright(rig)
     if turn is None or rig.mode == "EDIT":
         return
@@ -67,18 +67,18 @@ def put_applied_back(rig: bpy.types.Object) -> None:
     bpy.context.view_layer.update()
 
 
-def _put_origins_back(rig: bpy.types.Object) -> None:
+def _restore_origins(rig: bpy.types.Object) -> None:
     """Give bodies their origins back.
 
     A mesh that others have as well, or that is linked, is copied for that: once for all bodies that have it alike.
     """
-    designs, made = Designs(rig), dict[tuple[object, ...], bpy.types.Mesh]()
+    designs, made = DesignPoses(rig), dict[tuple[object, ...], bpy.types.Mesh]()
     for obj in parts(rig, "BODY"):
         applied = designs.applied(obj)
         if applied is None:
             continue
         back, mesh = applied.inverted_safe(), cast(bpy.types.Mesh, obj.data)
-        key = mesh.session_uid, *flat(applied)
+        key = mesh.session_uid, *flatten_pose(applied)
         if key not in made:
             made[key] = mesh.copy() if mesh.users > 1 or mesh.library is not None else mesh
             made[key].transform(back, shape_keys=True)
@@ -88,13 +88,13 @@ def _put_origins_back(rig: bpy.types.Object) -> None:
             child.matrix_parent_inverse = back @ child.matrix_parent_inverse
 
 
-_NONE: Mapping[str, JointEdit] = {}
+_NO_EDITS: Mapping[str, JointEdit] = {}
 
 
-def refit(
+def update_armature(
     rig: bpy.types.Object,
-    present: Present | None = None,
-    edits: Mapping[str, JointEdit] = _NONE,
+    present: RigState | None = None,
+    edits: Mapping[str, JointEdit] = _NO_EDITS,
     made: Collection[bpy.types.Object] = (),
 ) -> Report:
     """Make a model's armature fit its bodies and joints as they are now, and leave the bodies where they are seen.
@@ -113,11 +113,16 @@ def refit(
     """
     report = Report()
     present = present or begin_edit(rig)
-    give_ids(rig)
-    with live_solver.resting(), _object_mode(rig), without_physics(rig, report), in_place(_on_bones(rig)):
-        designs = _designs(rig)
-        tree = tree_of(extract_design(rig), present.placing | _placing_new(rig, made), present.roots)
-        placement = Placement(
+    assign_ids(rig)
+    with (
+        live_solver.solver_suspended(),
+        _in_object_mode(rig),
+        physics_suspended(rig, report),
+        preserve_world_poses(_bone_children(rig)),
+    ):
+        designs = _differing_designs(rig)
+        tree = design_tree(extract_design(rig), present.placing | _joints_placing_new(rig, made), present.roots)
+        placement = PosedState(
             moves=present.moves,
             roots=present.roots,
             kept=present.placing,
@@ -127,48 +132,50 @@ def refit(
             values={joint: edit.values for joint, edit in edits.items() if edit.values is not None},
             following={record_of(obj).source_id for obj in parts(rig, "JOINT") if record_of(obj).joint.follows},
         )
-        held = hold_seen(tree, placement)
-        count_anew(rig, tree.mechanism, held.zeros)
-        is_new = not own_bones(rig)
-        decided = plan(tree.mechanism, closed=is_new, tree=tree, kept=kept_bones(rig, present.channels, edits))
-        _shift(rig, held.shifts, designs)
+        held = preserve_seen_poses(tree, placement)
+        shift_zeros(rig, tree.mechanism, held.zeros)
+        is_new = not mechanism_bones(rig)
+        decided = make_plan(tree.mechanism, closed=is_new, tree=tree, kept=assigned_axes(rig, present.channels, edits))
+        _shift_designs(rig, held.shifts, designs)
         records = [record_of(empty) for empty in parts(rig, "JOINT")]
         loops = {record.source_id for record in records if record.joint.loop}
-        retyped = any(record.joint.boned not in {"", kinds_of(record.joint)} for record in records)
-        bones = present_bones(rig, decided)
-        lost = _without_bones(rig, made) - edits.keys()
+        retyped = any(record.joint.boned not in {"", dof_kinds_key(record.joint)} for record in records)
+        bones = existing_bones(rig, decided)
+        lost = _joints_without_bones(rig, made) - edits.keys()
         seen = {joint: values for joint, values in held.values.items() if joint not in lost}
-        gone = own_bones(rig).difference(filter(None, bones))
-        _let_go(rig, gone)
-        names = edit_bones(rig, decided.bones, bones)
-        with quiet():
+        gone = mechanism_bones(rig).difference(filter(None, bones))
+        _detach_from_bones(rig, gone)
+        names = write_edit_bones(rig, decided.bones, bones)
+        with signals_blocked():
             record_joints(rig, decided)
-            _set_bones(rig, decided, names, bones, {**decided.starts, **seen})
-            _hang(rig, Hook(decided, rig, names), decided, designs)
-        live_solver.forget(rig)
-        go_on(rig, present, edits, gone.intersection(names), held.zeros)
+            _update_bones(rig, decided, names, bones, {**decided.starts, **seen})
+            _attach_to_bones(rig, BoneParenting(decided, rig, names), decided, designs)
+        live_solver.invalidate_loops(rig)
+        transfer_channels(rig, present, edits, gone.intersection(names), held.zeros)
         if is_new:
-            _put_followers(rig, decided.followers)
+            _set_dependent_joints(rig, decided.followers)
         elif loops != decided.tree.loop_joints:
-            _put_followers(rig, followers(decided.mechanism, tree, _closed(decided, held), report))
+            _set_dependent_joints(
+                rig, find_dependent_joints(decided.mechanism, tree, _closed_coordinates(decided, held), report)
+            )
         elif (loops and retyped) or not present.looped <= {record.source_id for record in records}:
-            choose_again(rig, _closed(decided, held), within=None if retyped else present.looped)
+            choose_input_joints(rig, _closed_coordinates(decided, held), within=None if retyped else present.looped)
         live_solver.live_loops(rig)  # gathered where they are seen, they are followed from there
-    for act in on_refit:
+    for act in on_rig_update:
         act(rig)
     return report
 
 
-def begin_edit(rig: bpy.types.Object) -> Present:
+def begin_edit(rig: bpy.types.Object) -> RigState:
     """Prepare a mechanism to be edited, and return how it stands: copies have ids of their own, and transforms that
     were applied (Ctrl+A) are back on their objects."""
-    give_ids(rig)
-    put_applied_back(rig)
+    assign_ids(rig)
+    restore_applied_transforms(rig)
     bpy.context.view_layer.update()
-    return Present(rig)
+    return RigState(rig)
 
 
-def _without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
+def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
     """The ids of the joints whose bones were deleted by hand: what they carried is not seen where it was posed.
 
     Copies, new joints and those that close loops have had none.
@@ -182,7 +189,7 @@ def _without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) ->
     }
 
 
-def _placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
+def _joints_placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
     """The ids of the joints that place new bodies: but for those that close loops, as what they are copies of does."""
     records = [record_of(empty) for empty in parts(rig, "JOINT")] if made else []
     return {
@@ -192,7 +199,7 @@ def _placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> s
     }
 
 
-def _shift(rig: bpy.types.Object, shifts: Mapping[str, Array], designs: dict[bpy.types.Object, Matrix]) -> None:
+def _shift_designs(rig: bpy.types.Object, shifts: Mapping[str, Array], designs: dict[bpy.types.Object, Matrix]) -> None:
     """Add to the ``designs`` of parts those that an edit moves: of bodies by their ids, and of the joints on them."""
     for role in ("BODY", "JOINT") if shifts else ():
         for obj in parts(rig, role):
@@ -206,28 +213,28 @@ def _shift(rig: bpy.types.Object, shifts: Mapping[str, Array], designs: dict[bpy
 def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """The joints whose empties were moved since their bones were made for them: posing still turns them where they
     were."""
-    return [empty for empty in parts(rig, "JOINT") if is_unfitted(empty)]
+    return [empty for empty in parts(rig, "JOINT") if is_moved_from_bones(empty)]
 
 
-def is_unfitted(empty: bpy.types.Object) -> bool:
+def is_moved_from_bones(empty: bpy.types.Object) -> bool:
     """Whether a joint's empty was moved since its bones were made for it. Asked of all after every change."""
-    now, fitted = flat(empty.matrix_basis), fitted_at(empty)
+    now, fitted = flatten_pose(empty.matrix_basis), bone_fit_matrix(empty)
     return now != fitted and not is_rounding(empty, now, fitted)
 
 
-def keep_fitted(empty: bpy.types.Object) -> None:
+def keep_bone_fit(empty: bpy.types.Object) -> None:
     """Before a joint's place as built is another: where its bones were made for it is still the old one."""
-    record_of(empty).fitted = fitted_at(empty)
+    record_of(empty).fitted = bone_fit_matrix(empty)
 
 
-def fitted_at(empty: bpy.types.Object) -> list[float]:
+def bone_fit_matrix(empty: bpy.types.Object) -> list[float]:
     """Where a joint's empty was when its bones were made for it: the 16 numbers of its local matrix."""
     record = record_of(empty)
     fitted = list(record.fitted[:])
     return fitted if fitted[-1] else list(record.built[:])  # the last of a matrix is 1: it was made where it was built
 
 
-def give_ids(rig: bpy.types.Object) -> None:
+def assign_ids(rig: bpy.types.Object) -> None:
     """Give bodies and joints that are copies an id of their own, so that bones can tell them apart.
 
     Their name is their object's then, and nobody takes it for one that Blender made of their original's.
@@ -253,7 +260,7 @@ def give_ids(rig: bpy.types.Object) -> None:
 
 
 @contextmanager
-def _object_mode(rig: bpy.types.Object) -> Iterator[None]:
+def _in_object_mode(rig: bpy.types.Object) -> Iterator[None]:
     mode = rig.mode
     if mode != "OBJECT":
         _set_mode(rig, "OBJECT")
@@ -265,17 +272,17 @@ def _object_mode(rig: bpy.types.Object) -> Iterator[None]:
 
 
 def _set_mode(rig: bpy.types.Object, mode: str) -> None:
-    with shown(rig), bpy.context.temp_override(object=rig, active_object=rig):
+    with shown_in_viewport(rig), bpy.context.temp_override(object=rig, active_object=rig):
         bpy.ops.object.mode_set(mode=mode)  # type: ignore[arg-type]
 
 
 @contextmanager
-def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[dict[bpy.types.Object, float]]:
+def physics_suspended(rig: bpy.types.Object, report: Report) -> Iterator[dict[bpy.types.Object, float]]:
     """Within it the model has no physics; afterwards it has what it had.
 
     Gives the frictions of bodies that were typed into Blender's Physics tab, which they have again then.
     """
-    scene, drive = home_of(rig), settings(rig).drive
+    scene, drive = simulating_scene(rig), settings(rig).drive
     frictions = typed_frictions(rig) if scene is not None else {}
     if scene is not None:
         clear_physics(scene, rig)
@@ -284,12 +291,12 @@ def without_physics(rig: bpy.types.Object, report: Report) -> Iterator[dict[bpy.
     finally:
         if scene is not None:
             report.extend(build_physics(scene, rig))
-            put_typed_frictions(frictions)
+            restore_typed_frictions(frictions)
         if settings(rig).drive != drive:
             settings(rig).drive = drive
 
 
-def present_bones(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
+def existing_bones(rig: bpy.types.Object, decided: BuildPlan) -> list[str | None]:
     """The names of the bones that there are already for those of the plan, None for new ones."""
     chains, roots = joint_bones(rig), root_bones(rig)
     out: list[str | None] = []
@@ -303,19 +310,19 @@ def present_bones(rig: bpy.types.Object, decided: Plan) -> list[str | None]:
     return out
 
 
-def _on_bones(rig: bpy.types.Object) -> list[bpy.types.Object]:
+def _bone_children(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """What the user hung on bones: their rests may be others after, or they may go."""
-    return [obj for obj in strangers_on(rig) if obj.parent_type == "BONE"]
+    return [obj for obj in foreign_children(rig) if obj.parent_type == "BONE"]
 
 
-def _let_go(rig: bpy.types.Object, bones: set[str]) -> None:
+def _detach_from_bones(rig: bpy.types.Object, bones: set[str]) -> None:
     """Take what hangs on bones that go off them: Blender complains of what hangs on none."""
     for obj in rig.children if bones else ():
         if obj.parent_type == "BONE" and obj.parent_bone in bones:
             obj.parent_type, obj.parent_bone = "OBJECT", ""
 
 
-def record_joints(rig: bpy.types.Object, decided: Plan) -> None:
+def record_joints(rig: bpy.types.Object, decided: BuildPlan) -> None:
     """Keep with each joint where its degrees of freedom are posed, and whether it closes a loop."""
     places, mechanism = decided.places(), decided.mechanism
     against = {bone.link.joint.id: bone.link.against for bone in decided.bones if bone.link is not None}
@@ -328,12 +335,12 @@ def record_joints(rig: bpy.types.Object, decided: Plan) -> None:
             continue
         record.loop = joint.id in decided.tree.loop_joints
         record.against = against.get(joint.id, False)
-        record.boned = kinds_of(record)
+        record.boned = dof_kinds_key(record)
         record.is_open = joint.id in openings
         if joint.id in openings:
-            turn = constraint_turn(joint)
+            turn = constraint_rotation(joint)
             opening = openings[joint.id]
-            record.opening = flat(opening if turn is None else inverse(turn) @ opening @ turn)
+            record.opening = flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn)
         for number, dof in enumerate(record.dofs):
             place = places.get(joint.id, {}).get(number)
             dof.step, dof.channel, dof.channel_index = (
@@ -341,9 +348,9 @@ def record_joints(rig: bpy.types.Object, decided: Plan) -> None:
             )
 
 
-def _set_bones(
+def _update_bones(
     rig: bpy.types.Object,
-    decided: Plan,
+    decided: BuildPlan,
     names: Sequence[str],
     present: Sequence[str | None],
     values: Mapping[str, Array],
@@ -352,78 +359,82 @@ def _set_bones(
     where the file has them."""
     empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
     limited = set()
-    shaped = {name for name, old in zip(names, present, strict=True) if old is not None and _has_users_shape(rig, name)}
-    release_screws(rig, names)
+    shaped = {
+        name for name, old in zip(names, present, strict=True) if old is not None and _has_custom_shape(rig, name)
+    }
+    remove_screw_drivers(rig, names)
     for name, bone, old in zip(names, decided.bones, present, strict=True):
         pose = rig.pose.bones[name]
         record_bone(rig, name, bone)
         if old is None:
             bone_record(armature_of(rig).bones[name]).built_name = name
-            make_fresh(pose)
+            reset_bone(pose)
         pose.lock_scale = (True, True, True)
-        unlimit_bone(pose)
+        remove_bone_limits(pose)
         if bone.link is None:
             pose.rotation_mode = "QUATERNION"
             continue
         joint = bone.link.joint
         places = bone.degrees.places(bone.layout, bone.step)
-        free_channels(pose, bone, places)
+        lock_other_channels(pose, bone, places)
         if joint.id in empties and record_of(empties[joint.id]).joint.follows:
-            lock_follower(pose)
+            lock_dependent_bone(pose)
         if old is None:
             starts = split_coordinates(joint.dofs, values.get(joint.id))
             for number, place in places.items():
-                begin(pose, bone, place, joint.dofs[number], starts[number])
+                pose_initially(pose, bone, place, joint.dofs[number], starts[number])
         limited.add(joint.id)
     chains = joint_bones(rig)  # of all at once: bodies do not hang on their bones yet, which would tell of each
     for joint_id in limited & empties.keys():
-        limit_bone_of(empties[joint_id], chains.get(joint_id, ()))
+        update_joint_bone_limits(empties[joint_id], chains.get(joint_id, ()))
     _size_joints(rig, [empties[joint] for joint in limited & empties.keys()], decided)
-    dial_bones(rig, names, decided, set(names) - shaped)
-    drive_screws(rig, names, decided)
+    assign_dials(rig, names, decided, set(names) - shaped)
+    add_screw_drivers(rig, names, decided)
 
 
-def _has_users_shape(rig: bpy.types.Object, name: str) -> bool:
+def _has_custom_shape(rig: bpy.types.Object, name: str) -> bool:
     pose = rig.pose.bones[name]
     return pose.custom_shape is not None and not has_dial(pose)
 
 
-def _size_joints(rig: bpy.types.Object, empties: Collection[bpy.types.Object], decided: Plan) -> None:
+def _size_joints(rig: bpy.types.Object, empties: Collection[bpy.types.Object], decided: BuildPlan) -> None:
     """Have joints whose bones show no dial yet, as those of older files, be as large as what they join."""
     chains = joint_bones(rig)
     for empty in empties:
         record = record_of(empty)
         if not any(has_dial(rig.pose.bones[name]) for name in chains.get(record.source_id, ())):
             radius = joint_radius((record.joint.parent, record.joint.child), decided.size)
-            empty.empty_display_size = EMPTY_SHARE * radius
+            empty.empty_display_size = EMPTY_SIZE_SHARE * radius
 
 
-def _closed(decided: Plan, held: Held) -> dict[str, Array]:
+def _closed_coordinates(decided: BuildPlan, held: DesignUpdate) -> dict[str, Array]:
     """The coordinates of joints, by id, at which the loops are closed next to where they are seen."""
     seen = held.coordinates(decided.mechanism)
-    return assemble(decided.mechanism, decided.tree, positions=seen)[0] if decided.tree.loop_joints else {}
+    return close_loops(decided.mechanism, decided.tree, positions=seen)[0] if decided.tree.loop_joints else {}
 
 
-def _put_followers(rig: bpy.types.Object, chosen: Collection[str]) -> None:
+def _set_dependent_joints(rig: bpy.types.Object, chosen: Collection[str]) -> None:
     """Have the joints of these ids follow their loops, and no others."""
     for empty in parts(rig, "JOINT"):
-        set_follows(empty, record_of(empty).source_id in chosen)
+        set_dependent(empty, record_of(empty).source_id in chosen)
 
 
-def _designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
+def _differing_designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
     """The designs of parts of which their local matrices are not, as they hang now."""
-    designs = Designs(rig)
+    designs = DesignPoses(rig)
     now = {obj: designs.of(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
     return {obj: design for obj, design in now.items() if design != obj.matrix_basis}
 
 
-def _hang(rig: bpy.types.Object, hook: Hook, decided: Plan, designs: Mapping[bpy.types.Object, Matrix]) -> None:
+def _attach_to_bones(
+    rig: bpy.types.Object, hook: BoneParenting, decided: BuildPlan, designs: Mapping[bpy.types.Object, Matrix]
+) -> None:
     """Hang bodies and joints on the bones that carry them, and what hangs on the world on the model as a whole.
 
     ``designs`` are those of parts that hang elsewhere.
     """
     for obj, design in designs.items():
-        put_design(obj, np.array(design, dtype=np.float64))
+        set_design_pose(obj, np.array(design, dtype=np.float64))
     bodies = {body.id for body in decided.mechanism.bodies}
     for obj in parts(rig, "BODY"):
         if record_of(obj).source_id in bodies:
@@ -432,4 +443,4 @@ def _hang(rig: bpy.types.Object, hook: Hook, decided: Plan, designs: Mapping[bpy
         joint = record_of(empty).joint
         carrier = joint.parent or joint.child
         hook.hold(empty, record_of(carrier).source_id if carrier is not None else None)
-        record_of(empty).fitted = flat(empty.matrix_basis)
+        record_of(empty).fitted = flatten_pose(empty.matrix_basis)

@@ -11,67 +11,67 @@ from mathutils import Matrix
 
 from ...core.model import Body
 from ...core.report import Report
-from ..animation.actions import motions_of
-from ..animation.pose_library import poses_of
-from ..animation.renamed_bones import played_by
+from ..animation.actions import motion_actions
+from ..animation.pose_library import stored_poses
+from ..animation.renamed_bones import playing_actions
 from ..compat import all_curves, curve_groups, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
-from ..data.channels import Channel, bone_in, servo_channels
-from ..data.conversion import flat, kept_plane
-from ..data.copied_mechanisms import is_settled
+from ..data.channels import Channel, bone_of_path, servo_channels
+from ..data.conversion import flatten_pose, mirror_plane_of
+from ..data.copied_mechanisms import mark_as_adopted
 from ..data.properties.model import KnuckleModel
-from ..data.queries import file_name, let_go, own_bones, part_ids, parts, strays
-from ..events.signals import quiet
+from ..data.queries import file_name, mechanism_bones, part_ids, parts, parts_outside_collection, record_deletion
+from ..events.signals import signals_blocked
 from ..physics.simulation.setup import clear_physics
-from ..physics.world.membership import home_of
+from ..physics.world.membership import simulating_scene
 from ..scene.armature import remove_bones
-from ..scene.collections import ALL_KINDS
+from ..scene.collections import ALL_COLLECTION_KINDS
 from ..scene.read.mechanism import document_ids, extract
-from .design_poses import JointEdit, Present
+from .design_poses import JointEdit, RigState
 from .foreign_objects import (
-    Spot,
-    bones_along,
-    drop_lost_drivers,
-    hang_on,
-    hanging_on,
-    in_place,
-    is_own,
-    spots,
-    strangers_on,
+    BoneSlot,
+    attach_to_slots,
+    attached_objects,
+    bone_slots,
+    carried_bones,
+    foreign_children,
+    is_part_of,
+    preserve_world_poses,
+    remove_lost_drivers,
 )
-from .joints import joint_frame, opening_of, put_frame
-from .motion_change import KeyedMotion, key_where_held, loop_mates
-from .part_copies import numbered
-from .repair.missing_parts import FOLDERS
-from .rig_update import begin_edit, give_ids, keep_fitted, refit, without_physics
-from .symmetry.links import mates, twin_of, unlink_twin
-from .symmetry.twins import part_those_beside
+from .joints import joint_frame, set_joint_frame, side_offset
+from .motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
+from .part_copies import unique_name
+from .repair.missing_parts import ROLE_COLLECTIONS
+from .rig_update import assign_ids, begin_edit, keep_bone_fit, physics_suspended, update_armature
+from .symmetry.links import twin_of, twins_by_part, unlink_twin
+from .symmetry.twins import unlink_misplaced_twins
 
 #: Data paths and numbers of curves, by those that they had.
-Places = dict[tuple[str, int], tuple[str, int]]
+CurveMap = dict[tuple[str, int], tuple[str, int]]
 
 
-def curves_of_both(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> Places:
+def map_joint_curves(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> CurveMap:
     """Return which curve of joints' bones as they were is which of their bones as they are, by the joints' ids."""
     pairs = ((old, new) for joint, own in before.items() for old, new in zip(own, after.get(joint, ()), strict=False))
     return {was: now for old, new in pairs for was, now in zip(old.curves(), new.curves(), strict=False)}
 
 
-def own_motions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
+def exclusive_motions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
     """The motions and poses that are a model's and not another's as well: it plays them, they were made for it, or the
     other has no such bones."""
-    both = {*motions_of(other), *poses_of(other)}
-    sure = {*played_by(rig), *(each for each in both if action_record(each).model == settings(rig).uid != "")}
-    return [each for each in (*motions_of(rig), *poses_of(rig)) if each in sure or each not in both]
+    both = {*motion_actions(other), *stored_poses(other)}
+    sure = {*playing_actions(rig), *(each for each in both if action_record(each).model == settings(rig).uid != "")}
+    return [each for each in (*motion_actions(rig), *stored_poses(rig)) if each in sure or each not in both]
 
 
-def hand_over_motions(actions: Iterable[bpy.types.Action], places: Places, model: str) -> None:
+def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, model: str) -> None:
     """Have motions and poses of a model be those of another, by its ``model_uid``, on whose bones its parts hang now.
 
     What else they key is left as it is.
     """
     for action in actions:
-        groups = {bone_in(old): bone_in(new) for (old, _index), (new, _number) in places.items()}
+        groups = {bone_of_path(old): bone_of_path(new) for (old, _index), (new, _number) in places.items()}
         for curve in list(all_curves(action)):
             place = places.get((curve.data_path, curve.array_index))
             if place is not None and place != (curve.data_path, curve.array_index):
@@ -82,10 +82,10 @@ def hand_over_motions(actions: Iterable[bpy.types.Action], places: Places, model
         action_record(action).model = model
 
 
-def new_folders(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) -> None:
+def create_collections(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) -> None:
     """Give a model collections of its own, in the scenes and collections that another model's is in."""
     top = bpy.data.collections.new(name)
-    for kind in ALL_KINDS:
+    for kind in ALL_COLLECTION_KINDS:
         top.children.link(bpy.data.collections.new(kind))
     holders = [scene.collection for scene in bpy.data.scenes] + [*bpy.data.collections]
     for holder in holders:
@@ -95,37 +95,37 @@ def new_folders(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) 
     settings(rig).collection = top
 
 
-def part_folders(rig: bpy.types.Object) -> None:
+def separate_collections(rig: bpy.types.Object) -> None:
     """Give a model that shares its collection with another, as copies made with Shift+D do, collections of its own; and
     put into its collections what of it was moved into others."""
-    top, moved = settings(rig).collection, strays(rig)
+    top, moved = settings(rig).collection, parts_outside_collection(rig)
     sharing = (armature_settings(data) for data in bpy.data.armatures)
     if not any(model.collection == top and model.rig not in (None, rig) for model in sharing):
         own = moved
     else:
-        own = [rig, *(obj for obj in top.all_objects if obj != rig and is_own(obj, rig)), *moved]
-        new_folders(rig, record_of(rig).source_name or rig.name, top)
+        own = [rig, *(obj for obj in top.all_objects if obj != rig and is_part_of(obj, rig)), *moved]
+        create_collections(rig, record_of(rig).source_name or rig.name, top)
     for obj in own:
-        _change_folders(obj, top, settings(rig).collection)
+        _move_between_collections(obj, top, settings(rig).collection)
 
 
-def belongings(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
+def attached_parts(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return what of a model hangs on its bodies and goes where they go: collision shapes, frames, labels.
 
     What the user hung there hangs there still.
     """
-    own, _strangers = hanging_on(bodies, rig)
+    own, _strangers = attached_objects(bodies, rig)
     return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
 
 
-def hand_over(
+def transfer_parts(
     objects: Iterable[bpy.types.Object], old: bpy.types.Object, new: bpy.types.Object, shift: Matrix | None = None
 ) -> None:
     """Have parts of one model be another's, in collections of the same names as before; in the user's own collections
     they stay. ``shift`` leads from where the one counts its design to where the other does; None: they count alike.
     What hangs on the armature hangs on the other one as a whole, until that is refitted."""
     for obj in objects:
-        _change_folders(obj, settings(old).collection, settings(new).collection)
+        _move_between_collections(obj, settings(old).collection, settings(new).collection)
         record_of(obj).model = new
         if obj.parent == old:
             hung = obj.matrix_parent_inverse.copy()  # which a new parent resets
@@ -136,33 +136,33 @@ def hand_over(
                 obj.matrix_basis = shift @ obj.matrix_basis
 
 
-def hand_over_strangers(old: bpy.types.Object, new: bpy.types.Object) -> None:
+def transfer_foreign_objects(old: bpy.types.Object, new: bpy.types.Object) -> None:
     """Have what is in a model's collections without being its part be in those of another model, collections that the
     user put there as a whole."""
     top = settings(old).collection
     for child in list(top.children):
-        if child.name.split(".")[0] not in ALL_KINDS:
+        if child.name.split(".")[0] not in ALL_COLLECTION_KINDS:
             top.children.unlink(child)
             settings(new).collection.children.link(child)
     for obj in list(top.all_objects):
-        if not is_own(obj, old):
-            _change_folders(obj, top, settings(new).collection)
+        if not is_part_of(obj, old):
+            _move_between_collections(obj, top, settings(new).collection)
 
 
-def _change_folders(obj: bpy.types.Object, old: bpy.types.Collection, new: bpy.types.Collection) -> None:
+def _move_between_collections(obj: bpy.types.Object, old: bpy.types.Collection, new: bpy.types.Collection) -> None:
     """Take an object out of a model's collections, and put it into those of another's that have the same names."""
-    paths = _paths(old, obj)
+    paths = _collection_paths(old, obj)
     every = {old, *old.children_recursive}
     for folder in obj.users_collection:
         if folder in every:
             folder.objects.unlink(obj)
-    for path in paths or [(FOLDERS.get(record_of(obj).role, "Frames"),)]:
-        folder = _folder(new, path)
+    for path in paths or [(ROLE_COLLECTIONS.get(record_of(obj).role, "Frames"),)]:
+        folder = _collection_at(new, path)
         if folder.objects.get(obj.name) != obj:
             folder.objects.link(obj)
 
 
-def _paths(top: bpy.types.Collection, obj: bpy.types.Object) -> list[tuple[str, ...]]:
+def _collection_paths(top: bpy.types.Collection, obj: bpy.types.Object) -> list[tuple[str, ...]]:
     """The names of the collections, from a model's own downwards, that an object is in: none for that itself."""
     found: list[tuple[str, ...]] = [()] if top in obj.users_collection else []
 
@@ -177,7 +177,7 @@ def _paths(top: bpy.types.Collection, obj: bpy.types.Object) -> list[tuple[str, 
     return found
 
 
-def _folder(top: bpy.types.Collection, path: tuple[str, ...]) -> bpy.types.Collection:
+def _collection_at(top: bpy.types.Collection, path: tuple[str, ...]) -> bpy.types.Collection:
     for name in path:
         inner = next((child for child in top.children if child.name.split(".")[0] == name), None)
         if inner is None:
@@ -200,42 +200,42 @@ def split_model(
         raise ValueError("Select bodies of the mechanism to split them off")
     if chosen >= {*parts(rig, "BODY")}:
         raise ValueError("All bodies are selected: leave at least one to the mechanism that there is")
-    give_ids(rig)
-    inside, across = _joints_of(rig, chosen)
+    assign_ids(rig)
+    inside, across = _partition_joints(rig, chosen)
     cut = {record_of(empty).source_id for empty in across}
-    key_where_held(rig, cut)
+    key_held_joints(rig, cut)
     report, present = Report(), begin_edit(rig)
-    motion = KeyedMotion(rig, present, loop_mates(rig, cut))
-    with without_physics(rig, report), quiet():
+    motion = KeyframePoses(rig, present, joints_sharing_loops(rig, cut))
+    with physics_suspended(rig, report), signals_blocked():
         every = part_ids(rig)
         names = [file_name(empty) for empty in across]
         edits: dict[str, JointEdit] = {}
         if to_world:
             for empty in across:
-                edits[record_of(empty).source_id] = _hold_to_world(empty, chosen, present)
+                edits[record_of(empty).source_id] = _attach_to_world(empty, chosen, present)
             inside += across
         else:
             bpy.data.batch_remove(across)
-        made = _second_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
-        along, others = bones_along(rig, chosen)
-        going = [obj for obj in strangers_on(rig) if obj.parent_type == "BONE" and obj.parent_bone in along]
-        with in_place(going):
+        made = _copy_armature(rig, name or f"{record_of(rig).source_name} {min(map(file_name, chosen))}")
+        along, others = carried_bones(rig, chosen)
+        going = [obj for obj in foreign_children(rig) if obj.parent_type == "BONE" and obj.parent_bone in along]
+        with preserve_world_poses(going):
             for obj in going:
                 obj.parent = made
-            remove_bones(rig, along - own_bones(rig))
+            remove_bones(rig, along - mechanism_bones(rig))
             remove_bones(made, others)
-            hand_over([*chosen, *inside, *belongings(chosen, rig)], rig, made)
+            transfer_parts([*chosen, *inside, *attached_parts(chosen, rig)], rig, made)
             for each in (rig, made):
-                let_go(each, every - part_ids(each))
+                record_deletion(each, every - part_ids(each))
             for each in (rig, made):
-                _forget_lost(each)
-                report.extend(refit(each, present.of_copy(each), edits if each == made else {}))
-                drop_lost_drivers(each)
+                _clear_lost_links(each)
+                report.extend(update_armature(each, present.of_copy(each), edits if each == made else {}))
+                remove_lost_drivers(each)
     report.extend(motion.change(made))
     return made, names, report
 
 
-def _joints_of(
+def _partition_joints(
     rig: bpy.types.Object, bodies: set[bpy.types.Object]
 ) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
     """The joints that bodies have among themselves or with the world, and those that they have with others."""
@@ -248,13 +248,13 @@ def _joints_of(
     return inside, across
 
 
-def _hold_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object], present: Present) -> JointEdit:
+def _attach_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object], present: RigState) -> JointEdit:
     """Have a joint hold its body to the world, where both are seen."""
     joint = record_of(empty).joint
     frame = joint_frame(empty)
-    seen = present.coordinates(empty, frame, opening_of(joint))
+    seen = present.coordinates(empty, frame, side_offset(joint))
     if joint.parent not in bodies:
-        put_frame(empty, present.moves.get(record_of(joint.parent).source_id, np.eye(4)) @ frame)
+        set_joint_frame(empty, present.moves.get(record_of(joint.parent).source_id, np.eye(4)) @ frame)
     for end in ("parent", "child"):
         if getattr(joint, end) not in bodies:
             setattr(joint, end, None)
@@ -262,16 +262,16 @@ def _hold_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object], prese
     return JointEdit(seen)
 
 
-def _second_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
+def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     """A copy of a model's armature with collections, settings, document and motion of its own, and no parts yet."""
     made = rig.copy()
     data = armature_of(rig).copy()
     made.data, made.name, data.name = data, name, name
     model: KnuckleModel = settings(made)
     model.rig, model.uid, model.body_keys = made, "", None
-    new_folders(made, name, settings(rig).collection)
+    create_collections(made, name, settings(rig).collection)
     record_of(made).source_name, record_of(made).model = name, made
-    is_settled(made)
+    mark_as_adopted(made)
     if model.document is not None:
         model.document = model.document.copy()
     for owner in (made, data):
@@ -283,7 +283,7 @@ def _second_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
     return made
 
 
-def _forget_lost(rig: bpy.types.Object) -> None:
+def _clear_lost_links(rig: bpy.types.Object) -> None:
     """Take what is on parts that went to another model off the twins and restraints of those that stay."""
     for role in ("BODY", "JOINT"):
         for obj in parts(rig, role):
@@ -312,24 +312,26 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
     if not others:
         raise ValueError("Select parts of two mechanisms: the active one takes the other in")
     for other in others:
-        if _is_scaled(_between(rig, other)):
+        if _is_scaled(_design_transform(rig, other)):
             scaled = other if _is_scaled(other.matrix_world) else rig
             raise ValueError(f"{scaled.name!r} is scaled as a whole: set its scale to 1 before they are merged")
     report, renamed = Report(), 0
-    with without_physics(rig, report), quiet():
+    with physics_suspended(rig, report), signals_blocked():
         for each in (*others, rig):
-            part_folders(each)
+            separate_collections(each)
         for other in others:
-            home = home_of(other)
+            home = simulating_scene(other)
             if home is not None:
                 clear_physics(home, other)
-            _own, on_frames = hanging_on([obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)], other)
-            strangers = [*strangers_on(other), *on_frames]
-            hung = spots(other, strangers)
-            with in_place(strangers):
-                taken = _take_in(rig, other, report)
-                hang_on(rig, {obj: taken.spot(hung.get(obj)) for obj in strangers})
-                hand_over_strangers(other, rig)
+            _own, on_frames = attached_objects(
+                [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)], other
+            )
+            strangers = [*foreign_children(other), *on_frames]
+            hung = bone_slots(other, strangers)
+            with preserve_world_poses(strangers):
+                taken = _merge_model(rig, other, report)
+                attach_to_slots(rig, {obj: taken.spot(hung.get(obj)) for obj in strangers})
+                transfer_foreign_objects(other, rig)
                 _remove_model(other)
             renamed += taken.renamed
         bpy.context.view_layer.update()  # it still lists as selected what is gone
@@ -340,54 +342,54 @@ def _is_scaled(matrix: Matrix) -> bool:
     return bool(np.abs(np.array(matrix.to_scale()) - 1.0).max() > 1e-4)
 
 
-def _between(rig: bpy.types.Object, other: bpy.types.Object) -> Matrix:
+def _design_transform(rig: bpy.types.Object, other: bpy.types.Object) -> Matrix:
     """From where a model counts its design to where another does."""
     return rig.matrix_world.inverted_safe() @ other.matrix_world
 
 
 @dataclass
-class _Taken:
+class _MergedParts:
     """What became of a model's parts: their new ids by the old ones, and how many got other names."""
 
     ids: dict[str, str]
     renamed: int
 
-    def spot(self, old: Spot | None) -> Spot | None:
+    def spot(self, old: BoneSlot | None) -> BoneSlot | None:
         """Where what hung on a bone of the other model hangs now."""
         return None if old is None else (self.ids.get(old[0], ""), old[1])
 
 
-def _take_in(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> _Taken:
+def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> _MergedParts:
     its, present = begin_edit(other), begin_edit(rig)
-    motions = own_motions(other, rig)
+    motions = exclusive_motions(other, rig)
     _complete_records(rig, other, report)
-    ids, renamed = _free_ids_and_names(rig, other)
+    ids, renamed = _assign_free_ids_and_names(rig, other)
     bodies, joints = parts(other, "BODY"), parts(other, "JOINT")
-    plane = kept_plane(rig) if mates(rig) else None
-    shift = _between(rig, other)
+    plane = mirror_plane_of(rig) if twins_by_part(rig) else None
+    shift = _design_transform(rig, other)
     attached = [obj for role in ("FRAME", "LIGHT") for obj in parts(other, role)]
     if attached:
         report.warn(
             "frames-dropped", f"{len(attached)} frames and lights of {other.name!r} have no place in {rig.name!r}"
         )
     bpy.data.batch_remove(attached)
-    hand_over([*bodies, *joints, *belongings(bodies, other)], other, rig, shift)
+    transfer_parts([*bodies, *joints, *attached_parts(bodies, other)], other, rig, shift)
     for empty in joints:
-        keep_fitted(empty)
+        keep_bone_fit(empty)
     for obj in (*bodies, *joints):
-        record_of(obj).built, record_of(obj).built_name = flat(obj.matrix_basis), obj.name
-    beside = part_those_beside(rig, {*bodies, *joints}, plane) if plane is not None else 0
+        record_of(obj).built, record_of(obj).built_name = flatten_pose(obj.matrix_basis), obj.name
+    beside = unlink_misplaced_twins(rig, {*bodies, *joints}, plane) if plane is not None else 0
     if beside:
         report.warn(
             "twins-beside", f"{beside} pairs of {other.name!r} are twins no more: {rig.name!r} has its halves elsewhere"
         )
     settings(rig).has_collision |= settings(other).has_collision
     edits = {ids[joint]: JointEdit(values=numbers) for joint, numbers in its.pose.items()}
-    report.extend(refit(rig, present.joined(its, ids, np.array(shift, dtype=np.float64)), edits))
+    report.extend(update_armature(rig, present.joined(its, ids, np.array(shift, dtype=np.float64)), edits))
     channels = servo_channels(rig)
     after = {joint: channels.get(ids[joint], []) for joint in its.channels}
-    hand_over_motions(motions, curves_of_both(its.channels, after), model_uid(rig))
-    return _Taken(ids, renamed)
+    transfer_motions(motions, map_joint_curves(its.channels, after), model_uid(rig))
+    return _MergedParts(ids, renamed)
 
 
 def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> None:
@@ -408,7 +410,7 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
             ("its gait", mechanism.behaviours is not None),
             ("its restraints", bool(mechanism.restraints)),
             ("the text of its document", bool(mechanism.source.text)),
-            ("bones that no joint turns", len(own_bones(other)) < len(armature_of(other).bones)),
+            ("bones that no joint turns", len(mechanism_bones(other)) < len(armature_of(other).bones)),
             ("its motion", other.animation_data is not None and other.animation_data.action is not None),
         )
         if found
@@ -420,7 +422,7 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
         action.use_fake_user = True  # it stays in the .blend
 
 
-def _free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -> tuple[dict[str, str], int]:
+def _assign_free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -> tuple[dict[str, str], int]:
     """Give parts that will be a model's ids and names that are free there.
 
     Returns the new ids by the old ones, and how many names were numbered.
@@ -432,7 +434,7 @@ def _free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -> tuple
     for role in ("BODY", "JOINT"):
         for obj in parts(other, role):
             record = record_of(obj)
-            own, name = numbered(record.source_id, taken), numbered(file_name(obj), names[role])
+            own, name = unique_name(record.source_id, taken), unique_name(file_name(obj), names[role])
             renamed += name != file_name(obj)
             taken.add(own)
             names[role].add(name)
@@ -455,7 +457,7 @@ def _remove_model(rig: bpy.types.Object) -> None:
     model = settings(rig)
     top, data = model.collection, armature_of(rig)
     gone: list[bpy.types.ID] = [rig, data, top, *top.children_recursive]
-    gone += [obj for obj in top.all_objects if is_own(obj, rig)]
+    gone += [obj for obj in top.all_objects if is_part_of(obj, rig)]
     if model.document is not None and not any(
         armature_settings(other).document == model.document for other in bpy.data.armatures if other != data
     ):

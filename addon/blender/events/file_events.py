@@ -13,13 +13,13 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ...formats.document import cache as lately
-from .signals import Handlers, hang, take_down
+from .signals import Handlers, connect, disconnect
 
 _state = {"looked": True}
 
 
 @persistent
-def look(*_args: Any) -> None:
+def notify_open_file(*_args: Any) -> None:
     """Call our ``load_post`` handlers once for the open file, as soon as ``bpy.data`` is accessible."""
     if _state["looked"] or not hasattr(bpy.data, "scenes"):
         return
@@ -27,55 +27,55 @@ def look(*_args: Any) -> None:
     ours = (__package__ or "").rpartition(".")[0]  # all packages beside this one
     every: list[Any] = bpy.app.handlers.load_post
     for act in every:  # a copy: some handlers append others
-        if act is not told and act.__module__.startswith(ours):
+        if act is not note_file_loaded and act.__module__.startswith(ours):
             act(bpy.data.filepath)
 
 
 @persistent
-def told(*_args: Any) -> None:
+def note_file_loaded(*_args: Any) -> None:
     """Note that Blender itself calls the ``load_post`` handlers."""
     _state["looked"] = True
 
 
-#: With a window a timer comes first; in background mode there are no timers, so the next depsgraph update serves.
-_HANDLERS: Handlers = (("depsgraph_update_post", look), ("load_post", told))
+#: With a window a timer comes first; in background mode there are no timers, so the next depsgraph update purpose.
+_HANDLERS: Handlers = (("depsgraph_update_post", notify_open_file), ("load_post", note_file_loaded))
 
 
 def register() -> None:
     """Call the handlers for the open file, now or as soon as possible."""
     _state["looked"] = False
-    hang(_HANDLERS)
-    look()
+    connect(_HANDLERS)
+    notify_open_file()
     if not _state["looked"]:
-        bpy.app.timers.register(_soon, first_interval=0.0)
+        bpy.app.timers.register(_notify_from_timer, first_interval=0.0)
 
 
 def unregister() -> None:
     """Remove the handlers and the timer."""
-    take_down(_HANDLERS)
-    if bpy.app.timers.is_registered(_soon):
-        bpy.app.timers.unregister(_soon)
+    disconnect(_HANDLERS)
+    if bpy.app.timers.is_registered(_notify_from_timer):
+        bpy.app.timers.unregister(_notify_from_timer)
 
 
-def _soon() -> None:
-    look()
+def _notify_from_timer() -> None:
+    notify_open_file()
 
 
 @persistent
-def forget(*_: Any) -> None:
+def clear_document_cache(*_: Any) -> None:
     """Clear the caches of parsed documents when another file is opened."""
-    lately.forget()
+    lately.clear_content_caches()
 
 
-_CACHE_HANDLERS: Handlers = (("load_post", forget), ("load_factory_startup_post", forget))
+_CACHE_HANDLERS: Handlers = (("load_post", clear_document_cache), ("load_factory_startup_post", clear_document_cache))
 
 
 def register_cache_reset() -> None:
     """Add the handlers that clear the document caches."""
-    hang(_CACHE_HANDLERS)
+    connect(_CACHE_HANDLERS)
 
 
 def unregister_cache_reset() -> None:
     """Remove the handlers and clear the document caches."""
-    take_down(_CACHE_HANDLERS)
-    forget()
+    disconnect(_CACHE_HANDLERS)
+    clear_document_cache()

@@ -22,41 +22,41 @@ on_ticked_value: list[Callable[[Any, str, Any], None]] = []
 #: Called with the record of a servo name in motion files after the user chose the servo that it means.
 on_servo_chosen: list[Callable[[Any], None]] = []
 #: Called with a mechanism's armature object; returns the names of its servos by joint id.
-servo_name_sources: list[Callable[[bpy.types.Object], Mapping[str, Sequence[str]]]] = []
+servo_name_providers: list[Callable[[bpy.types.Object], Mapping[str, Sequence[str]]]] = []
 on_twin_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a mechanism's armature after its rig was rebuilt: parts were added, removed or connected differently.
-on_refit: list[Callable[[bpy.types.Object], None]] = []
+on_rig_update: list[Callable[[bpy.types.Object], None]] = []
 #: Called with a mechanism's armature and new bone names by old ones, after motions and drivers were updated.
 on_bones_renamed: list[Callable[[bpy.types.Object, Mapping[str, str]], None]] = []
 on_symmetry_change: list[Callable[[bpy.types.Armature], None]] = []
 
 
-_quiet = {"depth": 0}
+_block = {"depth": 0}
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def signals_blocked() -> Iterator[None]:
     """Suppress the signals of our properties within the context."""
-    _quiet["depth"] += 1
+    _block["depth"] += 1
     try:
         yield
     finally:
-        _quiet["depth"] -= 1
+        _block["depth"] -= 1
 
 
-def wakes(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
+def update_callback(*listeners: list[Callable[..., None]]) -> Callable[..., None]:
     """Return an update function for a property that calls the listeners with the changed datablock."""
 
     def update(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-        if not _quiet["depth"]:
+        if not _block["depth"]:
             for act in (act for each in listeners for act in each):
                 act(self.id_data)
 
     return update
 
 
-def tell(empties: Iterable[bpy.types.Object], derived: bool = True) -> None:
-    """Emit the change signals of joints whose records were edited within ``quiet``, once for each joint.
+def notify_joints(empties: Iterable[bpy.types.Object], derived: bool = True) -> None:
+    """Emit the change signals of joints whose records were edited within ``signals_blocked``, once for each joint.
 
     Args:
         empties: The joints' empties; repetitions are ignored.
@@ -67,35 +67,35 @@ def tell(empties: Iterable[bpy.types.Object], derived: bool = True) -> None:
             act(empty)
 
 
-joint_changed = wakes(on_joint_change, on_value_change)
-value_changed = wakes(on_value_change)
-twin_changed = wakes(on_twin_change)
-symmetry_changed = wakes(on_symmetry_change)
-drive_changed = wakes(on_drive_change)
-world_changed = wakes(on_world_change)
-ground_changed = wakes(on_ground_change)
-body_changed = wakes(on_body_change)
+joint_changed = update_callback(on_joint_change, on_value_change)
+value_changed = update_callback(on_value_change)
+twin_changed = update_callback(on_twin_change)
+symmetry_changed = update_callback(on_symmetry_change)
+drive_changed = update_callback(on_drive_change)
+world_changed = update_callback(on_world_change)
+ground_changed = update_callback(on_ground_change)
+body_changed = update_callback(on_body_change)
 
 
 #: Pairs of the name of a list in ``bpy.app.handlers`` and a function to add to it.
 Handlers = Sequence[tuple[str, Callable[..., None]]]
 #: Pairs of a list of listeners and a function to add to it.
-Listeners = Sequence[tuple[Any, Callable[..., Any]]]
+Connections = Sequence[tuple[Any, Callable[..., Any]]]
 
 
-def hang(handlers: Handlers, listeners: Listeners = ()) -> None:
+def connect(handlers: Handlers, listeners: Connections = ()) -> None:
     """Add handlers and listeners to their lists; do nothing the second time."""
-    for calls, act in _places(handlers, listeners):
+    for calls, act in _callback_slots(handlers, listeners):
         if act not in calls:
             calls.append(act)
 
 
-def take_down(handlers: Handlers, listeners: Listeners = ()) -> None:
+def disconnect(handlers: Handlers, listeners: Connections = ()) -> None:
     """Remove handlers and listeners from their lists."""
-    for calls, act in _places(handlers, listeners):
+    for calls, act in _callback_slots(handlers, listeners):
         if act in calls:
             calls.remove(act)
 
 
-def _places(handlers: Handlers, listeners: Listeners) -> list[tuple[Any, Callable[..., None]]]:
+def _callback_slots(handlers: Handlers, listeners: Connections) -> list[tuple[Any, Callable[..., None]]]:
     return [(getattr(bpy.app.handlers, name), act) for name, act in handlers] + [*listeners]

@@ -1,4 +1,4 @@
-"""Builds a mechanism in a scene: one collection with an armature, bodies, joints and physics.
+"""Construction of a mechanism in a scene: one collection with an armature, bodies, joints and physics.
 
 First decides a plan, then runs named passes that fill collections which are linked to the scene once at the end.
 
@@ -15,49 +15,49 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ...core.editing.sides import found_plane
+from ...core.editing.sides import find_mirror_plane
 from ...core.model import Mechanism
 from ...core.report import Report
-from ...core.stops import is_beyond
+from ...core.stops import begins_beyond_stop
 from ...formats import complete_masses
-from ...formats.text.file_io import no_garbage_hunts
+from ...formats.text.file_io import gc_paused
 from ..animation import renamed_bones, rotation_stops
-from ..animation.gait import put_gait
+from ..animation.gait import set_up_gait
 from ..animation.loops import live_solver
 from ..data import copied_mechanisms as settling
 from ..data import preferences
 from ..data.access import record_of, settings
-from ..data.bulk_write import make_together
-from ..data.caching import glimpsing
-from ..data.conversion import keep_plane
-from ..data.datablocks import latest, remove_since
-from ..data.documents import keep_document
+from ..data.bulk_write import run_creations
+from ..data.caching import memoized_reads
+from ..data.conversion import set_mirror_plane
+from ..data.datablocks import newest_session_uid, remove_datablocks_since
+from ..data.documents import store_document
 from ..data.properties import model as properties
-from ..data.queries import foresee_parts, why_linked
+from ..data.queries import linked_scene_message, prime_parts
 from ..events import signals as listeners
-from ..physics.bodies.collision import APART
+from ..physics.bodies.collision import FILTERED_FORMATS
 from ..physics.bodies.inertia import report_inertia
 from ..physics.simulation import handler_table as hooks
 from ..physics.simulation.setup import build_physics
 from ..physics.simulation.unsupported import report_weightless
 from ..physics.world.rigidbody_world import FRAME_RATE, frame_rate
-from ..scene.armature import Hook, make_rig, pose_bones, task_of
-from ..scene.attachments import keep_restraints, make_frames
-from ..scene.bodies import make_bodies, make_collision
-from ..scene.collections import Folders
-from ..scene.joints import make_joints
+from ..scene.armature import BoneParenting, bone_task, create_armature, set_up_pose_bones
+from ..scene.attachments import create_frames, store_restraints
+from ..scene.bodies import create_bodies, create_collision_children
+from ..scene.collections import ModelCollections
+from ..scene.joints import create_joints
 from ..scene.mesh_files import MeshFiles
-from ..scene.meshes import MeshShelf
-from ..scene.placement import Plan, UpAxis, plan
+from ..scene.meshes import MeshCache
+from ..scene.placement import BuildPlan, UpAxis, make_plan
 
 if TYPE_CHECKING:
-    from ...core.gait.behaviors import Behaviours
+    from ...core.gait.behaviors import GaitBehaviors
 
 __all__ = ["BuildOptions", "build"]
 
 
 #: Edges, as shares of the mechanism's size, of the box for a missing mesh and of the square for an infinite plane.
-PROXY, PLANE = 0.06, 2.0
+PROXY_SIZE, PLANE_SIZE = 0.06, 2.0
 
 
 @dataclass
@@ -94,7 +94,7 @@ class BuildOptions:
     sine_without_type: bool = True
 
 
-@no_garbage_hunts()
+@gc_paused()
 def build(
     mechanism: Mechanism, context: bpy.types.Context | None = None, options: BuildOptions | None = None
 ) -> bpy.types.Collection:
@@ -117,21 +117,21 @@ def build(
     hooks.register()
     report = mechanism.report = mechanism.report or Report()
     scene = context.scene
-    if why := why_linked(scene):
+    if why := linked_scene_message(scene):
         raise ValueError(why)
     allowed = preferences.mesh_folders() if options.mesh_folders is None else options.mesh_folders
     complete_masses(mechanism, report, allowed, preferences.ignore_collada_units(), tell_missing=False)
-    decided = plan(mechanism, options.up_axis, options.assemble)
+    decided = make_plan(mechanism, options.up_axis, options.assemble)
     if mechanism.behaviours is not None:
         mechanism.behaviours.sine_without_type = options.sine_without_type
-    before, kept = latest(KINDS), _scene_state(scene)
+    before, kept = newest_session_uid(BUILT_KINDS), _scene_state(scene)
     try:
-        with listeners.quiet(), glimpsing():
+        with listeners.signals_blocked(), memoized_reads():
             rig, folders, bone_names, made = _make_objects(decided, options)
             collection = folders.top
-            _keep_settings(rig, collection, mechanism, options)
-            foresee_parts(rig, made)
-            _spare_looks(rig, bone_names, decided)
+            _store_settings(rig, collection, mechanism, options)
+            prime_parts(rig, made)
+            _prime_caches(rig, bone_names, decided)
             has_gait = options.gait and mechanism.behaviours is not None
             if options.adapt_scene:
                 _adapt_scene(scene, options.gait_seconds if has_gait else 0.0, report)
@@ -141,52 +141,54 @@ def build(
                 report.extend(report_weightless(mechanism))
             scene.collection.children.link(collection)
             folders.exclude_off(scene)
-            pose_bones(rig, bone_names, decided, report)
+            set_up_pose_bones(rig, bone_names, decided, report)
         if options.gait and mechanism.behaviours is not None:
-            put_gait(scene, rig, mechanism, options.gait_seconds, report)
+            set_up_gait(scene, rig, mechanism, options.gait_seconds, report)
         _report_changes(kept, _scene_state(scene), report)
-        _keep_report(rig, report)
+        _store_report(rig, report)
         context.view_layer.update()
     except BaseException:
-        remove_since(before, KINDS)
-        _put_back(scene, kept)
+        remove_datablocks_since(before, BUILT_KINDS)
+        _restore_scene_state(scene, kept)
         raise
     return collection
 
 
-_Made = Mapping[str, Collection[bpy.types.Object]]
+_MadeObjects = Mapping[str, Collection[bpy.types.Object]]
 
 
-def _make_objects(decided: Plan, options: BuildOptions) -> tuple[bpy.types.Object, Folders, list[str], _Made]:
+def _make_objects(
+    decided: BuildPlan, options: BuildOptions
+) -> tuple[bpy.types.Object, ModelCollections, list[str], _MadeObjects]:
     """Create the objects; return the armature, the collections, the bones' names, and bodies and joints by role."""
     mechanism = decided.mechanism
-    rig, bone_names = make_rig(decided)
-    folders, hook = Folders(mechanism.name, mechanism.assemblies), Hook(decided, rig, bone_names)
+    rig, bone_names = create_armature(decided)
+    folders, hook = ModelCollections(mechanism.name, mechanism.assemblies), BoneParenting(decided, rig, bone_names)
     with MeshFiles(mechanism, mechanism.report, options.mesh_folders) as files:
-        shelf = MeshShelf(mechanism.name, files.mesh, PROXY * decided.size, PLANE * decided.size)
+        shelf = MeshCache(mechanism.name, files.mesh, PROXY_SIZE * decided.size, PLANE_SIZE * decided.size)
         bodies: dict[str, bpy.types.Object] = {}
-        _, joints, _ = make_together(
-            make_bodies(decided, hook, folders, shelf, bodies),
-            make_joints(decided, hook, bodies, folders),
-            make_frames(decided, hook, folders, bodies),
+        _, joints, _ = run_creations(
+            create_bodies(decided, hook, folders, shelf, bodies),
+            create_joints(decided, hook, bodies, folders),
+            create_frames(decided, hook, folders, bodies),
         )
-        settings(rig).has_collision = make_collision(decided, bodies, shelf, folders)
-    keep_restraints(rig, mechanism, bodies, joints)
+        settings(rig).has_collision = create_collision_children(decided, bodies, shelf, folders)
+    store_restraints(rig, mechanism, bodies, joints)
     folders.top.objects.link(rig)
     return rig, folders, bone_names, {"BODY": bodies.values(), "JOINT": joints.values()}
 
 
-def _spare_looks(rig: bpy.types.Object, bone_names: list[str], decided: Plan) -> None:
+def _prime_caches(rig: bpy.types.Object, bone_names: list[str], decided: BuildPlan) -> None:
     """Mark a new mechanism as processed, so that the handlers that run after every change do not search it."""
-    settling.is_settled(rig)
-    if not any(is_beyond(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
-        rotation_stops.is_plain(rig)
-    renamed_bones.is_as_built(rig, dict(zip(bone_names, map(task_of, decided.bones), strict=True)))
+    settling.mark_as_adopted(rig)
+    if not any(begins_beyond_stop(dof) for joint in decided.mechanism.joints for dof in joint.dofs):
+        rotation_stops.mark_limits_plain(rig)
+    renamed_bones.record_bone_names(rig, dict(zip(bone_names, map(bone_task, decided.bones), strict=True)))
     if not decided.followers:
-        live_solver.has_none(rig)
+        live_solver.mark_without_loops(rig)
 
 
-def _keep_settings(
+def _store_settings(
     rig: bpy.types.Object, collection: bpy.types.Collection, mechanism: Mechanism, options: BuildOptions
 ) -> None:
     record_of(rig).role = "MODEL"
@@ -198,16 +200,16 @@ def _keep_settings(
     model.path = os.path.abspath(source.path) if source.path else ""  # meshes beside it are found from anywhere
     if source.text:
         name = source.path.replace("\\", "/").rsplit("/", 1)[-1] or mechanism.name
-        keep_document(rig, name, source.text, source.encoding)
-    keep_facts(rig, collection, mechanism)
+        store_document(rig, name, source.text, source.encoding)
+    store_mechanism_facts(rig, collection, mechanism)
     model.sine_without_type = options.sine_without_type
     model.has_ground = options.ground and mechanism.world.ground is not None
 
 
-def keep_facts(rig: bpy.types.Object, collection: bpy.types.Collection, mechanism: Mechanism) -> None:
+def store_mechanism_facts(rig: bpy.types.Object, collection: bpy.types.Collection, mechanism: Mechanism) -> None:
     """Store in the settings what the document says about the mechanism as a whole."""
     model, source, world = settings(rig), mechanism.source, mechanism.world
-    model.collection, model.rig, model.version = collection, rig, properties.VERSION
+    model.collection, model.rig, model.version = collection, rig, properties.DATA_VERSION
     model.upright = rig.matrix_basis.to_quaternion()
     model.format, model.dialect = source.format, source.dialect
     model.assemblies.clear()
@@ -219,10 +221,10 @@ def keep_facts(rig: bpy.types.Object, collection: bpy.types.Collection, mechanis
     model.erp = world.erp if world.erp is not None else 0.0
     model.cfm = world.cfm if world.cfm is not None else 0.0
     model.time_step = world.time_step or 0.0
-    model.self_collide = source.format not in APART
+    model.self_collide = source.format not in FILTERED_FORMATS
     model.has_ground = world.ground is not None
-    keep_plane(rig, mechanism.mirror_plane or found_plane(mechanism))
-    behaviours: Behaviours | None = mechanism.behaviours
+    set_mirror_plane(rig, mechanism.mirror_plane or find_mirror_plane(mechanism))
+    behaviours: GaitBehaviors | None = mechanism.behaviours
     if behaviours is not None:
         engine = behaviours.engine
         model.standard_speed, model.speed_factor = engine.standard_speed, engine.speed_factor
@@ -249,7 +251,7 @@ def _is_animated(scene: bpy.types.Scene) -> bool:
     return any(each is not None and (each.action is not None or len(each.nla_tracks) > 0) for each in data)
 
 
-def _keep_report(rig: bpy.types.Object, report: Report) -> None:
+def _store_report(rig: bpy.types.Object, report: Report) -> None:
     kept = settings(rig).report
     kept.clear()
     for entry in report.entries:
@@ -259,7 +261,7 @@ def _keep_report(rig: bpy.types.Object, report: Report) -> None:
 
 
 #: Lists in ``bpy.data`` of the datablocks that an import creates.
-KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "images", "texts", "actions")
+BUILT_KINDS = ("objects", "meshes", "armatures", "lights", "collections", "materials", "images", "texts", "actions")
 
 
 @dataclass
@@ -287,7 +289,7 @@ def _scene_state(scene: bpy.types.Scene) -> _SceneState:
     return state
 
 
-def _put_back(scene: bpy.types.Scene, state: _SceneState) -> None:
+def _restore_scene_state(scene: bpy.types.Scene, state: _SceneState) -> None:
     scene.render.fps, scene.render.fps_base = state.rate
     scene.frame_end, scene.gravity, scene.use_gravity = state.frame_end, state.gravity, state.use_gravity
     world = scene.rigidbody_world

@@ -14,24 +14,24 @@ import bpy
 import numpy as np
 
 from ...core.model import Array
-from ...core.overlay_geometry import Degrees, Drawing, Strokes, draw_axes, draw_balls, draw_stops
-from ...core.report import plain
+from ...core.overlay_geometry import DofGlyphs, OverlayDrawing, VertexBuffer, draw_axes, draw_ball_joints, draw_stops
+from ...core.report import format_number
 from ...core.transforms import affine_inverse
-from .images import pillow
-from .playback import Readings
-from .video_state import Reel
+from .images import import_pillow
+from .playback import DofRecording
+from .video_state import VideoState
 
-INK, PALE, ACCENT, BEYOND = (255, 255, 255, 255), (255, 255, 255, 150), (255, 184, 40, 255), (255, 70, 60, 255)
-_GROUND = (16, 20, 28, 150)
-_LEAST_LETTER = 9  # pixels
-_LINE = 1.55  # letters
-_LONGEST_NAME = 22
+INK, PALE, ACCENT, ALERT = (255, 255, 255, 255), (255, 255, 255, 150), (255, 184, 40, 255), (255, 70, 60, 255)
+_PANEL_COLOR = (16, 20, 28, 150)
+_MIN_LETTER_HEIGHT = 9  # pixels
+_LINE_SPACING = 1.55  # letters
+_MAX_NAME_LENGTH = 22
 #: The share of the picture's width, or of its height where it is high, that the table of servos may take.
 TABLE_SHARE = 0.28
 _TABLE_HEIGHT = 0.66  # of a wide picture
 
 
-def is_wide(size: tuple[int, int]) -> bool:
+def has_room_beside(size: tuple[int, int]) -> bool:
     """Return whether there is room for a table beside the model rather than beneath it."""
     return size[0] > 1.2 * size[1]
 
@@ -46,7 +46,7 @@ class _Table(NamedTuple):
     wide: float
 
 
-class Lettering:
+class TextLayer:
     """Writes into a transparent layer of a size, to be laid over a picture."""
 
     def __init__(self, width: int, height: int) -> None:
@@ -55,7 +55,7 @@ class Lettering:
         self.layer: Any = Image.new("RGBA", (width, height), (0, 0, 0, 0))
         self._draw: Any = ImageDraw.Draw(self.layer)
         self.size = width, height
-        self.letter = max(_LEAST_LETTER, round(0.030 * min(width, height)))
+        self.letter = max(_MIN_LETTER_HEIGHT, round(0.030 * min(width, height)))
         self.margin = round(0.9 * self.letter)
 
     def write(
@@ -77,15 +77,17 @@ class Lettering:
         self._panel(x - pad, y - pad, x + wide + pad, y + high + pad)
         self._draw.text((x, y + high / 2), text, font=font, fill=INK, anchor="lm")
 
-    def tabulate(self, readings: Readings, now: Degrees, left: int, right: int, most: Readings | None = None) -> None:
+    def tabulate(
+        self, readings: DofRecording, now: DofGlyphs, left: int, right: int, most: DofRecording | None = None
+    ) -> None:
         """Write what servos are at, each with a bar from stop to stop, at the right of the part from ``left`` to
         ``right``, or at its foot where it is high. Where not all have room, those that move most have, in ``most``."""
-        beside = is_wide((right - left, self.size[1]))
+        beside = has_room_beside((right - left, self.size[1]))
         room = (TABLE_SHARE if beside else 0.9) * (right - left) - 2 * self.margin
         table = self._plan(most or readings, now, room, (_TABLE_HEIGHT if beside else TABLE_SHARE) * self.size[1])
         if not table.rows:
             return
-        letter, line = table.letter, _LINE * table.letter
+        letter, line = table.letter, _LINE_SPACING * table.letter
         font, mono, gap = _font(letter), _font(letter, mono=True), 0.6 * letter
         left_out = len(readings.names) - len(table.rows)
         high = line * (len(table.rows) + bool(left_out))
@@ -97,7 +99,7 @@ class Lettering:
         for number, (row, name) in enumerate(zip(table.rows, table.names, strict=True)):
             middle = y + (number + 0.5) * line
             self._draw.text((x, middle), name, font=font, fill=INK, anchor="lm")
-            colour = BEYOND if beyond[row] else INK
+            colour = ALERT if beyond[row] else INK
             self._draw.text((end, middle), value_text(now, row), font=mono, fill=colour, anchor="rm")
             if table.bar:
                 self._bar(end + gap, middle, table.bar, 0.22 * letter, now, row, bool(beyond[row]))
@@ -105,20 +107,20 @@ class Lettering:
             middle = y + (len(table.rows) + 0.5) * line
             self._draw.text((x, middle), f"and {left_out} more", font=font, fill=PALE, anchor="lm")
 
-    def _plan(self, readings: Readings, now: Degrees, room: float, high: float) -> _Table:
+    def _plan(self, readings: DofRecording, now: DofGlyphs, room: float, high: float) -> _Table:
         """A table for so much room in pixels: smaller letters first, then no bars, then shorter names."""
         stopped = bool(np.isfinite(now.lower + now.upper).any())
-        letter = max(_LEAST_LETTER, round(0.72 * self.letter))
+        letter = max(_MIN_LETTER_HEIGHT, round(0.72 * self.letter))
         while True:
-            rows = chosen_rows(readings, max(1, int(high / (_LINE * letter))))
-            names = [shortened(readings.names[row]) for row in rows]
+            rows = select_rows(readings, max(1, int(high / (_LINE_SPACING * letter))))
+            names = [shorten_name(readings.names[row]) for row in rows]
             font, gap, bar = _font(letter), 0.6 * letter, 4.0 * letter if stopped else 0.0
             value = self._draw.textlength("-000.0°", font=_font(letter, mono=True))
             widest = max((self._draw.textlength(name, font=font) for name in names), default=0.0)
             wide = widest + gap + value + (bar + gap if bar else 0.0) + 2 * gap
             if wide <= room:
                 break
-            if letter > _LEAST_LETTER:
+            if letter > _MIN_LETTER_HEIGHT:
                 letter -= 1
                 continue
             if bar:
@@ -129,17 +131,17 @@ class Lettering:
             break
         return _Table(rows, names, letter, bar, wide - 2 * gap)
 
-    def _bar(self, x: float, y: float, wide: float, half: float, now: Degrees, row: int, beyond: bool) -> None:
+    def _bar(self, x: float, y: float, wide: float, half: float, now: DofGlyphs, row: int, beyond: bool) -> None:
         """A line from stop to stop with the present value on it."""
         lower, upper, value = now.lower[row], now.upper[row], now.value[row]
         if not np.isfinite([lower, upper, value]).all() or upper <= lower:
             return
         self._draw.rectangle((x, y - half / 3, x + wide, y + half / 3), fill=PALE)
         at = x + wide * float(np.clip((value - lower) / (upper - lower), 0.0, 1.0))
-        self._draw.rectangle((at - half, y - 2 * half, at + half, y + 2 * half), fill=BEYOND if beyond else ACCENT)
+        self._draw.rectangle((at - half, y - 2 * half, at + half, y + 2 * half), fill=ALERT if beyond else ACCENT)
 
     def _panel(self, left: float, top: float, right: float, bottom: float) -> None:
-        self._draw.rounded_rectangle((left, top, right, bottom), radius=0.35 * self.letter, fill=_GROUND)
+        self._draw.rounded_rectangle((left, top, right, bottom), radius=0.35 * self.letter, fill=_PANEL_COLOR)
 
     def _fitting(self, text: str, font: Any, wide: float) -> str:
         """As much of a text as there is room for."""
@@ -148,7 +150,7 @@ class Lettering:
         return text
 
 
-def chosen_rows(readings: Readings, most: int) -> list[int]:
+def select_rows(readings: DofRecording, most: int) -> list[int]:
     """Return which degrees are told of, in their order: all, or as many as there is room for, of those that move
     most."""
     values = np.nan_to_num(readings.moving["value"])
@@ -159,19 +161,19 @@ def chosen_rows(readings: Readings, most: int) -> list[int]:
     return sorted(np.argsort(-reach, kind="stable")[: max(1, most - 1)].tolist())
 
 
-def value_text(now: Degrees, row: int) -> str:
+def value_text(now: DofGlyphs, row: int) -> str:
     """Return what a degree is at: degrees, or the model's lengths."""
     value = float(now.value[row])
     if not np.isfinite(value):
         return "–"
     if now.turns[row]:
-        return f"{plain(round(float(np.degrees(value)), 1) + 0.0, 1)}°"
-    return plain(round(value, 3) + 0.0, 3)
+        return f"{format_number(round(float(np.degrees(value)), 1) + 0.0, 1)}°"
+    return format_number(round(value, 3) + 0.0, 3)
 
 
-def shortened(name: str) -> str:
+def shorten_name(name: str) -> str:
     """A name that is not too long for a table."""
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    return name if len(name) <= _MAX_NAME_LENGTH else name[: _MAX_NAME_LENGTH - 1] + "…"
 
 
 @lru_cache(maxsize=16)
@@ -187,22 +189,25 @@ def _font(size: int, mono: bool = False) -> Any:
         return ImageFont.load_default(size)
 
 
-_FINER = 2  # marks are drawn so many times as large and then made small
-_FINE, _BOLD = 1.6, 3.2  # widths of lines in a picture of 720 lines
-_NEAR = 1e-3  # of the way to the model: nothing nearer is drawn
+_SUPERSAMPLING = 2  # marks are drawn so many times as large and then made small
+_THIN_LINE, _THICK_LINE = 1.6, 3.2  # widths of lines in a picture of 720 lines
+_NEAR_CLIP = 1e-3  # of the way to the model: nothing nearer is drawn
 
 
-class Half(NamedTuple):
+class FramePart(NamedTuple):
     """One stage's part of a frame: where it begins in the picture, its scene and what that knows."""
 
     left: int
     scene: bpy.types.Scene
-    reel: Reel
-    readings: Readings | None
+    reel: VideoState
+    readings: DofRecording | None
 
 
-def finish_picture(
-    parts: Sequence[str], stages: Sequence[tuple[bpy.types.Scene, Reel, Readings | None]], frame: int, picture: str
+def compose_picture(
+    parts: Sequence[str],
+    stages: Sequence[tuple[bpy.types.Scene, VideoState, DofRecording | None]],
+    frame: int,
+    picture: str,
 ) -> None:
     """Make one picture of those of the stages, with what is burnt in.
 
@@ -213,32 +218,32 @@ def finish_picture(
     if len(parts) == 1 and not reel.burn and not title:
         os.replace(parts[0], picture)
         return
-    image = pillow()
+    image = import_pillow()
     whole = image.new("RGB", reel.size)
     step = reel.size[0] // len(parts)
     for number, (part, stage) in enumerate(zip(parts, stages, strict=True)):
         with image.open(part) as seen:
-            marked = draw_marks(seen.convert("RGBA"), Half(number * step, *stage), frame)
+            marked = draw_frame_overlay(seen.convert("RGBA"), FramePart(number * step, *stage), frame)
         whole.paste(marked.convert("RGB"), (number * step, 0))
         os.remove(part)
-    halves = [Half(number * step, *stage) for number, stage in enumerate(stages)]
-    layer = letter(reel, title, halves, frame, step)
+    halves = [FramePart(number * step, *stage) for number, stage in enumerate(stages)]
+    layer = draw_text_layer(reel, title, halves, frame, step)
     whole.paste(layer, (0, 0), layer)
     finished = f"{picture}.part"
     whole.save(finished, format="PNG", compress_level=3)
     os.replace(finished, picture)
 
 
-def letter(reel: Reel, title: str, halves: Sequence[Half], frame: int, step: int) -> Any:
+def draw_text_layer(reel: VideoState, title: str, halves: Sequence[FramePart], frame: int, step: int) -> Any:
     """All words of a frame as a transparent layer."""
-    page = Lettering(*reel.size)
+    page = TextLayer(*reel.size)
     most = halves[-1].readings  # both halves tell of the same servos
-    name = heading(title, reel.name if "NAME" in reel.burn else "")
+    name = title_text(title, reel.name if "NAME" in reel.burn else "")
     if name:
         page.write(name, "top left", 1.25 if len(halves) == 1 else 1.0)
     if "TIME" in reel.burn:
         time = f"{reel.start + (frame - 1) / reel.fps:.2f} s"
-        if "SERVOS" in reel.burn and not is_wide((step, reel.size[1])):  # the foot is the table's
+        if "SERVOS" in reel.burn and not has_room_beside((step, reel.size[1])):  # the foot is the table's
             page.write(time, "top left", row=1)
         else:
             page.write(time, "bottom left")
@@ -250,39 +255,44 @@ def letter(reel: Reel, title: str, halves: Sequence[Half], frame: int, step: int
     return page.layer
 
 
-def heading(title: str, name: str) -> str:
+def title_text(title: str, name: str) -> str:
     """The title and the mechanism's name, which is not repeated where the title has it."""
     return " – ".join(filter(None, [title, "" if name.casefold() in title.casefold() else name]))
 
 
-def draw_marks(seen: Any, half: Half, frame: int) -> Any:
+def draw_frame_overlay(seen: Any, half: FramePart, frame: int) -> Any:
     """Axes and stops over the picture of one stage."""
     kinds = {"AXES", "STOPS"} & set(half.reel.burn)
     if not kinds or half.readings is None:
         return seen
-    drawing = Drawing()
+    drawing = OverlayDrawing()
     now = half.readings.at(frame - 1)
     if "AXES" in kinds:
         draw_axes(drawing, now)
-        draw_balls(drawing, half.readings.balls[frame - 1], 0.5 * half.readings.reach[frame - 1])
+        draw_ball_joints(drawing, half.readings.balls[frame - 1], 0.5 * half.readings.reach[frame - 1])
     if "STOPS" in kinds:
         draw_stops(drawing, now)
-    image = pillow()
+    image = import_pillow()
     size = seen.size
-    layer = image.new("RGBA", (size[0] * _FINER, size[1] * _FINER), (0, 0, 0, 0))
-    paint(layer, drawing, half.scene, size)
-    return image.alpha_composite(seen, layer.convert("RGBa").reduce(_FINER).convert("RGBA"))
+    layer = image.new("RGBA", (size[0] * _SUPERSAMPLING, size[1] * _SUPERSAMPLING), (0, 0, 0, 0))
+    rasterize(layer, drawing, half.scene, size)
+    return image.alpha_composite(seen, layer.convert("RGBa").reduce(_SUPERSAMPLING).convert("RGBA"))
 
 
-def paint(layer: Any, drawing: Drawing, scene: bpy.types.Scene, size: tuple[int, int]) -> None:
+def rasterize(layer: Any, drawing: OverlayDrawing, scene: bpy.types.Scene, size: tuple[int, int]) -> None:
     """Draw strokes of the world, as a scene's camera sees them in a picture of ``size``, into a finer layer."""
     from PIL import ImageDraw
 
     pen = ImageDraw.Draw(layer)
-    width = _FINER * min(size) / 720.0
-    for strokes, line in ((drawing.faces, 0.0), (drawing.fine, _FINE), (drawing.bold, _BOLD), (drawing.solids, 0.0)):
+    width = _SUPERSAMPLING * min(size) / 720.0
+    for strokes, line in (
+        (drawing.faces, 0.0),
+        (drawing.fine, _THIN_LINE),
+        (drawing.bold, _THICK_LINE),
+        (drawing.solids, 0.0),
+    ):
         corners = 2 if line else 3
-        places, colours = seen_by(scene, strokes, corners, layer.size)
+        places, colours = project_strokes(scene, strokes, corners, layer.size)
         for points, colour in zip(places, colours, strict=True):
             flat = [tuple(point) for point in points]
             if line:
@@ -291,8 +301,8 @@ def paint(layer: Any, drawing: Drawing, scene: bpy.types.Scene, size: tuple[int,
                 pen.polygon(flat, fill=tuple(colour))
 
 
-def seen_by(
-    scene: bpy.types.Scene, strokes: Strokes, corners: int, size: tuple[int, int]
+def project_strokes(
+    scene: bpy.types.Scene, strokes: VertexBuffer, corners: int, size: tuple[int, int]
 ) -> tuple[list[Array], list[Array]]:
     """Return where the pieces of strokes, of so many corners each, are in a picture, (n, corners, 2) in pixels from the
     upper left, and their colours (n, 4) from 0 to 255: the farthest first, without those behind the camera."""
@@ -304,7 +314,7 @@ def seen_by(
     view = affine_inverse(np.array(camera.matrix_world, dtype=np.float64))
     local = points.astype(np.float64) @ view[:3, :3].T + view[:3, 3]
     depth = (-local[:, 2]).reshape(-1, corners)
-    whole = depth.min(axis=1) > _NEAR * max(float(np.abs(depth).max()), 1e-12)
+    whole = depth.min(axis=1) > _NEAR_CLIP * max(float(np.abs(depth).max()), 1e-12)
     scale = lens.lens / lens.sensor_width * max(size)
     middle = 0.5 * size[0] - lens.shift_x * max(size), 0.5 * size[1] + lens.shift_y * max(size)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -16,21 +16,21 @@ from typing import BinaryIO
 import numpy as np
 
 from ...core.report import FormatError
-from ...formats.text.file_io import cannot_write, in_place_of, make_folder, no_room
-from .images import is_whole
-from .options import PICTURES, VIDEOS
+from ...formats.text.file_io import disk_full_error, make_folder, replacement_file, write_error
+from .images import is_complete_png
+from .options import PICTURE_ENDINGS, VIDEO_ENDINGS
 
 #: Boxes that hold others on the way to the places.
-_HOLDERS = {b"moov", b"trak", b"mdia", b"minf", b"stbl"}
+_CONTAINER_BOXES = {b"moov", b"trak", b"mdia", b"minf", b"stbl"}
 #: How long the numbers of the boxes of places are, big end first.
-_PLACES = {b"stco": ">u4", b"co64": ">u8"}
+_OFFSET_BOXES = {b"stco": ">u4", b"co64": ">u8"}
 
 
-def put_index_first(path: str) -> bool:
+def move_index_to_front(path: str) -> bool:
     """Move the index of the MP4 at ``path`` to its front; False where it stands there already, or where the file is not
     as this expects: it then stays as it is."""
     with open(path, "rb") as file:
-        boxes = list(boxes_of(file, os.path.getsize(path)))
+        boxes = list(read_boxes(file, os.path.getsize(path)))
         kinds = [kind for kind, _start, _end in boxes]
         if "moov" not in kinds or "mdat" not in kinds or kinds.index("moov") < kinds.index("mdat"):
             return False
@@ -38,19 +38,19 @@ def put_index_first(path: str) -> bool:
         file.seek(start)
         index = bytearray(file.read(end - start))
         front = boxes[kinds.index("mdat")][1]
-        if not _shift(index, end - start):
+        if not _shift_offsets(index, end - start):
             return False
         with open(path + ".fast", "wb") as out:
             file.seek(0)
             out.write(file.read(front))
             out.write(index)
-            _copy(file, out, front, start)
-            _copy(file, out, end, os.path.getsize(path))
+            _copy_range(file, out, front, start)
+            _copy_range(file, out, end, os.path.getsize(path))
     os.replace(path + ".fast", path)
     return True
 
 
-def boxes_of(file: BinaryIO, size: int) -> Iterator[tuple[str, int, int]]:
+def read_boxes(file: BinaryIO, size: int) -> Iterator[tuple[str, int, int]]:
     """The outermost boxes of a file: their kinds, where each begins and ends."""
     at = 0
     while at + 8 <= size:
@@ -65,11 +65,11 @@ def boxes_of(file: BinaryIO, size: int) -> Iterator[tuple[str, int, int]]:
         at = end
 
 
-def _shift(index: bytearray, by: int) -> bool:
+def _shift_offsets(index: bytearray, by: int) -> bool:
     """Add to all places in an index; False where one would not fit its number."""
-    for kind, start, end in _inner(index, 8, len(index)):
+    for kind, start, end in _offset_boxes(index, 8, len(index)):
         count = struct.unpack(">I", index[start + 4 : start + 8])[0]
-        numbers = np.frombuffer(index, _PLACES[kind], count, start + 8)
+        numbers = np.frombuffer(index, _OFFSET_BOXES[kind], count, start + 8)
         if start + 8 + numbers.nbytes > end or (count and int(numbers.max()) + by > np.iinfo(numbers.dtype).max):
             return False
         moved = (numbers + numbers.dtype.type(by)).astype(numbers.dtype).tobytes()
@@ -78,20 +78,20 @@ def _shift(index: bytearray, by: int) -> bool:
     return True
 
 
-def _inner(index: bytearray, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
+def _offset_boxes(index: bytearray, start: int, end: int) -> Iterator[tuple[bytes, int, int]]:
     """The boxes of places within an index: their kinds, and where what they hold begins and ends."""
     while start + 8 <= end:
         length, kind = struct.unpack(">I4s", index[start : start + 8])
         if length < 8:
             return
-        if kind in _PLACES:
+        if kind in _OFFSET_BOXES:
             yield bytes(kind), start + 8, start + length
-        elif kind in _HOLDERS:
-            yield from _inner(index, start + 8, start + length)
+        elif kind in _CONTAINER_BOXES:
+            yield from _offset_boxes(index, start + 8, start + length)
         start += length
 
 
-def _copy(source: BinaryIO, target: BinaryIO, start: int, end: int) -> None:
+def _copy_range(source: BinaryIO, target: BinaryIO, start: int, end: int) -> None:
     source.seek(start)
     while start < end:
         block = source.read(min(end - start, 1 << 20))
@@ -105,21 +105,21 @@ def _copy(source: BinaryIO, target: BinaryIO, start: int, end: int) -> None:
 _HEAD, _SEGMENT = 0x1A45DFA3, 0x18538067
 
 
-def is_whole_mp4(path: str) -> bool:
+def is_complete_mp4(path: str) -> bool:
     """Return whether there are pictures and their index, and the file ends where its last box does."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
-        boxes = list(boxes_of(file, size))
+        boxes = list(read_boxes(file, size))
     return {"moov", "mdat"} <= {kind for kind, _start, _end in boxes} and boxes[-1][2] == size
 
 
-def is_whole_webm(path: str) -> bool:
+def is_complete_webm(path: str) -> bool:
     """Return whether the file ends where its segment says that it does, which is written there last of all (RFC 8794,
     6)."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:
         while file.tell() < size:
-            kind, length = _number(file, keep=True), _number(file)
+            kind, length = _read_vint(file, keep=True), _read_vint(file)
             if length is None or kind not in {_HEAD, _SEGMENT}:
                 return False
             if kind == _SEGMENT:
@@ -128,14 +128,14 @@ def is_whole_webm(path: str) -> bool:
     return False
 
 
-def is_whole_gif(path: str) -> bool:
+def is_complete_gif(path: str) -> bool:
     """Return whether the last byte is the one that ends a .gif."""
     with open(path, "rb") as file:
         file.seek(-1, os.SEEK_END)
         return file.read() == b";"
 
 
-def is_whole_webp(path: str) -> bool:
+def is_complete_webp(path: str) -> bool:
     """Return whether the file is as long as its RIFF header says, padded to an even number of bytes."""
     with open(path, "rb") as file:
         head = file.read(12)
@@ -145,7 +145,7 @@ def is_whole_webp(path: str) -> bool:
     return os.path.getsize(path) == 8 + length + length % 2
 
 
-def _number(file: BinaryIO, keep: bool = False) -> int | None:
+def _read_vint(file: BinaryIO, keep: bool = False) -> int | None:
     """A number of 1 to 8 bytes, of which the first tells by its leading zeros how many; with that mark where it is to
     be kept. None where there is none, or all its bits say that nobody knows."""
     first = file.read(1)
@@ -159,10 +159,10 @@ def _number(file: BinaryIO, keep: bool = False) -> int | None:
     return value if keep else value - mark
 
 
-def ending_of(path: str) -> str:
+def file_ending(path: str) -> str:
     """The ending of a film's or a picture's path. FormatError for one that cannot be written."""
     ending = os.path.splitext(path)[1].lower()
-    if ending not in VIDEOS + PICTURES:
+    if ending not in VIDEO_ENDINGS + PICTURE_ENDINGS:
         raise FormatError(
             f"a video cannot be written as {ending or 'a file without ending'}",
             path=path,
@@ -171,28 +171,28 @@ def ending_of(path: str) -> str:
     return ending
 
 
-def wants_poster(path: str) -> bool:
+def is_poster_path(path: str) -> bool:
     """Return whether the path asks for one picture."""
-    return ending_of(path) in PICTURES
+    return file_ending(path) in PICTURE_ENDINGS
 
 
-def deliver(result: str, path: str) -> None:
+def move_into_place(result: str, path: str) -> None:
     """Move the finished file to its place, making the folder if needed: half a film is never seen there."""
     if not os.path.isfile(result) or os.path.getsize(result) == 0:
         raise FormatError("Blender wrote no picture", path=path, remedy="Look at its messages on the terminal.")
-    whole = _WHOLE.get(os.path.splitext(result)[1])
+    whole = _COMPLETENESS_CHECKS.get(os.path.splitext(result)[1])
     if whole is not None and not whole(result):  # on a full disk Blender says nothing of it
-        raise cannot_write(no_room(), path)
+        raise write_error(disk_full_error(), path)
     make_folder(os.path.dirname(os.path.realpath(path)))
-    with in_place_of(path) as beside:
+    with replacement_file(path) as beside:
         shutil.copyfile(result, beside)
 
 
 #: What tells of a file of each ending whether it was written to its end.
-_WHOLE = {
-    ".png": is_whole,
-    ".mp4": is_whole_mp4,
-    ".webm": is_whole_webm,
-    ".webp": is_whole_webp,
-    ".gif": is_whole_gif,
+_COMPLETENESS_CHECKS = {
+    ".png": is_complete_png,
+    ".mp4": is_complete_mp4,
+    ".webm": is_complete_webm,
+    ".webp": is_complete_webp,
+    ".gif": is_complete_gif,
 }

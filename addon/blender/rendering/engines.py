@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ..compat import EEVEE, choose_video
+from ..compat import EEVEE, set_video_output
 from .camera import Array
 from .options import Engine
 
@@ -113,10 +113,10 @@ def set_up_picture(scene: bpy.types.Scene, size: tuple[int, int]) -> None:
     settings.color_mode = "RGB"
     settings.color_depth = "8"
     settings.compression = 15
-    plain_colours(scene)
+    set_standard_colors(scene)
 
 
-def plain_colours(scene: bpy.types.Scene) -> None:
+def set_standard_colors(scene: bpy.types.Scene) -> None:
     """sRGB in, sRGB out: a new scene would come with a film-like curve."""
     display: Any = scene.display_settings
     display.display_device = "sRGB"
@@ -130,7 +130,7 @@ def plain_colours(scene: bpy.types.Scene) -> None:
 def set_up_video(scene: bpy.types.Scene, ending: str) -> None:
     """H.264 in MP4, 8 bits, 4:2:0, no sound, which every browser plays, or VP9 in WebM, which all new ones do."""
     settings: Any = scene.render.image_settings
-    choose_video(settings)
+    set_video_output(settings)
     settings.color_mode = "RGB"
     ffmpeg: Any = scene.render.ffmpeg
     ffmpeg.format, ffmpeg.codec = ("WEBM", "WEBM") if ending == ".webm" else ("MPEG4", "H264")

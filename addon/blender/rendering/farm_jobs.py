@@ -12,15 +12,15 @@ from typing import Any
 import bpy
 
 from ...core.report import FormatError, Report
-from ...formats.text.file_io import cannot_write, no_room
+from ...formats.text.file_io import disk_full_error, write_error
 from ..data.queries import parts, rig_in
-from ..scene.safe_save import is_whole_blend
-from .encoding import deliver
+from ..scene.safe_save import is_complete_blend
+from .encoding import move_into_place
 from .options import FilmOptions
-from .playback import at_once, play, schedule
-from .stage import set_stage
-from .video import even, reel_for, set_aside
-from .video_state import Reel, is_stage, stages_of
+from .playback import make_schedule, play_takes, run_to_completion
+from .stage import build_stages
+from .video import even_size, make_video_state, separate_scenery
+from .video_state import VideoState, is_stage, linked_stages
 
 
 def prepare(
@@ -29,7 +29,7 @@ def prepare(
     options: FilmOptions,
     blend: str,
     report: Report | None = None,
-) -> Reel:
+) -> VideoState:
     """Play the scene in context, set the stage for a model and save that stage alone to the file
     ``blend``; what it knows of its film: how many ``frames``, ``fps``, ``size``. The open file stays as it was.
 
@@ -40,28 +40,28 @@ def prepare(
     rig = model if isinstance(model, bpy.types.Object) else rig_in(model)
     if rig is None:
         raise FormatError(f"the collection {model.name!r} holds no mechanism", remedy="Import one.")
-    objects, options = set_aside(parts(rig, "BODY"), options)
-    size = even(options.size, report)
-    plan = schedule(context.scene, options, poster=False)
+    objects, options = separate_scenery(parts(rig, "BODY"), options)
+    size = even_size(options.size, report)
+    plan = make_schedule(context.scene, options, poster=False)
     with ExitStack() as stack:
-        takes = at_once(play(context, objects, plan, options, report))
-        reel = reel_for(context, objects, plan, size, options)
-        scenes = set_stage(stack, context, takes, reel, options, poster=False)
+        takes = run_to_completion(play_takes(context, objects, plan, options, report))
+        reel = make_video_state(context, objects, plan, size, options)
+        scenes = build_stages(stack, context, takes, reel, options, poster=False)
         save_stage(scenes, blend, report)
         return reel
 
 
 def save_stage(scenes: Sequence[bpy.types.Scene], blend: str, report: Report) -> None:
     """Save stages with their textures, and nothing else of the open file, to the file ``blend``."""
-    with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room, packed(textures_of(scenes), report):
+    with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room, images_packed(stage_textures(scenes), report):
         result = os.path.join(room, "stage.blend")
         bpy.data.libraries.write(result, set(scenes), path_remap="ABSOLUTE", compress=True)
-        if not is_whole_blend(result):
-            raise cannot_write(no_room(), blend)
-        deliver(result, blend)
+        if not is_complete_blend(result):
+            raise write_error(disk_full_error(), blend)
+        move_into_place(result, blend)
 
 
-def textures_of(scenes: Sequence[bpy.types.Scene]) -> list[bpy.types.Image]:
+def stage_textures(scenes: Sequence[bpy.types.Scene]) -> list[bpy.types.Image]:
     """The images that the materials of stages show, each once."""
     materials = {slot.material for scene in scenes for thing in scene.objects for slot in thing.material_slots}
     trees = [material.node_tree for material in materials if material is not None and material.node_tree is not None]
@@ -79,7 +79,7 @@ def textures_of(scenes: Sequence[bpy.types.Scene]) -> list[bpy.types.Image]:
 
 
 @contextmanager
-def packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator[None]:
+def images_packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator[None]:
     """Have images in the file for as long as it is saved: other machines do not have theirs.
 
     The report warns of those that stay outside.
@@ -116,7 +116,7 @@ def open_stage(blend: str) -> bpy.types.Scene:
     except OSError as error:
         raise FormatError("Blender cannot read it", path=blend) from error
     stages = [scene for scene in here.scenes if scene is not None and is_stage(scene)]
-    shown = {beside for scene in stages for beside in stages_of(scene)[1:]}
+    shown = {beside for scene in stages for beside in linked_stages(scene)[1:]}
     first = next((scene for scene in stages if scene not in shown), None)
     if first is None:
         raise FormatError("there is no stage in it", path=blend, remedy="Prepare the video again.")

@@ -11,22 +11,22 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compat import give_nodes
-from .camera import Array, Shot
-from .options import Color, Look
+from ..compat import ensure_node_tree
+from .camera import Array, CameraShot
+from .options import Color, StageStyle
 from .temporary_studio import Studio
 
 FADE_FROM, FADE_TO = 0.7, 2.8  # in camera distances from the path
-FAR = 14.0  # the horizon, in camera distances: what is farther has no depth left to shade by
-MOST_CELLS = 4_000_000
+HORIZON_DISTANCE = 14.0  # the horizon, in camera distances: what is farther has no depth left to shade by
+MAX_CELLS = 4_000_000
 FADES, BAND = 128, 3  # texels of the palette: along the fade, and across each shade
-FINE, BOLD = 0.011, 0.022  # half the width of a grid's lines, in tiles
-FIFTH = 5
+THIN_LINE, THICK_LINE = 0.011, 0.022  # half the width of a grid's lines, in tiles
+THICK_LINE_INTERVAL = 5
 LINE_FADE = 1.8  # lines are gone before the ground is: afar they would sparkle
-CLOUD = 0.75  # how much of the sky the thickest cloud covers
-_RISE, _ROUND = 96, 288  # rings of the sky's dome, and faces in each
-_RINGS = 24  # of open ground beyond the tiles
-_HAZE = 0.55  # power by which open ground fades towards the horizon
+MAX_CLOUD_COVER = 0.75  # how much of the sky the thickest cloud covers
+_DOME_RINGS, _DOME_SEGMENTS = 96, 288  # rings of the sky's dome, and faces in each
+_GROUND_RINGS = 24  # of open ground beyond the tiles
+_HAZE_POWER = 0.55  # power by which open ground fades towards the horizon
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Quads:
     coordinates: Array
 
 
-def add_floor(studio: Studio, look: Look, parts: Sequence[Quads]) -> None:
+def add_floor(studio: Studio, look: StageStyle, parts: Sequence[Quads]) -> None:
     """One object of all parts: Workbench would outline several against each other.
 
     All its faces are lit as if they looked upwards, so that a sky among them meets the floor without an edge.
@@ -52,14 +52,16 @@ def add_floor(studio: Studio, look: Look, parts: Sequence[Quads]) -> None:
     studio.place("Film floor", mesh).display.show_shadows = False  # open surfaces throw false shadows in Workbench
 
 
-def make_palette(studio: Studio, look: Look) -> bpy.types.Image:
+def make_palette(studio: Studio, look: StageStyle) -> bpy.types.Image:
     """A band for each shade, all fading to the horizon's colour along u, one from there up to the zenith's, and one of
     clouds before it."""
     fade = np.linspace(0.0, 1.0, FADES)[:, None]
     rise = fade**0.6
     fade = fade * fade * (3.0 - 2.0 * fade)
-    bands = [mix(color, look.horizon, fade) for color in look.shades] + [mix(look.horizon, look.zenith, rise)]
-    bands.append(mix(look.horizon, (1.0, 1.0, 1.0), np.minimum(4.0 * fade, 1.0)))
+    bands = [mix_colors(color, look.horizon, fade) for color in look.shades] + [
+        mix_colors(look.horizon, look.zenith, rise)
+    ]
+    bands.append(mix_colors(look.horizon, (1.0, 1.0, 1.0), np.minimum(4.0 * fade, 1.0)))
     pixels = np.ones((BAND * len(bands), FADES, 4), dtype=np.float32)
     pixels[..., :3] = np.repeat(bands, BAND, axis=0)
     image: Any = studio.own(bpy.data.images.new("Film palette", FADES, len(pixels)))
@@ -69,12 +71,12 @@ def make_palette(studio: Studio, look: Look) -> bpy.types.Image:
     return image
 
 
-def mix(first: Color, second: Color, share: NDArray[np.float64]) -> NDArray[np.float64]:
+def mix_colors(first: Color, second: Color, share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Colours (n, 3) between two."""
     return (1.0 - share) * np.asarray(first) + share * np.asarray(second)
 
 
-def band(look: Look, shade: NDArray[np.int64] | int) -> Any:
+def palette_row(look: StageStyle, shade: NDArray[np.int64] | int) -> Any:
     """Return where the middle of a shade is in the palette, from 0 to 1; after them come the sky and its clouds."""
     return (np.asarray(shade) + 0.5) / (len(look.shades) + 2)
 
@@ -84,7 +86,7 @@ def floor_material(studio: Studio, palette: bpy.types.Image) -> bpy.types.Materi
     has the sky's colour whatever the light."""
     material = studio.own(bpy.data.materials.new("Film floor"))
     material.roughness, material.specular_intensity = 1.0, 0.0
-    tree = give_nodes(material)
+    tree = ensure_node_tree(material)
     nodes, links = tree.nodes, tree.links
     nodes.clear()
     texture: Any = nodes.new("ShaderNodeTexImage")
@@ -104,32 +106,32 @@ def floor_material(studio: Studio, palette: bpy.types.Image) -> bpy.types.Materi
     return material
 
 
-def nice(value: float) -> float:
+def nice_number(value: float) -> float:
     """The number 1, 2 or 5 times a power of ten that is nearest to ``value`` by ratio."""
     steps = np.array([1.0, 2.0, 5.0, 10.0]) * 10.0 ** np.floor(np.log10(value))
     return float(steps[np.abs(np.log(steps / value)).argmin()])
 
 
-def tile_of(look: Look, shot: Shot, size: float) -> float:
+def tile_size(look: StageStyle, shot: CameraShot, size: float) -> float:
     """Return how long a tile is for a model of a size: a step of a walker is one or two in the studio."""
-    return affordable(shot.aims[:, :2], shot.distance, nice(look.tile * size))
+    return limit_tile_count(shot.aims[:, :2], shot.distance, nice_number(look.tile * size))
 
 
-def tiles(look: Look, shot: Shot, tile: float, ground: float) -> Quads:
+def checker_tiles(look: StageStyle, shot: CameraShot, tile: float, ground: float) -> Quads:
     """The floor's pattern, on a fixed grid of the world all along the path."""
-    grid = tiles_along(shot.aims[:, :2], shot.distance, tile)
+    grid = tile_grid(shot.aims[:, :2], shot.distance, tile)
     if look.pattern == "GRID":
-        return ruled(look, grid, ground)
+        return grid_tiles(look, grid, ground)
     column, row = np.moveaxis(grid.cells, 1, 0)
     shade = (column + row) % 2
     if look.pattern == "GROUND":
-        return open_ground(look, grid, ground)
+        return ground_tiles(look, grid, ground)
     points = np.column_stack([grid.points, np.full(len(grid.points), ground)])
-    height = np.repeat(band(look, shade), 4)
+    height = np.repeat(palette_row(look, shade), 4)
     return Quads(points, grid.faces, np.column_stack([grid.fade[grid.faces.ravel()], height]))
 
 
-def open_ground(look: Look, grid: Grid, ground: float) -> Quads:
+def ground_tiles(look: StageStyle, grid: TileGrid, ground: float) -> Quads:
     """Shades that blend into each other in patches of several sizes, as sand and dry earth do: the same in every film.
 
     Towards the last tile they become the middle one, which the ground beyond has.
@@ -138,16 +140,16 @@ def open_ground(look: Look, grid: Grid, ground: float) -> Quads:
     for number, (size, height) in enumerate(((31.0, 0.30), (11.0, 0.27), (4.3, 0.25), (1.7, 0.18))):
         shade += height * smooth_noise(grid.points / (size * grid.tile), number)
     spread = 0.5 + 1.6 * (shade - 0.5) * (1.0 - grid.fade**3)
-    low, high = band(look, 0), band(look, len(look.shades) - 1)
+    low, high = palette_row(look, 0), palette_row(look, len(look.shades) - 1)
     height = low + (high - low) * np.clip(spread, 0.0, 1.0)
     points = np.column_stack([grid.points, np.full(len(grid.points), ground)])
-    coordinates = np.column_stack([haze(grid.fade * (FADE_TO - FADE_FROM) + FADE_FROM), height])
+    coordinates = np.column_stack([haze_share(grid.fade * (FADE_TO - FADE_FROM) + FADE_FROM), height])
     return Quads(points, grid.faces, coordinates[grid.faces.ravel()])
 
 
-def haze(distance: Array) -> Array:
+def haze_share(distance: Array) -> Array:
     """Return how far ground at a distance (in camera distances) has faded to the horizon's colour, 0 to 1."""
-    faded: Array = np.clip((distance - FADE_FROM) / (FAR - FADE_FROM), 0.0, 1.0) ** _HAZE
+    faded: Array = np.clip((distance - FADE_FROM) / (HORIZON_DISTANCE - FADE_FROM), 0.0, 1.0) ** _HAZE_POWER
     return faded
 
 
@@ -156,13 +158,13 @@ def smooth_noise(points: Array, seed: int) -> Array:
     cell = np.floor(points).astype(np.int64)
     share = points - cell
     share = share * share * (3.0 - 2.0 * share)
-    corners = [chance(cell + np.array(step), seed) for step in ((0, 0), (1, 0), (0, 1), (1, 1))]
+    corners = [hash_noise(cell + np.array(step), seed) for step in ((0, 0), (1, 0), (0, 1), (1, 1))]
     near, far = (corners[i] + (corners[i + 1] - corners[i]) * share[:, 0] for i in (0, 2))
     value: Array = near + (far - near) * share[:, 1]
     return value
 
 
-def chance(cell: NDArray[np.int64], seed: int) -> Array:
+def hash_noise(cell: NDArray[np.int64], seed: int) -> Array:
     """A number from 0 to 1 for each cell (n, 2): by chance, but always the same."""
     mixed = cell[:, 0] * 374761393 + cell[:, 1] * 668265263 + seed * 974634777
     mixed = (mixed ^ (mixed >> 13)) * 1274126177 & 0xFFFFFFFF
@@ -170,12 +172,12 @@ def chance(cell: NDArray[np.int64], seed: int) -> Array:
     return value
 
 
-def ruled(look: Look, grid: Grid, ground: float) -> Quads:
+def grid_tiles(look: StageStyle, grid: TileGrid, ground: float) -> Quads:
     """Tiles with lines between them, each tile nine faces: lines that lay upon the floor would flicker."""
     count = len(grid.cells)
     lines = grid.cells[:, None, :] + np.array([0, 1])[None, :, None]  # (n, 2 sides, 2 axes)
-    bold = lines % FIFTH == 0
-    half = np.where(bold, BOLD, FINE)
+    bold = lines % THICK_LINE_INTERVAL == 0
+    half = np.where(bold, THICK_LINE, THIN_LINE)
     breaks = (
         np.stack([lines[:, 0], lines[:, 0] + half[:, 0], lines[:, 1] - half[:, 1], lines[:, 1]], axis=1) * grid.tile
     )
@@ -189,70 +191,71 @@ def ruled(look: Look, grid: Grid, ground: float) -> Quads:
     along = np.stack([1 + bold[:, 0], np.zeros_like(bold[:, 0], dtype=np.int64), 1 + bold[:, 1]], axis=1)  # (n, 3, 2)
     shade = np.maximum(along[:, :, None, 0], along[:, None, :, 1]).reshape(-1)
     fades = fade[faces.ravel()] * np.repeat(np.where(shade > 0, LINE_FADE, 1.0), 4)
-    return Quads(points, faces, np.column_stack([np.minimum(fades, 1.0), np.repeat(band(look, shade), 4)]))
+    return Quads(points, faces, np.column_stack([np.minimum(fades, 1.0), np.repeat(palette_row(look, shade), 4)]))
 
 
-def far_floor(look: Look, shot: Shot, ground: float) -> Quads:
+def horizon_floor(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
     """A plain floor just below the tiles, out to the horizon."""
     if look.pattern == "GROUND":
-        return far_ground(look, shot, ground)
+        return horizon_ground(look, shot, ground)
     middle = shot.aims[:, :2].mean(axis=0)
-    reach = FAR * shot.distance + float(np.abs(shot.aims[:, :2] - middle).max())
+    reach = HORIZON_DISTANCE * shot.distance + float(np.abs(shot.aims[:, :2] - middle).max())
     square = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * reach + middle
     points = np.column_stack([square, np.full(4, ground - 2e-3 * shot.distance)])
-    return Quads(points, np.arange(4).reshape(1, 4), np.tile([1.0, band(look, 0)], (4, 1)))
+    return Quads(points, np.arange(4).reshape(1, 4), np.tile([1.0, palette_row(look, 0)], (4, 1)))
 
 
-def far_ground(look: Look, shot: Shot, ground: float) -> Quads:
+def horizon_ground(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
     """Rings of open ground from beneath the tiles to the horizon, which fade on where the tiles end."""
     middle = shot.aims[:, :2].mean(axis=0)
     spread = float(np.hypot(*(shot.aims[:, :2] - middle).T).max())
-    reach = np.geomspace(FADE_FROM, FAR, _RINGS)
-    turn = np.linspace(0.0, 2.0 * np.pi, 4 * _RINGS + 1)
+    reach = np.geomspace(FADE_FROM, HORIZON_DISTANCE, _GROUND_RINGS)
+    turn = np.linspace(0.0, 2.0 * np.pi, 4 * _GROUND_RINGS + 1)
     around = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
-    points = np.full((_RINGS + 1, len(turn), 3), ground - 2e-3 * shot.distance)
+    points = np.full((_GROUND_RINGS + 1, len(turn), 3), ground - 2e-3 * shot.distance)
     points[0, :, :2] = middle
     points[1:, :, :2] = middle + (spread + reach * shot.distance)[:, None, None] * around
-    faded = np.concatenate([[0.0], haze(reach)])
+    faded = np.concatenate([[0.0], haze_share(reach)])
     index = np.arange(points[..., 0].size).reshape(points.shape[:2])
     faces = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 4)
     along = np.broadcast_to(faded[:, None], points.shape[:2]).reshape(-1)[faces.ravel()]
-    height = 0.5 * (band(look, 0) + band(look, len(look.shades) - 1))
+    height = 0.5 * (palette_row(look, 0) + palette_row(look, len(look.shades) - 1))
     return Quads(points.reshape(-1, 3), faces, np.column_stack([along, np.full(len(along), height)]))
 
 
-def sky_dome(look: Look, shot: Shot, ground: float) -> Quads:
+def sky_dome(look: StageStyle, shot: CameraShot, ground: float) -> Quads:
     """The sky as seen from the path: from the horizon up, for the engine that knows no other."""
     middle = shot.aims.mean(axis=0)
-    reach = FAR * shot.distance
-    rise = np.linspace(0.0, 0.5 * np.pi, _RISE + 1)
-    turn = np.linspace(0.0, 2.0 * np.pi, _ROUND + 1)
+    reach = HORIZON_DISTANCE * shot.distance
+    rise = np.linspace(0.0, 0.5 * np.pi, _DOME_RINGS + 1)
+    turn = np.linspace(0.0, 2.0 * np.pi, _DOME_SEGMENTS + 1)
     ring = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
-    points = np.empty((_RISE + 1, _ROUND + 1, 3))
+    points = np.empty((_DOME_RINGS + 1, _DOME_SEGMENTS + 1, 3))
     points[..., :2] = middle[:2] + reach * np.cos(rise)[:, None, None] * ring
     points[..., 2] = ground - 0.01 * shot.distance + reach * np.sin(rise)[:, None]
     index = np.arange(points[..., 0].size).reshape(points.shape[:2])
     # seen from within they go round against the clock
     faces = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 4)
     up = np.broadcast_to((np.sin(rise))[:, None], points.shape[:2]).reshape(-1)[faces.ravel()]
-    clear, white = band(look, len(look.shades)), band(look, len(look.shades) + 1)
-    cover = clouds(*np.meshgrid(rise, turn, indexing="ij")).reshape(-1)[faces.ravel()]
+    clear, white = palette_row(look, len(look.shades)), palette_row(look, len(look.shades) + 1)
+    cover = cloud_cover(*np.meshgrid(rise, turn, indexing="ij")).reshape(-1)[faces.ravel()]
     return Quads(points.reshape(-1, 3), faces, np.column_stack([up, clear + (white - clear) * cover]))
 
 
-def clouds(rise: Array, turn: Array) -> Array:
-    """Return how much of a cloud covers the sky at angles (rad) above the horizon and round, 0 to ``CLOUD``."""
+def cloud_cover(rise: Array, turn: Array) -> Array:
+    """Return how much of a cloud covers the sky at angles (rad) above the horizon and round, 0 to
+    ``MAX_CLOUD_COVER``."""
     # flat layers seen from below: long near the horizon; round the sky they close
     places = np.stack([2.0 * np.cos(turn) + 7.0 * rise, 2.0 * np.sin(turn) - 11.0 * rise], axis=-1).reshape(-1, 2)
     value = sum(
         height * smooth_noise(float(size) * places, 7 + size) for size, height in ((2, 0.5), (5, 0.3), (11, 0.2))
     )
-    cover: Array = CLOUD * np.clip((np.asarray(value) - 0.5) / 0.25, 0.0, 1.0)
+    cover: Array = MAX_CLOUD_COVER * np.clip((np.asarray(value) - 0.5) / 0.25, 0.0, 1.0)
     return cover.reshape(rise.shape)
 
 
 @dataclass
-class Grid:
+class TileGrid:
     """Square tiles: corner ``points`` (v, 2), ``faces`` (f, 4), ``fade`` (v,) from 0 near the path to 1 at the last
     tile, and which ``cells`` (f, 2) of the world's grid they are, counted in tiles of length ``tile``."""
 
@@ -263,16 +266,16 @@ class Grid:
     tile: float
 
 
-def tiles_along(path: Array, distance: float, tile: float) -> Grid:
+def tile_grid(path: Array, distance: float, tile: float) -> TileGrid:
     """Square tiles near ``path`` (n, 2), larger ones than wished for where they would be too many."""
-    tile = affordable(path, distance, tile)
+    tile = limit_tile_count(path, distance, tile)
     reach = FADE_TO * distance
     low, high = path.min(axis=0) - reach, path.max(axis=0) + reach
     first = np.floor(low / tile).astype(np.int64)
     count = np.ceil(high / tile).astype(np.int64) - first + 1
     squared = np.full(tuple(count), np.inf)
     window = int(np.ceil(reach / tile)) + 1
-    for point in thinned(path, 0.1 * distance):
+    for point in thin_path(path, 0.1 * distance):
         centre = np.round(point / tile).astype(np.int64) - first
         start, stop = np.maximum(centre - window, 0), np.minimum(centre + window + 1, count)
         x, y = ((np.arange(start[i], stop[i]) + first[i]) * tile - point[i] for i in (0, 1))
@@ -288,18 +291,18 @@ def tiles_along(path: Array, distance: float, tile: float) -> Grid:
     used, faces = np.unique(faces, return_inverse=True)
     points = (np.column_stack(np.unravel_index(used, fade.shape)) + first) * tile
     cells = np.column_stack([column, row]) + first
-    return Grid(points, faces.reshape(-1, 4), fade.ravel()[used], cells, tile)
+    return TileGrid(points, faces.reshape(-1, 4), fade.ravel()[used], cells, tile)
 
 
-def affordable(path: Array, distance: float, tile: float) -> float:
+def limit_tile_count(path: Array, distance: float, tile: float) -> float:
     """The length of a tile, doubled until those along a path are not too many."""
     wide, high = np.ptp(path, axis=0) + 2.0 * FADE_TO * distance
-    while (np.ceil(wide / tile) + 2.0) * (np.ceil(high / tile) + 2.0) > MOST_CELLS:
+    while (np.ceil(wide / tile) + 2.0) * (np.ceil(high / tile) + 2.0) > MAX_CELLS:
         tile *= 2.0
     return tile
 
 
-def thinned(path: Array, spacing: float) -> Array:
+def thin_path(path: Array, spacing: float) -> Array:
     """Points of ``path`` that lie at least ``spacing`` apart, the first and the last among them."""
     kept = [path[0]]
     for point in path[1:]:

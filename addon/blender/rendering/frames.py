@@ -13,16 +13,16 @@ from pathlib import Path
 import bpy
 
 from ...core.report import FormatError
-from ...formats.text.file_io import make_folder, write_whole
-from .burn_in import finish_picture
-from .encoding import deliver
+from ...formats.text.file_io import make_folder, write_atomically
+from .burn_in import compose_picture
+from .encoding import move_into_place
 from .engines import set_samples
-from .images import is_whole, picture_size
+from .images import is_complete_png, png_size
 from .temporary_studio import render_still
-from .video_state import readings_of, reel_of, stages_of
+from .video_state import linked_stages, read_recording, read_video_state
 
-_RECORD = "film.json"
-_OURS = re.compile(r"\d{6}\.png(\.(\d\.)?part)?")
+_RECORD_FILE = "film.json"
+_FRAME_FILE = re.compile(r"\d{6}\.png(\.(\d\.)?part)?")
 
 
 class FrameFolder:
@@ -32,13 +32,13 @@ class FrameFolder:
         out = Path(path).absolute()
         self.path = out.with_name(f"{out.stem}_frames")
 
-    def begin(self, print_: str, frames: int, size: tuple[int, int], fps: float, resume: bool) -> set[int]:
+    def begin(self, fingerprint: str, frames: int, size: tuple[int, int], fps: float, resume: bool) -> set[int]:
         """Make the folder ready for a film that is known by its print: which of its frames are there already.
 
         Those of another film, or of this one unless ``resume``, are deleted; nothing else in the folder is. FormatError
         where pictures of that name are in it, but nothing says that they are a film's: they are somebody's.
         """
-        record = {"film": print_, "frames": frames, "size": list(size), "fps": fps}
+        record = {"film": fingerprint, "frames": frames, "size": list(size), "fps": fps}
         if self.record() is None and self._has_pictures():
             raise FormatError(
                 "pictures that are none of this video's are in the folder of its frames", path=str(self.path),
@@ -47,23 +47,23 @@ class FrameFolder:
         if not resume or self.record() != record:
             self.empty()
         make_folder(self.path)
-        write_whole(self.path / _RECORD, json.dumps(record, indent=1).encode("utf-8"))
-        return {frame for frame in range(1, frames + 1) if self._is_whole(frame, size)}
+        write_atomically(self.path / _RECORD_FILE, json.dumps(record, indent=1).encode("utf-8"))
+        return {frame for frame in range(1, frames + 1) if self._is_complete(frame, size)}
 
     def record(self) -> object:
         """Return what the frames belong to; None where nothing says."""
         try:
-            return json.loads((self.path / _RECORD).read_text(encoding="utf-8"))
+            return json.loads((self.path / _RECORD_FILE).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
 
     def _has_pictures(self) -> bool:
-        return self.path.is_dir() and any(_OURS.fullmatch(thing.name) for thing in self.path.iterdir())
+        return self.path.is_dir() and any(_FRAME_FILE.fullmatch(thing.name) for thing in self.path.iterdir())
 
-    def _is_whole(self, frame: int, size: tuple[int, int]) -> bool:
+    def _is_complete(self, frame: int, size: tuple[int, int]) -> bool:
         try:
             picture = str(self.path / frame_name(frame))
-            return picture_size(picture) == size and is_whole(picture)
+            return png_size(picture) == size and is_complete_png(picture)
         except (OSError, FormatError):
             return False
 
@@ -72,26 +72,26 @@ class FrameFolder:
         if not self.path.is_dir():
             return
         for thing in self.path.iterdir():
-            if thing.name == _RECORD or _OURS.fullmatch(thing.name):
+            if thing.name == _RECORD_FILE or _FRAME_FILE.fullmatch(thing.name):
                 thing.unlink()
         if not any(self.path.iterdir()):
             shutil.rmtree(self.path)
 
 
-def frames_left(path: str) -> int:
+def resumable_frames(path: str) -> int:
     """Return how many frames of an interrupted film are there to go on with."""
     folder = FrameFolder(path).path
-    if not os.path.isfile(folder / _RECORD):
+    if not os.path.isfile(folder / _RECORD_FILE):
         return 0
     return sum(bool(re.fullmatch(r"\d{6}\.png", name)) for name in os.listdir(folder))
 
 
 #: Is told how many frames are done, of how many.
-Progress = Callable[[int, int], None]
+FrameProgress = Callable[[int, int], None]
 
 
 def render_frames(
-    scene: bpy.types.Scene, first: int, last: int, folder: str, progress: Progress | None = None
+    scene: bpy.types.Scene, first: int, last: int, folder: str, progress: FrameProgress | None = None
 ) -> list[str]:
     """Render the frames ``first`` to ``last`` of a stage (it counts from 1) into ``folder``: their pictures' paths.
 
@@ -99,21 +99,21 @@ def render_frames(
     ValueError where the scene is no stage or has no such frames.
     """
     pictures = []
-    for picture in shoot(scene, range(first, last + 1), folder):
+    for picture in iter_rendered_frames(scene, range(first, last + 1), folder):
         pictures.append(picture)
         if progress is not None:
             progress(len(pictures), last - first + 1)
     return pictures
 
 
-def shoot(scene: bpy.types.Scene, frames: range, folder: str) -> Generator[str, None, None]:
+def iter_rendered_frames(scene: bpy.types.Scene, frames: range, folder: str) -> Generator[str, None, None]:
     """Render frames of a stage into ``folder`` and yield the paths of their pictures one by one, as
     ``render_frames``."""
-    reel = reel_of(scene)
+    reel = read_video_state(scene)
     if not frames or frames[0] < 1 or frames[-1] > reel.frames:
         raise ValueError(f"The video has frames 1 to {reel.frames}, none from {frames.start} to {frames.stop - 1}")
     os.makedirs(folder, exist_ok=True)
-    stages = [(stage, reel_of(stage), readings_of(stage)) for stage in stages_of(scene)]
+    stages = [(stage, read_video_state(stage), read_recording(stage)) for stage in linked_stages(scene)]
     for frame in frames:
         picture = os.path.join(folder, frame_name(frame))
         halves = []
@@ -121,7 +121,7 @@ def shoot(scene: bpy.types.Scene, frames: range, folder: str) -> Generator[str, 
             stage.frame_set(frame)
             halves.append(f"{picture}.{number}.part")
             render_still(stage, halves[-1])
-        finish_picture(halves, stages, frame, picture)
+        compose_picture(halves, stages, frame, picture)
         yield picture
 
 
@@ -130,14 +130,14 @@ def frame_name(frame: int) -> str:
     return f"{frame:06d}.png"
 
 
-def shoot_poster(scene: bpy.types.Scene, path: str) -> None:
+def render_poster(scene: bpy.types.Scene, path: str) -> None:
     """Render the frame that stands for the film to ``path``, as fine as posters are."""
-    reel, stages = reel_of(scene), stages_of(scene)
+    reel, stages = read_video_state(scene), linked_stages(scene)
     was = [set_samples(stage, reel.poster_samples) for stage in stages]
     try:
         with tempfile.TemporaryDirectory(prefix="knuckle-film-") as folder:
-            for picture in shoot(scene, range(reel.poster, reel.poster + 1), folder):
-                deliver(picture, path)
+            for picture in iter_rendered_frames(scene, range(reel.poster, reel.poster + 1), folder):
+                move_into_place(picture, path)
     finally:
         for stage, samples in zip(stages, was, strict=True):
             set_samples(stage, samples)

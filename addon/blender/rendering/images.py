@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...core.report import FormatError
-from ...formats.text.file_io import make_folder, write_whole
+from ...formats.text.file_io import make_folder, write_atomically
 
-_SHADES = 255  # of a .gif's palette; one is left for what stays as it is
+_PALETTE_SIZE = 255  # of a .gif's palette; one is left for what stays as it is
 _QUALITY = 82  # of a .webp: the lowest at which flat floors and soft shadows showed no blocks
 
 
-class Loop(NamedTuple):
+class LoopFormat(NamedTuple):
     """A format of pictures that repeat: the unit in which it counts time and the shortest time per picture that
     browsers play as written, both in ms."""
 
@@ -25,10 +25,10 @@ class Loop(NamedTuple):
 
 
 #: By the ending of the file.
-LOOPS = {".gif": Loop(10, 20), ".webp": Loop(1, 11)}
+LOOP_FORMATS = {".gif": LoopFormat(10, 20), ".webp": LoopFormat(1, 11)}
 
 
-def pillow() -> Any:
+def import_pillow() -> Any:
     """Pillow's ``Image`` module. FormatError where it is missing."""
     try:
         from PIL import Image
@@ -37,7 +37,7 @@ def pillow() -> Any:
     return Image
 
 
-def picture_size(path: str) -> tuple[int, int]:
+def png_size(path: str) -> tuple[int, int]:
     """Width and height of a .png, from its head."""
     with open(path, "rb") as file:
         head = file.read(24)
@@ -47,7 +47,7 @@ def picture_size(path: str) -> tuple[int, int]:
     return width, height
 
 
-def is_whole(path: str) -> bool:
+def is_complete_png(path: str) -> bool:
     """Return whether a .png was written to its end."""
     with open(path, "rb") as file:
         file.seek(-min(12, file.seek(0, os.SEEK_END)), os.SEEK_END)
@@ -62,35 +62,35 @@ def save_loop(pictures: Sequence[str], path: str, fps: float) -> None:
         path: where to; its ending names the format.
         fps: pictures per second.
     """
-    image = pillow()
-    must_suit_loop(path, fps)
-    unit = LOOPS[os.path.splitext(path)[1].lower()].unit
+    image = import_pillow()
+    require_loop_rate(path, fps)
+    unit = LOOP_FORMATS[os.path.splitext(path)[1].lower()].unit
     ends = [round(1000.0 / unit * (number + 1) / fps) for number in range(len(pictures))]
     times = [unit * (end - start) for start, end in zip([0, *ends], ends, strict=False)]
     if unit == 1:
-        first, *rest = map(_opened, pictures)
+        first, *rest = map(_read_rgb, pictures)
         first.save(
             path, format="WEBP", save_all=True, append_images=rest, duration=times, loop=0, quality=_QUALITY, method=4
         )
         return
-    palette = _common_palette(image, [_opened(picture) for picture in pictures[:: max(1, len(pictures) // 12)]])
-    flat = [_opened(picture).quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for picture in pictures]
+    palette = _common_palette(image, [_read_rgb(picture) for picture in pictures[:: max(1, len(pictures) // 12)]])
+    flat = [_read_rgb(picture).quantize(palette=palette, dither=image.Dither.FLOYDSTEINBERG) for picture in pictures]
     flat[0].save(path, save_all=True, append_images=flat[1:], duration=times, loop=0, optimize=False, disposal=1)
 
 
-def must_suit_loop(path: str, fps: float) -> None:
+def require_loop_rate(path: str, fps: float) -> None:
     """Raise FormatError for more pictures per second than a .webp or .gif can have."""
     ending = os.path.splitext(path)[1].lower()
-    most = 1000 // LOOPS[ending].shortest
+    most = 1000 // LOOP_FORMATS[ending].shortest
     if fps > most:
         raise FormatError(
             f"a {ending} cannot show {fps:g} pictures per second", path=path, remedy=f"Choose {most} or fewer."
         )
 
 
-def _opened(path: str) -> Any:
+def _read_rgb(path: str) -> Any:
     """A picture's colours, its file closed again."""
-    with pillow().open(path) as picture:
+    with import_pillow().open(path) as picture:
         return picture.convert("RGB")
 
 
@@ -99,16 +99,16 @@ def _common_palette(image: Any, some: Sequence[Any]) -> Any:
     strip = image.new("RGB", (160 * len(some), 160))
     for number, frame in enumerate(some):
         strip.paste(frame.resize((160, 160)), (160 * number, 0))
-    return strip.quantize(colors=_SHADES, method=image.Quantize.MEDIANCUT)
+    return strip.quantize(colors=_PALETTE_SIZE, method=image.Quantize.MEDIANCUT)
 
 
 def save_sheet(pictures: Sequence[str], path: str, columns: int = 4, rows: int = 4, width: int = 480) -> None:
     """Write an overview of a film to a .png: up to ``columns`` x ``rows`` of its frames, evenly from the first to the
     last, each ``width`` pixels wide."""
-    image = pillow()
+    image = import_pillow()
     count = min(len(pictures), columns * rows)
     chosen = [pictures[round(number * (len(pictures) - 1) / max(count - 1, 1))] for number in range(count)]
-    wide, high = picture_size(chosen[0])
+    wide, high = png_size(chosen[0])
     cell = width, max(1, round(width * high / wide))
     columns = min(columns, count)
     gap = 4
@@ -119,9 +119,9 @@ def save_sheet(pictures: Sequence[str], path: str, columns: int = 4, rows: int =
     )
     for number, picture in enumerate(chosen):
         row, column = divmod(number, columns)
-        small = _opened(picture).resize(cell, image.Resampling.LANCZOS)
+        small = _read_rgb(picture).resize(cell, image.Resampling.LANCZOS)
         sheet.paste(small, (gap + column * (cell[0] + gap), gap + row * (cell[1] + gap)))
     data = io.BytesIO()
     sheet.save(data, format="PNG")
     make_folder(Path(path).parent)
-    write_whole(path, data.getvalue())
+    write_atomically(path, data.getvalue())

@@ -27,7 +27,7 @@ VIDEO_SAMPLES: dict[Engine, int] = {"WORKBENCH": 5, "EEVEE": 8, "CYCLES": 16}
 POSTER_SAMPLES: dict[Engine, int] = {"WORKBENCH": 16, "EEVEE": 32, "CYCLES": 64}
 
 
-class Format(NamedTuple):
+class VideoFormat(NamedTuple):
     """A size in pixels and a rate in frames per second that go together. ``ending`` is its file's."""
 
     size: tuple[int, int]
@@ -36,24 +36,24 @@ class Format(NamedTuple):
 
 
 #: By the name that the panel and the command line give them.
-FORMATS: dict[str, Format] = {
-    "SMALL": Format((960, 540), 30.0, ".mp4"),
-    "HD": Format((1280, 720), 30.0, ".mp4"),
-    "FULL_HD": Format((1920, 1080), 30.0, ".mp4"),
-    "SQUARE": Format((1080, 1080), 30.0, ".mp4"),
-    "VERTICAL": Format((1080, 1920), 30.0, ".mp4"),
-    "LOOP": Format((480, 480), 15.0, ".gif"),
+VIDEO_FORMATS: dict[str, VideoFormat] = {
+    "SMALL": VideoFormat((960, 540), 30.0, ".mp4"),
+    "HD": VideoFormat((1280, 720), 30.0, ".mp4"),
+    "FULL_HD": VideoFormat((1920, 1080), 30.0, ".mp4"),
+    "SQUARE": VideoFormat((1080, 1080), 30.0, ".mp4"),
+    "VERTICAL": VideoFormat((1080, 1920), 30.0, ".mp4"),
+    "LOOP": VideoFormat((480, 480), 15.0, ".gif"),
 }
 
 #: Endings of films, and of single pictures.
-VIDEOS = (".mp4", ".webm", ".webp", ".gif")
-PICTURES = (".png",)
+VIDEO_ENDINGS = (".mp4", ".webm", ".webp", ".gif")
+PICTURE_ENDINGS = (".png",)
 
 
 Progress = Callable[[int, int], None]
 
 #: What says how a film is made or who is told, but not what is seen in it.
-_APART = ("scenery", "progress", "sheet", "poster", "resume", "keep_frames")
+_INVISIBLE_OPTIONS = ("scenery", "progress", "sheet", "poster", "resume", "keep_frames")
 
 
 @dataclass
@@ -109,7 +109,7 @@ class FilmOptions:
 
     def look(self) -> dict[str, Any]:
         """All that changes what is seen, as plain numbers and words: what frames of a film are known by."""
-        out = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _APART}
+        out = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _INVISIBLE_OPTIONS}
         return out | {"size": list(self.size), "burn": sorted(self.burn)}
 
     def check(self) -> None:
@@ -141,7 +141,7 @@ Color = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
-class Look:
+class StageStyle:
     """Colours are sRGB.
 
     ``shades`` are those of the floor: by turns on its tiles (CHECKER), blended as on open ground (GROUND), or its
@@ -168,14 +168,14 @@ class Look:
     pitch: float = 17.0
 
 
-LOOKS: dict[Stage, Look] = {
-    "STUDIO": Look(
+STAGE_STYLES: dict[Stage, StageStyle] = {
+    "STUDIO": StageStyle(
         pattern="CHECKER",
         shades=((0.75, 0.78, 0.82), (0.85, 0.87, 0.89)),
         horizon=(0.88, 0.91, 0.94),
         zenith=(0.62, 0.73, 0.85),
     ),
-    "OUTDOOR": Look(
+    "OUTDOOR": StageStyle(
         pattern="GROUND",
         shades=((0.50, 0.44, 0.33), (0.59, 0.52, 0.39), (0.65, 0.59, 0.45), (0.72, 0.66, 0.52)),
         horizon=(0.84, 0.88, 0.90),
@@ -188,7 +188,7 @@ LOOKS: dict[Stage, Look] = {
         tile=0.05,
         pitch=9.0,
     ),
-    "BLUEPRINT": Look(
+    "BLUEPRINT": StageStyle(
         pattern="GRID",
         shades=((0.09, 0.23, 0.47), (0.27, 0.43, 0.68), (0.48, 0.64, 0.86)),
         horizon=(0.07, 0.18, 0.38),
@@ -199,7 +199,7 @@ LOOKS: dict[Stage, Look] = {
         warmth=(1.0, 1.0, 1.0),
         shadow=0.35,
     ),
-    "SCIENTIFIC": Look(
+    "SCIENTIFIC": StageStyle(
         pattern="GRID",
         shades=((0.96, 0.96, 0.96), (0.74, 0.76, 0.79), (0.45, 0.48, 0.53)),
         horizon=(0.98, 0.98, 0.98),
@@ -215,6 +215,6 @@ LOOKS: dict[Stage, Look] = {
 }
 
 
-def linear(value: float) -> float:
+def srgb_to_linear(value: float) -> float:
     """sRGB to linear light."""
     return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4

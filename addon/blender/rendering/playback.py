@@ -13,29 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.model import Array
-from ...core.overlay_geometry import Degrees
+from ...core.overlay_geometry import DofGlyphs
 from ...core.report import FormatError, Report
 from ..compat import all_curves
 from ..data.access import record_of, settings
-from ..data.datablocks import is_there
-from ..data.properties.model import registered
-from ..overlay import stand_of
-from ..physics.simulation.removal import motors_in, shed_motors
+from ..data.datablocks import still_exists
+from ..data.properties.model import are_properties_registered
+from ..overlay import mechanism_snapshot
+from ..physics.simulation.removal import motors_in, remove_other_motors
 from ..physics.simulation.setup import clear_physics
 from ..physics.world.membership import is_simulated
-from ..progress import Step
+from ..progress import WorkStep
 from .options import FilmOptions
 
-_STEADY = ("turns", "scale", "lower", "upper")
-_MOVING = ("origin", "axis", "zero", "radius", "value")
+_CONSTANT_ARRAYS = ("turns", "scale", "lower", "upper")
+_PER_FRAME_ARRAYS = ("origin", "axis", "zero", "radius", "value")
 
 
 @dataclass
-class Readings:
+class DofRecording:
     """The degrees of freedom of one coordinate, m of them by their servos' ``names``, in n frames.
 
     ``steady`` holds what never changes, (m,), and ``moving`` the rest, (n, m) or (n, m, 3), by the names of
-    ``Degrees``; ``balls`` (n, k, 4, 4) are the frames of joints that turn every way, ``reach`` (n, k) how large those
+    ``DofGlyphs``; ``balls`` (n, k, 4, 4) are the frames of joints that turn every way, ``reach`` (n, k) how large those
     are drawn.
     """
 
@@ -45,11 +45,11 @@ class Readings:
     balls: Array
     reach: Array
 
-    def at(self, index: int) -> Degrees:
+    def at(self, index: int) -> DofGlyphs:
         """The degrees in one frame, counted from 0."""
         now: dict[str, Any] = {name: part[index].astype(np.float64) for name, part in self.moving.items()}
         steady: dict[str, Any] = self.steady  # among it truth values
-        return Degrees(**now, **steady)
+        return DofGlyphs(**now, **steady)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """All as arrays, to be saved."""
@@ -57,48 +57,51 @@ class Readings:
         return parts | self.steady | self.moving | {"balls": self.balls, "reach": self.reach}
 
     @classmethod
-    def read(cls, arrays: Mapping[str, NDArray[np.generic]]) -> Readings:
+    def read(cls, arrays: Mapping[str, NDArray[np.generic]]) -> DofRecording:
         """From what ``arrays`` gave."""
         return cls(
             [str(name) for name in arrays["names"]],
-            {name: np.asarray(arrays[name]) for name in _STEADY},
-            {name: np.asarray(arrays[name], dtype=np.float32) for name in _MOVING},
+            {name: np.asarray(arrays[name]) for name in _CONSTANT_ARRAYS},
+            {name: np.asarray(arrays[name], dtype=np.float32) for name in _PER_FRAME_ARRAYS},
             np.asarray(arrays["balls"], dtype=np.float32),
             np.asarray(arrays["reach"], dtype=np.float32),
         )
 
 
-class Reader:
+class DofRecorder:
     """Notes frame by frame what the joints of models are at."""
 
     def __init__(self, rigs: Sequence[bpy.types.Object]) -> None:
         self._rigs = rigs
-        self._seen: list[tuple[Degrees, Array, Array]] = []
+        self._seen: list[tuple[DofGlyphs, Array, Array]] = []
         self._names: list[str] = []
 
     def note(self) -> None:
         """Note the frame that the scene is at."""
         if not self._rigs:
             return
-        stands = [stand_of(rig) for rig in self._rigs]
+        stands = [mechanism_snapshot(rig) for rig in self._rigs]
         if not self._seen:
             self._names = [name for stand in stands for name in stand.servo_names()]
         each = [stand.degrees(hidden=True) for stand in stands]
-        joined = Degrees(
-            *(np.concatenate([getattr(row, name) for row, *_ in each]) for name in Degrees.__dataclass_fields__)
+        joined = DofGlyphs(
+            *(np.concatenate([getattr(row, name) for row, *_ in each]) for name in DofGlyphs.__dataclass_fields__)
         )
         balls, reach = (np.concatenate([row[part] for row in each]) for part in (1, 2))
         self._seen.append((joined, balls, reach))
 
-    def readings(self) -> Readings | None:
+    def readings(self) -> DofRecording | None:
         """All that was noted; None where there is nothing."""
         if not self._seen:
             return None
         first = self._seen[0][0]
-        return Readings(
+        return DofRecording(
             self._names,
-            {name: getattr(first, name) for name in _STEADY},
-            {name: np.array([getattr(row, name) for row, *_ in self._seen], dtype=np.float32) for name in _MOVING},
+            {name: getattr(first, name) for name in _CONSTANT_ARRAYS},
+            {
+                name: np.array([getattr(row, name) for row, *_ in self._seen], dtype=np.float32)
+                for name in _PER_FRAME_ARRAYS
+            },
             np.array([balls for _, balls, _ in self._seen], dtype=np.float32),
             np.array([reach for *_, reach in self._seen], dtype=np.float32),
         )
@@ -108,11 +111,11 @@ SOLID_TYPES = {"MESH", "CURVE", "SURFACE", "FONT"}
 #: Towards the faces, edges and corners of a cube: in each of them a surface has an outermost point.
 DIRECTIONS = np.array([step for step in np.ndindex(3, 3, 3) if step != (1, 1, 1)], dtype=np.float32) - 1.0
 #: Of more objects than this the bounds do: their outlines in every frame would take too much memory.
-OUTLINED = 200
+MAX_OUTLINED = 200
 
 
 @dataclass
-class Take:
+class RecordedTake:
     """``frames`` are the n filmed frames of the scene, ``poses`` (n, k, 4, 4) the world matrices of the k
     ``objects``, ``boxes`` (k, 8, 3) their local bounds, ``outlines`` (k, m, 3) points of their surfaces, ``cast`` how
     many of the objects (the first) are the model; the others are scenery. ``fps`` is the rate of the filmed frames,
@@ -126,7 +129,7 @@ class Take:
     boxes: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
     outlines: Array = field(default_factory=lambda: np.empty((0, 8, 3)))
     fps: float = 0.0
-    readings: Readings | None = None
+    readings: DofRecording | None = None
     front: float = -0.5 * np.pi
     bending: list[bpy.types.Object] = field(default_factory=list)
 
@@ -162,7 +165,7 @@ class Schedule:
         return self.last - self.first + 1
 
 
-def schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) -> Schedule:
+def make_schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) -> Schedule:
     """The frames of a video, or the one of a poster.
 
     Playing begins at the scene's (and the physics cache's) first frame, wherever filming begins.
@@ -185,10 +188,10 @@ def schedule(scene: bpy.types.Scene, options: FilmOptions, poster: bool) -> Sche
     return Schedule(first, filmed, rate / step)
 
 
-def visible_solids(objects: Sequence[bpy.types.Object], scene: bpy.types.Scene) -> list[bpy.types.Object]:
+def visible_surfaces(objects: Sequence[bpy.types.Object], scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """The objects that have a surface, with the visuals parented to them, each once, those left out that hide from
     renders, be it in a collection that does."""
-    hidden = hidden_in(scene)
+    hidden = render_hidden_objects(scene)
     found: dict[bpy.types.Object, None] = {}
     children: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for candidate in bpy.data.objects:  # Object.children scans all objects for each call
@@ -211,7 +214,7 @@ def visible_solids(objects: Sequence[bpy.types.Object], scene: bpy.types.Scene) 
     return list(found)
 
 
-def hidden_in(scene: bpy.types.Scene) -> set[bpy.types.Object]:
+def render_hidden_objects(scene: bpy.types.Scene) -> set[bpy.types.Object]:
     """The objects of a scene that are only in collections that hide from renders."""
     hidden: set[bpy.types.Object] = set()
     shown: set[bpy.types.Object] = set()
@@ -236,12 +239,12 @@ def _has_surface(obj: bpy.types.Object) -> bool:
     return obj.type != "MESH" or bool(data.vertices) or bool(obj.modifiers)
 
 
-def record(
+def record_playback(
     context: bpy.types.Context,
     objects: Sequence[bpy.types.Object],
     scenery: Sequence[bpy.types.Object],
     plan: Schedule,
-    take: Take,
+    take: RecordedTake,
     report: Report,
     rigs: Sequence[bpy.types.Object] = (),
 ) -> Generator[None, None, None]:
@@ -250,20 +253,20 @@ def record(
     The scene's frame and the range of its physics cache are put back, also when closed half-way.
     """
     scene = context.scene
-    cast = visible_solids(objects, scene)
+    cast = visible_surfaces(objects, scene)
     if not cast:
         raise FormatError("there is nothing to film", remedy="Choose objects that have a surface and are not hidden.")
     take.frames, take.fps, take.cast = list(plan.filmed), plan.fps, len(cast)
-    take.objects = list(dict.fromkeys([*cast, *visible_solids(scenery, scene)]))
+    take.objects = list(dict.fromkeys([*cast, *visible_surfaces(scenery, scene)]))
     take.poses = np.empty((len(take.frames), len(take.objects), 4, 4))
-    reader = Reader(rigs)
+    reader = DofRecorder(rigs)
     frame, subframe = scene.frame_current, scene.frame_subframe
     try:
-        with long_enough_cache(scene, plan.last, report):
+        with extended_physics_cache(scene, plan.last, report):
             for current in range(plan.first, plan.last + 1):
                 scene.frame_set(current)
                 if current in plan.filmed:
-                    look(context, take, plan.filmed.index(current))
+                    record_frame(context, take, plan.filmed.index(current))
                     reader.note()
                 yield
     finally:
@@ -276,15 +279,15 @@ def record(
         report.warn("film-rigid", f"Filmed in the shape of the present frame throughout, though it changes: {names}")
 
 
-def look(context: bpy.types.Context, take: Take, index: int) -> None:
+def record_frame(context: bpy.types.Context, take: RecordedTake, index: int) -> None:
     """Note where everything is now, as filmed frame ``index``."""
     graph = context.evaluated_depsgraph_get()
     evaluated = [item.evaluated_get(graph) for item in take.objects]
     take.poses[index] = [item.matrix_world for item in evaluated]
     if index == 0:
         take.boxes = np.array([[tuple(corner) for corner in item.bound_box] for item in evaluated])
-        few = len(evaluated) <= OUTLINED
-        take.outlines = np.array([outline(item) for item in evaluated]) if few else take.boxes
+        few = len(evaluated) <= MAX_OUTLINED
+        take.outlines = np.array([outline_points(item) for item in evaluated]) if few else take.boxes
         return
     for number, (source, item) in enumerate(zip(take.objects, evaluated, strict=True)):
         if source not in take.bending and is_deformed(source):
@@ -293,7 +296,7 @@ def look(context: bpy.types.Context, take: Take, index: int) -> None:
                 take.bending.append(source)
 
 
-def outline(item: bpy.types.Object) -> Array:
+def outline_points(item: bpy.types.Object) -> Array:
     """The outermost points, (26, 3), of an evaluated object's surface; those of its bounds where it is no mesh."""
     data: Any = item.data
     points = np.array([tuple(corner) for corner in item.bound_box], dtype=np.float32)
@@ -305,7 +308,7 @@ def outline(item: bpy.types.Object) -> Array:
 
 
 @contextmanager
-def long_enough_cache(scene: bpy.types.Scene, last: int, report: Report) -> Iterator[None]:
+def extended_physics_cache(scene: bpy.types.Scene, last: int, report: Report) -> Iterator[None]:
     """Let rigid bodies move until ``last``: Blender stops them at the end of their cache."""
     world = scene.rigidbody_world
     cache = None if world is None else world.point_cache
@@ -329,40 +332,40 @@ T = TypeVar("T")
 #: The phase of the work, for who waits.
 PLAYING = "playing"
 #: A take and what is written over it.
-Labelled = tuple[str, Take]
+LabeledTake = tuple[str, RecordedTake]
 #: Where walkers of a format look that says so by custom: Juice's along +Y, DART's along +X.
-_STILL = 1e-6
-_FRONTS = {"juice": 0.5 * math.pi, "skel": 0.0}
+_CONSTANT_TOLERANCE = 1e-6
+_FORMAT_FRONTS = {"juice": 0.5 * math.pi, "skel": 0.0}
 
 
-def play(
+def play_takes(
     context: bpy.types.Context,
     objects: Sequence[bpy.types.Object],
     plan: Schedule,
     options: FilmOptions,
     report: Report,
     total: int = 0,
-) -> Generator[Step, None, list[Labelled]]:
+) -> Generator[WorkStep, None, list[LabeledTake]]:
     """Play the scene for each take that is wanted and return the takes, pausing after each frame of ``total`` steps:
     nothing of what is to be rendered is done by then."""
     done, takes = 0, []
-    played = plan.played * len(takes_wanted(options))
-    rigs = models_of(objects)
+    played = plan.played * len(requested_takes(options))
+    rigs = rigs_of_objects(objects)
     noted = rigs if options.burn else []
-    for label, physics in takes_wanted(options):
-        take = Take(front=front_of(rigs))
+    for label, physics in requested_takes(options):
+        take = RecordedTake(front=model_front(rigs))
         with (
-            driven(context.scene, rigs, physics, plan.first),
-            closing(record(context, objects, options.scenery, plan, take, report, noted)) as frames,
+            temporary_drive(context.scene, rigs, physics, plan.first),
+            closing(record_playback(context, objects, options.scenery, plan, take, report, noted)) as frames,
         ):
             for _ in frames:
                 done += 1
-                yield Step(done, total, PLAYING, done, played, 0.0)
+                yield WorkStep(done, total, PLAYING, done, played, 0.0)
         takes.append((label, take))
     return takes
 
 
-def at_once(steps: Generator[Any, None, T]) -> T:
+def run_to_completion(steps: Generator[Any, None, T]) -> T:
     """Return what steps come to, without a pause between them."""
     while True:
         try:
@@ -371,7 +374,7 @@ def at_once(steps: Generator[Any, None, T]) -> T:
             return cast(T, end.value)
 
 
-def takes_wanted(options: FilmOptions) -> list[tuple[str, bool | None]]:
+def requested_takes(options: FilmOptions) -> list[tuple[str, bool | None]]:
     """Return what is written over each take, and whether physics is to drive the models: None leaves that to them."""
     return [("Keys", False), ("Physics", True)] if options.side_by_side else [("", None)]
 
@@ -389,30 +392,30 @@ def may_move(rig: bpy.types.Object) -> bool:
         return False
     if data.drivers or any(track.strips for track in data.nla_tracks):
         return True
-    return data.action is not None and any(map(_varies, all_curves(data.action)))
+    return data.action is not None and any(map(_is_varying, all_curves(data.action)))
 
 
-def _varies(curve: Any) -> bool:
+def _is_varying(curve: Any) -> bool:
     points = curve.keyframe_points
-    return bool(curve.modifiers) or any(abs(point.co[1] - points[0].co[1]) > _STILL for point in points)
+    return bool(curve.modifiers) or any(abs(point.co[1] - points[0].co[1]) > _CONSTANT_TOLERANCE for point in points)
 
 
-def front_of(rigs: Sequence[bpy.types.Object]) -> float:
+def model_front(rigs: Sequence[bpy.types.Object]) -> float:
     """Return where models that do not travel look (rad about Z): as those of their format do, or to Blender's front,
     -Y."""
-    return _FRONTS.get(settings(rigs[0]).format, -0.5 * math.pi) if rigs else -0.5 * math.pi
+    return _FORMAT_FRONTS.get(settings(rigs[0]).format, -0.5 * math.pi) if rigs else -0.5 * math.pi
 
 
-def models_of(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
+def rigs_of_objects(objects: Sequence[bpy.types.Object]) -> list[bpy.types.Object]:
     """The armatures of the models that objects belong to, each once."""
-    if not registered():
+    if not are_properties_registered():
         return []
     found = (record_of(obj).model for obj in objects)
     return list(dict.fromkeys(rig for rig in found if rig is not None))
 
 
 @contextmanager
-def driven(
+def temporary_drive(
     scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], physics: bool | None, first: int
 ) -> Iterator[None]:
     """Have models driven by their keys, or by physics, while the scene is played; then as they were before."""
@@ -433,12 +436,12 @@ def driven(
     finally:
         scene.frame_set(first)
         for rig, drive, simulated, motors in before:
-            if not is_there(rig):
+            if not still_exists(rig):
                 continue
             if settings(rig).drive != drive:
                 settings(rig).drive = drive
             if is_simulated(rig) and not simulated:
                 clear_physics(scene, rig)
             elif drive == "KEYS":
-                shed_motors(scene, rig, motors)
+                remove_other_motors(scene, rig, motors)
         scene.frame_set(frame, subframe=subframe)

@@ -12,43 +12,55 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from ..compat import give_nodes
-from .burn_in import TABLE_SHARE, is_wide
-from .camera import LENS, SENSOR, Array, Room, Shot, plan_shot, shot_from, slopes
+from ..compat import ensure_node_tree
+from .burn_in import TABLE_SHARE, has_room_beside
+from .camera import LENS, SENSOR, Array, CameraShot, Margins, half_angle_tangents, make_shot, plan_shot
 from .engines import WORKBENCH, set_up_engine, set_up_picture
-from .floor import CLOUD, FADE_TO, FAR, add_floor, far_floor, sky_dome, tile_of, tiles
-from .options import BURNS, LOOKS, Burn, Engine, FilmOptions, Look, linear
-from .playback import Take
-from .stand_ins import coat, hire, key_places, key_poses
+from .floor import (
+    FADE_TO,
+    HORIZON_DISTANCE,
+    MAX_CLOUD_COVER,
+    add_floor,
+    checker_tiles,
+    horizon_floor,
+    sky_dome,
+    tile_size,
+)
+from .options import BURNS, STAGE_STYLES, Burn, Engine, FilmOptions, StageStyle, srgb_to_linear
+from .playback import RecordedTake
+from .stand_ins import create_stand_ins, key_poses, key_transforms, make_paint
 from .temporary_studio import Studio
-from .video_state import Reel, keep
+from .video_state import VideoState, write_video_state
 
-_MOST = 60  # numbers along a side
-_HEIGHT = 0.042  # of a letter, in shares of the picture's height where the camera aims
-_WIDEST = 5.0  # letters that a number with its space is wide
-_BOLD, _HALO = 0.018, 0.085  # letters by which strokes are thickened, and those of the halo behind them
-_LIFT = 2e-3  # above the floor, in camera distances: as far as the floor itself lies above the far one
+_MAX_LABELS = 60  # numbers along a side
+_LETTER_HEIGHT = 0.042  # of a letter, in shares of the picture's height where the camera aims
+_LABEL_WIDTH = 5.0  # letters that a number with its space is wide
+_LETTER_WEIGHT, _HALO = 0.018, 0.085  # letters by which strokes are thickened, and those of the halo behind them
+_LABEL_OFFSET = 2e-3  # above the floor, in camera distances: as far as the floor itself lies above the far one
 
 
-def add_labels(studio: Studio, look: Look, shot: Shot, size: float, tile: float, ground: float) -> None:
+def add_labels(studio: Studio, look: StageStyle, shot: CameraShot, size: float, tile: float, ground: float) -> None:
     """Write along the lines of a grid of ``tile`` what they are at, in the scene's unit.
 
     The numbers face the camera, as high in pictures of every size, with a halo that no line of the grid crosses. Those
     of a camera that goes round lie on the floor.
     """
-    ink, halo = coat(studio, "Film ink", look.ink), coat(studio, "Film halo", [linear(part) for part in look.shades[0]])
+    ink, halo = (
+        make_paint(studio, "Film ink", look.ink),
+        make_paint(studio, "Film halo", [srgb_to_linear(part) for part in look.shades[0]]),
+    )
     stands = bool(np.allclose(shot.rotations, shot.rotations[:1]))
     letter = letter_height(studio.scene, shot)
-    across, towards = snapped(shot.rotation[:2, 0]), snapped(shot.rotation[:2, 2])
-    low, high = edges(shot, size, tile)
+    across, towards = nearest_floor_axis(shot.rotation[:2, 0]), nearest_floor_axis(shot.rotation[:2, 2])
+    low, high = label_bounds(shot, size, tile)
     for axis in (0, 1):
         runs_across = abs(across[axis]) > 0.5
         # on the side that looks at the camera; the other side's numbers are at the right of the picture
         side = towards if runs_across else across
         other = 1 - axis
         edge = high[other] if side[other] > 0.0 else low[other]
-        apart = _WIDEST * letter if runs_across else 1.6 * letter / max(float(shot.rotation[2, 2]), 0.1)
-        for step in steps(int(low[axis]), int(high[axis]), apart / tile):
+        apart = _LABEL_WIDTH * letter if runs_across else 1.6 * letter / max(float(shot.rotation[2, 2]), 0.1)
+        for step in labeled_lines(int(low[axis]), int(high[axis]), apart / tile):
             place = np.zeros(2)
             place[axis], place[other] = step * tile, (edge + 0.15 * side[other]) * tile
             turn = np.eye(4)
@@ -57,10 +69,10 @@ def add_labels(studio: Studio, look: Look, shot: Shot, size: float, tile: float,
                 rise = letter * (0.3 + float(shot.rotation[2, 1]))
             else:
                 turn[:2, 0], turn[:2, 1] = across, (-across[1], across[0])
-                rise = _LIFT * 0.5 * shot.distance
+                rise = _LABEL_OFFSET * 0.5 * shot.distance
             turn[:3, 3] = *place, ground + rise
-            for material, offset, behind in ((ink, _BOLD, 0.0), (halo, _HALO, 0.02)):
-                text = add_text(studio, number(step * tile, tile), material)
+            for material, offset, behind in ((ink, _LETTER_WEIGHT, 0.0), (halo, _HALO, 0.02)):
+                text = add_label(studio, label_text(step * tile, tile), material)
                 text.data.size, text.data.offset = letter, offset * letter
                 text.data.align_x = "CENTER" if runs_across else "LEFT"
                 text.data.align_y = "TOP" if runs_across else "CENTER"
@@ -68,34 +80,34 @@ def add_labels(studio: Studio, look: Look, shot: Shot, size: float, tile: float,
                 text.display.show_shadows = text.visible_shadow = False
 
 
-def letter_height(scene: bpy.types.Scene, shot: Shot) -> float:
+def letter_height(scene: bpy.types.Scene, shot: CameraShot) -> float:
     """Height of a letter, in the scene's unit."""
     size = scene.render.resolution_x, scene.render.resolution_y
-    return _HEIGHT * 2.0 * slopes(size)[1] * shot.distance * max(1.0, size[0] / size[1] / 2.0)
+    return _LETTER_HEIGHT * 2.0 * half_angle_tangents(size)[1] * shot.distance * max(1.0, size[0] / size[1] / 2.0)
 
 
-def edges(shot: Shot, size: float, tile: float) -> tuple[Array, Array]:
+def label_bounds(shot: CameraShot, size: float, tile: float) -> tuple[Array, Array]:
     """The lines about all that the camera aims at, with room for the model: the lowest and the highest, (2,) each."""
     room = 0.42 * size
     low = np.floor((shot.aims[:, :2].min(axis=0) - room) / tile)
     return low, np.ceil((shot.aims[:, :2].max(axis=0) + room) / tile)
 
 
-def steps(low: int, high: int, apart: float = 0.0) -> range:
+def labeled_lines(low: int, high: int, apart: float = 0.0) -> range:
     """Return which lines from ``low`` to ``high`` have numbers: every one, or every fifth, tenth and so on where they
     are many or would be fewer than ``apart`` lines from each other."""
     strides = (1, 2, 5, 10, 20, 50, 100, 10**9)
-    stride = next(stride for stride in strides if (high - low) / stride <= _MOST and stride >= apart)
+    stride = next(stride for stride in strides if (high - low) / stride <= _MAX_LABELS and stride >= apart)
     return range(-(-low // stride) * stride, high + 1, stride)
 
 
-def number(value: float, tile: float) -> str:
+def label_text(value: float, tile: float) -> str:
     """A length with as many places as the grid has."""
     places = max(0, -int(np.floor(np.log10(tile) + 1e-9)))
     return f"{value + 0.0:.{places}f} m"
 
 
-def snapped(direction: Array) -> Array:
+def nearest_floor_axis(direction: Array) -> Array:
     """The axis, (2,), that is nearest to a direction (2,) of the floor."""
     out = np.zeros(2)
     largest = int(np.abs(direction).argmax())
@@ -103,7 +115,7 @@ def snapped(direction: Array) -> Array:
     return out
 
 
-def add_text(studio: Studio, words: str, material: bpy.types.Material) -> Any:
+def add_label(studio: Studio, words: str, material: bpy.types.Material) -> Any:
     """A text object."""
     data: Any = studio.own(bpy.data.curves.new("Film label", "FONT"))
     data.body = words
@@ -113,14 +125,14 @@ def add_text(studio: Studio, words: str, material: bpy.types.Material) -> Any:
 
 _EXPOSURE = (-0.5, 0.5)  # by how many stops the picture may get darker or brighter
 
-KEY = (-0.75, 0.85, 0.75)  # towards the lights, in the view: right, up, back
-FILL = (0.9, 0.35, 0.5)
+KEY_LIGHT = (-0.75, 0.85, 0.75)  # towards the lights, in the view: right, up, back
+FILL_LIGHT = (0.9, 0.35, 0.5)
 
 
-def build_stage(studio: Studio, look: Look, shot: Shot, size: float, ground: float, engine: Engine) -> None:
+def build_stage(studio: Studio, look: StageStyle, shot: CameraShot, size: float, ground: float, engine: Engine) -> None:
     """Set the stage for a model of about ``size`` that moves along ``shot.aims`` above the height ``ground``."""
-    tile = tile_of(look, shot, size)
-    parts = [tiles(look, shot, tile, ground), far_floor(look, shot, ground)]
+    tile = tile_size(look, shot, size)
+    parts = [checker_tiles(look, shot, tile, ground), horizon_floor(look, shot, ground)]
     if engine == WORKBENCH and look.pattern == "GROUND":
         parts.append(sky_dome(look, shot, ground))
         shading: Any = studio.scene.display.shading
@@ -142,17 +154,17 @@ def floor_height(lowest: float, size: float) -> float:
     return 0.0 if -0.05 * size <= lowest <= 0.25 * size else lowest
 
 
-def key_direction(shot: Shot) -> Array:
+def key_direction(shot: CameraShot) -> Array:
     """Return where the main light comes from, in the world (3,): always the left of the picture, high, in front."""
-    key = shot.rotation @ np.asarray(KEY)
+    key = shot.rotation @ np.asarray(KEY_LIGHT)
     return key / np.linalg.norm(key)
 
 
-def add_lights(studio: Studio, look: Look, shot: Shot, size: float) -> None:
+def add_lights(studio: Studio, look: StageStyle, shot: CameraShot, size: float) -> None:
     """A warm soft key from the left, a cool fill from the right, fixed to the view's direction."""
     for name, energy, angle, color, direction in (
-        ("Film key", look.key, look.softness, look.warmth, KEY),
-        ("Film fill", look.fill, 60.0, (0.82, 0.9, 1.0), FILL),
+        ("Film key", look.key, look.softness, look.warmth, KEY_LIGHT),
+        ("Film fill", look.fill, 60.0, (0.82, 0.9, 1.0), FILL_LIGHT),
     ):
         lamp: Any = studio.own(bpy.data.lights.new(name, "SUN"))
         lamp.use_shadow = name == "Film key"
@@ -164,14 +176,14 @@ def add_lights(studio: Studio, look: Look, shot: Shot, size: float) -> None:
         post.location = shot.aims[0] + size * away
 
 
-def set_world(studio: Studio, look: Look) -> None:
+def set_world(studio: Studio, look: StageStyle) -> None:
     """A plain background in the horizon's colour."""
     world = studio.own(bpy.data.worlds.new("Film world"))
-    world.color = [linear(value) for value in look.horizon]
+    world.color = [srgb_to_linear(value) for value in look.horizon]
     studio.scene.world = world
 
 
-def match_backdrop(studio: Studio, look: Look, shot: Shot, ground: float) -> None:
+def match_backdrop(studio: Studio, look: StageStyle, shot: CameraShot, ground: float) -> None:
     """Workbench lights the floor but not the background: look at the far floor and paint the background
     like it, so that there is no edge at the horizon. Where the view leaves the floor dark or bright, expose for it."""
     scene = studio.scene
@@ -187,15 +199,15 @@ def match_backdrop(studio: Studio, look: Look, shot: Shot, ground: float) -> Non
     seen = studio.look()[..., :3].reshape(-1, 3).mean(axis=0)
     shading.show_cavity = cavities
     scene.render.resolution_x, scene.render.resolution_y = size
-    lit = np.array([linear(value) for value in seen])
-    wanted = sum(linear(value) for value in look.horizon) / max(float(lit.sum()), 1e-6)
+    lit = np.array([srgb_to_linear(value) for value in seen])
+    wanted = sum(srgb_to_linear(value) for value in look.horizon) / max(float(lit.sum()), 1e-6)
     scene.world.color = (lit / 2.0**scene.view_settings.exposure).tolist()
     scene.view_settings.exposure += float(np.clip(np.log2(wanted), *_EXPOSURE))
 
 
-def add_sky(studio: Studio, look: Look) -> None:
+def add_sky(studio: Studio, look: StageStyle) -> None:
     """A sky from the horizon's colour up to the zenith's: what is seen and what lights the shadows."""
-    tree = give_nodes(studio.scene.world)
+    tree = ensure_node_tree(studio.scene.world)
     nodes, links = tree.nodes, tree.links
     nodes.clear()
     place, split = nodes.new("ShaderNodeTexCoord"), nodes.new("ShaderNodeSeparateXYZ")
@@ -203,7 +215,7 @@ def add_sky(studio: Studio, look: Look) -> None:
     glow, out = nodes.new("ShaderNodeBackground"), nodes.new("ShaderNodeOutputWorld")
     ramp.color_ramp.elements[0].position, ramp.color_ramp.elements[1].position = 0.0, 0.6
     for element, color in zip(ramp.color_ramp.elements, (look.horizon, look.zenith), strict=True):
-        element.color = (*(linear(value) for value in color), 1.0)
+        element.color = (*(srgb_to_linear(value) for value in color), 1.0)
     links.new(place.outputs["Generated"], split.inputs[0])
     links.new(split.outputs["Z"], ramp.inputs[0])
     if look.pattern == "GROUND":
@@ -226,7 +238,7 @@ def add_clouds(tree: Any, direction: Any, sky: Any, glow: Any) -> None:
     noise.inputs["Scale"].default_value, noise.inputs["Detail"].default_value = 1.6, 5.0
     cover: Any = nodes.new("ShaderNodeMapRange")
     cover.inputs["From Min"].default_value, cover.inputs["From Max"].default_value = 0.5, 0.75
-    cover.inputs["To Max"].default_value = CLOUD
+    cover.inputs["To Max"].default_value = MAX_CLOUD_COVER
     mixed: Any = nodes.new("ShaderNodeMixRGB")
     share, below, above = mixed.inputs  # their names differ between versions
     above.default_value = (1.0, 1.0, 1.0, 1.0)
@@ -238,13 +250,13 @@ def add_clouds(tree: Any, direction: Any, sky: Any, glow: Any) -> None:
     links.new(mixed.outputs["Color"], glow)
 
 
-def add_camera(studio: Studio, shot: Shot) -> bpy.types.Object:
+def add_camera(studio: Studio, shot: CameraShot) -> bpy.types.Object:
     """The camera of the shot, as it is in the first frame."""
     data: Any = studio.own(bpy.data.cameras.new("Film camera"))
     data.lens, data.sensor_width, data.sensor_fit = LENS, SENSOR, "AUTO"
     data.shift_x, data.shift_y = shot.shift
     path = float(np.linalg.norm(np.ptp(shot.aims, axis=0)))
-    data.clip_start, data.clip_end = 0.15 * shot.distance, 3.0 * FAR * shot.distance + 2.0 * path
+    data.clip_start, data.clip_end = 0.15 * shot.distance, 3.0 * HORIZON_DISTANCE * shot.distance + 2.0 * path
     camera = studio.place("Film camera", data)
     camera.rotation_mode = "QUATERNION"
     camera.rotation_quaternion = Matrix(shot.rotation.tolist()).to_quaternion()
@@ -253,44 +265,44 @@ def add_camera(studio: Studio, shot: Shot) -> bpy.types.Object:
     return camera
 
 
-def key_camera(studio: Studio, camera: bpy.types.Object, shot: Shot) -> None:
+def key_camera(studio: Studio, camera: bpy.types.Object, shot: CameraShot) -> None:
     """Have the camera go through the whole shot, from frame 1 on."""
     turns = [Matrix(rotation.tolist()).to_quaternion() for rotation in shot.rotations]
-    key_places(studio, camera, shot.positions, turns)
+    key_transforms(studio, camera, shot.positions, turns)
 
 
 #: A model without any size is filmed as if it had this.
-LEAST_EXTENT = 1e-3
+MIN_EXTENT = 1e-3
 
 
-def set_stage(
+def build_stages(
     stack: ExitStack,
     context: bpy.types.Context,
-    takes: Sequence[tuple[str, Take]],
-    reel: Reel,
+    takes: Sequence[tuple[str, RecordedTake]],
+    reel: VideoState,
     options: FilmOptions,
     poster: bool,
 ) -> list[bpy.types.Scene]:
     """Set a stage for each of ``takes``, with what is written over it: the scenes, of which the first knows ``reel``
     and shows the others beside it. On leaving ``stack`` they and all that is in them are gone."""
     size = reel.size[0] // len(takes), reel.size[1]
-    shots = in_step([direct(take, size, options) for _, take in takes])
-    extent = max(extent_of(take) for _, take in takes)
-    ground = min(ground_of(take, extent) for _, take in takes) if options.ground is None else options.ground
+    shots = align_shots([plan_camera(take, size, options) for _, take in takes])
+    extent = max(model_extent(take) for _, take in takes)
+    ground = min(ground_height(take, extent) for _, take in takes) if options.ground is None else options.ground
     scenes: list[bpy.types.Scene] = []
     for (label, take), shot in zip(reversed(takes), reversed(shots), strict=True):
         studio = stack.enter_context(Studio())
-        dress_stage(studio, context, take, shot, (size, extent, ground), options, poster)
-        keep(studio.scene, replace(reel, label=label), take.readings, scenes[0] if scenes else None)
+        furnish_stage(studio, context, take, shot, (size, extent, ground), options, poster)
+        write_video_state(studio.scene, replace(reel, label=label), take.readings, scenes[0] if scenes else None)
         scenes.insert(0, studio.scene)
     return scenes
 
 
-def dress_stage(
+def furnish_stage(
     studio: Studio,
     context: bpy.types.Context,
-    take: Take,
-    shot: Shot,
+    take: RecordedTake,
+    shot: CameraShot,
     measures: tuple[tuple[int, int], float, float],
     options: FilmOptions,
     poster: bool,
@@ -300,23 +312,23 @@ def dress_stage(
     ``measures`` are the picture's size, that of the model and the height of the floor: stages beside each other have
     them in common.
     """
-    scene, look = studio.scene, LOOKS[options.stage]
+    scene, look = studio.scene, STAGE_STYLES[options.stage]
     size, extent, ground = measures
     scene.frame_start, scene.frame_end = 1, len(take.frames)
     set_up_picture(scene, size)
     set_up_engine(scene, options.engine, options.samples_for(poster), extent, key_direction(shot), look.shadow)
     build_stage(studio, look, shot, extent, ground, options.engine)
     key_camera(studio, add_camera(studio, shot), shot)
-    actors = hire(studio, take, context.evaluated_depsgraph_get(), options.engine != WORKBENCH)
+    actors = create_stand_ins(studio, take, context.evaluated_depsgraph_get(), options.engine != WORKBENCH)
     key_poses(studio, actors, take.poses)
 
 
-def extent_of(take: Take) -> float:
+def model_extent(take: RecordedTake) -> float:
     """Return how large the model is."""
-    return max(float(np.linalg.norm(np.ptp(take.corners(), axis=1), axis=1).max()), LEAST_EXTENT)
+    return max(float(np.linalg.norm(np.ptp(take.corners(), axis=1), axis=1).max()), MIN_EXTENT)
 
 
-def ground_of(take: Take, extent: float) -> float:
+def ground_height(take: RecordedTake, extent: float) -> float:
     """Return how high the floor is."""
     ground = floor_height(float(take.corners()[..., 2].min()), extent)
     floors = take.corners(scenery=True)[..., 2]
@@ -325,29 +337,29 @@ def ground_of(take: Take, extent: float) -> float:
     return ground
 
 
-def direct(take: Take, size: tuple[int, int], options: FilmOptions) -> Shot:
+def plan_camera(take: RecordedTake, size: tuple[int, int], options: FilmOptions) -> CameraShot:
     """The camera work for a take."""
     corners = take.corners()
     lows, highs = corners.min(axis=1), corners.max(axis=1)
-    room = room_for(size, options)
-    pitch = float(np.radians(LOOKS[options.stage].pitch))
+    room = table_margins(size, options)
+    pitch = float(np.radians(STAGE_STYLES[options.stage].pitch))
     return plan_shot(lows, highs, corners, size, take.fps, options.heading, options.camera, room, take.front, pitch)
 
 
-def room_for(size: tuple[int, int], options: FilmOptions) -> Room:
+def table_margins(size: tuple[int, int], options: FilmOptions) -> Margins:
     """Return what of a picture is kept free for the table of servos: its right, or its foot where it is high."""
     if "SERVOS" not in options.burn:
-        return Room()
-    return Room(right=TABLE_SHARE) if is_wide(size) else Room(foot=TABLE_SHARE)
+        return Margins()
+    return Margins(right=TABLE_SHARE) if has_room_beside(size) else Margins(foot=TABLE_SHARE)
 
 
-def in_step(shots: Sequence[Shot]) -> list[Shot]:
+def align_shots(shots: Sequence[CameraShot]) -> list[CameraShot]:
     """Shots that are seen beside each other look the same way from the same distance: as the last does, which is that
     of physics and knows where the model goes."""
     distance = max(shot.distance for shot in shots)
-    return [shot_from(shots[-1].rotations, shot.aims, distance, shot.shift) for shot in shots]
+    return [make_shot(shots[-1].rotations, shot.aims, distance, shot.shift) for shot in shots]
 
 
-def burns(options: FilmOptions) -> list[Burn]:
+def ordered_burns(options: FilmOptions) -> list[Burn]:
     """Return what is burnt in, in the order in which it is offered."""
     return [burn for burn in BURNS if burn in options.burn]

@@ -10,9 +10,9 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion
 
-from ..animation.keying import put_keys
-from ..compat import action_curves, give_nodes, new_curve, nodes_in_use, use_action
-from .playback import Array, Take, is_deformed
+from ..animation.keying import fill_curve
+from ..compat import action_curves, active_nodes, ensure_node_tree, new_curve, use_action
+from .playback import Array, RecordedTake, is_deformed
 from .temporary_studio import Studio
 
 BEVEL_SHARE = 0.035  # of a mesh's smallest side
@@ -20,7 +20,9 @@ BEVEL_ANGLE = np.radians(40.0)
 BEVEL_FACES = 400  # meshes with more are shaped already
 
 
-def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: bool) -> list[bpy.types.Object]:
+def create_stand_ins(
+    studio: Studio, take: RecordedTake, graph: bpy.types.Depsgraph, shader_nodes: bool
+) -> list[bpy.types.Object]:
     """One stand-in for every object of the take, in its order, in the studio's scene."""
     meshes: dict[tuple[object, ...], bpy.types.Mesh] = {}
     dressed: dict[bpy.types.Material, bpy.types.Material] = {}
@@ -31,7 +33,7 @@ def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: b
         deformed = is_deformed(source)
         key = (source if deformed else source.data, scale)
         if key not in meshes:
-            meshes[key] = studio.own(finished_mesh(source, graph, scale, deformed))
+            meshes[key] = studio.own(stand_in_mesh(source, graph, scale, deformed))
         kind = "Film" if index < take.cast else "Film scenery"
         actor = studio.place(f"{kind} {source.name}", meshes[key])
         actor.color = source.color
@@ -40,12 +42,12 @@ def hire(studio: Studio, take: Take, graph: bpy.types.Depsgraph, shader_nodes: b
             slot.link = "OBJECT"
             slot.material = original.material
             if shader_nodes and original.material is not None:
-                slot.material = dress(studio, original.material, dressed)
+                slot.material = shading_material(studio, original.material, dressed)
         actors.append(actor)
     return actors
 
 
-def finished_mesh(
+def stand_in_mesh(
     source: bpy.types.Object, graph: bpy.types.Depsgraph, scale: tuple[float, ...], deformed: bool
 ) -> bpy.types.Mesh:
     """A mesh of its own in the object's true size, with its edges broken: real edges catch light."""
@@ -57,11 +59,11 @@ def finished_mesh(
     if np.prod(scale) < 0.0:
         mesh.flip_normals()
     if not deformed and 0 < len(mesh.polygons) <= BEVEL_FACES:
-        break_edges(mesh)
+        bevel_edges(mesh)
     return mesh
 
 
-def break_edges(mesh: bpy.types.Mesh) -> None:
+def bevel_edges(mesh: bpy.types.Mesh) -> None:
     """Bevel the sharp edges of a closed mesh a little."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)
@@ -92,10 +94,10 @@ def key_poses(studio: Studio, actors: list[bpy.types.Object], poses: Array) -> N
     """
     for number, actor in enumerate(actors):
         parts = [Matrix(matrix).decompose() for matrix in poses[:, number]]
-        key_places(studio, actor, np.array([place for place, _, _ in parts]), [turn for _, turn, _ in parts])
+        key_transforms(studio, actor, np.array([place for place, _, _ in parts]), [turn for _, turn, _ in parts])
 
 
-def key_places(studio: Studio, thing: bpy.types.Object, places: Array, turns: Sequence[Quaternion]) -> None:
+def key_transforms(studio: Studio, thing: bpy.types.Object, places: Array, turns: Sequence[Quaternion]) -> None:
     """Key where an object is, (n, 3), and how it is turned in the frames from 1 on.
 
     What stands still is only put there.
@@ -110,10 +112,10 @@ def key_places(studio: Studio, thing: bpy.types.Object, places: Array, turns: Se
     use_action(thing, action)
     curves, frames = action_curves(thing, action), np.arange(1.0, len(places) + 1.0)
     for path, index in moving:
-        put_keys(new_curve(curves, path, index, thing.name), frames, tracks[path][:, index])
+        fill_curve(new_curve(curves, path, index, thing.name), frames, tracks[path][:, index])
 
 
-def dress(
+def shading_material(
     studio: Studio, material: bpy.types.Material, dressed: dict[bpy.types.Material, bpy.types.Material]
 ) -> bpy.types.Material:
     """The material for engines that shade by nodes.
@@ -121,13 +123,13 @@ def dress(
     One that has only a viewport colour, its nodes as Blender made them, is replaced by a matt paint of that colour.
     """
     if material not in dressed:
-        dressed[material] = paint(studio, material) if only_viewport_color(material) else material
+        dressed[material] = viewport_paint(studio, material) if has_only_viewport_color(material) else material
     return dressed[material]
 
 
-def only_viewport_color(material: bpy.types.Material) -> bool:
+def has_only_viewport_color(material: bpy.types.Material) -> bool:
     """Return whether the nodes say nothing: none, or an untouched Principled shader beside a viewport colour."""
-    nodes = nodes_in_use(material)
+    nodes = active_nodes(material)
     shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
     if shader is None:
         return len(nodes) <= 1
@@ -136,16 +138,16 @@ def only_viewport_color(material: bpy.types.Material) -> bool:
     return untouched and bool(np.allclose(tuple(base.default_value)[:3], 0.8, atol=1e-3))
 
 
-def paint(studio: Studio, material: bpy.types.Material) -> bpy.types.Material:
+def viewport_paint(studio: Studio, material: bpy.types.Material) -> bpy.types.Material:
     """Matt paint of a material's viewport colour."""
-    return coat(studio, f"Film {material.name}", tuple(material.diffuse_color[:3]))
+    return make_paint(studio, f"Film {material.name}", tuple(material.diffuse_color[:3]))
 
 
-def coat(studio: Studio, name: str, color: Sequence[float]) -> bpy.types.Material:
+def make_paint(studio: Studio, name: str, color: Sequence[float]) -> bpy.types.Material:
     """Satin paint of a colour (linear), for every engine."""
     material = studio.own(bpy.data.materials.new(name))
     material.diffuse_color = (*color, 1.0)
-    shader: Any = next(node for node in give_nodes(material).nodes if node.type == "BSDF_PRINCIPLED")
+    shader: Any = next(node for node in ensure_node_tree(material).nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = (*color, 1.0)
     shader.inputs["Roughness"].default_value = 0.32
     shader.inputs["Specular IOR Level"].default_value = 0.5

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from ...core.report import FormatError
 from ..compat import render_path
-from ..data.datablocks import is_there
+from ..data.datablocks import still_exists
 
 Data = TypeVar("Data", bound=bpy.types.ID)
 
 
 @contextmanager
-def hushed() -> Iterator[None]:
+def stdout_silenced() -> Iterator[None]:
     """Keep Blender's own lines about every frame off the standard output of a command-line run.
 
     They come from below Python, so the file descriptor itself is turned away.
@@ -57,7 +57,7 @@ def render_still(scene: bpy.types.Scene, path: str) -> None:
 def _render(scene: bpy.types.Scene, path: str, **how: Any) -> None:
     """Have Blender render a scene; FormatError where that tells of an error, as of a full disk."""
     try:
-        with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), hushed():
+        with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), stdout_silenced():
             bpy.ops.render.render(**how)
     except RuntimeError as error:
         raise FormatError(f"Blender could not render it: {error}".strip(), path=path) from error
@@ -117,8 +117,8 @@ class Studio:
 
         An undo in another window may have taken some of it already.
         """
-        if is_there(self.scene):
+        if still_exists(self.scene):
             bpy.data.scenes.remove(self.scene)
-        bpy.data.batch_remove([data for data in self.owned if is_there(data)])
+        bpy.data.batch_remove([data for data in self.owned if still_exists(data)])
         results = [image for image in bpy.data.images if image.type == "RENDER_RESULT"]
         bpy.data.batch_remove([image for image in results if image not in self.known_images])

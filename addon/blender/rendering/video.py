@@ -14,20 +14,20 @@ from fractions import Fraction
 import bpy
 
 from ...core.report import FormatError, Report
-from ...formats.text.file_io import cannot_write, must_be_writable
-from ..compat import render_path, strips_of
+from ...formats.text.file_io import check_writable, write_error
+from ..compat import render_path, sequencer_strips
 from ..data.access import record_of
-from ..data.properties.model import registered
-from ..progress import Step
-from .encoding import deliver, ending_of, put_index_first, wants_poster
-from .engines import plain_colours, set_up_video
-from .frames import FrameFolder, shoot, shoot_poster
-from .images import LOOPS, must_suit_loop, picture_size, save_loop, save_sheet
-from .options import VIDEOS, FilmOptions
-from .playback import Schedule, models_of, play, schedule, takes_wanted
-from .stage import burns, set_stage
+from ..data.properties.model import are_properties_registered
+from ..progress import WorkStep
+from .encoding import file_ending, is_poster_path, move_index_to_front, move_into_place
+from .engines import set_standard_colors, set_up_video
+from .frames import FrameFolder, iter_rendered_frames, render_poster
+from .images import LOOP_FORMATS, png_size, require_loop_rate, save_loop, save_sheet
+from .options import VIDEO_ENDINGS, FilmOptions
+from .playback import Schedule, make_schedule, play_takes, requested_takes, rigs_of_objects
+from .stage import build_stages, ordered_burns
 from .temporary_studio import Studio
-from .video_state import Reel, print_of, stages_of
+from .video_state import VideoState, linked_stages, scene_fingerprint
 
 
 def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
@@ -36,28 +36,28 @@ def encode(folder: str, out: str, fps: float, frames: int | None = None) -> int:
     ``frames``: so many of them, whatever else an earlier film left behind; all without it.
 
     FormatError where there are none or some between are missing, and for another ending."""
-    pictures = pictures_in(folder, frames)
-    ending = ending_of(out)
-    if ending not in VIDEOS:
+    pictures = frame_pictures(folder, frames)
+    ending = file_ending(out)
+    if ending not in VIDEO_ENDINGS:
         raise FormatError(
             "a video cannot be written as one picture", path=out, remedy="Name it .mp4, .webm, .webp or .gif."
         )
     with tempfile.TemporaryDirectory(prefix="knuckle-film-") as room:
         result = os.path.join(room, f"film{ending}")
         try:
-            if ending in LOOPS:
+            if ending in LOOP_FORMATS:
                 save_loop(pictures, result, fps)
             else:
-                splice(pictures, result, fps)
+                join_pictures(pictures, result, fps)
             if ending == ".mp4":
-                put_index_first(result)
+                move_index_to_front(result)
         except OSError as error:
-            raise cannot_write(error, out) from error
-        deliver(result, out)
+            raise write_error(error, out) from error
+        move_into_place(result, out)
     return len(pictures)
 
 
-def pictures_in(folder: str, frames: int | None = None) -> list[str]:
+def frame_pictures(folder: str, frames: int | None = None) -> list[str]:
     """The frames in a folder, in order, without gaps: the first so many, or all."""
     names = sorted(name for name in os.listdir(folder) if re.fullmatch(r"\d{6}\.png", name))
     names = [name for name in names if frames is None or int(name[:6]) <= frames]
@@ -69,11 +69,11 @@ def pictures_in(folder: str, frames: int | None = None) -> list[str]:
     return [os.path.join(folder, name) for name in names]
 
 
-def splice(pictures: Sequence[str], path: str, fps: float) -> None:
+def join_pictures(pictures: Sequence[str], path: str, fps: float) -> None:
     """Write ``pictures``, all of one size, as a video to ``path``."""
     with Studio("Knuckle Cutting Room") as room:
         scene = room.scene
-        scene.render.resolution_x, scene.render.resolution_y = picture_size(pictures[0])
+        scene.render.resolution_x, scene.render.resolution_y = png_size(pictures[0])
         scene.render.resolution_percentage = 100
         scene.render.pixel_aspect_x = scene.render.pixel_aspect_y = 1.0
         scene.render.use_sequencer = True
@@ -81,10 +81,10 @@ def splice(pictures: Sequence[str], path: str, fps: float) -> None:
         scene.render.use_file_extension = False
         scene.render.use_overwrite = True
         scene.frame_start, scene.frame_end = 1, len(pictures)
-        set_rate(scene, fps)
-        plain_colours(scene)
-        set_up_video(scene, ending_of(path))
-        strip = strips_of(scene.sequence_editor_create()).new_image("Pictures", pictures[0], 1, 1)
+        set_video_rate(scene, fps)
+        set_standard_colors(scene)
+        set_up_video(scene, file_ending(path))
+        strip = sequencer_strips(scene.sequence_editor_create()).new_image("Pictures", pictures[0], 1, 1)
         for picture in pictures[1:]:
             strip.elements.append(os.path.basename(picture))
         scene.render.filepath = render_path(path)
@@ -92,7 +92,7 @@ def splice(pictures: Sequence[str], path: str, fps: float) -> None:
         scene.sequence_editor_clear()
 
 
-def set_rate(scene: bpy.types.Scene, fps: float) -> None:
+def set_video_rate(scene: bpy.types.Scene, fps: float) -> None:
     """Frames per second as Blender keeps them: a whole number over a base."""
     ratio = Fraction(fps).limit_denominator(1001)
     whole = max(1, round(float(ratio)))
@@ -100,7 +100,7 @@ def set_rate(scene: bpy.types.Scene, fps: float) -> None:
     scene.render.fps_base = whole / float(ratio)
 
 
-Steps = Generator[Step, None, Report]
+VideoSteps = Generator[WorkStep, None, Report]
 
 
 def film(
@@ -112,7 +112,7 @@ def film(
     The scene is played from its start, so physics and drives do what they do; it is otherwise only read.
     Raises FormatError for what cannot be filmed; whatever ``options.progress`` raises passes through."""
     options = options or FilmOptions()
-    filming = film_steps(context, objects, path, options)
+    filming = video_steps(context, objects, path, options)
     while True:
         try:
             done, total = next(filming)[:2]
@@ -127,67 +127,67 @@ def film(
             raise
 
 
-def film_steps(
+def video_steps(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions
-) -> Steps:
+) -> VideoSteps:
     """Film as ``film`` does, pausing after every step, for callers that want to look after the user meanwhile.
 
     ``close()`` cancels it and leaves everything as it was, save the frames of a video that are done: they stay beside
     it in a folder, and the same film with ``resume`` goes on with them.
     """
     options.check()
-    poster = wants_poster(path)
+    poster = is_poster_path(path)
     for each in filter(None, (path, options.sheet, options.poster)):
-        must_be_writable(each)
-    objects, options = set_aside(objects, options)
+        check_writable(each)
+    objects, options = separate_scenery(objects, options)
     report = Report()
-    size = options.size if poster else even(options.size, report)
-    plan = schedule(context.scene, options, poster)
-    if ending_of(path) in LOOPS:
-        must_suit_loop(path, plan.fps)
+    size = options.size if poster else even_size(options.size, report)
+    plan = make_schedule(context.scene, options, poster)
+    if file_ending(path) in LOOP_FORMATS:
+        require_loop_rate(path, plan.fps)
     began = time.perf_counter()
-    played = plan.played * len(takes_wanted(options))
+    played = plan.played * len(requested_takes(options))
     extras = bool(options.sheet) + bool(options.poster) if not poster else 0
     done, total = played, played + len(plan.filmed) + (1 + extras if not poster else 0)
     with ExitStack() as stack:
-        takes = yield from play(context, objects, plan, options, report, total)
+        takes = yield from play_takes(context, objects, plan, options, report, total)
         if not poster and not any(take.moves() for _, take in takes):
             report.warn("film-still", "Nothing moves in these frames: give the mechanism a motion, or physics")
-        reel = reel_for(context, objects, plan, size, options)
-        scene = set_stage(stack, context, takes, reel, options, poster)[0]
+        reel = make_video_state(context, objects, plan, size, options)
+        scene = build_stages(stack, context, takes, reel, options, poster)[0]
         if poster:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="knuckle-film-"))
-            deliver(next(shoot(scene, range(1, 2), folder)), path)
-            yield Step(total, total)
+            move_into_place(next(iter_rendered_frames(scene, range(1, 2), folder)), path)
+            yield WorkStep(total, total)
         else:
             frames = FrameFolder(path)
-            there = frames.begin(print_of(stages_of(scene)), reel.frames, size, reel.fps, options.resume)
+            there = frames.begin(scene_fingerprint(linked_stages(scene)), reel.frames, size, reel.fps, options.resume)
             if there:
                 report.info("film-resumed", f"{len(there)} of {reel.frames} frames were there already")
             done += len(there)
             for frame in range(1, reel.frames + 1):
                 if frame not in there:
-                    with closing(shoot(scene, range(frame, frame + 1), str(frames.path))) as shots:
+                    with closing(iter_rendered_frames(scene, range(frame, frame + 1), str(frames.path))) as shots:
                         next(shots)
                     done += 1
-                    yield Step(done, total, "", frame, reel.frames, (done - played) / (total - played))
-            for step in finish(scene, frames, path, reel, options):
+                    yield WorkStep(done, total, "", frame, reel.frames, (done - played) / (total - played))
+            for step in finish_video(scene, frames, path, reel, options):
                 done += step
-                yield Step(done, total, "", reel.frames, reel.frames, (done - played) / (total - played))
-    tell(report, path, size, plan, options, time.perf_counter() - began)
+                yield WorkStep(done, total, "", reel.frames, reel.frames, (done - played) / (total - played))
+    report_video(report, path, size, plan, options, time.perf_counter() - began)
     return report
 
 
-def finish(
-    scene: bpy.types.Scene, frames: FrameFolder, path: str, reel: Reel, options: FilmOptions
+def finish_video(
+    scene: bpy.types.Scene, frames: FrameFolder, path: str, reel: VideoState, options: FilmOptions
 ) -> Generator[int, None, None]:
     """Make of the frames all that is wished for; yields 1 after each thing that is done."""
-    pictures = pictures_in(str(frames.path), reel.frames)
+    pictures = frame_pictures(str(frames.path), reel.frames)
     if options.sheet:
         save_sheet(pictures, options.sheet)
         yield 1
     if options.poster:
-        shoot_poster(scene, options.poster)
+        render_poster(scene, options.poster)
         yield 1
     encode(str(frames.path), path, reel.fps, reel.frames)
     if not options.keep_frames:
@@ -195,11 +195,11 @@ def finish(
     yield 1
 
 
-def set_aside(
+def separate_scenery(
     objects: Sequence[bpy.types.Object], options: FilmOptions
 ) -> tuple[Sequence[bpy.types.Object], FilmOptions]:
     """Count the floors and walls of a model with the scenery, unless it is nothing else."""
-    if not registered():  # then they are nobody's model
+    if not are_properties_registered():  # then they are nobody's model
         return objects, options
     cast = [obj for obj in objects if not record_of(obj).scenery]
     aside = [obj for obj in objects if record_of(obj).scenery]
@@ -208,33 +208,33 @@ def set_aside(
     return cast, replace(options, scenery=[*options.scenery, *aside])
 
 
-def reel_for(
+def make_video_state(
     context: bpy.types.Context,
     objects: Sequence[bpy.types.Object],
     plan: Schedule,
     size: tuple[int, int],
     options: FilmOptions,
-) -> Reel:
+) -> VideoState:
     """Return what the stage is to know of the film."""
     scene = context.scene
     rate = scene.render.fps / scene.render.fps_base
-    names = [record_of(rig).source_name or rig.name for rig in models_of(objects)]
+    names = [record_of(rig).source_name or rig.name for rig in rigs_of_objects(objects)]
     middle = (plan.filmed[0] + plan.filmed[-1]) // 2 if options.poster_frame is None else options.poster_frame
     nearest = min(range(len(plan.filmed)), key=lambda index: abs(plan.filmed[index] - middle))
-    return Reel(
+    return VideoState(
         frames=len(plan.filmed),
         fps=plan.fps,
         size=size,
         start=(plan.filmed[0] - scene.frame_start) / rate,
         name=", ".join(names),
-        burn=burns(options),
+        burn=ordered_burns(options),
         poster=nearest + 1,
         poster_samples=options.samples_for(poster=True),
         look=options.look(),
     )
 
 
-def even(size: tuple[int, int], report: Report) -> tuple[int, int]:
+def even_size(size: tuple[int, int], report: Report) -> tuple[int, int]:
     """The size that H.264 can hold: both sides even."""
     width, height = size
     if width % 2 or height % 2:
@@ -242,7 +242,7 @@ def even(size: tuple[int, int], report: Report) -> tuple[int, int]:
     return width - width % 2, height - height % 2
 
 
-def tell(
+def report_video(
     report: Report, path: str, size: tuple[int, int], plan: Schedule, options: FilmOptions, seconds: float
 ) -> None:
     """Say what was made."""
@@ -253,30 +253,30 @@ def tell(
 
 def preview_steps(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], path: str, options: FilmOptions
-) -> Generator[Step, None, Report]:
+) -> Generator[WorkStep, None, Report]:
     """Render the frame of a film that is nearest to the scene's present one to the .png ``path``, pausing at each step.
 
     The whole film is played for it, since the camera is to see all of that.
     """
     options.check()
     report = Report()
-    objects, options = set_aside(objects, options)
-    plan = schedule(context.scene, options, poster=False)
+    objects, options = separate_scenery(objects, options)
+    plan = make_schedule(context.scene, options, poster=False)
     now = context.scene.frame_current
-    total = plan.played * len(takes_wanted(options)) + 1
+    total = plan.played * len(requested_takes(options)) + 1
     with ExitStack() as stack:
-        takes = yield from play(context, objects, plan, options, report, total)
-        reel = reel_for(context, objects, plan, options.size, options)
-        scene = set_stage(stack, context, takes, reel, options, poster=False)[0]
+        takes = yield from play_takes(context, objects, plan, options, report, total)
+        reel = make_video_state(context, objects, plan, options.size, options)
+        scene = build_stages(stack, context, takes, reel, options, poster=False)[0]
         frame = 1 + min(range(reel.frames), key=lambda index: abs(plan.filmed[index] - now))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="knuckle-film-"))
-        deliver(next(shoot(scene, range(frame, frame + 1), folder)), path)
-    yield Step(total, total)
+        move_into_place(next(iter_rendered_frames(scene, range(frame, frame + 1), folder)), path)
+    yield WorkStep(total, total)
     return report
 
 
-def frames_of(scene: bpy.types.Scene, options: FilmOptions) -> tuple[int, float]:
+def planned_frame_count(scene: bpy.types.Scene, options: FilmOptions) -> tuple[int, float]:
     """Return how many frames a video of a scene has, and its rate. FormatError for what cannot be filmed."""
     options.check()
-    plan = schedule(scene, options, poster=False)
+    plan = make_schedule(scene, options, poster=False)
     return len(plan.filmed), plan.fps

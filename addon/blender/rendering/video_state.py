@@ -16,17 +16,17 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..compat import all_curves, nodes_in_use
+from ..compat import active_nodes, all_curves
 from .options import Burn
-from .playback import Readings
+from .playback import DofRecording
 
-_FACTS, _READINGS, _BESIDE = "knuckle_reel", "knuckle_readings", "knuckle_beside"
+_STATE_KEY, _RECORDING_KEY, _BESIDE_KEY = "knuckle_reel", "knuckle_readings", "knuckle_beside"
 #: Counted up where frames are drawn otherwise than before: those of an older film are then not gone on with.
-_EDITION = 1
+_RENDER_VERSION = 1
 
 
 @dataclass
-class Reel:
+class VideoState:
     """``frames`` are those of the stage's scene from 1 on, ``fps`` the rate of the film, ``size`` of a whole picture.
 
     ``start`` (s) is the time shown in the first one, ``label`` what is written over the stage, ``poster`` the frame
@@ -45,92 +45,94 @@ class Reel:
     look: dict[str, Any] = field(default_factory=dict)
 
 
-def keep(scene: bpy.types.Scene, reel: Reel, readings: Readings | None, beside: bpy.types.Scene | None = None) -> None:
+def write_video_state(
+    scene: bpy.types.Scene, reel: VideoState, readings: DofRecording | None, beside: bpy.types.Scene | None = None
+) -> None:
     """Write what is known of the film into a stage's scene; ``beside`` is the stage that is shown at its right."""
-    scene[_FACTS] = json.dumps(asdict(reel))
+    scene[_STATE_KEY] = json.dumps(asdict(reel))
     if beside is not None:
-        scene[_BESIDE] = beside
+        scene[_BESIDE_KEY] = beside
     if readings is not None:
         store = io.BytesIO()
         np.savez_compressed(store, **readings.arrays())
-        scene[_READINGS] = store.getvalue()
+        scene[_RECORDING_KEY] = store.getvalue()
 
 
-def reel_of(scene: bpy.types.Scene) -> Reel:
+def read_video_state(scene: bpy.types.Scene) -> VideoState:
     """Return what a stage's scene knows of its film. ValueError where it is no stage."""
     if not is_stage(scene):
         raise ValueError(f"The scene {scene.name!r} is no stage")
-    facts = json.loads(scene[_FACTS])
-    return Reel(**facts | {"size": tuple(facts["size"])})
+    facts = json.loads(scene[_STATE_KEY])
+    return VideoState(**facts | {"size": tuple(facts["size"])})
 
 
-def stages_of(scene: bpy.types.Scene) -> list[bpy.types.Scene]:
+def linked_stages(scene: bpy.types.Scene) -> list[bpy.types.Scene]:
     """A stage and those that are shown beside it."""
     out = [scene]
-    while (beside := out[-1].get(_BESIDE)) is not None:
+    while (beside := out[-1].get(_BESIDE_KEY)) is not None:
         out.append(beside)
     return out
 
 
 def is_stage(scene: bpy.types.Scene) -> bool:
     """Return whether a film can be shot in a scene."""
-    return scene.get(_FACTS) is not None
+    return scene.get(_STATE_KEY) is not None
 
 
-def readings_of(scene: bpy.types.Scene) -> Readings | None:
+def read_recording(scene: bpy.types.Scene) -> DofRecording | None:
     """Return what the joints of the model did, where that is burnt in."""
-    store = scene.get(_READINGS)
+    store = scene.get(_RECORDING_KEY)
     if store is None:
         return None
     with np.load(io.BytesIO(store), allow_pickle=False) as arrays:
-        return Readings.read(arrays)
+        return DofRecording.read(arrays)
 
 
-def print_of(scenes: Iterable[bpy.types.Scene]) -> str:
+def scene_fingerprint(scenes: Iterable[bpy.types.Scene]) -> str:
     """A number that tells films from one another by all that is seen in them: shapes, colours, motion and wishes."""
-    sum_ = hashlib.sha256(f"{_EDITION} {bpy.app.version_string}".encode())
+    hasher = hashlib.sha256(f"{_RENDER_VERSION} {bpy.app.version_string}".encode())
     for scene in scenes:
-        sum_.update(str(scene[_FACTS]).encode())
-        readings = readings_of(scene)
+        hasher.update(str(scene[_STATE_KEY]).encode())
+        readings = read_recording(scene)
         for part in readings.arrays().values() if readings is not None else ():
-            sum_.update(np.ascontiguousarray(part).tobytes())
+            hasher.update(np.ascontiguousarray(part).tobytes())
         meshes: dict[bpy.types.Mesh, None] = {}
         for thing in scene.objects:
-            sum_.update(f"{thing.name} {tuple(thing.color)}".encode())
-            _add_keys(sum_, thing)
+            hasher.update(f"{thing.name} {tuple(thing.color)}".encode())
+            _hash_keys(hasher, thing)
             if isinstance(thing.data, bpy.types.Mesh):
                 meshes.setdefault(thing.data)
             for slot in thing.material_slots:
-                _add_material(sum_, slot.material)
+                _hash_material(hasher, slot.material)
         for mesh in meshes:
-            _add_mesh(sum_, mesh)
-    return sum_.hexdigest()
+            _hash_mesh(hasher, mesh)
+    return hasher.hexdigest()
 
 
-def _add_keys(sum_: Any, thing: bpy.types.Object) -> None:
+def _hash_keys(hasher: Any, thing: bpy.types.Object) -> None:
     data = thing.animation_data
     for curve in all_curves(data.action) if data is not None and data.action is not None else ():
         keys = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
         curve.keyframe_points.foreach_get("co", keys)
-        sum_.update(keys.tobytes())
-    sum_.update(np.array(thing.matrix_basis, dtype=np.float32).tobytes())
+        hasher.update(keys.tobytes())
+    hasher.update(np.array(thing.matrix_basis, dtype=np.float32).tobytes())
 
 
-def _add_mesh(sum_: Any, mesh: bpy.types.Mesh) -> None:
+def _hash_mesh(hasher: Any, mesh: bpy.types.Mesh) -> None:
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)
     loops = np.empty(len(mesh.loops), dtype=np.int32)
     mesh.loops.foreach_get("vertex_index", loops)
     paints = np.empty(len(mesh.polygons), dtype=np.int32)
     mesh.polygons.foreach_get("material_index", paints)
-    sum_.update(points.tobytes() + loops.tobytes() + paints.tobytes())
+    hasher.update(points.tobytes() + loops.tobytes() + paints.tobytes())
     for layer in mesh.uv_layers:
         places = np.empty(2 * len(layer.uv), dtype=np.float32)
         layer.uv.foreach_get("vector", places)
-        sum_.update(places.tobytes())
+        hasher.update(places.tobytes())
 
 
-def _texture(image: bpy.types.Image | None) -> list[Any]:
+def _texture_state(image: bpy.types.Image | None) -> list[Any]:
     """Return what tells a texture from another, and from itself as it was before somebody painted on it."""
     if image is None:
         return []
@@ -144,13 +146,13 @@ def _texture(image: bpy.types.Image | None) -> list[Any]:
     return [image.filepath, status.st_size, status.st_mtime_ns]
 
 
-def _add_material(sum_: Any, material: bpy.types.Material | None) -> None:
+def _hash_material(hasher: Any, material: bpy.types.Material | None) -> None:
     if material is None:
         return
     words = [material.name, *material.diffuse_color, material.roughness, material.metallic]
-    for node in nodes_in_use(material):
-        words += [node.type, *_texture(getattr(node, "image", None))]
+    for node in active_nodes(material):
+        words += [node.type, *_texture_state(getattr(node, "image", None))]
         for socket in node.inputs:
             value = getattr(socket, "default_value", None)
             words.append(value if isinstance(value, (int, float, str, type(None))) else tuple(value))
-    sum_.update(repr(words).encode())
+    hasher.update(repr(words).encode())

@@ -15,16 +15,16 @@ from ...core.transforms import rotation_matrix, rotation_vector
 
 #: Largest rotation (rad) between two keyframes of a quaternion: Blender interpolates its four numbers, which deviates
 #: from linear interpolation of rotation vectors by the square of this (measured: 2e-5 rad).
-LONGEST_TURN = 0.05
+MAX_ROTATION_STEP = 0.05
 
 #: Shortest distance (frames) between such keyframes: Blender would merge nearer ones.
-_SHORTEST_STEP = 0.02
+_MIN_FRAME_STEP = 0.02
 
 #: Smallest rotation (rad) whose axis Blender's 32-bit matrices determine.
-_NO_TURN = 2e-5
+_ZERO_ROTATION = 2e-5
 
 
-def block_pose(values: Array, turn: Array, against: bool) -> tuple[Array, Array]:
+def block_bone_channels(values: Array, turn: Array, against: bool) -> tuple[Array, Array]:
     """Return locations (n, 3) and quaternions (n, 4; w first) of the bone for joint values (n, 3) or (n, 6).
 
     Quaternions follow rotation vectors without jumps, also beyond half a turn.
@@ -56,11 +56,11 @@ def block_coordinates(local: Array, turn: Array, against: bool, free: bool) -> A
     Returns:
         Rotation vectors of half a turn at most, of a free joint followed by translations.
     """
-    vectors = _through(turn, rotation_vector(local[:, :3, :3])) * (-1.0 if against else 1.0)
-    return _with_places(vectors, _through(turn, local[:, :3, 3]), against) if free else vectors
+    vectors = _rotate_vectors(turn, rotation_vector(local[:, :3, :3])) * (-1.0 if against else 1.0)
+    return _append_translations(vectors, _rotate_vectors(turn, local[:, :3, 3]), against) if free else vectors
 
 
-def coordinates_of(places: Array | None, quaternions: Array, turn: Array, against: bool, free: bool) -> Array:
+def coordinates_from_keys(places: Array | None, quaternions: Array, turn: Array, against: bool, free: bool) -> Array:
     """Return joint values (n, 3) or (n, 6) of a bone's keyframes.
 
     Args:
@@ -74,42 +74,46 @@ def coordinates_of(places: Array | None, quaternions: Array, turn: Array, agains
         Rotation vectors, of a free joint followed by translations. The first is as written, up to a whole turn; the
         others follow without jumps.
     """
-    vectors = unbroken(told_vectors(quaternions, turn, against))
-    return _with_places(vectors, _through(turn, places), against) if free and places is not None else vectors
+    vectors = unwrap_rotation_vectors(rotation_vectors_as_written(quaternions, turn, against))
+    return (
+        _append_translations(vectors, _rotate_vectors(turn, places), against)
+        if free and places is not None
+        else vectors
+    )
 
 
-def _with_places(vectors: Array, moved: Array, against: bool) -> Array:
+def _append_translations(vectors: Array, moved: Array, against: bool) -> Array:
     """Return joint values (n, 6) of rotation vectors (n, 3) and translations (n, 3), both in the joint's axes."""
     if against:
         moved = -np.einsum("nij,nj->ni", rotation_matrix(vectors), moved)
     return np.concatenate([vectors, moved], axis=1)
 
 
-def told_vectors(quaternions: Array, turn: Array, against: bool) -> Array:
+def rotation_vectors_as_written(quaternions: Array, turn: Array, against: bool) -> Array:
     """Return rotation vectors (n, 3) in the joint's axes of quaternions (n, 4; w first) as written: up to a turn."""
     length = np.linalg.norm(quaternions[:, 1:], axis=1)
     angle = 2.0 * np.arctan2(length, quaternions[:, 0])
     vectors = quaternions[:, 1:] * (angle / np.where(length > 0.0, length, 1.0))[:, None]
-    return _through(turn, vectors) * (-1.0 if against else 1.0)
+    return _rotate_vectors(turn, vectors) * (-1.0 if against else 1.0)
 
 
-def _through(turn: Array, vectors: Array) -> Array:
+def _rotate_vectors(turn: Array, vectors: Array) -> Array:
     return np.einsum("...ij,...j->...i", turn, vectors)
 
 
-def nearest_vectors(vectors: Array, others: Array) -> Array:
+def nearest_rotation_vectors(vectors: Array, others: Array) -> Array:
     """Return those equivalents of rotation vectors (n, 3) that are nearest to ``others`` (n, 3)."""
     length = np.linalg.norm(vectors, axis=1)
     far = np.linalg.norm(others, axis=1)
     axis = vectors / np.where(length > 0.0, length, 1.0)[:, None]
     along = np.einsum("ni,ni->n", axis, others)
-    usual = axis * (length + _whole_turns(along - length))[:, None]
-    whole = others * (_whole_turns(far) / np.where(far > 0.0, far, 1.0))[:, None]
-    none = np.where((_whole_turns(far) > 0.0)[:, None], whole, vectors)
-    return np.where((length < _NO_TURN)[:, None], none, usual)
+    usual = axis * (length + _full_revolutions(along - length))[:, None]
+    whole = others * (_full_revolutions(far) / np.where(far > 0.0, far, 1.0))[:, None]
+    none = np.where((_full_revolutions(far) > 0.0)[:, None], whole, vectors)
+    return np.where((length < _ZERO_ROTATION)[:, None], none, usual)
 
 
-def unbroken(vectors: Array) -> Array:
+def unwrap_rotation_vectors(vectors: Array) -> Array:
     """Return equivalents of successive rotation vectors (n, 3) without jumps by whole turns.
 
     The first stays; each of the others is the nearest to the one before. A rotation by whole turns has no axis: it gets
@@ -119,8 +123,8 @@ def unbroken(vectors: Array) -> Array:
     if len(vectors) < 2 or length.max() <= 0.5 * np.pi:
         return vectors.copy()
     axis = vectors / np.where(length > 0.0, length, 1.0)[:, None]
-    whole = _whole_turns(length)
-    none = np.abs(length - whole) < _NO_TURN
+    whole = _full_revolutions(length)
+    none = np.abs(length - whole) < _ZERO_ROTATION
     rest = np.where(none[:, None], axis * (length - whole)[:, None], vectors)
     told = np.maximum.accumulate(np.where(none, int(np.argmin(none)), np.arange(len(vectors))))
     axis = axis[told]
@@ -133,14 +137,14 @@ def unbroken(vectors: Array) -> Array:
     return rest + axis * (2.0 * np.pi * np.array(counts))[:, None]
 
 
-def _whole_turns(angle: Array) -> Array:
+def _full_revolutions(angle: Array) -> Array:
     return 2.0 * np.pi * np.round(angle / (2.0 * np.pi))
 
 
-def in_short_turns(
+def subdivide_rotations(
     frames: Array, values: Array, held: NDArray[np.bool_] | None = None
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Insert keyframes where a rotation vector moves by more than ``LONGEST_TURN``.
+    """Insert keyframes where a rotation vector moves by more than ``MAX_ROTATION_STEP``.
 
     Args:
         frames: Times (n,) of the keyframes.
@@ -151,17 +155,17 @@ def in_short_turns(
         Times (m,), values (m, size) and the mask (m,) of the keyframes that were given.
     """
     gone = np.linalg.norm(np.diff(values[:, :3], axis=0), axis=1)
-    room = np.floor(np.diff(frames) / _SHORTEST_STEP)
-    counts = np.maximum(np.minimum(np.ceil(gone / LONGEST_TURN), room), 1.0).astype(int)
+    room = np.floor(np.diff(frames) / _MIN_FRAME_STEP)
+    counts = np.maximum(np.minimum(np.ceil(gone / MAX_ROTATION_STEP), room), 1.0).astype(int)
     if held is not None:
         counts[held[:-1]] = 1
-    at, shares = parted(counts)
+    at, shares = subdivision_positions(counts)
     keys = np.arange(len(frames))
     columns = [np.interp(at, keys, column) for column in values.T]
     return np.interp(at, keys, frames), np.stack(columns, axis=1), shares == 0.0
 
 
-def parted(counts: NDArray[np.intp]) -> tuple[Array, Array]:
+def subdivision_positions(counts: NDArray[np.intp]) -> tuple[Array, Array]:
     """Subdivide the intervals between keyframes.
 
     Args:

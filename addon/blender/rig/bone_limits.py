@@ -11,11 +11,11 @@ import bpy
 import numpy as np
 
 from ...core.model import Dof
-from ...core.stops import Limits
+from ...core.stops import StopPair
 from ..data.access import record_of
-from ..data.conversion import stops
+from ..data.conversion import read_stops
 from ..data.properties.joint import KnuckleDof
-from ..data.queries import bones_of, joint_bones, parts
+from ..data.queries import chain_bones, joint_bones, parts
 from .dials import update_dial
 
 _NAME = "Stops"
@@ -24,15 +24,15 @@ _AXES = "xyz"
 
 
 #: Half a turn: the largest IK limit in Blender.
-_HALF = float(np.float32(math.pi))
+_HALF_TURN = float(np.float32(math.pi))
 #: Rotation limit without effect: angles decomposed from a matrix are within half a turn.
-_NEVER = 2.0 * math.pi
+_NO_LIMIT = 2.0 * math.pi
 #: Largest angle (rad) that a rotation limit accepts.
-_MOST = 1000.0
+_MAX_LIMIT_ANGLE = 1000.0
 
 
 @dataclass(frozen=True)
-class Stop:
+class ChannelStops:
     """Stops of one channel of a bone (rad or length units); one of them may be None.
 
     ``begins``: initial value of the joint if that is outside its stops, else None.
@@ -45,38 +45,38 @@ class Stop:
     begins: float | None = None
 
     @property
-    def ik_limits(self) -> Limits:
+    def ik_limits(self) -> StopPair:
         """IK limits (rad) nearest to an angle's stops; (None, None) if they allow any angle.
 
         Note:
             Blender's IK limits are within half a turn, and 0 is always between them.
         """
-        low = -_HALF if self.lower is None else min(max(self.lower, -_HALF), 0.0)
-        high = _HALF if self.upper is None else max(min(self.upper, _HALF), 0.0)
-        return (None, None) if high - low > 2.0 * _HALF - 1e-5 else (low, high)
+        low = -_HALF_TURN if self.lower is None else min(max(self.lower, -_HALF_TURN), 0.0)
+        high = _HALF_TURN if self.upper is None else max(min(self.upper, _HALF_TURN), 0.0)
+        return (None, None) if high - low > 2.0 * _HALF_TURN - 1e-5 else (low, high)
 
     @property
     def is_exact_for_ik(self) -> bool:
         """True if inverse kinematics respects an angle's stops exactly."""
         low, high = (0.0 if end is None else end for end in (self.lower, self.upper))
-        return -_HALF <= low <= 0.0 <= high <= _HALF
+        return -_HALF_TURN <= low <= 0.0 <= high <= _HALF_TURN
 
 
-def stop_of(dof: Dof | KnuckleDof, prop: str, index: int) -> Stop | None:
+def channel_stops(dof: Dof | KnuckleDof, prop: str, index: int) -> ChannelStops | None:
     """Return the stops of a degree of freedom that its bone can show; None where there are none.
 
     Some files give a joint an initial value outside its stops. Its bone is posed there all the same (see
     ``animation.rotation_stops``); a simulation drives the joint into its stops.
     """
-    lower, upper = stops(dof)
+    lower, upper = read_stops(dof)
     if prop not in _TYPES or (lower is None and upper is None):
         return None
     begin = dof.position
     inside = (lower is None or begin >= lower) and (upper is None or begin <= upper)
-    return Stop(prop, index, lower, upper, None if inside else begin)
+    return ChannelStops(prop, index, lower, upper, None if inside else begin)
 
 
-def limit_bone_of(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> None:
+def update_joint_bone_limits(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> None:
     """Update the limits and dials of a joint's bones.
 
     Args:
@@ -84,13 +84,13 @@ def limit_bone_of(empty: bpy.types.Object, bones: Sequence[str] | None = None) -
         bones: Names of its bones, where known.
     """
     rig = record_of(empty).model
-    found = stops_of_bones(empty, bones)
+    found = stops_by_bone(empty, bones)
     for bone, here in found.items():
-        limit_bone(rig.pose.bones[bone], here)
+        set_bone_limits(rig.pose.bones[bone], here)
     update_dial(empty, list(found))
 
 
-def stops_of_bones(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> dict[str, list[Stop]]:
+def stops_by_bone(empty: bpy.types.Object, bones: Sequence[str] | None = None) -> dict[str, list[ChannelStops]]:
     """Return the stops of the channels of a joint's bones, by bone name.
 
     Args:
@@ -99,66 +99,66 @@ def stops_of_bones(empty: bpy.types.Object, bones: Sequence[str] | None = None) 
     """
     dofs = record_of(empty).joint.dofs
     out = {}
-    for step, bone in enumerate(bones_of(empty) if bones is None else bones):
-        here = (stop_of(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step)
+    for step, bone in enumerate(chain_bones(empty) if bones is None else bones):
+        here = (channel_stops(dof, dof.channel, dof.channel_index) for dof in dofs if dof.step == step)
         out[bone] = [stop for stop in here if stop is not None]
     return out
 
 
-def stops_of_joints(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, dict[str, list[Stop]]]]:
+def stops_by_joint(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, dict[str, list[ChannelStops]]]]:
     """Yield the joints' empties of a mechanism, each with the stops of its bones by name.
 
     Of several empties with one joint id (copies) the first has the bones.
     """
     chains = joint_bones(rig)
     for empty in parts(rig, "JOINT"):
-        yield empty, stops_of_bones(empty, chains.pop(record_of(empty).source_id, ()))
+        yield empty, stops_by_bone(empty, chains.pop(record_of(empty).source_id, ()))
 
 
-def limit_every_bone(rig: bpy.types.Object) -> None:
+def update_all_bone_limits(rig: bpy.types.Object) -> None:
     """Update the limits of the bones of all joints."""
-    for _, found in stops_of_joints(rig):
+    for _, found in stops_by_joint(rig):
         for bone, here in found.items():
-            limit_bone(rig.pose.bones[bone], here)
+            set_bone_limits(rig.pose.bones[bone], here)
 
 
-def is_stop(constraint: bpy.types.Constraint) -> bool:
+def is_stop_constraint(constraint: bpy.types.Constraint) -> bool:
     """Return whether a bone's constraint is one of our limit constraints."""
     return constraint.name.split(".")[0] == _NAME and constraint.type in _TYPES.values()
 
 
-def limit_bone(pose: bpy.types.PoseBone, here: Sequence[Stop]) -> None:
+def set_bone_limits(pose: bpy.types.PoseBone, here: Sequence[ChannelStops]) -> None:
     """Update a bone's limit constraints and IK limits from the stops of its channels.
 
     An existing constraint is reused: its mute state and its position in the stack stay.
     """
     for prop, kind in _TYPES.items():
         alike = [stop for stop in here if stop.prop == prop]
-        found = [c for c in pose.constraints if is_stop(c) and c.type == kind]
+        found = [c for c in pose.constraints if is_stop_constraint(c) and c.type == kind]
         for limit in found[1 if alike else 0 :]:
             pose.constraints.remove(limit)
         if alike:
-            _limit_pose(pose, alike, found[0] if found else None)
-    _free_ik(pose)
-    limit_ik(pose, here)
-    changed(pose.id_data)
+            _write_limit_constraints(pose, alike, found[0] if found else None)
+    _clear_ik_limits(pose)
+    set_ik_limits(pose, here)
+    note_limits_changed(pose.id_data)
 
 
-def unlimit_bone(pose: bpy.types.PoseBone) -> None:
+def remove_bone_limits(pose: bpy.types.PoseBone) -> None:
     """Remove our limits from a bone."""
-    for limit in [c for c in pose.constraints if is_stop(c)]:
+    for limit in [c for c in pose.constraints if is_stop_constraint(c)]:
         pose.constraints.remove(limit)
-    _free_ik(pose)
-    changed(pose.id_data)
+    _clear_ik_limits(pose)
+    note_limits_changed(pose.id_data)
 
 
-def _free_ik(pose: bpy.types.PoseBone) -> None:
+def _clear_ik_limits(pose: bpy.types.PoseBone) -> None:
     for axis in _AXES:
         if getattr(pose, f"use_ik_limit_{axis}"):
             setattr(pose, f"use_ik_limit_{axis}", False)
 
 
-def limit_ik(pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
+def set_ik_limits(pose: bpy.types.PoseBone, here: Iterable[ChannelStops]) -> None:
     """Set the IK limits of a bone that has none."""
     for stop in here:
         low, high = stop.ik_limits
@@ -170,20 +170,20 @@ def limit_ik(pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
 
 
 #: Count of updates of the limits of mechanisms, by ``session_uid`` of the armature: invalidates caches.
-_changes: dict[int, int] = {}
+_versions: dict[int, int] = {}
 
 
-def changed(rig: Any) -> None:
+def note_limits_changed(rig: Any) -> None:
     """Count an update of the limits of a mechanism."""
-    _changes[rig.session_uid] = changes(rig) + 1
+    _versions[rig.session_uid] = limits_version(rig) + 1
 
 
-def changes(rig: bpy.types.Object) -> int:
+def limits_version(rig: bpy.types.Object) -> int:
     """Return a number that differs after the limits of a mechanism were updated."""
-    return _changes.get(rig.session_uid, 0)
+    return _versions.get(rig.session_uid, 0)
 
 
-class Limiter:
+class BoneLimitWriter:
     """Sets the limits of many new bones.
 
     Note:
@@ -192,12 +192,12 @@ class Limiter:
     """
 
     def __init__(self) -> None:
-        self._made: dict[tuple[Stop, ...], bpy.types.Constraint] = {}
-        self._ik: list[tuple[str, Stop]] = []
+        self._made: dict[tuple[ChannelStops, ...], bpy.types.Constraint] = {}
+        self._ik: list[tuple[str, ChannelStops]] = []
         #: Bones whose stops inverse kinematics does not respect exactly.
         self.inexact: list[str] = []
 
-    def __call__(self, pose: bpy.types.PoseBone, here: Iterable[Stop]) -> None:
+    def __call__(self, pose: bpy.types.PoseBone, here: Iterable[ChannelStops]) -> None:
         """Create the limit constraints of a bone that has none yet; IK limits are collected for later."""
         every = tuple(here)
         for prop in _TYPES:
@@ -211,9 +211,9 @@ class Limiter:
             if like is not None:
                 pose.constraints.copy(like)
             else:
-                self._made[alike] = _limit_pose(pose, alike)
+                self._made[alike] = _write_limit_constraints(pose, alike)
 
-    def put_every_ik(self, rig: bpy.types.Object) -> None:
+    def write_all_ik_limits(self, rig: bpy.types.Object) -> None:
         """Set the collected IK limits of a mechanism's bones, none of which has any yet."""
         bones = rig.pose.bones
         order = {name: number for number, name in enumerate(bones.keys())}
@@ -233,68 +233,70 @@ class Limiter:
                 bones.foreach_set(name, every)
 
 
-def _limit_pose(
-    pose: bpy.types.PoseBone, here: Sequence[Stop], present: bpy.types.Constraint | None = None
+def _write_limit_constraints(
+    pose: bpy.types.PoseBone, here: Sequence[ChannelStops], present: bpy.types.Constraint | None = None
 ) -> bpy.types.Constraint:
     limit: Any = present if present is not None else pose.constraints.new(_TYPES[here[0].prop])
     limit.name = _NAME
     limit.owner_space = "LOCAL"
     if limit.type == "LIMIT_ROTATION":
         limit.use_legacy_behavior = True  # else Blender clamps to the nearer stop around the circle
-    put_ranges(limit, plain_ranges(here))
+    write_ranges(limit, limit_ranges(here))
     return limit
 
 
 #: Lowest and highest value that a limit constraint allows each of its three channels, None where unlimited. Rotation
 #: limits have both or neither.
 Ranges = tuple[tuple[float | None, float | None], ...]
-_FREE = (None, None)
+_UNLIMITED = (None, None)
 
 
-def plain_ranges(here: Sequence[Stop]) -> Ranges:
+def limit_ranges(here: Sequence[ChannelStops]) -> Ranges:
     """Return the ranges of a limit constraint for stops of one property; angles within what the constraint accepts."""
-    out: list[tuple[float | None, float | None]] = [_FREE] * 3
+    out: list[tuple[float | None, float | None]] = [_UNLIMITED] * 3
     for stop in here:
         ends = stop.lower, stop.upper
         if stop.prop == "rotation_euler":
             ends = (
-                -_NEVER if stop.lower is None else _taken(stop.lower),
-                _NEVER if stop.upper is None else _taken(stop.upper),
+                -_NO_LIMIT if stop.lower is None else _reduce_angle(stop.lower),
+                _NO_LIMIT if stop.upper is None else _reduce_angle(stop.upper),
             )
         low, high = (None if end is None else float(np.float32(end)) for end in ends)
         out[stop.index] = low, high
     return tuple(out)
 
 
-def _taken(angle: float) -> float:
+def _reduce_angle(angle: float) -> float:
     """Return an angle (rad) as a rotation limit accepts it: beyond 1000 rad it is moved towards 0 by whole turns."""
-    turns = math.ceil(max(abs(angle) - _MOST, 0.0) / (2.0 * math.pi))
+    turns = math.ceil(max(abs(angle) - _MAX_LIMIT_ANGLE, 0.0) / (2.0 * math.pi))
     return angle - math.copysign(2.0 * math.pi * turns, angle)
 
 
-def _switches(limit: bpy.types.Constraint, axis: str) -> tuple[str, str]:
+def _use_limit_properties(limit: bpy.types.Constraint, axis: str) -> tuple[str, str]:
     """Return the names of the properties that enable the lower and the upper end of a limit constraint."""
     if limit.type == "LIMIT_ROTATION":
         return f"use_limit_{axis}", f"use_limit_{axis}"
     return f"use_min_{axis}", f"use_max_{axis}"
 
 
-def ranges_of(limit: bpy.types.Constraint) -> Ranges:
+def read_ranges(limit: bpy.types.Constraint) -> Ranges:
     """Return the present ranges of a limit constraint."""
     out = []
     for axis in _AXES:
         (low, high) = (
             getattr(limit, f"{end}_{axis}") if getattr(limit, switch) else None
-            for end, switch in zip(("min", "max"), _switches(limit, axis), strict=True)
+            for end, switch in zip(("min", "max"), _use_limit_properties(limit, axis), strict=True)
         )
         out.append((low, high))
     return tuple(out)
 
 
-def put_ranges(limit: bpy.types.Constraint, ranges: Ranges) -> None:
+def write_ranges(limit: bpy.types.Constraint, ranges: Ranges) -> None:
     """Set the ranges of a limit constraint where they differ, since Blender searches all bones at each property set."""
-    for axis, span, old in zip(_AXES, ranges, ranges_of(limit), strict=True):
-        for end, switch, value, before in zip(("min", "max"), _switches(limit, axis), span, old, strict=True):
+    for axis, span, old in zip(_AXES, ranges, read_ranges(limit), strict=True):
+        for end, switch, value, before in zip(
+            ("min", "max"), _use_limit_properties(limit, axis), span, old, strict=True
+        ):
             if value == before:
                 continue
             if getattr(limit, switch) != (value is not None):
@@ -302,6 +304,6 @@ def put_ranges(limit: bpy.types.Constraint, ranges: Ranges) -> None:
             setattr(limit, f"{end}_{axis}", value or 0.0)
 
 
-def limit_of(pose: bpy.types.PoseBone, prop: str) -> bpy.types.Constraint | None:
+def find_limit_constraint(pose: bpy.types.PoseBone, prop: str) -> bpy.types.Constraint | None:
     """Return our limit constraint for a property of a bone; None where it has none."""
-    return next((c for c in pose.constraints if c.type == _TYPES[prop] and is_stop(c)), None)
+    return next((c for c in pose.constraints if c.type == _TYPES[prop] and is_stop_constraint(c)), None)

@@ -15,16 +15,16 @@ import bpy
 import numpy as np
 
 from ...core.model import Array, Body, DofKind, Joint
-from ...core.transforms import frame_with_z, inverse, unflattened
+from ...core.transforms import inverse, restore_zero_axes, rotation_with_z
 from ..data.access import record_of
-from ..data.conversion import read_dofs, read_shape, unflat
+from ..data.conversion import read_dofs, read_shape, unflatten_pose
 from ..data.queries import file_name
 
 #: Axes that deviate from a right angle by up to this cosine count as perpendicular: the precision of 32-bit numbers.
-SQUARE = 1e-7
+ORTHOGONAL_TOLERANCE = 1e-7
 
 
-class Degree(Protocol):
+class DofLike(Protocol):
     """Degree of freedom of a mechanism or of a joint's record, as used here."""
 
     @property
@@ -38,7 +38,7 @@ class Degree(Protocol):
         ...
 
 
-class Jointed(Protocol):
+class JointLike(Protocol):
     """Joint of a mechanism or a joint's record, as used here."""
 
     @property
@@ -47,7 +47,7 @@ class Jointed(Protocol):
         ...
 
 
-def main_axis(dofs: Sequence[Degree]) -> Array:
+def main_axis(dofs: Sequence[DofLike]) -> Array:
     """Return the unit axis (3,), in the joint's frame, of the first degree of freedom with one; Z if none has one."""
     for dof in dofs:
         if dof.kind in {"rotation", "translation", "screw"}:
@@ -56,7 +56,7 @@ def main_axis(dofs: Sequence[Degree]) -> Array:
     return np.array([0.0, 0.0, 1.0])
 
 
-def constraint_turn(joint: Jointed) -> Array | None:
+def constraint_rotation(joint: JointLike) -> Array | None:
     """Return the pose (4, 4) of a joint's empty in the joint's frame, as Blender's constraints need it.
 
     Its Z is on the axis (X for a translation); several perpendicular axes are each on one of the empty's. None where
@@ -76,13 +76,13 @@ def constraint_turn(joint: Jointed) -> Array | None:
     if (x, y, z) == (0.0, 0.0, 1.0) and not slides:
         return None
     turn = np.eye(4)
-    turn[:3, :3] = frame_with_z(axis)
+    turn[:3, :3] = rotation_with_z(axis)
     if slides:
         turn[:3, :3] = turn[:3, :3] @ np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
     return turn
 
 
-def axes_in_joint(dofs: Sequence[Degree]) -> Array | None:
+def axes_in_joint(dofs: Sequence[DofLike]) -> Array | None:
     """Return the axes (3, 3) of the empty of a joint with several directions, as columns in the joint's frame.
 
     None where there are fewer than two directions, or where they are not perpendicular.
@@ -102,7 +102,7 @@ def axes_in_joint(dofs: Sequence[Degree]) -> Array | None:
     return np.stack([second, across, first], axis=1)
 
 
-def _directions(dofs: Sequence[Degree], kinds: set[str], known: list[Array]) -> list[Array] | None:
+def _directions(dofs: Sequence[DofLike], kinds: set[str], known: list[Array]) -> list[Array] | None:
     """Return the known directions and those of degrees of freedom of some kinds.
 
     None where two of them are neither parallel nor perpendicular.
@@ -112,9 +112,9 @@ def _directions(dofs: Sequence[Degree], kinds: set[str], known: list[Array]) -> 
         axis = np.array(dof.axis, dtype=np.float64)
         axis = axis / np.linalg.norm(axis)
         along = [abs(float(axis @ line)) for line in lines]
-        if any(x > 1.0 - SQUARE for x in along):
+        if any(x > 1.0 - ORTHOGONAL_TOLERANCE for x in along):
             continue
-        if any(x > SQUARE for x in along):
+        if any(x > ORTHOGONAL_TOLERANCE for x in along):
             return None
         lines.append(axis)
     return lines
@@ -127,14 +127,16 @@ def design_pose(obj: bpy.types.Object | None) -> Array:
     """
     if obj is None:
         return np.eye(4)
-    return unflattened(np.array(obj.matrix_basis.normalized(), dtype=np.float64)[None])[0]
+    return restore_zero_axes(np.array(obj.matrix_basis.normalized(), dtype=np.float64)[None])[0]
 
 
 #: Returns the design pose (4, 4) of an object; that of the world for None.
-PoseOf = Callable[[bpy.types.Object | None], Array]
+PoseGetter = Callable[[bpy.types.Object | None], Array]
 
 
-def sides_of(empty: bpy.types.Object, turn: Array | None = None, pose_of: PoseOf = design_pose) -> tuple[Array, Array]:
+def joint_sides(
+    empty: bpy.types.Object, turn: Array | None = None, pose_of: PoseGetter = design_pose
+) -> tuple[Array, Array]:
     """Return the frames (4, 4) of a joint on its parent and on its child, which differ in the world for an open loop.
 
     Args:
@@ -144,24 +146,24 @@ def sides_of(empty: bpy.types.Object, turn: Array | None = None, pose_of: PoseOf
     """
     joint = record_of(empty).joint
     if turn is None:
-        back = constraint_turn(joint)
+        back = constraint_rotation(joint)
         turn = np.eye(4) if back is None else inverse(back)
     near = pose_of(empty)
-    far = near @ unflat(joint.opening) if joint.is_open else near
+    far = near @ unflatten_pose(joint.opening) if joint.is_open else near
     return inverse(pose_of(joint.parent)) @ near @ turn, inverse(pose_of(joint.child)) @ far @ turn
 
 
-def read_joint(empty: bpy.types.Object, pose_of: PoseOf = design_pose) -> Joint:
+def read_joint(empty: bpy.types.Object, pose_of: PoseGetter = design_pose) -> Joint:
     """Return a joint from its empty and record, with its frames on its bodies' objects."""
     record = record_of(empty).joint
     parent, child = (None if end is None else record_of(end).source_id for end in (record.parent, record.child))
-    sides = sides_of(empty, pose_of=pose_of)
+    sides = joint_sides(empty, pose_of=pose_of)
     made = Joint(record_of(empty).source_id, file_name(empty), record.type, parent, child, *sides)
     made.dofs, made.active = read_dofs(record), record.active
     return made
 
 
-def read_body(obj: bpy.types.Object, pose_of: PoseOf = design_pose) -> Body:
+def read_body(obj: bpy.types.Object, pose_of: PoseGetter = design_pose) -> Body:
     """Return a body from its object and record, without the object's scale; its inertia tensor is for mass 1."""
     record = record_of(obj)
     pose, com = pose_of(obj), np.array(record.com, dtype=np.float64)

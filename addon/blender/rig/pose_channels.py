@@ -10,10 +10,10 @@ import numpy as np
 from ...core.model import Array
 from ..compat import action_curves
 from ..data.access import record_of
-from ..data.channels import Channel, block_turn, bone_path
+from ..data.channels import Channel, block_rotation, bone_path
 from ..data.properties.joint import KnuckleJoint
 from ..data.queries import joint_bones
-from .ball_channels import block_pose, coordinates_of
+from .ball_channels import block_bone_channels, coordinates_from_keys
 
 
 def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | None = None) -> Array:
@@ -32,8 +32,8 @@ def read_pose(rig: bpy.types.Object, channels: Sequence[Channel], turn: Array | 
         elif channel.index == 0:
             places = np.array(pose.location, dtype=np.float64)[None]
             told = np.array(pose.rotation_quaternion, dtype=np.float64)[None]
-            turned = block_turn(rig, channel.bone) if turn is None else turn
-            block = coordinates_of(places, told, turned, channel.against, channel.kind == "free")[0]
+            turned = block_rotation(rig, channel.bone) if turn is None else turn
+            block = coordinates_from_keys(places, told, turned, channel.against, channel.kind == "free")[0]
             out[number : number + len(block)] = block
     return out
 
@@ -52,15 +52,15 @@ def write_pose(rig: bpy.types.Object, channels: Sequence[Channel], values: Array
                 told[channel.index] = value
         elif channel.index == 0:
             size = 6 if channel.kind == "free" else 3
-            turned = block_turn(rig, channel.bone) if turn is None else turn
+            turned = block_rotation(rig, channel.bone) if turn is None else turn
             block = values[None, channel.number : channel.number + size]
-            places, turns = block_pose(block, turned, channel.against)
+            places, turns = block_bone_channels(block, turned, channel.against)
             pose.rotation_quaternion = turns[0]
             if size == 6:
                 pose.location = places[0]
 
 
-def pose_numbers(channels: Sequence[Channel], values: Array, turn: Array | None = None) -> Array:
+def bone_channel_values(channels: Sequence[Channel], values: Array, turn: Array | None = None) -> Array:
     """Return the values of the bones' channels that pose a joint at joint values.
 
     Args:
@@ -79,21 +79,27 @@ def pose_numbers(channels: Sequence[Channel], values: Array, turn: Array | None 
         elif channel.index == 0:
             assert turn is not None
             size = 6 if channel.kind == "free" else 3
-            places, turns = block_pose(values[:, channel.number : channel.number + size], turn, channel.against)
+            places, turns = block_bone_channels(
+                values[:, channel.number : channel.number + size], turn, channel.against
+            )
             out += [turns, places] if size == 6 else [turns]
     return np.concatenate(out, axis=1)
 
 
-def pose_of(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> dict[str, Array]:
+def read_joint_values(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> dict[str, Array]:
     """Return the joint values (size,) of joints, by joint id."""
     return {joint: read_pose(rig, own) for joint, own in channels.items()}
 
 
 #: Channels of a bone, with their values at rest.
-_UNPOSED = {"location": (0.0, 0.0, 0.0), "rotation_euler": (0.0, 0.0, 0.0), "rotation_quaternion": (1.0, 0.0, 0.0, 0.0)}
+_REST_VALUES = {
+    "location": (0.0, 0.0, 0.0),
+    "rotation_euler": (0.0, 0.0, 0.0),
+    "rotation_quaternion": (1.0, 0.0, 0.0, 0.0),
+}
 
 
-def reset_residue(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> list[str]:
+def reset_unused_channels(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]]) -> list[str]:
     """Reset channels of joints' bones that pose none of their degrees of freedom, such as that of one since removed.
 
     Keyed and driven channels are left.
@@ -110,7 +116,7 @@ def reset_residue(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel
     chains, out = joint_bones(rig), []
     for name in (name for joint in channels for name in chains.get(joint, ())):
         pose, was_posed = rig.pose.bones[name], False
-        for prop, usual in _UNPOSED.items():
+        for prop, usual in _REST_VALUES.items():
             values, path = getattr(pose, prop), bone_path(name, prop)
             for index, value in enumerate(usual):
                 if values[index] != value and (path, index) not in taken:
@@ -121,20 +127,20 @@ def reset_residue(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel
 
 
 #: Gray, and lighter while selected and active.
-_COLORS = {"normal": (0.35, 0.35, 0.38), "select": (0.6, 0.6, 0.63), "active": (0.8, 0.8, 0.83)}
+_DEPENDENT_COLORS = {"normal": (0.35, 0.35, 0.38), "select": (0.6, 0.6, 0.63), "active": (0.8, 0.8, 0.83)}
 
 
-def lock_follower(pose: bpy.types.PoseBone) -> None:
+def lock_dependent_bone(pose: bpy.types.PoseBone) -> None:
     """Lock every channel of a dependent joint's bone, for posing and for IK, and color it gray."""
     pose.lock_location = pose.lock_rotation = (True, True, True)
     pose.lock_rotation_w = True
     pose.lock_ik_x = pose.lock_ik_y = pose.lock_ik_z = True
     pose.color.palette = "CUSTOM"
-    for name, color in _COLORS.items():
+    for name, color in _DEPENDENT_COLORS.items():
         setattr(pose.color.custom, name, color)
 
 
-def set_follows(empty: bpy.types.Object, follows: bool) -> None:
+def set_dependent(empty: bpy.types.Object, follows: bool) -> None:
     """Make a joint the dependent or an independent joint of its closed loop, and update the display of its bones."""
     record = record_of(empty)
     if record.joint.follows == follows:
@@ -144,13 +150,13 @@ def set_follows(empty: bpy.types.Object, follows: bool) -> None:
     for step, name in enumerate(joint_bones(rig).get(record.source_id, [])):
         pose = rig.pose.bones[name]
         if follows:
-            lock_follower(pose)
+            lock_dependent_bone(pose)
         else:
             pose.color.palette = "DEFAULT"
-            _free_channels(pose, record.joint, step)
+            _unlock_channels(pose, record.joint, step)
 
 
-def _free_channels(pose: bpy.types.PoseBone, joint: KnuckleJoint, step: int) -> None:
+def _unlock_channels(pose: bpy.types.PoseBone, joint: KnuckleJoint, step: int) -> None:
     """Unlock those channels of a bone that pose its joint's degrees of freedom."""
     for dof in (dof for dof in joint.dofs if dof.step == step):
         block = dof.kind in {"ball", "free"}

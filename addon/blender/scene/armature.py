@@ -13,20 +13,20 @@ from ...core.model import DOF_SIZE, Array, Dof
 from ...core.report import Report
 from ...core.transforms import affine_inverse
 from ..data.access import armature_of, bone_record, record_of
-from ..data.bulk_write import Many, new_group, put_new
+from ..data.bulk_write import BulkObjects, changed_properties, write_properties
 from ..data.channels import bone_path
 from ..data.properties.model import KnuckleBone
-from ..data.queries import own_bones, parts
-from ..rig.ball_channels import block_pose
-from ..rig.bone_limits import Limiter, stop_of
-from ..rig.dials import EMPTY_SHARE, bone_collection, color_bones, show_dials
-from ..rig.pose_channels import lock_follower
-from .dof_layout import Place
-from .placement import BonePlan, Plan
-from .temporary_scene import at_work, shown, workshop
+from ..data.queries import mechanism_bones, parts
+from ..rig.ball_channels import block_bone_channels
+from ..rig.bone_limits import BoneLimitWriter, channel_stops
+from ..rig.dials import EMPTY_SIZE_SHARE, bone_collection, color_bones, show_dials
+from ..rig.pose_channels import lock_dependent_bone
+from .dof_layout import DofPlacement
+from .placement import BonePlan, BuildPlan
+from .temporary_scene import operator_context, scratch_scene, shown_in_viewport
 
 
-def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
+def create_armature(plan: BuildPlan) -> tuple[bpy.types.Object, list[str]]:
     """The armature object, in no collection yet, and the names its bones got, in the order of the plan.
 
     Edit mode evaluates its whole scene twice, so the bones are made in a scene of their own.
@@ -35,46 +35,46 @@ def make_rig(plan: Plan) -> tuple[bpy.types.Object, list[str]]:
     rig = bpy.data.objects.new(plan.mechanism.name, data)
     rig.matrix_world = Matrix(plan.upright.tolist())
     data.display_type = "STICK"
-    names = edit_bones(rig, plan.bones)
+    names = write_edit_bones(rig, plan.bones)
     made = {bone.name: bone for bone in data.bones}
     for name, bone in zip(names, plan.bones, strict=True):
-        put_new(made[name], new_group(KnuckleBone, {"built_name": name, **_bone_values(bone)}))
+        write_properties(made[name], changed_properties(KnuckleBone, {"built_name": name, **_bone_record_values(bone)}))
     return rig, names
 
 
 def record_bone(rig: bpy.types.Object, name: str, bone: BonePlan) -> None:
     """Keep with a bone which joint it turns, or which root it carries."""
     record = bone_record(armature_of(rig).bones[name])
-    for key, value in _bone_values(bone).items():
+    for key, value in _bone_record_values(bone).items():
         setattr(record, key, value)
 
 
-def task_of(bone: BonePlan) -> tuple[str, str, int]:
+def bone_task(bone: BonePlan) -> tuple[str, str, int]:
     """What a bone is for: its joint, its root, and which step of the joint's chain it is."""
-    values = _bone_values(bone)
+    values = _bone_record_values(bone)
     return values["joint"], values["root"], values.get("step", 0)
 
 
-def _bone_values(bone: BonePlan) -> dict[str, Any]:
+def _bone_record_values(bone: BonePlan) -> dict[str, Any]:
     rest = bone.matrix[:3, :3].ravel().tolist()
     if bone.link is None:
         assert bone.body is not None
         return {"root": bone.body.id, "joint": "", "rest": rest}
     values: dict[str, Any] = {"root": "", "joint": bone.link.joint.id, "step": bone.step, "rest": rest}
     if bone.degrees.block is not None:
-        values["turn"] = [float(x) for x in block_axes(bone).ravel()]
+        values["turn"] = [float(x) for x in block_axes_rotation(bone).ravel()]
     return values
 
 
-def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequence[str | None] = ()) -> list[str]:
+def write_edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequence[str | None] = ()) -> list[str]:
     """Make the bones of a plan, and return their names.
 
     Those that are ``present`` by name already, None where one is not, are set anew; bones of joints and roots that are
     in no plan go. Bones that the user added stay, on the nearest of the bones above them that does.
     """
     known: Sequence[str | None] = present or [None] * len(bones)
-    own = own_bones(rig)
-    with workshop([rig]) as scene, shown(rig), at_work(scene, [rig]):
+    own = mechanism_bones(rig)
+    with scratch_scene([rig]) as scene, shown_in_viewport(rig), operator_context(scene, [rig]):
         bpy.ops.object.mode_set(mode="EDIT")
         every, ours = armature_of(rig).edit_bones, bone_collection(armature_of(rig))
         above = {edit.name: [bone.name for bone in edit.parent_recursive] for edit in every if edit.name not in own}
@@ -84,9 +84,9 @@ def edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequen
             every[name].parent = None
         made = []
         for name, bone in zip(known, bones, strict=True):
-            edit = every.new(_fit_name(bone.name)) if name is None else every[name]
+            edit = every.new(_truncate_name(bone.name)) if name is None else every[name]
             edit.head, edit.tail = (0.0, 0.0, 0.0), (0.0, bone.length, 0.0)
-            edit.matrix = columns(bone.matrix)
+            edit.matrix = column_major(bone.matrix)
             edit.use_deform = False
             ours.assign(edit)
             made.append(edit)
@@ -106,7 +106,7 @@ def remove_bones(rig: bpy.types.Object, names: Collection[str]) -> None:
     """Take bones out of an armature; those below them hang on nothing then."""
     if not names:
         return
-    with workshop([rig]) as scene, shown(rig), at_work(scene, [rig]):
+    with scratch_scene([rig]) as scene, shown_in_viewport(rig), operator_context(scene, [rig]):
         bpy.ops.object.mode_set(mode="EDIT")
         every = armature_of(rig).edit_bones
         for name in names:
@@ -114,39 +114,39 @@ def remove_bones(rig: bpy.types.Object, names: Collection[str]) -> None:
         bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def _fit_name(name: str, limit: int = 63) -> str:
+def _truncate_name(name: str, limit: int = 63) -> str:
     """A name that Blender takes: whole characters within its 63 bytes."""
     return name.encode()[:limit].decode(errors="ignore") or "Joint"
 
 
-def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, report: Report) -> None:
+def set_up_pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan, report: Report) -> None:
     """Leave each bone the channels of its joint, with the stops as constraints and on a dial, and pose it as the file
     begins. Needs the rig in a scene, and that all its bones are the plan's."""
-    limit = Limiter()
+    limit = BoneLimitWriter()
     poses = {pose.name: pose for pose in rig.pose.bones}
-    every = [_places(bone) for bone in plan.bones]
+    every = [_dof_placements(bone) for bone in plan.bones]
     alike: dict[tuple[object, ...], Mapping[str, Any]] = {}
     channels = {}
     for name, bone, places in zip(names, plan.bones, every, strict=True):
         kind = id(bone.degrees), bone.layout.columns, bone.step, bone.link is None
-        channels[name] = alike.get(kind) or alike.setdefault(kind, _channels(bone, places))
-    _put_channels(rig, [channels[name] for name in poses])
+        channels[name] = alike.get(kind) or alike.setdefault(kind, _channel_settings(bone, places))
+    _write_channels(rig, [channels[name] for name in poses])
     for name, bone, places in zip(names, plan.bones, every, strict=True):
         if bone.link is None:
             continue
         pose, dofs = poses[name], bone.link.joint.dofs
         if bone.link.joint.id in plan.followers:
-            lock_follower(pose)
-        stops = (stop_of(dofs[number], place.prop, place.index) for number, place in places.items())
+            lock_dependent_bone(pose)
+        stops = (channel_stops(dofs[number], place.prop, place.index) for number, place in places.items())
         limit(pose, [stop for stop in stops if stop is not None])
         start = plan.starts.get(bone.link.joint.id)
         if start is None and not any(dof.position or dof.start for dof in dofs):
             continue
         starts = split_coordinates(dofs, start)
         for number, place in places.items():
-            begin(pose, bone, place, dofs[number], starts[number])
-    limit.put_every_ik(rig)
-    dial_bones(rig, names, plan)
+            pose_initially(pose, bone, place, dofs[number], starts[number])
+    limit.write_all_ik_limits(rig)
+    assign_dials(rig, names, plan)
     if limit.inexact:
         few = ", ".join(map(repr, limit.inexact[:3])) + (", …" if len(limit.inexact) > 3 else "")
         report.info(
@@ -155,10 +155,12 @@ def pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, report: 
             f"these include 0 and lie within ±180° ({few}). Pose them without inverse kinematics",
             where=limit.inexact[0],
         )
-    drive_screws(rig, names, plan)
+    add_screw_drivers(rig, names, plan)
 
 
-def dial_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, only: Container[str] | None = None) -> None:
+def assign_dials(
+    rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan, only: Container[str] | None = None
+) -> None:
     """Show the bones of a plan, or ``only`` some of them by name, as dials as large as their joints."""
     sizes = {record_of(empty).source_id: empty.empty_display_size for empty in parts(rig, "JOINT")}
     dofs, radii = {}, {}
@@ -167,23 +169,23 @@ def dial_bones(rig: bpy.types.Object, names: Sequence[str], plan: Plan, only: Co
             continue
         joint = bone.link.joint if bone.link is not None else None
         own = [] if joint is None else joint.dofs
-        dofs[name] = [(own[number], place.prop, place.index) for number, place in _places(bone).items()]
-        radii[name] = 0.6 * bone.length if joint is None else sizes.get(joint.id, 0.02 * plan.size) / EMPTY_SHARE
+        dofs[name] = [(own[number], place.prop, place.index) for number, place in _dof_placements(bone).items()]
+        radii[name] = 0.6 * bone.length if joint is None else sizes.get(joint.id, 0.02 * plan.size) / EMPTY_SIZE_SHARE
     show_dials(rig, dofs, radii)
     color_bones(rig, names, np.array([bone.matrix[:3, 3] for bone in plan.bones]).reshape(-1, 3))
 
 
-def _places(bone: BonePlan) -> Mapping[int, Place]:
+def _dof_placements(bone: BonePlan) -> Mapping[int, DofPlacement]:
     return bone.degrees.places(bone.layout, bone.step) if bone.link is not None else {}
 
 
-def free_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, Place]) -> None:
+def lock_other_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, DofPlacement]) -> None:
     """Lock every channel but those of the joint, for hand and for IK."""
-    for name, value in _channels(bone, places).items():
+    for name, value in _channel_settings(bone, places).items():
         setattr(pose, name, value)
 
 
-def _put_channels(rig: bpy.types.Object, channels: Sequence[Mapping[str, Any]]) -> None:
+def _write_channels(rig: bpy.types.Object, channels: Sequence[Mapping[str, Any]]) -> None:
     """The same of all bones of a model at once, in the armature's order; none of them is scaled."""
     bones, count = rig.pose.bones, len(channels)
     modes: Any = bpy.types.PoseBone.bl_rna.properties["rotation_mode"]
@@ -196,7 +198,7 @@ def _put_channels(rig: bpy.types.Object, channels: Sequence[Mapping[str, Any]]) 
     rig.update_tag()
 
 
-def _channels(bone: BonePlan, places: Mapping[int, Place]) -> dict[str, Any]:
+def _channel_settings(bone: BonePlan, places: Mapping[int, DofPlacement]) -> dict[str, Any]:
     """How a bone is turned and what of it is locked. A root's is free."""
     block = bone.degrees.block is not None or bone.link is None
     free = bone.degrees.free or bone.link is None
@@ -214,17 +216,17 @@ def _channels(bone: BonePlan, places: Mapping[int, Place]) -> dict[str, Any]:
     }
 
 
-def drive_screws(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> None:
+def add_screw_drivers(rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan) -> None:
     """Let the sliding bones of screws follow the turning ones."""
     if not any(bone.degrees.driven for bone in plan.bones):
         return
-    turning: dict[tuple[str, int], tuple[str, Place]] = {}
+    turning: dict[tuple[str, int], tuple[str, DofPlacement]] = {}
     for name, bone in zip(names, plan.bones, strict=True):
         if bone.link is not None:
             places = bone.degrees.places(bone.layout, bone.step)
             turning |= {(bone.link.joint.id, number): (name, place) for number, place in places.items()}
     for name, bone in zip(names, plan.bones, strict=True):
-        for number, index in bone.degrees.driven_places(bone.layout).items():
+        for number, index in bone.degrees.screw_locations(bone.layout).items():
             assert bone.link is not None
             turn, place = turning[bone.link.joint.id, number]
             rig.pose.bones[name].driver_remove("location", index)
@@ -236,16 +238,16 @@ def drive_screws(rig: bpy.types.Object, names: Sequence[str], plan: Plan) -> Non
             driver.expression = f"angle * {bone.link.joint.dofs[number].pitch!r}"
 
 
-def release_screws(rig: bpy.types.Object, bones: Collection[str]) -> None:
+def remove_screw_drivers(rig: bpy.types.Object, bones: Collection[str]) -> None:
     """Take the drivers that screws have off bones; those that the user made stay."""
     data = rig.animation_data
     paths = {bone_path(name, "location") for name in bones}
     for curve in list(data.drivers) if data is not None else ():
-        if curve.data_path in paths and is_screw(curve.driver):
+        if curve.data_path in paths and is_screw_driver(curve.driver):
             data.drivers.remove(curve)
 
 
-def is_screw(driver: bpy.types.Driver | None) -> bool:
+def is_screw_driver(driver: bpy.types.Driver | None) -> bool:
     """Whether a driver is one that lets the sliding bone of a screw follow the turning one."""
     if driver is None or [each.name for each in driver.variables] != ["angle"]:
         return False
@@ -261,7 +263,7 @@ def split_coordinates(dofs: Sequence[Dof], joint: Array | None) -> list[Array]:
     return np.split(joint, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1])
 
 
-def begin(pose: bpy.types.PoseBone, bone: BonePlan, place: Place, dof: Dof, start: Array) -> None:
+def pose_initially(pose: bpy.types.PoseBone, bone: BonePlan, place: DofPlacement, dof: Dof, start: Array) -> None:
     """Pose a degree of freedom at its coordinates ``start``. What is zero is left as it is."""
     if not start.any():
         return
@@ -269,19 +271,19 @@ def begin(pose: bpy.types.PoseBone, bone: BonePlan, place: Place, dof: Dof, star
         getattr(pose, place.prop)[place.index] = start[0]
         return
     assert bone.link is not None
-    locations, quaternions = block_pose(start[None], block_axes(bone), bone.link.against)
+    locations, quaternions = block_bone_channels(start[None], block_axes_rotation(bone), bone.link.against)
     pose.rotation_quaternion = quaternions[0]
     if dof.kind == "free":
         pose.location = locations[0]
 
 
-def block_axes(bone: BonePlan) -> Array:
+def block_axes_rotation(bone: BonePlan) -> Array:
     """The turn (3, 3) from a bone's axes to the frame of its joint, in which a ball's coordinates count."""
     assert bone.frame is not None
     return bone.frame[:3, :3].T @ bone.matrix[:3, :3]
 
 
-def columns(pose: Array) -> Any:
+def column_major(pose: Array) -> Any:
     """A pose (4, 4) as Blender takes its matrices from plain numbers: by columns.
 
     (A ``Matrix`` says the same, but has to be made first.)
@@ -289,25 +291,25 @@ def columns(pose: Array) -> Any:
     return pose.T.tolist()
 
 
-class Hook:
+class BoneParenting:
     """Hangs objects on the bones that carry a model's bodies, so that an object's local matrix is its design pose in
     the model's frame."""
 
-    def __init__(self, plan: Plan, rig: bpy.types.Object, bone_names: Sequence[str]) -> None:
+    def __init__(self, plan: BuildPlan, rig: bpy.types.Object, bone_names: Sequence[str]) -> None:
         self.rig = rig
         self._names, self._bone_of_body = bone_names, plan.bone_of_body
         self._rests: Mapping[str, Array] = {}
 
-    def let_loose(self) -> None:
+    def parent_to_rig(self) -> None:
         """From now on hang all on the model as a whole: its bones are to be made yet."""
         self._bone_of_body = {}
 
     def hang(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
         """Hang an object on a body's bone (by the body's id), or on the model as a whole where there is none."""
         self.hold(obj, body)
-        obj.matrix_basis = columns(pose)
+        obj.matrix_basis = column_major(pose)
 
-    def hang_all(self, new: Many, bodies: Sequence[str | None], poses: Sequence[Array]) -> list[list[float]]:
+    def parent_all(self, new: BulkObjects, bodies: Sequence[str | None], poses: Sequence[Array]) -> list[list[float]]:
         """The same of many new objects, each on its body's bone at its pose, turned by quaternions.
 
         Returns their local matrices as Blender keeps them, each 16 numbers row by row.
@@ -328,7 +330,7 @@ class Hook:
 
     def _rest_of(self, bone: str) -> Array:
         """What undoes a bone's rest frame at its tail, (16,) by columns."""
-        self._rests = self._rests or _rests(self.rig)
+        self._rests = self._rests or _inverse_rests_by_bone(self.rig)
         return self._rests[bone]
 
     def hold(self, obj: bpy.types.Object, body: str | None) -> None:
@@ -345,7 +347,7 @@ class Hook:
             obj.matrix_parent_inverse = Matrix()
 
 
-def bone_rests(rig: bpy.types.Object) -> tuple[list[str], Array]:
+def inverse_rest_matrices(rig: bpy.types.Object) -> tuple[list[str], Array]:
     """The names of a model's bones and what undoes their rest frames at their tails, where Blender hangs what is on a
     bone: matrices (n, 4, 4)."""
     bones = armature_of(rig).bones
@@ -357,7 +359,7 @@ def bone_rests(rig: bpy.types.Object) -> tuple[list[str], Array]:
     return bones.keys(), affine_inverse(tails)
 
 
-def _rests(rig: bpy.types.Object) -> dict[str, Array]:
+def _inverse_rests_by_bone(rig: bpy.types.Object) -> dict[str, Array]:
     """The same by the bones' names, (16,) by columns."""
-    names, rests = bone_rests(rig)
+    names, rests = inverse_rest_matrices(rig)
     return dict(zip(names, rests.transpose(0, 2, 1).reshape(-1, 16), strict=True))

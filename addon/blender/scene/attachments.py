@@ -13,33 +13,33 @@ from mathutils import Matrix
 from ...core.model import Array, Frame, Joint, Light, Mechanism, Restraint
 from ...core.transforms import inverse
 from ..data.access import settings
-from ..data.bulk_write import Making, new_group, put_new
-from ..data.conversion import flat
+from ..data.bulk_write import CreationTask, changed_properties, write_properties
+from ..data.conversion import flatten_pose
 from ..data.properties.model import KnuckleObject
-from .armature import Hook, columns
-from .collections import Folders
-from .placement import Plan
+from .armature import BoneParenting, column_major
+from .collections import ModelCollections
+from .placement import BuildPlan
 
 #: Blender's name for each kind of light, and how strong one of white is: a sun by its irradiance (W/m2), the others by
 #: their power (W) at a distance of one length unit.
-_LIGHTS: dict[str, tuple[Any, float]] = {
+_BLENDER_LIGHTS: dict[str, tuple[Any, float]] = {
     "point": ("POINT", 100.0),
     "spot": ("SPOT", 200.0),
     "directional": ("SUN", 2.0),
 }
 #: The way back. An area lamp has no counterpart.
-KIND_OF_LAMP: dict[str, Any] = {kind: own for own, (kind, _) in _LIGHTS.items()}
-_DISPLAY = 0.012  # of the model's size
+LIGHT_KINDS: dict[str, Any] = {kind: own for own, (kind, _) in _BLENDER_LIGHTS.items()}
+_DISPLAY_SIZE = 0.012  # of the model's size
 
 
-def make_frames(
-    plan: Plan,
-    hook: Hook,
-    folders: Folders,
+def create_frames(
+    plan: BuildPlan,
+    hook: BoneParenting,
+    folders: ModelCollections,
     bodies: Mapping[str, bpy.types.Object],
     only: Container[str] | None = None,
     there: Container[tuple[str, str]] = (),
-) -> Making[None]:
+) -> CreationTask[None]:
     """Make the empties of a model's frames, and its lights, each a child of the frame that it shines from; ``only``
     those on some bodies, and not those that are ``there``, by role and number."""
     empties: dict[tuple[str | None, str], tuple[bpy.types.Object, Frame]] = {}
@@ -50,33 +50,37 @@ def make_frames(
     ]
     made = yield [(frame.name or "Frame", None) for _, frame in new]
     for (number, frame), empty in zip(new, made, strict=True):
-        empty.empty_display_size = _DISPLAY * plan.size
-        _put(empty, frame, plan, hook, bodies)
-        _record(empty, "FRAME", frame.name, number, hook)
-        _folder(folders, frame, plan).objects.link(empty)
+        empty.empty_display_size = _DISPLAY_SIZE * plan.size
+        _place_part(empty, frame, plan, hook, bodies)
+        _write_record(empty, "FRAME", frame.name, number, hook)
+        _collection_of(folders, frame, plan).objects.link(empty)
         empties.setdefault((frame.body, frame.name), (empty, frame))
     for number, light in enumerate(plan.mechanism.lights):
         if (only is not None and light.body not in only) or ("LIGHT", str(number)) in there:
             continue
-        lamp = bpy.data.objects.new(light.name or "Light", _lamp(light, plan))
+        lamp = bpy.data.objects.new(light.name or "Light", _create_light(light, plan))
         empty, frame = empties.get((light.body, str(light.extra.get("frame"))), (None, None))
         if empty is not None and frame is not None:
             lamp.parent = empty
             lamp.rotation_mode = "QUATERNION"
             lamp.matrix_basis = Matrix((inverse(frame.pose) @ light.pose).tolist())
         else:
-            _put(lamp, light, plan, hook, bodies)
-        _record(lamp, "LIGHT", light.name, number, hook)
-        _folder(folders, light, plan).objects.link(lamp)
+            _place_part(lamp, light, plan, hook, bodies)
+        _write_record(lamp, "LIGHT", light.name, number, hook)
+        _collection_of(folders, light, plan).objects.link(lamp)
 
 
-def _folder(folders: Folders, part: Frame | Light, plan: Plan) -> bpy.types.Collection:
+def _collection_of(folders: ModelCollections, part: Frame | Light, plan: BuildPlan) -> bpy.types.Collection:
     body = plan.bodies.get(part.body or "")
     return folders["Frames"] if body is None else folders.beside("Frames", body.assembly, body.active)
 
 
-def _put(
-    obj: bpy.types.Object, part: Frame | Light, plan: Plan, hook: Hook, bodies: Mapping[str, bpy.types.Object]
+def _place_part(
+    obj: bpy.types.Object,
+    part: Frame | Light,
+    plan: BuildPlan,
+    hook: BoneParenting,
+    bodies: Mapping[str, bpy.types.Object],
 ) -> None:
     obj.rotation_mode = "QUATERNION"
     body = plan.bodies.get(part.body or "")
@@ -84,33 +88,33 @@ def _put(
         hook.hang(obj, None, part.pose)
         return
     obj.parent = bodies[body.id]
-    obj.matrix_basis = columns(from_com(part.pose, body.com) if body.com.any() else part.pose)
+    obj.matrix_basis = column_major(pose_from_com(part.pose, body.com) if body.com.any() else part.pose)
 
 
-def from_com(pose: Array, com: Array) -> Array:
+def pose_from_com(pose: Array, com: Array) -> Array:
     """A pose on a body as its object counts, which stands at the centre of mass."""
     out = pose.copy()
     out[:3, 3] -= com
     return out
 
 
-def _record(obj: bpy.types.Object, role: Any, name: str, number: int, hook: Hook) -> None:
+def _write_record(obj: bpy.types.Object, role: Any, name: str, number: int, hook: BoneParenting) -> None:
     values = {"role": role, "model": hook.rig, "source_name": name, "source_id": str(number)}
-    values |= {"built": flat(obj.matrix_basis), "built_name": obj.name}
-    put_new(obj, new_group(KnuckleObject, values))
+    values |= {"built": flatten_pose(obj.matrix_basis), "built_name": obj.name}
+    write_properties(obj, changed_properties(KnuckleObject, values))
 
 
-def _lamp(light: Light, plan: Plan) -> bpy.types.Light:
+def _create_light(light: Light, plan: BuildPlan) -> bpy.types.Light:
     """A lamp of the light's diffuse colour. The file says nothing of its strength: it is made to suit the model."""
-    kind, power = _LIGHTS[light.type]
+    kind, power = _BLENDER_LIGHTS[light.type]
     lamp: Any = bpy.data.lights.new(light.name or "Light", kind)
-    brightest, lamp.color = lamp_color(light)
+    brightest, lamp.color = energy_and_color(light)
     distance = plan.size if kind != "SUN" else 1.0
     lamp.energy = power * min(brightest, 1.0) * distance**2
     return lamp
 
 
-def lamp_color(light: Light) -> tuple[float, tuple[float, float, float]]:
+def energy_and_color(light: Light) -> tuple[float, tuple[float, float, float]]:
     """Return how bright a light's diffuse colour is, and that colour at full brightness."""
     brightest = max(*light.diffuse, 1e-6)
     red, green, blue = (part / brightest for part in light.diffuse)
@@ -120,7 +124,7 @@ def lamp_color(light: Light) -> tuple[float, tuple[float, float, float]]:
 _Objects = Mapping[str, bpy.types.Object]
 
 
-def keep_restraints(rig: bpy.types.Object, mechanism: Mechanism, bodies: _Objects, joints: _Objects) -> None:
+def store_restraints(rig: bpy.types.Object, mechanism: Mechanism, bodies: _Objects, joints: _Objects) -> None:
     """Keep what physics needs of a model's restraints with it.
 
     Those that are switched off, or act on what is not there, do nothing.
@@ -128,12 +132,14 @@ def keep_restraints(rig: bpy.types.Object, mechanism: Mechanism, bodies: _Object
     off = {assembly.path for assembly in mechanism.assemblies if not assembly.active}
     degrees = mechanism.report is not None and any(entry.code == "degrees" for entry in mechanism.report.entries)
     turning = {joint.id for joint in mechanism.joints if any(dof.kind == "rotation" for dof in joint.dofs)}
-    for item in [*mechanism.restraints, *(rest for joint in mechanism.joints for rest in _beyond(joint))]:
+    for item in [*mechanism.restraints, *(rest for joint in mechanism.joints for rest in _nonlinear_restraints(joint))]:
         if item.extra.get("active", True) and item.assembly not in off:
-            _keep(rig, item, mechanism, bodies, joints, math.radians(1.0) if degrees and item.joint in turning else 1.0)
+            _store_restraint(
+                rig, item, mechanism, bodies, joints, math.radians(1.0) if degrees and item.joint in turning else 1.0
+            )
 
 
-def _keep(
+def _store_restraint(
     rig: bpy.types.Object, item: Restraint, mechanism: Mechanism, bodies: _Objects, joints: _Objects, unit: float
 ) -> None:
     ends = item.bodies is not None and item.frames is not None
@@ -141,7 +147,7 @@ def _keep(
         return
     kept = settings(rig).restraints.add()
     kept.name, kept.kind, kept.distance = item.name, item.type.strip().lower(), item.distance
-    pieces = [_in_unit(piece, unit) for piece in item.coefficients]
+    pieces = [_polynomial_in_unit(piece, unit) for piece in item.coefficients]
     kept.law = json.dumps([[knot * unit for knot in item.knots], pieces])
     if item.joint is not None and item.joint in joints:
         kept.joint = joints[item.joint]
@@ -150,20 +156,20 @@ def _keep(
     assert item.frames is not None
     coms = {body.id: body.com for body in mechanism.bodies}
     places: list[Array] = [
-        frame if body is None else from_com(frame, coms[body])
+        frame if body is None else pose_from_com(frame, coms[body])
         for body, frame in zip(item.bodies, item.frames, strict=True)
     ]
     kept.one, kept.other = (bodies[body] if body is not None else None for body in item.bodies)
     kept.one_stays, kept.other_stays = (body is None for body in item.bodies)
-    kept.at_one, kept.at_other = flat(places[0]), flat(places[1])
+    kept.at_one, kept.at_other = flatten_pose(places[0]), flatten_pose(places[1])
 
 
-def _in_unit(piece: Sequence[float], unit: float) -> list[float]:
+def _polynomial_in_unit(piece: Sequence[float], unit: float) -> list[float]:
     """A polynomial of an angle in units of ``unit`` rad, in descending powers, as one of the angle in rad."""
     return [number / unit ** (len(piece) - 1 - place) for place, number in enumerate(piece)]
 
 
-def _beyond(joint: Joint) -> Iterator[Restraint]:
+def _nonlinear_restraints(joint: Joint) -> Iterator[Restraint]:
     """Yield what the polynomials of a joint's stiffness and damping, ascending, have besides the record's own spring
     (which has the steady part where there is a linear one) and damper."""
     if len(joint.dofs) != 1 or joint.dofs[0].kind not in {"rotation", "translation"}:

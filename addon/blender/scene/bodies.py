@@ -10,60 +10,60 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...core.bounds import scenery
-from ...core.mass_properties import least_moments
+from ...core.bounds import scenery_bodies
+from ...core.mass_properties import min_principal_moments
 from ...core.model import Array, Body, Shape, identity
 from ..data.access import record_of
-from ..data.bulk_write import Group, Making, many, new_group, put_new
-from ..data.conversion import flat, surface_corners, surface_figures, told_shape
+from ..data.bulk_write import CreationTask, PropertyValues, bulk_objects, changed_properties, write_properties
+from ..data.conversion import changed_shape_properties, flatten_pose, mesh_fingerprint, mesh_reference_points
 from ..data.properties.joint import KnuckleShape
 from ..data.properties.model import KnuckleObject
 from ..data.rigid_bodies import collides, own_mesh_collides
-from .armature import Hook
-from .collections import Folders
-from .meshes import MeshShelf, file_of
-from .placement import Plan, center
+from .armature import BoneParenting
+from .collections import ModelCollections
+from .meshes import MeshCache, mesh_file_name
+from .placement import BuildPlan, body_center
 
 
-def make_bodies(
-    plan: Plan,
-    hook: Hook,
-    folders: Folders,
-    shelf: MeshShelf,
+def create_bodies(
+    plan: BuildPlan,
+    hook: BoneParenting,
+    folders: ModelCollections,
+    shelf: MeshCache,
     bodies: dict[str, bpy.types.Object],
     only: Container[str] | None = None,
-) -> Making[None]:
+) -> CreationTask[None]:
     """Put body objects by id into ``bodies``, of all bodies or ``only`` of some.
 
     A mesh that cannot be had is a box, with a label beside it.
     """
-    aside, tensors = scenery(plan.mechanism), unit_tensors(plan.mechanism.bodies)
+    aside, tensors = scenery_bodies(plan.mechanism), unit_tensors(plan.mechanism.bodies)
     seen: dict[str, tuple[Body, list[Shape]]] = {}
     for body in plan.mechanism.bodies:
         if body.id in seen or (only is not None and body.id not in only):
             continue
         visible = [shape for shape in body.shapes if shape.visual]
         if any(body.com.tolist()):
-            visible = [_moved(shape, -body.com) for shape in visible]
+            visible = [_transform_shape(shape, -body.com) for shape in visible]
         seen[body.id] = body, visible
     made = yield [
         (body.name or key, shelf.mesh(shapes, plan.colors[key], body)) for key, (body, shapes) in seen.items()
     ]
     into = [folders.folder("Bodies", body.assembly, body.active) for body, _ in seen.values()]
-    with many(made, into) as new:
-        built = hook.hang_all(new, list(seen), [com_pose(body) for body, _ in seen.values()])
+    with bulk_objects(made, into) as new:
+        built = hook.parent_all(new, list(seen), [com_pose(body) for body, _ in seen.values()])
     corners: dict[bpy.types.ID, list[float]] = {}
     for (body, visible), obj, at_home in zip(seen.values(), made, built, strict=True):
-        _record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)), at_home, corners)
+        _write_record(obj, body, hook.rig, body.id in aside, tensors.get(id(body)), at_home, corners)
         for shape in visible:
             if shelf.is_missing(shape, body):
-                folders["Frames"].objects.link(_label(obj, shape, shelf.proxy))
+                folders["Frames"].objects.link(_create_label(obj, shape, shelf.proxy))
     bodies.update(zip(seen, made, strict=True))
 
 
-def _label(body: bpy.types.Object, shape: Shape, edge: float) -> bpy.types.Object:
+def _create_label(body: bpy.types.Object, shape: Shape, edge: float) -> bpy.types.Object:
     """The name of a missing mesh, shown at the box that stands for it. Not filmed: it is an empty."""
-    label = bpy.data.objects.new(f"Missing {file_of(shape)}", None)
+    label = bpy.data.objects.new(f"Missing {mesh_file_name(shape)}", None)
     label.parent = body
     label.rotation_mode = "QUATERNION"
     label.matrix_basis = Matrix(shape.pose.tolist())
@@ -79,11 +79,11 @@ def com_pose(body: Body) -> Array:
     if not any(body.com.tolist()):
         return body.pose
     pose = body.pose.copy()
-    pose[:3, 3] = center(body)
+    pose[:3, 3] = body_center(body)
     return pose
 
 
-def _moved(shape: Shape, by: Array) -> Shape:
+def _transform_shape(shape: Shape, by: Array) -> Shape:
     pose = shape.pose.copy()
     pose[:3, 3] += by
     return replace(shape, pose=pose)
@@ -97,11 +97,11 @@ def unit_tensors(bodies: Sequence[Body]) -> dict[int, list[float]]:
     tensors = np.array([body.inertia for body in told], dtype=np.float64).reshape(-1, 3, 3)
     with np.errstate(all="ignore"):
         rows = (tensors.reshape(-1, 9) / np.array([body.mass for body in told])[:, None]).tolist()
-    each = zip(told, rows, least_moments(tensors), strict=True)
+    each = zip(told, rows, min_principal_moments(tensors), strict=True)
     return {id(body): row for body, row, least in each if least > 0.0}
 
 
-def _record(
+def _write_record(
     obj: bpy.types.Object,
     body: Body,
     rig: bpy.types.Object,
@@ -132,28 +132,28 @@ def _record(
     elif body.inertia is not None and body.mass > 0.0:
         values["tensor"] = (np.asarray(body.inertia) / body.mass).ravel().tolist()
     if any(shape.visual and shape.type == "mesh" for shape in body.shapes):
-        values["surface"] = surface_figures(cast(bpy.types.Mesh, obj.data))
+        values["surface"] = mesh_fingerprint(cast(bpy.types.Mesh, obj.data))
     if obj.data is not None and len(obj.data.vertices):  # type: ignore[union-attr]
         if obj.data not in corners:
-            corners[obj.data] = surface_corners(cast(bpy.types.Mesh, obj.data))
+            corners[obj.data] = mesh_reference_points(cast(bpy.types.Mesh, obj.data))
         values["corners"] = corners[obj.data]
-    group = new_group(KnuckleObject, values)
+    group = changed_properties(KnuckleObject, values)
     if body.shapes:
-        group["shapes"] = [_shape(shape, body) for shape in body.shapes]
-    put_new(obj, group)
+        group["shapes"] = [_shape_properties(shape, body) for shape in body.shapes]
+    write_properties(obj, group)
 
 
-def _shape(shape: Shape, body: Body) -> Group:
-    values = told_shape(shape)
+def _shape_properties(shape: Shape, body: Body) -> PropertyValues:
+    values = changed_shape_properties(shape)
     values["collidable"] = values["collidable"] and body.collidable
-    return new_group(KnuckleShape, values)
+    return changed_properties(KnuckleShape, values)
 
 
-def make_collision(
-    plan: Plan,
+def create_collision_children(
+    plan: BuildPlan,
     bodies: dict[str, bpy.types.Object],
-    shelf: MeshShelf,
-    folders: Folders,
+    shelf: MeshCache,
+    folders: ModelCollections,
     only: Container[str] | None = None,
     lost: Container[str] | None = None,
 ) -> bool:
@@ -172,14 +172,16 @@ def make_collision(
             record.collidable = not shelf.is_missing(replace(shape, visual=False), body)  # as what it collides with
             if record.collidable:
                 folder = folders.beside("Collision", body.assembly, body.active)
-                folder.objects.link(_child(bodies[body.id], body, number, shelf, plan))
+                folder.objects.link(_create_child(bodies[body.id], body, number, shelf, plan))
                 record.has_child = made = True
     return made
 
 
-def _child(parent: bpy.types.Object, body: Body, number: int, shelf: MeshShelf, plan: Plan) -> bpy.types.Object:
+def _create_child(
+    parent: bpy.types.Object, body: Body, number: int, shelf: MeshCache, plan: BuildPlan
+) -> bpy.types.Object:
     shape = body.shapes[number]
-    mesh = shelf.mesh([_alone(shape)], plan.colors[body.id], body)
+    mesh = shelf.mesh([_shape_at_origin(shape)], plan.colors[body.id], body)
     child = bpy.data.objects.new(f"{body.name or body.id} collision", mesh)
     pose = shape.pose.copy()
     pose[:3, 3] -= body.com
@@ -192,10 +194,10 @@ def _child(parent: bpy.types.Object, body: Body, number: int, shelf: MeshShelf, 
     record.role, record.model = "SHAPE", record_of(parent).model
     record.source_name, record.source_id = shape.name, f"{body.id}/{number}"
     record.shape = number
-    record.built, record.built_name = flat(child.matrix_basis), child.name
+    record.built, record.built_name = flatten_pose(child.matrix_basis), child.name
     return child
 
 
-def _alone(shape: Shape) -> Shape:
+def _shape_at_origin(shape: Shape) -> Shape:
     """The shape at its own origin, drawn like all its kind; a plane as the block beneath it."""
     return replace(shape, pose=identity(), color=None, visual=shape.visual and shape.type != "plane")

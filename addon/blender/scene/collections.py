@@ -8,20 +8,20 @@ from collections.abc import Iterable
 import bpy
 
 from ...core.model import Assembly
-from ..data.datablocks import NUMBER
+from ..data.datablocks import NUMBER_SUFFIX
 from ..data.queries import HELPERS
 
-SEPARATOR = ":"
+ASSEMBLY_SEPARATOR = ":"
 #: The collections. Blender deletes in this order: simulated bodies after what holds them, or it crashes; and helpers
 #: after the joints that know them, or they remain in the file.
-ALL_KINDS = ("Joints", HELPERS, "Bodies", "Collision", "Frames")
+ALL_COLLECTION_KINDS = ("Joints", HELPERS, "Bodies", "Collision", "Frames")
 #: Those that hold parts of the model.
-KINDS = tuple(kind for kind in ALL_KINDS if kind != HELPERS)
+COLLECTION_KINDS = tuple(kind for kind in ALL_COLLECTION_KINDS if kind != HELPERS)
 #: What holds the parts that are switched off by themselves.
-OFF = "Off"
+OFF_NAME = "Off"
 
 
-class Folders:
+class ModelCollections:
     """Makes collections as they are asked for. They hang on ``top``, which is best not in a scene yet.
 
     An assembly's collection lies in that of the assembly around it (``robot:arm`` in ``robot``). What is switched off
@@ -34,7 +34,7 @@ class Folders:
         self._assemblies = {assembly.path: assembly for assembly in assemblies}
         self._made: dict[tuple[str, ...], bpy.types.Collection] = {}
         self._off: list[bpy.types.Collection] = []
-        for kind in ALL_KINDS:
+        for kind in ALL_COLLECTION_KINDS:
             self._under(self.top, kind, (kind,))
         self["Collision"].hide_render = True
 
@@ -43,10 +43,10 @@ class Folders:
 
     def folder(self, kind: str, assembly: str = "", active: bool = True) -> bpy.types.Collection:
         """Return where an object goes. ``active`` False: it is switched off by itself."""
-        made = self._made.get((kind, assembly, "" if active else OFF))
+        made = self._made.get((kind, assembly, "" if active else OFF_NAME))
         if made is None:
             made = self._folder(kind, assembly) if active else self._off_folder(kind, assembly)
-            self._made[kind, assembly, "" if active else OFF] = made
+            self._made[kind, assembly, "" if active else OFF_NAME] = made
         return made
 
     def beside(self, kind: str, assembly: str, active: bool) -> bpy.types.Collection:
@@ -59,7 +59,7 @@ class Folders:
         assembly = self._assemblies.get(path)
         if assembly is None:
             return self[kind]
-        outer = self.folder(kind, outer_path(path, self._assemblies))
+        outer = self.folder(kind, parent_assembly_path(path, self._assemblies))
         made = self._under(outer, assembly.name or path, (kind, path))
         if not assembly.active:
             self._off.append(made)
@@ -69,7 +69,7 @@ class Folders:
         """Within an assembly that is off as a whole nothing more has to be switched off."""
         if any(not self._assemblies[part].active for part in self._chain(path)):
             return self.folder(kind, path)
-        made = self._under(self.folder(kind, path), OFF, (kind, path, OFF))
+        made = self._under(self.folder(kind, path), OFF_NAME, (kind, path, OFF_NAME))
         self._off.append(made)
         return made
 
@@ -77,11 +77,11 @@ class Folders:
         chain = []
         while path in self._assemblies:
             chain.append(path)
-            path = outer_path(path, self._assemblies)
+            path = parent_assembly_path(path, self._assemblies)
         return chain
 
     def _under(self, outer: bpy.types.Collection, name: str, key: tuple[str, ...]) -> bpy.types.Collection:
-        there = next((child for child in outer.children if is_called(child, name)), None)
+        there = next((child for child in outer.children if has_base_name(child, name)), None)
         made = self._made[key] = there or bpy.data.collections.new(name)
         if there is None:
             outer.children.link(made)
@@ -95,14 +95,14 @@ class Folders:
             _exclude(layer.layer_collection, set(self._off))
 
 
-def is_called(collection: bpy.types.Collection, name: str) -> bool:
+def has_base_name(collection: bpy.types.Collection, name: str) -> bool:
     """Return whether a collection was given a name, behind which Blender may have put a number."""
-    return collection.name == name or NUMBER.sub("", collection.name) == name
+    return collection.name == name or NUMBER_SUFFIX.sub("", collection.name) == name
 
 
-def outer_path(path: str, known: Iterable[str]) -> str:
+def parent_assembly_path(path: str, known: Iterable[str]) -> str:
     """The path of the assembly around one, ``""`` where it is at the top."""
-    outer = path.rpartition(SEPARATOR)[0]
+    outer = path.rpartition(ASSEMBLY_SEPARATOR)[0]
     return outer if outer in known else ""
 
 

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from ...core.model import Array, DofKind, Joint
-from ..rig.joint_frames import SQUARE, Degree
+from ..rig.joint_frames import ORTHOGONAL_TOLERANCE, DofLike
 
 Property = Literal["location", "rotation_euler", "rotation_quaternion"]
 
@@ -28,7 +28,7 @@ _LETTERS = "XYZ"
 
 
 @dataclass(frozen=True)
-class Place:
+class DofPlacement:
     """Where a degree of freedom is posed: which bone of its joint's chain, which property, which index of it.
 
     A ball and a free block have the whole quaternion (and location) of their bone: index -1.
@@ -40,7 +40,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Layout:
+class AxisLayout:
     """Which of a bone's axes (0 to 2 for X to Z) each of its directions is on.
 
     ``axes`` are the bone's X, Y and Z in the joint's frame, as columns; None where one direction or none leaves the
@@ -52,7 +52,7 @@ class Layout:
 
 
 @dataclass
-class BoneDegrees:
+class BoneDofs:
     """What one bone carries.
 
     ``slides`` and ``turns`` are pairs of a degree of freedom's number in its joint and of its direction's, in the order
@@ -65,8 +65,8 @@ class BoneDegrees:
     driven: set[int] = field(default_factory=set)
     block: int | None = None
     free: bool = False
-    _places: dict[tuple[tuple[int, ...], int], Mapping[int, Place]] = field(default_factory=dict)
-    _layouts: list[Layout] = field(default_factory=list)
+    _places: dict[tuple[tuple[int, ...], int], Mapping[int, DofPlacement]] = field(default_factory=dict)
+    _layouts: list[AxisLayout] = field(default_factory=list)
 
     def take(self, number: int, kind: DofKind, axis: Array) -> bool:
         """Add the next degree of freedom of the motion, of a screw its slide; False, and nothing done, where it does
@@ -102,9 +102,9 @@ class BoneDegrees:
         found = len(self.directions)
         for number, other in enumerate(self.directions):
             along = float(axis @ other)
-            if along > 1.0 - SQUARE:
+            if along > 1.0 - ORTHOGONAL_TOLERANCE:
                 found = number
-            elif abs(along) > SQUARE:
+            elif abs(along) > ORTHOGONAL_TOLERANCE:
                 return None
         return found
 
@@ -127,15 +127,15 @@ class BoneDegrees:
         """Directions in the order in which they choose their axis of the bone."""
         return list(dict.fromkeys([mine for _, mine in self.turns] + [mine for _, mine in self.slides]))
 
-    def layouts(self) -> list[Layout]:
+    def layouts(self) -> list[AxisLayout]:
         """The ways in which the bone's axes can be laid on its directions: those with Z on the first, then the rest."""
         self._layouts = self._layouts or self._find_layouts()
         return self._layouts
 
-    def _find_layouts(self) -> list[Layout]:
+    def _find_layouts(self) -> list[AxisLayout]:
         order = self._order()
         if len(order) < 2:
-            return [Layout((2,) * len(order), None)]
+            return [AxisLayout((2,) * len(order), None)]
         first, second = self.directions[order[0]], self.directions[order[1]]
         across = np.cross(first, second)
         across /= np.linalg.norm(across)
@@ -148,14 +148,14 @@ class BoneDegrees:
             for columns, axes in ways:
                 mine = dict(zip(order, [(column + shift) % 3 for column in columns], strict=False))
                 laid = np.roll(np.stack(axes, axis=1), shift, axis=1)
-                out.append(Layout(tuple(mine[k] for k in range(len(order))), laid))
+                out.append(AxisLayout(tuple(mine[k] for k in range(len(order))), laid))
         return out
 
-    def driven_places(self, layout: Layout) -> dict[int, int]:
+    def screw_locations(self, layout: AxisLayout) -> dict[int, int]:
         """Return which location each screw drives, by its number in the joint."""
         return {number: layout.columns[direction] for number, direction in self.slides if number in self.driven}
 
-    def rotation_mode(self, layout: Layout) -> str:
+    def rotation_mode(self, layout: AxisLayout) -> str:
         """Blender's name for the order of the turns; it names the innermost first."""
         if self.block is not None:
             return "QUATERNION"
@@ -163,55 +163,57 @@ class BoneDegrees:
         order = turning + [column for column in (2, 1, 0) if column not in turning]
         return "".join(_LETTERS[column] for column in reversed(order))
 
-    def places(self, layout: Layout, step: int) -> Mapping[int, Place]:
+    def places(self, layout: AxisLayout, step: int) -> Mapping[int, DofPlacement]:
         """Return where each degree of freedom is posed, by its number in the joint."""
         found = self._places.get((layout.columns, step))
         if found is None:
             found = self._places[layout.columns, step] = self._find_places(layout, step)
         return found
 
-    def _find_places(self, layout: Layout, step: int) -> Mapping[int, Place]:
+    def _find_places(self, layout: AxisLayout, step: int) -> Mapping[int, DofPlacement]:
         out = {
-            number: Place(step, "location", layout.columns[direction])
+            number: DofPlacement(step, "location", layout.columns[direction])
             for number, direction in self.slides
             if number not in self.driven
         }
-        out |= {number: Place(step, "rotation_euler", layout.columns[direction]) for number, direction in self.turns}
+        out |= {
+            number: DofPlacement(step, "rotation_euler", layout.columns[direction]) for number, direction in self.turns
+        }
         if self.block is not None:
-            out[self.block] = Place(step, "rotation_quaternion", -1)
+            out[self.block] = DofPlacement(step, "rotation_quaternion", -1)
         return out
 
 
-class Chains:
+class BoneChains:
     """The bones that joints' degrees of freedom need. Joints that are alike share what these carry."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], list[BoneDegrees]] = {}
+        self._known: dict[tuple[object, ...], list[BoneDofs]] = {}
 
-    def of(self, joint: Joint, against: bool) -> list[BoneDegrees]:
+    def of(self, joint: Joint, against: bool) -> list[BoneDofs]:
         """The bones of a joint, from the carrier outwards: at least one. Not to be changed."""
         alike = against, *((dof.kind, np.asarray(dof.axis, dtype=np.float64).tobytes()) for dof in joint.dofs)
         found = self._known.get(alike)
         if found is None:
-            found = self._known[alike] = chain_of(joint, against)
+            found = self._known[alike] = bone_chain(joint, against)
         return found
 
 
-def chain_of(joint: Joint, against: bool = False) -> list[BoneDegrees]:
+def bone_chain(joint: Joint, against: bool = False) -> list[BoneDofs]:
     """The bones that a joint's degrees of freedom need, from the carrier outwards: at least one."""
-    return _chain(joint.dofs, against)
+    return _build_chain(joint.dofs, against)
 
 
-def _chain(dofs: Sequence[Degree], against: bool) -> list[BoneDegrees]:
-    chain = [BoneDegrees()]
+def _build_chain(dofs: Sequence[DofLike], against: bool) -> list[BoneDofs]:
+    chain = [BoneDofs()]
     order = list(enumerate(dofs))
     for number, dof in reversed(order) if against else order:
         axis = np.array(dof.axis, dtype=np.float64)
         axis = -axis if against else axis
         if not chain[-1].take(number, dof.kind, axis):
-            chain.append(BoneDegrees())
+            chain.append(BoneDofs())
             chain[-1].take(number, dof.kind, axis)
         if dof.kind == "screw":
-            chain.append(BoneDegrees())
+            chain.append(BoneDofs())
             chain[-1].take(number, "rotation", axis)
     return chain

@@ -11,26 +11,26 @@ import numpy as np
 from ...core.kinematics import design_openings
 from ...core.model import Array, Joint
 from ...core.transforms import inverse
-from ..data.bulk_write import Making, many, new_group, plain_group, put_new
-from ..data.caching import foresee
-from ..data.conversion import flat, told_dofs, word_of
+from ..data.bulk_write import CreationTask, bulk_objects, changed_properties, unchecked_properties, write_properties
+from ..data.caching import prime_joint
+from ..data.conversion import changed_dof_properties, flatten_pose, kinds_key
 from ..data.properties.joint import KnuckleDof, KnuckleJoint
 from ..data.properties.model import KnuckleObject
-from ..rig.dials import EMPTY_SHARE, EMPTY_TYPE, joint_radius
-from ..rig.joint_frames import constraint_turn
-from .armature import Hook, split_coordinates
-from .collections import Folders
-from .dof_layout import Place
-from .placement import Plan
+from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
+from ..rig.joint_frames import constraint_rotation
+from .armature import BoneParenting, split_coordinates
+from .collections import ModelCollections
+from .dof_layout import DofPlacement
+from .placement import BuildPlan
 
 
-def make_joints(
-    plan: Plan,
-    hook: Hook,
+def create_joints(
+    plan: BuildPlan,
+    hook: BoneParenting,
     bodies: dict[str, bpy.types.Object],
-    folders: Folders,
+    folders: ModelCollections,
     only: Container[str] | None = None,
-) -> Making[dict[str, bpy.types.Object]]:
+) -> CreationTask[dict[str, bpy.types.Object]]:
     """Joint empties by id, of all joints or ``only`` of some.
 
     Each hangs on the bone of its parent body, so that it goes where the joint goes.
@@ -44,15 +44,15 @@ def make_joints(
         if only is None or joint.id in only:
             new.setdefault(joint.id, joint)
     made = yield [(joint.name or key, None) for key, joint in new.items()]
-    turns = {key: constraint_turn(joint) for key, joint in new.items()}
+    turns = {key: constraint_rotation(joint) for key, joint in new.items()}
     poses = [plan.frames[key] if turn is None else plan.frames[key] @ turn for key, turn in turns.items()]
     carriers = [joint.parent if joint.parent in bodies else joint.child for joint in new.values()]
-    into = [folders.folder("Joints", joint.assembly, not _switched_off(joint, plan, off)) for joint in new.values()]
-    with many(made, into) as empties:
+    into = [folders.folder("Joints", joint.assembly, not _is_switched_off(joint, plan, off)) for joint in new.values()]
+    with bulk_objects(made, into) as empties:
         empties.put("empty_display_type", EMPTY_TYPE)
         ends = ((bodies.get(joint.parent or ""), bodies.get(joint.child or "")) for joint in new.values())
-        empties.put("empty_display_size", EMPTY_SHARE * np.array([joint_radius(each, plan.size) for each in ends]))
-        built = hook.hang_all(empties, carriers, poses)
+        empties.put("empty_display_size", EMPTY_SIZE_SHARE * np.array([joint_radius(each, plan.size) for each in ends]))
+        built = hook.parent_all(empties, carriers, poses)
     for joint, empty, at_home in zip(new.values(), made, built, strict=True):
         turn = turns[joint.id]
         if not joint.active:
@@ -63,13 +63,18 @@ def make_joints(
             "against": against.get(joint.id, False),
         }
         if (opening := openings.get(joint.id)) is not None:
-            more |= {"is_open": True, "opening": flat(opening if turn is None else inverse(turn) @ opening @ turn)}
-        dofs = _places(joint, places.get(joint.id, {}), plan.starts.get(joint.id))
-        _record(empty, joint, hook.rig, bodies, dofs, more, at_home)
+            more |= {
+                "is_open": True,
+                "opening": flatten_pose(opening if turn is None else inverse(turn) @ opening @ turn),
+            }
+        dofs = _placement_values(joint, places.get(joint.id, {}), plan.starts.get(joint.id))
+        _write_record(empty, joint, hook.rig, bodies, dofs, more, at_home)
     return dict(zip(new, made, strict=True))
 
 
-def _places(joint: Joint, places: Mapping[int, Place], start: Array | None) -> dict[int, dict[str, Any]]:
+def _placement_values(
+    joint: Joint, places: Mapping[int, DofPlacement], start: Array | None
+) -> dict[int, dict[str, Any]]:
     """What is kept of where degrees of freedom are posed, by their numbers, and of where they begin if that is not what
     the file has."""
     out: dict[int, dict[str, Any]] = {
@@ -81,7 +86,7 @@ def _places(joint: Joint, places: Mapping[int, Place], start: Array | None) -> d
     return out
 
 
-def _switched_off(joint: Joint, plan: Plan, off: set[str]) -> bool:
+def _is_switched_off(joint: Joint, plan: BuildPlan, off: set[str]) -> bool:
     """Whether a joint does nothing because somebody said so, and not because it lacks a body."""
     if joint.active:
         return False
@@ -90,7 +95,7 @@ def _switched_off(joint: Joint, plan: Plan, off: set[str]) -> bool:
     return idle or joint.assembly in off or joint.extra.get("active", True) is False
 
 
-def _record(
+def _write_record(
     empty: bpy.types.Object,
     joint: Joint,
     rig: bpy.types.Object,
@@ -105,13 +110,13 @@ def _record(
         "at_world": (joint.parent is None) != (joint.child is None),
         "parent": bodies.get(joint.parent or ""),
         "child": bodies.get(joint.child or ""),
-        "boned": word_of(dof.kind for dof in joint.dofs),
+        "boned": kinds_key(dof.kind for dof in joint.dofs),
         **more,
     }
-    part, told = new_group(KnuckleJoint, values), told_dofs(joint.dofs, dofs)
+    part, told = changed_properties(KnuckleJoint, values), changed_dof_properties(joint.dofs, dofs)
     for name, every in zip(("dofs", "parts"), told, strict=True):
         if every:
-            part[name] = [plain_group(KnuckleDof, each) for each in every]
+            part[name] = [unchecked_properties(KnuckleDof, each) for each in every]
     about = {
         "role": "JOINT",
         "source_name": joint.name,
@@ -121,5 +126,5 @@ def _record(
         "built": built,
         "built_name": empty.name,
     }
-    put_new(empty, {**new_group(KnuckleObject, about), "joint": part})
-    foresee(empty, values, *told)
+    write_properties(empty, {**changed_properties(KnuckleObject, about), "joint": part})
+    prime_joint(empty, values, *told)

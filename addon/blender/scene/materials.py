@@ -8,12 +8,12 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ..compat import give_name, give_nodes, nodes_in_use
+from ..compat import active_nodes, ensure_node_tree, rename_datablock
 
 Color = tuple[float, float, float, float]
 #: Colours that differ by less are the same: half of what 8 bits can tell.
-_SAME = 0.5 / 255
-_ROUGH = 0.55
+_COLOR_TOLERANCE = 0.5 / 255
+_ROUGHNESS = 0.55
 
 
 def plain_material(name: str, color: Color, like: bpy.types.Material | None = None) -> bpy.types.Material:
@@ -23,35 +23,35 @@ def plain_material(name: str, color: Color, like: bpy.types.Material | None = No
     """
     made = bpy.data.materials.new(name) if like is None else like.copy()
     if like is not None:
-        give_name(made, name)
+        rename_datablock(made, name)
     linear = [*(to_linear(part) for part in color[:3]), color[3]]
     material_record(made).is_built, material_record(made).built = True, linear
     made.diffuse_color = linear
-    nodes = made.node_tree.nodes if like is not None else give_nodes(made).nodes
+    nodes = made.node_tree.nodes if like is not None else ensure_node_tree(made).nodes
     shader: Any = nodes.get("Principled BSDF")
     if like is None:
-        made.roughness = _ROUGH
+        made.roughness = _ROUGHNESS
     if shader is not None:
         shader.inputs["Base Color"].default_value = linear
         if like is None:
-            shader.inputs["Roughness"].default_value = _ROUGH
+            shader.inputs["Roughness"].default_value = _ROUGHNESS
         if shader.inputs["Alpha"].default_value != color[3]:
             shader.inputs["Alpha"].default_value = color[3]
     return made
 
 
-def keep_color(material: bpy.types.Material) -> None:
+def store_built_color(material: bpy.types.Material) -> None:
     """Have a material of before it was kept know its present colour as the one that it was made with."""
     record = material_record(material)
-    if not record.is_built and (color := _color_of(material)) is not None:
+    if not record.is_built and (color := _material_color(material)) is not None:
         record.is_built, record.built, material.diffuse_color = True, color, color
 
 
-#: What materials are painted with, as ``painted`` says it.
-Painted = dict[bpy.types.Material, Color | None]
+#: What materials are painted with, as ``painted_color`` says it.
+PaintedColors = dict[bpy.types.Material, Color | None]
 
 
-def painted(obj: bpy.types.Object, known: Painted) -> Color | None:
+def painted_color(obj: bpy.types.Object, known: PaintedColors) -> Color | None:
     """The one colour (sRGB) that somebody painted all of an object's mesh with: None where there are several, or a
     picture, or where it still has the colour that it was made with. ``known`` keeps what was found of materials, which
     many objects share."""
@@ -65,25 +65,28 @@ def painted(obj: bpy.types.Object, known: Painted) -> Color | None:
     if material is None:
         return None
     if material not in known:
-        known[material] = _painted(material)
+        known[material] = _changed_color(material)
     return known[material]
 
 
-def _painted(material: bpy.types.Material) -> Color | None:
-    linear = _color_of(material)
+def _changed_color(material: bpy.types.Material) -> Color | None:
+    linear = _material_color(material)
     if linear is None:
         return None
     record = material_record(material)
-    if record.is_built and max(abs(now - old) for now, old in zip(linear, record.built, strict=True)) < _SAME:
+    if (
+        record.is_built
+        and max(abs(now - old) for now, old in zip(linear, record.built, strict=True)) < _COLOR_TOLERANCE
+    ):
         return None
     red, green, blue, alpha = (round(part, 4) for part in (*map(to_srgb, linear[:3]), linear[3]))
     return red, green, blue, alpha
 
 
-def _color_of(material: bpy.types.Material) -> Sequence[float] | None:
+def _material_color(material: bpy.types.Material) -> Sequence[float] | None:
     """Return what a material is painted with: in its shader, or, where that has not changed or is none, in the
     viewport."""
-    shader: Any = next((node for node in nodes_in_use(material) if node.type == "BSDF_PRINCIPLED"), None)
+    shader: Any = next((node for node in active_nodes(material) if node.type == "BSDF_PRINCIPLED"), None)
     shown = material.diffuse_color[:]
     if shader is None:
         return shown
@@ -92,19 +95,21 @@ def _color_of(material: bpy.types.Material) -> Sequence[float] | None:
         return None
     color = [*base.default_value[:3], shader.inputs["Alpha"].default_value]
     built = material_record(material)
-    kept = built.is_built and max(abs(now - old) for now, old in zip(color, built.built, strict=True)) < _SAME
+    kept = (
+        built.is_built and max(abs(now - old) for now, old in zip(color, built.built, strict=True)) < _COLOR_TOLERANCE
+    )
     return shown if kept else color
 
 
-def looks_alike(one: bpy.types.Material | None, other: bpy.types.Material | None) -> bool:
+def have_same_color(one: bpy.types.Material | None, other: bpy.types.Material | None) -> bool:
     """Return whether two materials are the same, or both of one colour and of the same one."""
     if one == other or one is None or other is None:
         return one == other
-    mine, its = _color_of(one), _color_of(other)
+    mine, its = _material_color(one), _material_color(other)
     if mine is None or its is None:
         return False
     shown = [*mine, *one.diffuse_color], [*its, *other.diffuse_color]
-    return bool(np.abs(np.subtract(*shown)).max() < _SAME)
+    return bool(np.abs(np.subtract(*shown)).max() < _COLOR_TOLERANCE)
 
 
 def material_record(material: bpy.types.Material) -> Any:

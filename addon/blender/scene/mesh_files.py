@@ -17,21 +17,21 @@ import numpy as np
 
 from ...core.model import Body, Mechanism, Shape
 from ...core.report import Report
-from ...formats.meshes.bounds import kind_of, obj_faults
+from ...formats.meshes.bounds import describe_obj_faults, mesh_kind
 from ...formats.meshes.collada import Surface, read_collada
-from ...formats.meshes.locate import MeshTrouble, as_trouble, find_mesh, told_of_mesh
-from ...formats.meshes.obj import LIBRARY, LONGEST_PATH, harmless
+from ...formats.meshes.locate import MeshError, convert_to_mesh_error, find_mesh, mesh_error_entry
+from ...formats.meshes.obj import MATERIAL_LIBRARY, MAX_PATH_LENGTH, sanitize_obj
 from ...formats.meshes.ply import check_ply
 from ...formats.text.file_io import check_size, read_bytes
 from ..data import preferences
-from ..data.datablocks import latest, made_since
+from ..data.datablocks import datablocks_since, newest_session_uid
 from .materials import plain_material
-from .temporary_scene import at_work, workshop
+from .temporary_scene import operator_context, scratch_scene
 
 #: Where a mesh keeps the file's normals until it is sound.
-_GIVEN = "knuckle normal"
+_NORMAL_ATTRIBUTE = "knuckle normal"
 #: A normal that is off by more than this is not that of its polygon.
-_FLAT = 1e-2
+_NORMAL_TOLERANCE = 1e-2
 
 
 def collada_mesh(name: str, surfaces: Sequence[Surface]) -> bpy.types.Mesh:
@@ -51,15 +51,15 @@ def collada_mesh(name: str, surfaces: Sequence[Surface]) -> bpy.types.Mesh:
     mesh.loops.foreach_set("vertex_index", loops.astype(np.int32))
     mesh.polygons.add(len(counts))
     mesh.polygons.foreach_set("loop_start", (np.cumsum(counts) - counts).astype(np.int32))
-    _put_materials(mesh, surfaces)
-    _keep_normals(mesh, surfaces)
+    _assign_materials(mesh, surfaces)
+    _store_normals(mesh, surfaces)
     mesh.update(calc_edges=True)
     mesh.validate()
-    _put_normals(mesh)
+    _apply_normals(mesh)
     return mesh
 
 
-def _put_materials(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None:
+def _assign_materials(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None:
     looks = list(dict.fromkeys((surface.material, surface.color) for surface in surfaces))
     if all(color is None for _, color in looks):
         return
@@ -71,20 +71,20 @@ def _put_materials(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None:
     mesh.polygons.foreach_set("material_index", each)
 
 
-def _keep_normals(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None:
+def _store_normals(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None:
     """Have each corner carry its normal, or zeros, through what becomes of the polygons."""
     if all(surface.normals is None for surface in surfaces):
         return
     given = [
         surface.normals if surface.normals is not None else np.zeros((len(surface.corners), 3)) for surface in surfaces
     ]
-    kept: Any = mesh.attributes.new(_GIVEN, "FLOAT_VECTOR", "CORNER")
+    kept: Any = mesh.attributes.new(_NORMAL_ATTRIBUTE, "FLOAT_VECTOR", "CORNER")
     kept.data.foreach_set("vector", np.concatenate(given).astype(np.float32).ravel())
 
 
-def _put_normals(mesh: bpy.types.Mesh) -> None:
+def _apply_normals(mesh: bpy.types.Mesh) -> None:
     """Of a sound mesh only: Blender dies of normals for polygons that are none."""
-    kept: Any = mesh.attributes.get(_GIVEN)
+    kept: Any = mesh.attributes.get(_NORMAL_ATTRIBUTE)
     given = np.zeros((len(mesh.loops), 3), dtype=np.float32)
     if kept is not None:
         kept.data.foreach_get("vector", given.ravel())
@@ -98,7 +98,7 @@ def _put_normals(mesh: bpy.types.Mesh) -> None:
     flat = np.repeat(flat, counts, axis=0)
     silent = np.linalg.norm(given, axis=1) < 0.5  # a normal of 0 says nothing
     wanted = np.where(silent[:, None], flat, given)
-    off = np.linalg.norm(wanted - flat, axis=1) > _FLAT
+    off = np.linalg.norm(wanted - flat, axis=1) > _NORMAL_TOLERANCE
     smooth = np.logical_or.reduceat(off, starts) if len(starts) else off
     mesh.polygons.foreach_set("use_smooth", smooth)
     if smooth.any():
@@ -106,10 +106,10 @@ def _put_normals(mesh: bpy.types.Mesh) -> None:
 
 
 #: What an importer may make.
-KINDS = ("objects", "meshes", "curves", "materials", "images")
+MESH_IMPORT_KINDS = ("objects", "meshes", "curves", "materials", "images")
 
 
-class Importers:
+class MeshImporters:
     """To be closed.
 
     What they make is in no scene, and is the caller's: of each file one mesh that matters, and an object that nobody
@@ -139,16 +139,16 @@ class Importers:
         """The mesh of an .obj.
 
         Blender is given copies, and copies of the pictures, under names of ours: it has its own ideas of what a path in
-        such files means. ``folders`` and ``materials`` as for ``harmless``.
+        such files means. ``folders`` and ``materials`` as for ``sanitize_obj``.
         """
-        with as_trouble():
-            made = harmless(path, folders, materials, self._copies)
+        with convert_to_mesh_error():
+            made = sanitize_obj(path, folders, materials, self._copies)
             room = self._room()[1]
             for picture in made.pictures:
-                _copy(picture, room / self._copies[picture])
+                _copy_image(picture, room / self._copies[picture])
             copy = room / "mesh.obj"
             copy.write_bytes(made.data)
-            (room / LIBRARY).write_bytes(made.materials)
+            (room / MATERIAL_LIBRARY).write_bytes(made.materials)
         return self._import(
             copy,
             lambda file: bpy.ops.wm.obj_import(
@@ -168,59 +168,59 @@ class Importers:
                 image.user_remap(first)
                 continue
             image.name = picture.name
-            image.filepath = _spelled(picture)
+            image.filepath = _blender_path(picture)
 
     def _room(self) -> tuple[bpy.types.Scene, Path]:
         if self._own is None:
-            scene = self._open.enter_context(workshop())
+            scene = self._open.enter_context(scratch_scene())
             self._own = scene, Path(self._open.enter_context(tempfile.TemporaryDirectory(prefix="knuckle")))
         return self._own
 
     def _import(self, path: Path, importer: Callable[[str], Any]) -> bpy.types.Mesh:
-        if len(os.fsencode(path)) > LONGEST_PATH:
-            raise MeshTrouble("the path is longer than Blender reads", path=str(path))
+        if len(os.fsencode(path)) > MAX_PATH_LENGTH:
+            raise MeshError("the path is longer than Blender reads", path=str(path))
         scene, _ = self._room()
         try:
-            with at_work(scene):
-                importer(_spelled(path))
-                objects = [obj for obj in scene.objects if obj.type == "MESH" and len(_data(obj).polygons)]
+            with operator_context(scene):
+                importer(_blender_path(path))
+                objects = [obj for obj in scene.objects if obj.type == "MESH" and len(_mesh_of(obj).polygons)]
             if not objects:
-                raise MeshTrouble("this file holds no polygons", path=str(path))
-            return _joined(scene, objects)
+                raise MeshError("this file holds no polygons", path=str(path))
+            return _join_objects(scene, objects)
         finally:
             for obj in [*scene.collection.objects]:
                 scene.collection.objects.unlink(obj)
                 obj.name = scene.name  # the file's name is wanted for a body
 
 
-def _copy(picture: Path, place: Path) -> None:
+def _copy_image(picture: Path, place: Path) -> None:
     """A copy of a picture where there is none yet. There always is a file in the end, lest Blender look elsewhere."""
     if place.exists():
         return
     place.touch()
     try:
-        with as_trouble():
+        with convert_to_mesh_error():
             check_size(picture)
             shutil.copyfile(picture, place)
-    except MeshTrouble:
+    except MeshError:
         pass  # what cannot be read here Blender cannot read either
 
 
-def _joined(scene: bpy.types.Scene, objects: Sequence[bpy.types.Object]) -> bpy.types.Mesh:
+def _join_objects(scene: bpy.types.Scene, objects: Sequence[bpy.types.Object]) -> bpy.types.Mesh:
     """The one mesh of objects, in the scene's coordinates; the others' are left without a user."""
     for obj in objects:
-        _data(obj).transform(obj.matrix_world)
+        _mesh_of(obj).transform(obj.matrix_world)
     if len(objects) > 1:
-        with at_work(scene, objects):
+        with operator_context(scene, objects):
             bpy.ops.object.join()
-    return _data(objects[0])
+    return _mesh_of(objects[0])
 
 
-def _data(obj: bpy.types.Object) -> bpy.types.Mesh:
+def _mesh_of(obj: bpy.types.Object) -> bpy.types.Mesh:
     return cast(bpy.types.Mesh, obj.data)
 
 
-def _spelled(path: Path) -> str:
+def _blender_path(path: Path) -> str:
     """A path for Blender, which takes two slashes at the beginning for the folder of the open .blend."""
     return str(path) if os.name == "nt" else re.sub(r"\A//+", "/", str(path))
 
@@ -248,12 +248,12 @@ class MeshFiles:
         self._report = report
         self._folders = preferences.mesh_folders() if folders is None else tuple(folders)
         self._ignore_unit = preferences.ignore_collada_units() if ignore_unit is None else ignore_unit
-        self._found: dict[tuple[str, ...], Path | MeshTrouble] = {}
-        self._read: dict[Path, bpy.types.Mesh | MeshTrouble] = {}
-        self._troubles: dict[tuple[str, bool], tuple[MeshTrouble, dict[str, None]]] = {}
-        self._importers = Importers()
+        self._found: dict[tuple[str, ...], Path | MeshError] = {}
+        self._read: dict[Path, bpy.types.Mesh | MeshError] = {}
+        self._failures: dict[tuple[str, bool], tuple[MeshError, dict[str, None]]] = {}
+        self._importers = MeshImporters()
         self._made: list[Any] = []
-        self._waste: list[Any] = []
+        self._unused_meshes: list[Any] = []
 
     def __enter__(self) -> MeshFiles:
         return self
@@ -274,64 +274,64 @@ class MeshFiles:
         if isinstance(path, Path) and path not in self._read:
             self._read[path] = self._load(path, shape)
         found = self._read[path] if isinstance(path, Path) else path
-        if isinstance(found, MeshTrouble):
-            self._troubles.setdefault((shape.mesh or "", shape.visual), (found, {}))[1][body.name] = None
+        if isinstance(found, MeshError):
+            self._failures.setdefault((shape.mesh or "", shape.visual), (found, {}))[1][body.name] = None
             return None
         return found
 
     def close(self, discard: bool = False) -> None:
         """Tell what could not be read, and remove the meshes that nothing uses; ``discard``: all of them."""
-        for (name, is_seen), (trouble, bodies) in self._troubles.items():
-            self._report.warn(*told_of_mesh(name, is_seen, trouble, bodies))
-        self._troubles.clear()
+        for (name, is_seen), (trouble, bodies) in self._failures.items():
+            self._report.warn(*mesh_error_entry(name, is_seen, trouble, bodies))
+        self._failures.clear()
         self._read.clear()
-        made = [block for block in self._made if _is_there(block)]
-        waste = [block for block in self._waste if _is_there(block)]
+        made = [block for block in self._made if _still_exists(block)]
+        waste = [block for block in self._unused_meshes if _still_exists(block)]
         self._made.clear()
-        self._waste.clear()
+        self._unused_meshes.clear()
         self._importers.close()
         bpy.data.batch_remove(waste)
         while unused := [block for block in made if discard or block.users == 0]:
             made = [block for block in made if block not in unused]  # a mesh gives up its materials, these pictures
             bpy.data.batch_remove(unused)
 
-    def _find(self, shape: Shape, include: tuple[str, ...]) -> Path | MeshTrouble:
+    def _find(self, shape: Shape, include: tuple[str, ...]) -> Path | MeshError:
         try:
             return find_mesh(shape.mesh or "", self._model, include, self._folders)
-        except MeshTrouble as trouble:
+        except MeshError as trouble:
             return trouble
 
-    def _load(self, path: Path, shape: Shape) -> bpy.types.Mesh | MeshTrouble:
-        moment = latest(KINDS)
+    def _load(self, path: Path, shape: Shape) -> bpy.types.Mesh | MeshError:
+        moment = newest_session_uid(MESH_IMPORT_KINDS)
         try:
             mesh = self._read_file(path, shape)
             if not len(mesh.polygons):
-                raise MeshTrouble("this file holds no polygons", path=str(path))
+                raise MeshError("this file holds no polygons", path=str(path))
             if not np.isfinite(_coordinates(mesh)).all():
-                raise MeshTrouble("this mesh has coordinates that are no numbers", path=str(path))
+                raise MeshError("this mesh has coordinates that are no numbers", path=str(path))
             mesh.name = path.stem
-            made = made_since(moment, KINDS)
+            made = datablocks_since(moment, MESH_IMPORT_KINDS)
             self._importers.settle(block for block in made if isinstance(block, bpy.types.Image))
         except BaseException as error:
-            self._waste += made_since(moment, KINDS)
-            if isinstance(error, MeshTrouble):
+            self._unused_meshes += datablocks_since(moment, MESH_IMPORT_KINDS)
+            if isinstance(error, MeshError):
                 return error
             if not isinstance(error, Exception):
                 raise
-            return MeshTrouble(f"this mesh cannot be read: {_first_line(error)}", path=str(path))
+            return MeshError(f"this mesh cannot be read: {_first_line(error)}", path=str(path))
         for block in made:
-            (self._waste if isinstance(block, bpy.types.Object) else self._made).append(block)
+            (self._unused_meshes if isinstance(block, bpy.types.Object) else self._made).append(block)
         return mesh
 
     def _read_file(self, path: Path, shape: Shape) -> bpy.types.Mesh:
-        kind = kind_of(path)
+        kind = mesh_kind(path)
         if kind == ".dae":
             return collada_mesh(path.stem, read_collada(path, self._ignore_unit, self._report))
         if kind == ".obj":
             folder = [str(Path(self._model).absolute().parent)] if self._model else []
             libraries = [name for name in shape.extra.get("files") or () if str(name).lower().endswith(".mtl")]
             mesh = self._importers.wavefront(path, [*folder, *self._folders], libraries)
-            if told := obj_faults(read_bytes(path), len(mesh.polygons)):
+            if told := describe_obj_faults(read_bytes(path), len(mesh.polygons)):
                 self._report.warn("repaired-mesh", f"{path.name}: {told}")
             return mesh
         if kind == ".ply":
@@ -351,7 +351,7 @@ def _coordinates(mesh: bpy.types.Mesh) -> np.ndarray:
     return found
 
 
-def _is_there(block: Any) -> bool:
+def _still_exists(block: Any) -> bool:
     try:
         return bool(block.as_pointer())
     except ReferenceError:  # whoever was given it removed it

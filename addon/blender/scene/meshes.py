@@ -17,16 +17,16 @@ from .materials import Color, plain_material
 _SEGMENTS = 32
 _RINGS = 8  # of each half of a ball
 #: How thick the three bars of an ``axes`` shape are, of their length.
-_BAR = 1.0 / 14.0
+_BAR_THICKNESS = 1.0 / 14.0
 #: How much wider than drawn a plane is to what falls on it.
-_WIDE = 50.0
+_BLOCK_SIZE = 50.0
 _AXIS_COLORS = ((0.8, 0.1, 0.1, 1.0), (0.1, 0.65, 0.15, 1.0), (0.15, 0.3, 0.9, 1.0))
 
 Polygons = Sequence[tuple[int, ...]]
 
 
 @dataclass
-class Surface:
+class PrimitiveMesh:
     """Vertices (n, 3) in the shape's own frame, polygons, and which of them are shaded smooth.
 
     ``colors`` are given polygon by polygon where the kind of shape has its own.
@@ -38,93 +38,95 @@ class Surface:
     colors: list[Color] | None = None
 
 
-def primitive(shape: Shape, plane: float = 1.0) -> Surface:
+def primitive_mesh(shape: Shape, plane: float = 1.0) -> PrimitiveMesh:
     """The surface of a shape; empty for what has none or has it in a file.
 
     ``plane`` is the edge of the square that stands for an endless plane.
     """
-    make = _MAKERS.get(shape.type)
+    make = _MESH_BUILDERS.get(shape.type)
     if make is not None:
         return make(shape.size)
     if shape.type == "plane":
-        return _plane(plane) if shape.visual else _block(_WIDE * plane)
+        return _plane_mesh(plane) if shape.visual else _block_mesh(_BLOCK_SIZE * plane)
     if shape.type == "multi_sphere" and shape.spheres:
         return _hull_of_balls(shape.spheres)
-    return _flat(np.zeros((0, 3)), [])
+    return _flat_shaded(np.zeros((0, 3)), [])
 
 
-def _flat(vertices: Array, polygons: Polygons) -> Surface:
-    return Surface(vertices, polygons, [False] * len(polygons))
+def _flat_shaded(vertices: Array, polygons: Polygons) -> PrimitiveMesh:
+    return PrimitiveMesh(vertices, polygons, [False] * len(polygons))
 
 
-def _plane(edge: float) -> Surface:
+def _plane_mesh(edge: float) -> PrimitiveMesh:
     half = edge / 2.0
     corners = np.array([(-half, -half, 0.0), (half, -half, 0.0), (half, half, 0.0), (-half, half, 0.0)])
-    return _flat(corners, [(0, 1, 2, 3)])
+    return _flat_shaded(corners, [(0, 1, 2, 3)])
 
 
-def _block(edge: float) -> Surface:
+def _block_mesh(edge: float) -> PrimitiveMesh:
     """Return what a plane that only collides is solid as: a block beneath it, wide and deep enough that nothing misses
     it."""
     corners, faces = box(edge, edge, edge / 10.0)
-    return _flat(corners - (0.0, 0.0, edge / 20.0), faces)
+    return _flat_shaded(corners - (0.0, 0.0, edge / 20.0), faces)
 
 
-def _round(profile: list[tuple[float, float]], scale: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Surface:
+def _smooth_lathe(
+    profile: list[tuple[float, float]], scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+) -> PrimitiveMesh:
     vertices, polygons = _lathe(profile)
-    return Surface(vertices * scale, polygons, [True] * len(polygons))
+    return PrimitiveMesh(vertices * scale, polygons, [True] * len(polygons))
 
 
-def _ellipsoid(size: dict[str, float]) -> Surface:
-    return _round(_half_circle(0.5, 0.0), (size["x"], size["y"], size["z"]))
+def _ellipsoid(size: dict[str, float]) -> PrimitiveMesh:
+    return _smooth_lathe(_half_circle(0.5, 0.0), (size["x"], size["y"], size["z"]))
 
 
-def _turned(profile: list[tuple[float, float]], round_side: bool = True) -> Surface:
+def _capped_lathe(profile: list[tuple[float, float]], round_side: bool = True) -> PrimitiveMesh:
     """A lathed solid closed by flat ends where its profile does not begin or end on the axis."""
     vertices, polygons = _lathe(profile, caps=True)
-    return Surface(vertices, polygons, [round_side and len(polygon) <= 4 for polygon in polygons])
+    return PrimitiveMesh(vertices, polygons, [round_side and len(polygon) <= 4 for polygon in polygons])
 
 
-def _cylinder(size: dict[str, float]) -> Surface:
+def _cylinder(size: dict[str, float]) -> PrimitiveMesh:
     half, radius = size["length"] / 2, size["radius"]
-    return _turned([(radius, -half), (radius, half)])
+    return _capped_lathe([(radius, -half), (radius, half)])
 
 
-def _cone(size: dict[str, float]) -> Surface:
+def _cone(size: dict[str, float]) -> PrimitiveMesh:
     half = size["length"] / 2
-    return _turned([(size["radius"], -half), (0.0, half)])
+    return _capped_lathe([(size["radius"], -half), (0.0, half)])
 
 
-def _hemisphere(size: dict[str, float]) -> Surface:
+def _hemisphere(size: dict[str, float]) -> PrimitiveMesh:
     """The upper half of a ball, its flat side on the shape's own XY plane."""
     ball = _half_circle(size["radius"], 0.0)
-    return _turned(ball[_RINGS:])
+    return _capped_lathe(ball[_RINGS:])
 
 
-def _pyramid(size: dict[str, float]) -> Surface:
+def _pyramid(size: dict[str, float]) -> PrimitiveMesh:
     x, y, half = size["x"] / 2, size["y"] / 2, size["length"] / 2
     corners = [(-x, -y, -half), (x, -y, -half), (x, y, -half), (-x, y, -half), (0.0, 0.0, half)]
-    return _flat(np.array(corners), [(3, 2, 1, 0), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)])
+    return _flat_shaded(np.array(corners), [(3, 2, 1, 0), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)])
 
 
-def _axes(size: dict[str, float]) -> Surface:
+def _axes_mesh(size: dict[str, float]) -> PrimitiveMesh:
     """A bar along each axis, red, green and blue for X, Y and Z."""
     length = size.get("length", 1.0)
     points: list[Array] = []
     polygons: list[tuple[int, ...]] = []
     for axis in range(3):
-        edges = np.full(3, _BAR * length)
+        edges = np.full(3, _BAR_THICKNESS * length)
         edges[axis] = length
         corners, faces = box(*edges)
         corners[:, axis] += length / 2.0
         polygons += [tuple(8 * axis + corner for corner in face) for face in faces]
         points.append(corners)
-    surface = _flat(np.concatenate(points), polygons)
+    surface = _flat_shaded(np.concatenate(points), polygons)
     surface.colors = [color for color in _AXIS_COLORS for _ in range(6)]
     return surface
 
 
-def _hull_of_balls(spheres: Sequence[tuple[float, float, float, float]]) -> Surface:
+def _hull_of_balls(spheres: Sequence[tuple[float, float, float, float]]) -> PrimitiveMesh:
     """The convex hull of balls, each (radius, x, y, z)."""
     mesh = bmesh.new()
     try:
@@ -139,7 +141,7 @@ def _hull_of_balls(spheres: Sequence[tuple[float, float, float, float]]) -> Surf
         polygons = [tuple(vertex.index for vertex in face.verts) for face in mesh.faces]
     finally:
         mesh.free()
-    return Surface(vertices, polygons, [True] * len(polygons))
+    return PrimitiveMesh(vertices, polygons, [True] * len(polygons))
 
 
 def _half_circle(radius: float, length: float) -> list[tuple[float, float]]:
@@ -181,33 +183,33 @@ def _lathe(profile: list[tuple[float, float]], caps: bool = False) -> tuple[Arra
     return np.concatenate(vertices), faces
 
 
-_MAKERS: dict[str, Callable[[dict[str, float]], Surface]] = {
-    "box": lambda size: _flat(*box(size["x"], size["y"], size["z"])),
-    "sphere": lambda size: _round(_half_circle(size["radius"], 0.0)),
-    "capsule": lambda size: _round(_half_circle(size["radius"], size["length"])),
+_MESH_BUILDERS: dict[str, Callable[[dict[str, float]], PrimitiveMesh]] = {
+    "box": lambda size: _flat_shaded(*box(size["x"], size["y"], size["z"])),
+    "sphere": lambda size: _smooth_lathe(_half_circle(size["radius"], 0.0)),
+    "capsule": lambda size: _smooth_lathe(_half_circle(size["radius"], size["length"])),
     "ellipsoid": _ellipsoid,
     "cylinder": _cylinder,
     "cone": _cone,
     "hemisphere": _hemisphere,
     "pyramid": _pyramid,
-    "axes": _axes,
+    "axes": _axes_mesh,
 }
 
 
 #: Gives the mesh of a file in the file's own coordinates, or None where it cannot be had.
-MeshFile = Callable[[Shape, Body], bpy.types.Mesh | None]
+MeshFileLookup = Callable[[Shape, Body], bpy.types.Mesh | None]
 #: What stands in for a mesh that is not there.
 MISSING_COLOR = (0.95, 0.35, 0.1, 1.0)
 
 
-class MeshShelf:
+class MeshCache:
     """Hands out meshes for lists of shapes, each distinct list made once.
 
     ``proxy`` is the edge of the box that stands for a missing mesh, ``plane`` that of the square for an endless plane.
     """
 
     def __init__(
-        self, prefix: str, mesh_file: MeshFile = lambda shape, body: None, proxy: float = 1.0, plane: float = 1.0
+        self, prefix: str, mesh_file: MeshFileLookup = lambda shape, body: None, proxy: float = 1.0, plane: float = 1.0
     ) -> None:
         self.proxy = proxy
         self._prefix, self._mesh_file, self._plane = prefix, mesh_file, plane
@@ -216,7 +218,7 @@ class MeshShelf:
 
     def mesh(self, shapes: list[Shape], color: Color, body: Body) -> bpy.types.Mesh:
         """The mesh of a body's shapes, each where it stands; ``color`` is for those without their own."""
-        key = tuple(map(_key, shapes)) + (color if any(shape.color is None for shape in shapes) else None,)
+        key = tuple(map(_shape_key, shapes)) + (color if any(shape.color is None for shape in shapes) else None,)
         made = self._meshes.get(key)
         if made is None:
             made = self._meshes[key] = self._make(shapes, color, body)
@@ -243,7 +245,7 @@ class MeshShelf:
         materials: list[bpy.types.Material] = []
         count = 0
         for shape in shapes:
-            surface = primitive(self._proxy_of(shape), self._plane)
+            surface = primitive_mesh(self._proxy_of(shape), self._plane)
             own = [self._material_of(shape, each) for each in surface.colors or [shape.color or color]]
             materials += [material for material in dict.fromkeys(own) if material not in materials]
             points.append(surface.vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3])
@@ -294,23 +296,23 @@ class MeshShelf:
     def _material_of(self, shape: Shape, color: Color) -> bpy.types.Material:
         if shape.type != "mesh":
             return self._material(color)
-        return self._material(MISSING_COLOR, f"Missing {file_of(shape)}")
+        return self._material(MISSING_COLOR, f"Missing {mesh_file_name(shape)}")
 
     def _material(self, color: Color, name: str = "") -> bpy.types.Material:
         made = self._materials.get((color, name))
         if made is None:
             like = next(iter(self._materials.values()), None)
-            made = plain_material(name or f"{self._prefix} {_hex(color)}", color, like)
+            made = plain_material(name or f"{self._prefix} {_hex_color(color)}", color, like)
             self._materials[color, name] = made
         return made
 
 
-def file_of(shape: Shape) -> str:
+def mesh_file_name(shape: Shape) -> str:
     """The bare name of the file that a shape's surface is in."""
     return (shape.mesh or "mesh").replace("\\", "/").rsplit("/", 1)[-1]
 
 
-def _key(shape: Shape) -> tuple[object, ...]:
+def _shape_key(shape: Shape) -> tuple[object, ...]:
     """Return what makes two shapes look the same."""
     size = tuple(sorted(shape.size.items()))
     unseen = shape.type == "plane" and not shape.visual
@@ -321,7 +323,7 @@ def _scale(shape: Shape) -> list[float]:
     return [shape.size.get(axis, 1.0) for axis in "xyz"]
 
 
-def _hex(color: tuple[float, ...]) -> str:
+def _hex_color(color: tuple[float, ...]) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in color[:3])
 
 

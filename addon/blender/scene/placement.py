@@ -12,52 +12,63 @@ from itertools import accumulate
 
 import numpy as np
 
-from ...core.bounds import body_reach, scenery
+from ...core.bounds import body_radius, scenery_bodies
 from ...core.kinematics import Link, Tree, joint_frames_world, spanning_tree
-from ...core.loops.closure import assemble, chord_errors, driver_order, initial_positions, joint_initial
-from ...core.loops.dependents import Linkage, linkages
-from ...core.loops.newton import CLOSED
+from ...core.loops.closure import (
+    close_loops,
+    initial_joint_position,
+    initial_joint_positions,
+    input_joint_order,
+    loop_openings,
+)
+from ...core.loops.dependents import Linkage, find_linkages
+from ...core.loops.newton import CLOSURE_TOLERANCE
 from ...core.model import DOF_SIZE, Array, Body, Mechanism
 from ...core.report import FormatError, Report
-from ...core.transforms import frame_with_z
-from ...core.up_axis import UpAxis, upright_turn
+from ...core.transforms import rotation_with_z
+from ...core.up_axis import UpAxis, upright_transform
 from ..rig.joint_frames import main_axis
-from .dof_layout import BoneDegrees, Chains, Layout, Place
+from .dof_layout import AxisLayout, BoneChains, BoneDofs, DofPlacement
 
 #: Loops that are open by less, in length units or radians, are taken as closed.
-OPEN = 1e-6
+OPEN_LOOP_TOLERANCE = 1e-6
 
 
-def closing_positions(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
+def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
     """The coordinates nearest to the file's at which every loop fits, by joint; nothing where they all do anyway.
 
     What came of it is added to the mechanism's report.
     """
     if not tree.loop_joints:
         return {}
-    if max(map(max, chord_errors(mechanism, tree=tree).values()), default=0.0) <= OPEN:
+    if max(map(max, loop_openings(mechanism, tree=tree).values()), default=0.0) <= OPEN_LOOP_TOLERANCE:
         return {}
-    positions, before, after = assemble(mechanism, tree)
+    positions, before, after = close_loops(mechanism, tree)
     joints = {joint.id: joint for joint in mechanism.joints}
-    moved = sum(np.abs(start - joint_initial(joints[own])).max(initial=0.0) > OPEN for own, start in positions.items())
+    moved = sum(
+        np.abs(start - initial_joint_position(joints[own])).max(initial=0.0) > OPEN_LOOP_TOLERANCE
+        for own, start in positions.items()
+    )
     worst = max(before, key=lambda chord: max(before[chord]))
     left = max(map(max, after.values()))
     distance, angle = before[worst]
-    wide = sum(max(opening) > OPEN for opening in before.values())
-    end = "where all are closed" if left <= OPEN else f"as near as can be, which leaves {left:.3g}"
+    wide = sum(max(opening) > OPEN_LOOP_TOLERANCE for opening in before.values())
+    end = "where all are closed" if left <= OPEN_LOOP_TOLERANCE else f"as near as can be, which leaves {left:.3g}"
     message = (
         f"{wide} of {len(before)} loops are open at the file's joint positions, the widest by {distance:.3g} (length) "
         f"and {angle:.3g} rad. {moved} joints begin elsewhere, {end}"
     )
     report = mechanism.report
-    if left <= OPEN:  # what reading warned of, no longer holds: one line tells of it
+    if left <= OPEN_LOOP_TOLERANCE:  # what reading warned of, no longer holds: one line tells of it
         report.entries[:] = [each for each in report.entries if (each.severity, each.code) != ("warning", "loop")]
-    severity = "info" if left <= OPEN else "warning"
+    severity = "info" if left <= OPEN_LOOP_TOLERANCE else "warning"
     report.add(severity, "assembled", message, joints[worst].line, joints[worst].name)
     return positions
 
 
-def followers(mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array], report: Report | None = None) -> set[str]:
+def find_dependent_joints(
+    mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array], report: Report | None = None
+) -> set[str]:
     """Find the joints with bones that go where the input joints of their loops lead them.
 
     Loops that do not close where they begin have none. In a loop without a degree of freedom all joints are dependent,
@@ -68,23 +79,23 @@ def followers(mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array], rep
     """
     if not tree.loop_joints:
         return set()
-    positions = {**initial_positions(mechanism), **starts}
-    order = [joint for joint in driver_order(mechanism, tree) if joint not in tree.loop_joints]
+    positions = {**initial_joint_positions(mechanism), **starts}
+    order = [joint for joint in input_joint_order(mechanism, tree) if joint not in tree.loop_joints]
     found: set[str] = set()
-    for linkage in linkages(mechanism, tree):
+    for linkage in find_linkages(mechanism, tree):
         system = linkage.system
-        if np.abs(system.residual(system.vector(positions))).max(initial=0.0) > CLOSED:
+        if np.abs(system.residual(system.vector(positions))).max(initial=0.0) > CLOSURE_TOLERANCE:
             continue
         drivers = linkage.drivers(positions, order)
         rigid = not drivers and linkage.is_rigid(positions)
         if drivers or rigid:
             found |= set(linkage.joints) - tree.loop_joints - set(drivers)
         if rigid and report is not None:
-            tell_of_rigid(linkage, report)
+            report_rigid_joints(linkage, report)
     return found
 
 
-def tell_of_rigid(linkage: Linkage, report: Report) -> None:
+def report_rigid_joints(linkage: Linkage, report: Report) -> None:
     """Report the joints of a loop without a degree of freedom."""
     joints = linkage.system.moving
     names = ", ".join(repr(joint.name) for joint in joints[:6]) + (", …" if len(joints) > 6 else "")
@@ -97,42 +108,42 @@ def tell_of_rigid(linkage: Linkage, report: Report) -> None:
     )
 
 
-_EXACT = 2e-6  # so near (rad) that being taken for the opposite does no harm
-_BLIND = 0.34
-_NEAR = -0.94  # cosine: what is further from the opposite is in no blind spot
-_OWN_Y = (0.0, 1.0, 0.0)
+_EXACT_ANGLE = 2e-6  # so near (rad) that being taken for the opposite does no harm
+_BLIND_ANGLE = 0.34
+_NEAR_COSINE = -0.94  # cosine: what is further from the opposite is in no blind spot
+_ARMATURE_Y = (0.0, 1.0, 0.0)
 #: Turns (rad) about a bone's Z that are tried to get out of a blind spot, the least first.
-_TURNS = [sign * turn for turn in np.arange(0.02, 0.8, 0.02).tolist() for sign in (1.0, -1.0)]
+_CANDIDATE_ANGLES = [sign * turn for turn in np.arange(0.02, 0.8, 0.02).tolist() for sign in (1.0, -1.0)]
 
 
 Direction = Sequence[float]
 
 
-def is_clear(y: Direction, above: Direction | None) -> bool:
+def is_rest_axis_safe(y: Direction, above: Direction | None) -> bool:
     """Return whether Blender keeps a rest matrix with that Y (3,) well under a bone with the Y ``above``; None at the
     root."""
-    return _is_clear(y, _OWN_Y) and (above is None or _is_clear(y, above))
+    return _is_safe_from(y, _ARMATURE_Y) and (above is None or _is_safe_from(y, above))
 
 
-def _is_clear(y: Direction, other: Direction) -> bool:
+def _is_safe_from(y: Direction, other: Direction) -> bool:
     # plain numbers: asked of each bone, numpy would take ten times as long
     (a, b, c), (u, v, w) = y, other
-    return a * u + b * v + c * w > _NEAR or not _EXACT < math.hypot(a + u, b + v, c + w) < _BLIND
+    return a * u + b * v + c * w > _NEAR_COSINE or not _EXACT_ANGLE < math.hypot(a + u, b + v, c + w) < _BLIND_ANGLE
 
 
-def y_of(matrix: Array) -> Direction:
+def y_axis(matrix: Array) -> Direction:
     """The Y of a rest matrix (4, 4) as plain numbers."""
     y: Direction = matrix[:3, 1].tolist()
     return y
 
 
-def clear_view(matrix: Array, above: Direction | None) -> Array:
+def safe_rest_matrix(matrix: Array, above: Direction | None) -> Array:
     """A rest matrix with the same Z, turned about it by as little as makes it clear; as it is where nothing does."""
-    x, y = matrix[:3, 0].tolist(), y_of(matrix)
-    if is_clear(y, above):
+    x, y = matrix[:3, 0].tolist(), y_axis(matrix)
+    if is_rest_axis_safe(y, above):
         return matrix
-    angles = sorted((*_opposites(x, y, above), *_TURNS), key=lambda angle: -math.cos(angle))
-    angle = next((angle for angle in angles if is_clear(_turned(x, y, angle), above)), None)
+    angles = sorted((*_opposite_angles(x, y, above), *_CANDIDATE_ANGLES), key=lambda angle: -math.cos(angle))
+    angle = next((angle for angle in angles if is_rest_axis_safe(_rotate_about_z(x, y, angle), above)), None)
     if angle is None:
         return matrix
     turned = matrix.copy()
@@ -142,36 +153,36 @@ def clear_view(matrix: Array, above: Direction | None) -> Array:
     return turned
 
 
-def _opposites(x: Direction, y: Direction, above: Direction | None) -> list[float]:
+def _opposite_angles(x: Direction, y: Direction, above: Direction | None) -> list[float]:
     """The turns about Z that bring Y to the very opposite of the armature's Y, or of the bone's above."""
-    others = [_OWN_Y] if above is None else [_OWN_Y, above]
-    return [math.atan2(_along(other, x), -_along(other, y)) for other in others]
+    others = [_ARMATURE_Y] if above is None else [_ARMATURE_Y, above]
+    return [math.atan2(_dot(other, x), -_dot(other, y)) for other in others]
 
 
-def _along(one: Direction, other: Direction) -> float:
+def _dot(one: Direction, other: Direction) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 
-def _turned(x: Direction, y: Direction, angle: float) -> Direction:
+def _rotate_about_z(x: Direction, y: Direction, angle: float) -> Direction:
     """Y, turned about Z."""
     cos, sin = math.cos(angle), math.sin(angle)
     return [cos * b - sin * a for a, b in zip(x, y, strict=True)]
 
 
-def aimed(frame: Array, axis: Array, towards: Array) -> Array:
+def aim_rest_matrix(frame: Array, axis: Array, towards: Array) -> Array:
     """A rest matrix at a joint's frame (4, 4) with Z on an axis of that frame, Y as near as it can be to ``towards``,
     or anywhere where that is along the axis."""
     out = frame.copy()
     z = frame[:3, :3] @ (axis / np.linalg.norm(axis))
     y = towards - z * (towards @ z)
     if np.linalg.norm(y) < 1e-3:
-        y = frame_with_z(z)[:, 1]
+        y = rotation_with_z(z)[:, 1]
     y = y / np.linalg.norm(y)
     out[:3, 0], out[:3, 1], out[:3, 2] = np.cross(y, z), y, z
     return out
 
 
-def frame_of_layout(frame: Array, layout: Layout) -> Array:
+def layout_rest_matrix(frame: Array, layout: AxisLayout) -> Array:
     """The rest matrix at a joint's frame (4, 4) of a bone whose axes are all laid down."""
     assert layout.axes is not None
     out = frame.copy()
@@ -180,8 +191,8 @@ def frame_of_layout(frame: Array, layout: Layout) -> Array:
 
 
 #: Places and turns beyond it, multiplied, are no 32-bit numbers any more.
-_FARTHEST = 1e15
-_HUES = 13  # more could not be told apart
+_MAX_COORDINATE = 1e15
+_HUE_COUNT = 13  # more could not be told apart
 
 
 @dataclass
@@ -200,13 +211,13 @@ class BonePlan:
     link: Link | None
     body: Body | None
     step: int = 0
-    degrees: BoneDegrees = field(default_factory=BoneDegrees)
-    layout: Layout = field(default_factory=lambda: Layout((), None))
+    degrees: BoneDofs = field(default_factory=BoneDofs)
+    layout: AxisLayout = field(default_factory=lambda: AxisLayout((), None))
     frame: Array | None = None
 
 
 @dataclass
-class Kept:
+class ExistingBones:
     """Facts of bones that are there already for the plan of their joints, so that their channels go on to mean what
     they do: the axis (0 to 2 for X to Z) of a joint's coordinate, by the joint's id and the coordinate's number, the
     turn (3, 3) from the bone's axes to the joint's frame where it is the first of a ball or free block; and rest
@@ -218,7 +229,7 @@ class Kept:
 
 
 @dataclass
-class Plan:
+class BuildPlan:
     """Everything that ``build`` creates, decided."""
 
     mechanism: Mechanism
@@ -233,34 +244,36 @@ class Plan:
     starts: dict[str, Array] = field(default_factory=dict)  # joint id -> coordinates to begin at, where not the file's
     followers: set[str] = field(default_factory=set)  # ids of joints that go where others drive their loops
 
-    def places(self) -> dict[str, dict[int, Place]]:
+    def places(self) -> dict[str, dict[int, DofPlacement]]:
         """Return where each joint's degrees of freedom are posed: joint id -> number of the dof -> place."""
-        out: dict[str, dict[int, Place]] = {}
+        out: dict[str, dict[int, DofPlacement]] = {}
         for bone in self.bones:
             if bone.link is not None:
                 out.setdefault(bone.link.joint.id, {}).update(bone.degrees.places(bone.layout, bone.step))
         return out
 
 
-def plan(
+def make_plan(
     mechanism: Mechanism,
     up_axis: UpAxis = "AUTO",
     closed: bool = True,
     tree: Tree | None = None,
-    kept: Kept | None = None,
-) -> Plan:
+    kept: ExistingBones | None = None,
+) -> BuildPlan:
     """Decide bones, colours and the upright turn for a mechanism; ``closed``: and where its joints begin, so that
     every loop fits. ``tree``: the spanning tree that it has already, and ``kept`` what its bones say."""
     bodies = {body.id: body for body in reversed(mechanism.bodies)}
     _check_numbers(mechanism)
     tree = tree or spanning_tree(mechanism)
     frames = joint_frames_world(mechanism)
-    size = _size(mechanism)
-    bones, bone_of_body = _bones(tree, frames, bodies, size, kept or Kept())
-    starts = closing_positions(mechanism, tree) if closed else {}
-    follow = followers(mechanism, tree, starts, mechanism.report) if closed else set()
-    upright = upright_turn(mechanism, up_axis)
-    return Plan(mechanism, tree, bones, bone_of_body, frames, _colors(tree), upright, size, bodies, starts, follow)
+    size = _mechanism_size(mechanism)
+    bones, bone_of_body = _plan_bones(tree, frames, bodies, size, kept or ExistingBones())
+    starts = closed_loop_coordinates(mechanism, tree) if closed else {}
+    follow = find_dependent_joints(mechanism, tree, starts, mechanism.report) if closed else set()
+    upright = upright_transform(mechanism, up_axis)
+    return BuildPlan(
+        mechanism, tree, bones, bone_of_body, frames, _body_colors(tree), upright, size, bodies, starts, follow
+    )
 
 
 def _check_numbers(mechanism: Mechanism) -> None:
@@ -271,7 +284,7 @@ def _check_numbers(mechanism: Mechanism) -> None:
     poses += [frame for joint in mechanism.joints for frame in (joint.frame_parent, joint.frame_child)]
     coms = [body.com for body in mechanism.bodies]
     starts = [dof.position for dof in dofs] + [number for dof in dofs for number in dof.start]
-    if all(_is_near(np.array(numbers, dtype=np.float64)) for numbers in (poses, coms, starts)):
+    if all(_is_in_range(np.array(numbers, dtype=np.float64)) for numbers in (poses, coms, starts)):
         return
     bodies = [(body, [body.pose, body.com, *(shape.pose for shape in body.shapes)]) for body in mechanism.bodies]
     joints = [
@@ -279,39 +292,39 @@ def _check_numbers(mechanism: Mechanism) -> None:
         for joint in mechanism.joints
     ]
     for body, numbers in bodies:
-        _check(f"body '{body.name}'", body.line, mechanism, numbers)
+        _require_in_range(f"body '{body.name}'", body.line, mechanism, numbers)
     for joint, numbers in joints:
-        _check(f"joint '{joint.name}'", joint.line, mechanism, numbers)
+        _require_in_range(f"joint '{joint.name}'", joint.line, mechanism, numbers)
 
 
-def _is_near(numbers: Array) -> bool:
-    return bool(np.abs(numbers).max(initial=0.0) < _FARTHEST)
+def _is_in_range(numbers: Array) -> bool:
+    return bool(np.abs(numbers).max(initial=0.0) < _MAX_COORDINATE)
 
 
-def _check(where: str, line: int | None, mechanism: Mechanism, numbers: list[Array]) -> None:
-    if not all(map(_is_near, numbers)):
+def _require_in_range(where: str, line: int | None, mechanism: Mechanism, numbers: list[Array]) -> None:
+    if not all(map(_is_in_range, numbers)):
         raise FormatError(
-            f"{where} stands farther out than {_FARTHEST:g}, or nowhere",
+            f"{where} stands farther out than {_MAX_COORDINATE:g}, or nowhere",
             path=mechanism.source.path,
             line=line,
             remedy="Blender cannot hold such numbers; correct them in the file.",
         )
 
 
-def _size(mechanism: Mechanism) -> float:
+def _mechanism_size(mechanism: Mechanism) -> float:
     """Length of the diagonal of a box that holds the bodies, floors and walls left out."""
-    aside = scenery(mechanism)
+    aside = scenery_bodies(mechanism)
     bodies = [body for body in mechanism.bodies if body.id not in aside]
     if not bodies:
         return 1.0
     at = np.array([body.pose[:3, 3] for body in bodies])
-    reach = np.array([body_reach(body) for body in bodies])
+    reach = np.array([body_radius(body) for body in bodies])
     span = (at + reach[:, None]).max(axis=0) - (at - reach[:, None]).min(axis=0)
     return float(np.linalg.norm(span)) or 1.0
 
 
-def _bones(
-    tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], size: float, kept: Kept
+def _plan_bones(
+    tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], size: float, kept: ExistingBones
 ) -> tuple[list[BonePlan], dict[str, int]]:
     bones: list[BonePlan] = []
     bone_of_body: dict[str, int] = {}
@@ -320,17 +333,17 @@ def _bones(
         matrix = kept.roots.get(root.id)
         if matrix is None:
             matrix = np.eye(4)
-            matrix[:3, 3] = center(root)
+            matrix[:3, 3] = body_center(root)
         bone_of_body[root.id] = len(bones)
-        reach = min(body_reach(root) if root.shapes else 0.1 * size, size)
+        reach = min(body_radius(root) if root.shapes else 0.1 * size, size)
         bones.append(BonePlan(root.name or root.id, matrix, max(reach, shortest), None, None, root))
     matrices, lengths = _bone_frames(tree, frames, bodies, shortest)
-    chains = Chains()
+    chains = BoneChains()
     for number, link in enumerate(tree.links):
         parent = bone_of_body[link.carrier] if link.carrier is not None else None
-        above = y_of(bones[parent].matrix) if parent is not None else None
+        above = y_axis(bones[parent].matrix) if parent is not None else None
         chain = chains.of(link.joint, link.against)
-        for bone in _chain(link, chain, frames[link.joint.id], matrices[number], above, kept):
+        for bone in _plan_chain(link, chain, frames[link.joint.id], matrices[number], above, kept):
             bone.parent, bone.length = parent, shortest
             parent = len(bones)
             bones.append(bone)
@@ -339,8 +352,8 @@ def _bones(
     return bones, bone_of_body
 
 
-def _chain(
-    link: Link, chain: Sequence[BoneDegrees], frame: Array, main: Array, above: Direction | None, kept: Kept
+def _plan_chain(
+    link: Link, chain: Sequence[BoneDofs], frame: Array, main: Array, above: Direction | None, kept: ExistingBones
 ) -> list[BonePlan]:
     """The bones of a joint under a carrier's (the Y of its rest matrix), without parents yet.
 
@@ -354,42 +367,44 @@ def _chain(
         step = len(made)
         turn = None if degrees.block is None else kept.turns.get((link.joint.id, firsts[degrees.block]))
         if not degrees.bound:
-            matrix = main if len(chain) == 1 else aimed(frame, degrees.axis, main[:3, 1])
+            matrix = main if len(chain) == 1 else aim_rest_matrix(frame, degrees.axis, main[:3, 1])
             if turn is not None:
                 matrix = frame.copy()
                 matrix[:3, :3] = frame[:3, :3] @ turn
-            found = clear_view(matrix, above), degrees.layouts()[0]
+            found = safe_rest_matrix(matrix, above), degrees.layouts()[0]
         else:
-            ways = [(frame_of_layout(frame, layout), layout) for layout in degrees.layouts()]
+            ways = [(layout_rest_matrix(frame, layout), layout) for layout in degrees.layouts()]
             # Where channels are what they were, else Z on the first axis where that can be, and then Y where the bone
             # should point
             ways.sort(
                 key=lambda way: (
-                    _others(degrees.places(way[1], step), link.joint.id, firsts, kept),
+                    _count_moved_axes(degrees.places(way[1], step), link.joint.id, firsts, kept),
                     way[1].columns[degrees.first] != 2,
                     -float(way[0][:3, 1] @ main[:3, 1]),
                 )
             )
-            found = next((way for way in ways if is_clear(y_of(way[0]), above)), ways[0])
+            found = next((way for way in ways if is_rest_axis_safe(y_axis(way[0]), above)), ways[0])
         made.append(BonePlan(name, found[0], 0.0, None, link, None, step, degrees, found[1], frame))
-        above = y_of(found[0])
+        above = y_axis(found[0])
     for bone in made[:-1]:
         bone.name = f"{name}/{bone.step + 2}"
     return made
 
 
-def _others(places: Mapping[int, Place], joint: str, firsts: Sequence[int], kept: Kept) -> int:
+def _count_moved_axes(
+    places: Mapping[int, DofPlacement], joint: str, firsts: Sequence[int], kept: ExistingBones
+) -> int:
     """Return how many coordinates of a joint would be on other axes than those on which they are kept."""
     axes = {number: kept.columns.get((joint, firsts[number]), place.index) for number, place in places.items()}
     return sum(axes[number] != place.index for number, place in places.items())
 
 
-def center(body: Body) -> Array:
+def body_center(body: Body) -> Array:
     """Return where a body's centre of mass is designed to be in the world, (3,)."""
     return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
 
 
-def _centers(bodies: Sequence[Body]) -> Array:
+def _body_centers(bodies: Sequence[Body]) -> Array:
     """Return where the centers of mass of several bodies are designed to be in the world, (n, 3)."""
     poses = np.array([body.pose for body in bodies]).reshape(-1, 4, 4)
     coms = np.array([body.com for body in bodies]).reshape(-1, 3)
@@ -404,7 +419,7 @@ def _bone_frames(
     count = len(tree.links)
     frame = np.array([frames[link.joint.id] for link in tree.links]).reshape(count, 4, 4)
     local = np.array([main_axis(link.joint.dofs) for link in tree.links]).reshape(count, 3)
-    centers = _centers([bodies[link.body] for link in tree.links])
+    centers = _body_centers([bodies[link.body] for link in tree.links])
     sign = np.array([-1.0 if link.against else 1.0 for link in tree.links])
     axis = np.einsum("nij,nj->ni", frame[:, :3, :3], local) * sign[:, None]
     head = frame[:, :3, 3]
@@ -436,7 +451,7 @@ def _bone_frames(
     return matrices, length.tolist()
 
 
-def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
+def _body_colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
     """Roots pale, each limb its own hue; twins share theirs, the mirror side a shade lighter.
 
     Limbs begin at roots and wherever a body carries several: the root of a walker may be one of its feet.
@@ -463,7 +478,7 @@ def _colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
                 hue_of[limb] = hue_of[twin]
                 mirrored.add(limb)
             else:
-                hue_of[limb] = hues % _HUES
+                hue_of[limb] = hues % _HUE_COUNT
                 hues += 1
         else:
             limb = limb_of[carrier]

@@ -7,7 +7,7 @@ from pathlib import Path
 from ... import formats
 
 
-def samples() -> list[Path]:
+def sample_files() -> list[Path]:
     """Return the model files of the samples; empty where they were left out."""
     package = Path(__file__).resolve().parents[2]
     folder = next(
@@ -21,6 +21,6 @@ def is_sample(path: Path) -> bool:
     """Return whether a file has the content of a sample, wherever it lies."""
     try:
         size = path.stat().st_size
-        return any(each.stat().st_size == size and each.read_bytes() == path.read_bytes() for each in samples())
+        return any(each.stat().st_size == size and each.read_bytes() == path.read_bytes() for each in sample_files())
     except OSError:
         return False

@@ -12,11 +12,11 @@ from typing import Any
 
 import bpy
 
-Objects = Sequence[bpy.types.Object]
+ObjectSequence = Sequence[bpy.types.Object]
 
 
 @contextmanager
-def workshop(objects: Objects = ()) -> Iterator[bpy.types.Scene]:
+def scratch_scene(objects: ObjectSequence = ()) -> Iterator[bpy.types.Scene]:
     """A scene with nothing in it but these objects, the first active. It goes at the end, the objects stay."""
     scene = bpy.data.scenes.new("Knuckle Workshop")
     try:
@@ -29,7 +29,7 @@ def workshop(objects: Objects = ()) -> Iterator[bpy.types.Scene]:
         bpy.data.scenes.remove(scene)
 
 
-def at_work(scene: bpy.types.Scene, objects: Objects = ()) -> AbstractContextManager[Any]:
+def operator_context(scene: bpy.types.Scene, objects: ObjectSequence = ()) -> AbstractContextManager[Any]:
     """Within it operators work in the scene, on these objects of it, the first of them active."""
     layer = scene.view_layers[0]
     chosen: dict[str, Any] = {}
@@ -46,7 +46,7 @@ def at_work(scene: bpy.types.Scene, objects: Objects = ()) -> AbstractContextMan
 
 
 @contextmanager
-def shown(obj: bpy.types.Object) -> Iterator[None]:
+def shown_in_viewport(obj: bpy.types.Object) -> Iterator[None]:
     """Within it an object is not switched off in viewports: Blender changes the mode of none that is."""
     hidden = obj.hide_viewport
     obj.hide_viewport = False

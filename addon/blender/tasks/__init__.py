@@ -4,24 +4,33 @@ Knuckle has to be registered.
 """
 
 from ..animation import Units
-from ..diagnostics import check_all
-from .runs import RunJob, simulate_to_file
-from .scenes import Ticker, animate_to_blend, import_to_blend
-from .videos import RenderJob, demo, encode_frames, film_length, frames_left, prepare_film, render_stage, render_to_file
+from ..diagnostics import run_self_check
+from .runs import SimulateJob, simulate_to_file
+from .scenes import ConsoleProgress, animate_to_blend, import_to_blend
+from .videos import (
+    RenderJob,
+    count_video_frames,
+    demo,
+    encode_frames,
+    prepare_video,
+    render_stage,
+    render_to_file,
+    resumable_frames,
+)
 
 __all__ = [
     "RenderJob",
-    "RunJob",
-    "Ticker",
+    "SimulateJob",
+    "ConsoleProgress",
     "Units",
     "animate_to_blend",
-    "check_all",
+    "run_self_check",
     "demo",
     "encode_frames",
-    "film_length",
-    "frames_left",
+    "count_video_frames",
+    "resumable_frames",
     "import_to_blend",
-    "prepare_film",
+    "prepare_video",
     "render_stage",
     "render_to_file",
     "simulate_to_file",

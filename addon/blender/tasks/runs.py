@@ -11,21 +11,29 @@ import bpy
 import numpy as np
 
 from ... import formats
-from ...core.report import Report, plain
-from ...core.run_metrics import Figures, figures_of, judge
+from ...core.report import Report, format_number
+from ...core.run_metrics import SimulationFigures, measure_accuracy, simulation_figures
 from ...formats.xmdi import FRAME_SECONDS
-from ..animation.gait import live_gait
+from ..animation.gait import current_gait
 from ..data.access import record_of, settings
 from ..data.queries import parts
-from ..physics.recording.accuracy import keep_truth, run_of, tell_truth
-from ..physics.recording.bake import Recording, record, recorded_motion, write_keys
+from ..physics.recording.accuracy import recorded_run, report_accuracy, store_accuracy
+from ..physics.recording.bake import Recording, record, recorded_motion, write_recording_keys
 from ..physics.simulation.recording import write_body_keys
 from ..physics.simulation.setup import build_physics, clear_physics
 from ..physics.world.rigidbody_world import frame_rate
-from .scenes import Inputs, Ticker, fresh_scene, key_motion, load_into, save_blend, set_inputs
+from .scenes import (
+    ConsoleProgress,
+    InputMapping,
+    import_model_file,
+    key_motion,
+    open_empty_scene,
+    save_blend,
+    set_inputs,
+)
 
 
-def run_physics(
+def simulate_model(
     scene: bpy.types.Scene, rig: bpy.types.Object, seconds: float, drive: str, friction: float | None = None
 ) -> Recording:
     """Simulate a model for some seconds from the scene's start.
@@ -44,10 +52,10 @@ def run_physics(
     settings(rig).drive = drive
     last = scene.frame_start + round(seconds * frame_rate(scene))
     scene.frame_end = last
-    return record(scene, rig, last, Ticker("simulating"))
+    return record(scene, rig, last, ConsoleProgress("simulating"))
 
 
-def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recording, report: Report) -> None:
+def report_simulation(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recording, report: Report) -> None:
     """Report the travel of the heaviest body and the simulation accuracy."""
     bodies = parts(rig, "BODY")
     if not bodies:
@@ -58,14 +66,14 @@ def describe_run(scene: bpy.types.Scene, rig: bpy.types.Object, recording: Recor
     seconds = (len(path) - 1) / frame_rate(scene)
     report.info(
         "run",
-        f"{bodies[heaviest].name} travelled ({', '.join(plain(each, 2) for each in travel)}) in {seconds:g} s; "
-        f"the worst pivot gap was {recording.worst_gap():.3g}",
+        f"{bodies[heaviest].name} travelled ({', '.join(format_number(each, 2) for each in travel)}) in {seconds:g} s; "
+        f"the worst pivot gap was {recording.max_joint_separation():.3g}",
     )
-    tell_truth(rig, report)
+    report_accuracy(rig, report)
 
 
 @dataclass
-class RunJob:
+class SimulateJob:
     """Arguments of ``simulate``.
 
     ``gain`` multiplies the gains of all servos, ``friction`` is the coefficient between the bodies and the ground;
@@ -75,34 +83,34 @@ class RunJob:
     seconds: float
     drive: str = "SERVO"
     motion: Path | None = None
-    inputs: Inputs = field(default_factory=dict)
+    inputs: InputMapping = field(default_factory=dict)
     mesh_folders: Sequence[str] = ()
     all_bodies: bool = False
     gain: float | None = None
     friction: float | None = None
 
 
-def simulate_to_file(model: Path, out: Path | None, job: RunJob) -> tuple[Report, Figures]:
+def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[Report, SimulationFigures]:
     """Simulate a model; write its servo motion, or a .blend that plays it without physics, or nothing.
 
     Returns:
         The report, and the figures of the simulation.
     """
-    scene = fresh_scene()
-    rig, report = load_into(scene, model, job.seconds, job.mesh_folders)
+    scene = open_empty_scene()
+    rig, report = import_model_file(scene, model, job.seconds, job.mesh_folders)
     if job.motion is not None:
         report.extend(key_motion(rig, job.motion, scene))
     set_inputs(rig, job.inputs, report)
     if job.gain is not None:
-        multiply_gains(rig, job.gain, report)
-    recording = run_physics(scene, rig, job.seconds, job.drive, friction=job.friction)
-    run = run_of(scene, recording)
-    truth = judge(run)
-    keep_truth(rig, recording, truth)
-    describe_run(scene, rig, recording, report)
+        scale_gains(rig, job.gain, report)
+    recording = simulate_model(scene, rig, job.seconds, job.drive, friction=job.friction)
+    run = recorded_run(scene, recording)
+    truth = measure_accuracy(run)
+    store_accuracy(rig, recording, truth)
+    report_simulation(scene, rig, recording, report)
     name = f"{record_of(rig).source_name} {job.drive.title()}"
     if out is not None and out.suffix.lower() == ".blend":
-        action = write_keys(rig, recording, name)
+        action = write_recording_keys(rig, recording, name)
         if job.all_bodies:
             write_body_keys(rig, recording, action)
         clear_physics(scene, rig)
@@ -110,7 +118,7 @@ def simulate_to_file(model: Path, out: Path | None, job: RunJob) -> tuple[Report
         save_blend(out)
     elif out is not None:
         report.extend(formats.save_motion(recorded_motion(scene, recording, name, FRAME_SECONDS, whole=True), out))
-    figures = figures_of(run, truth)
+    figures = simulation_figures(run, truth)
     if job.drive == "SERVO" and math.isnan(figures.tracking_error):
         report.info(
             "no-tracking-error",
@@ -119,10 +127,10 @@ def simulate_to_file(model: Path, out: Path | None, job: RunJob) -> tuple[Report
     return report, figures
 
 
-def multiply_gains(rig: bpy.types.Object, factor: float, report: Report) -> None:
+def scale_gains(rig: bpy.types.Object, factor: float, report: Report) -> None:
     """Multiply the gains of all servos of a model; the report warns where they have no effect."""
     law = settings(rig).law
-    if law == "TRACK" or (law == "AUTO" and live_gait(rig) is None):
+    if law == "TRACK" or (law == "AUTO" and current_gait(rig) is None):
         report.warn("gain-unused", "The servos of this model follow their keys as closely as they can: it has no gains")
     for empty in parts(rig, "JOINT"):
         joint = record_of(empty).joint

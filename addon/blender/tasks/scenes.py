@@ -10,22 +10,22 @@ from pathlib import Path
 import bpy
 
 from ... import formats
-from ...core.gait.engine import tell_controls
+from ...core.gait.engine import report_inputs
 from ...core.model import Mechanism, Motion
 from ...core.report import FormatError, Report
 from ..animation import Units, apply
-from ..animation.gait import bake_gait, live_gait
+from ..animation.gait import bake_gait, current_gait
 from ..data import preferences
 from ..data.access import settings
-from ..data.properties.model import control_property
+from ..data.properties.model import input_property_name
 from ..data.queries import rig_in
 from ..physics.world.rigidbody_world import frame_rate
 from ..reconcile.build import BuildOptions, build
-from ..rendering.temporary_studio import hushed
+from ..rendering.temporary_studio import stdout_silenced
 from ..scene.safe_save import write_blend
 
 
-class Ticker:
+class ConsoleProgress:
     """Progress on standard error: a single updated line on a terminal, a line per tenth in a log."""
 
     #: Suppress all progress: with ``--quiet``, and in worker processes.
@@ -38,9 +38,14 @@ class Ticker:
         self._last = -1
 
     def __call__(self, done: int, total: int) -> None:
-        if Ticker.stopped:
+        """Print the progress, unless quiet.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed.
+        """
+        if ConsoleProgress.stopped:
             raise KeyboardInterrupt
-        if Ticker.quiet:
+        if ConsoleProgress.quiet:
             return
         tenth = 10 * done // max(total, 1)
         if sys.stderr.isatty():
@@ -51,10 +56,10 @@ class Ticker:
 
 
 #: Constant values of a gait's inputs, by name.
-Inputs = Mapping[str, float]
+InputMapping = Mapping[str, float]
 
 
-def fresh_scene() -> bpy.types.Scene:
+def open_empty_scene() -> bpy.types.Scene:
     """Open an empty file and return its scene."""
     bpy.ops.wm.read_homefile(use_factory_startup=True, use_empty=True)  # keeps add-ons enabled, including Knuckle
     return bpy.context.scene
@@ -65,7 +70,7 @@ def all_mesh_folders(given: Sequence[str]) -> tuple[str, ...]:
     return (*preferences.mesh_folders(), *given)
 
 
-def load_into(
+def import_model_file(
     scene: bpy.types.Scene, path: Path, gait_seconds: float = 10.0, mesh_folders: Sequence[str] = ()
 ) -> tuple[bpy.types.Object, Report]:
     """Import a model file.
@@ -87,11 +92,11 @@ def load_into(
     return rig, mechanism.report
 
 
-def set_inputs(rig: bpy.types.Object, inputs: Inputs, report: Report) -> None:
+def set_inputs(rig: bpy.types.Object, inputs: InputMapping, report: Report) -> None:
     """Set inputs of a model's gait to constant values; the report warns of those that it does not read."""
     for name, value in inputs.items():
-        setattr(settings(rig).controls, control_property(name), value)
-    tell_controls(live_gait(rig), inputs, report)
+        setattr(settings(rig).controls, input_property_name(name), value)
+    report_inputs(current_gait(rig), inputs, report)
 
 
 def key_motion(rig: bpy.types.Object, path: Path, scene: bpy.types.Scene) -> Report:
@@ -119,7 +124,7 @@ def save_blend(path: Path) -> None:
     path = path.resolve()
     if not path.parent.is_dir():
         raise FormatError("there is no such folder", path=str(path.parent), remedy="Make it, or name another one.")
-    with hushed():
+    with stdout_silenced():
         write_blend(path, lambda beside: bpy.ops.wm.save_as_mainfile(filepath=beside, check_existing=False, copy=True))
 
 
@@ -128,7 +133,7 @@ def import_to_blend(
 ) -> list[Report]:
     """Import model files into one new .blend; return the reports."""
     mechanisms = [formats.load(path) for path in files]  # a bad file raises before anything is built
-    scene = fresh_scene()
+    scene = open_empty_scene()
     options = BuildOptions(mesh_folders=all_mesh_folders(mesh_folders))
     collections = [build(mechanism, bpy.context, options) for mechanism in mechanisms]
     reports = [mechanism.report for mechanism in mechanisms]
@@ -145,7 +150,7 @@ def animate_to_blend(
     blend: Path,
     motions: Sequence[Motion],
     seconds: float,
-    inputs: Inputs,
+    inputs: InputMapping,
     mesh_folders: Sequence[str] = (),
     units: Units | None = None,
     mapping: Mapping[str, str] | None = None,
@@ -157,7 +162,7 @@ def animate_to_blend(
     Returns:
         What building and keyframing add to the report of reading.
     """
-    scene = fresh_scene()
+    scene = open_empty_scene()
     told = len(mechanism.report.entries)
     options = BuildOptions(gait_seconds=seconds, mesh_folders=all_mesh_folders(mesh_folders))
     rig = rig_in(build(mechanism, bpy.context, options))
@@ -167,7 +172,7 @@ def animate_to_blend(
     if not motions:
         scene.frame_end = scene.frame_start + math.ceil(seconds * frame_rate(scene) - 1e-6)
         for name, value in inputs.items():
-            setattr(settings(rig).controls, control_property(name), value)
+            setattr(settings(rig).controls, input_property_name(name), value)
         if inputs:
             bpy.data.actions.remove(rig.animation_data.action)  # the gait with all inputs at 0
             bake_gait(scene, rig, scene.frame_start, scene.frame_end)

@@ -14,23 +14,31 @@ from ... import formats
 from ...core.report import FormatError, Report
 from ...formats.text.file_io import make_folder
 from ...formats.xmdi import FRAME_SECONDS
-from ..animation.gait import bake_gait, live_gait, plays_own_gait
-from ..compat import draws_in_software
+from ..animation.gait import bake_gait, current_gait, plays_baked_gait
+from ..compat import is_software_rendering
 from ..data.access import settings
 from ..data.queries import parts, rigs_in
 from ..physics.recording.bake import bake, recorded_motion
 from ..physics.simulation.setup import build_physics
 from ..physics.world.rigidbody_world import frame_rate
 from ..rendering.farm_jobs import open_stage, prepare
-from ..rendering.frames import frames_left, render_frames
+from ..rendering.frames import render_frames, resumable_frames
 from ..rendering.options import FilmOptions
-from ..rendering.playback import schedule
-from ..rendering.temporary_studio import hushed
+from ..rendering.playback import make_schedule
+from ..rendering.temporary_studio import stdout_silenced
 from ..rendering.video import encode, film
-from ..rendering.video_state import reel_of
+from ..rendering.video_state import read_video_state
 from ..scene.read.mechanism import extract
-from .runs import describe_run
-from .scenes import Inputs, Ticker, fresh_scene, key_motion, load_into, save_blend, set_inputs
+from .runs import report_simulation
+from .scenes import (
+    ConsoleProgress,
+    InputMapping,
+    import_model_file,
+    key_motion,
+    open_empty_scene,
+    save_blend,
+    set_inputs,
+)
 
 
 @dataclass
@@ -41,35 +49,35 @@ class RenderJob:
     seconds: float | None = None
     drive: str | None = None
     motion: Path | None = None
-    inputs: Inputs = field(default_factory=dict)
+    inputs: InputMapping = field(default_factory=dict)
     mesh_folders: Sequence[str] = ()
 
     def options(self) -> FilmOptions:
         """Return the options of the video."""
-        return FilmOptions(progress=Ticker("filming"), **self.film)
+        return FilmOptions(progress=ConsoleProgress("filming"), **self.film)
 
 
 def render_to_file(model: Path, out: Path, job: RenderJob) -> Report:
     """Render a model file, or the mechanisms of a .blend, to a video or a picture."""
-    _scene, rigs, report = _directed(model, job)
+    _scene, rigs, report = _set_up_models(model, job)
     bodies = [obj for rig in rigs for obj in parts(rig, "BODY")]
     report.extend(film(bpy.context, bodies, str(out), job.options()))
     return report
 
 
-def film_length(model: Path, job: RenderJob) -> int:
+def count_video_frames(model: Path, job: RenderJob) -> int:
     """Return the number of frames of a model's video, without playing it."""
-    scene, _rigs, _report = _directed(model, job)
-    return len(schedule(scene, job.options(), poster=False).filmed)
+    scene, _rigs, _report = _set_up_models(model, job)
+    return len(make_schedule(scene, job.options(), poster=False).filmed)
 
 
-def prepare_film(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dict[str, Any]]:
+def prepare_video(model: Path, stage: Path, job: RenderJob) -> tuple[Report, dict[str, Any]]:
     """Write the stage of a video, whose frames can then be rendered anywhere.
 
     Returns:
         The report, and the video's number of frames, frame rate and size.
     """
-    _scene, rigs, report = _directed(model, job)
+    _scene, rigs, report = _set_up_models(model, job)
     if len(rigs) > 1:
         raise FormatError("several mechanisms are in it", path=str(model), remedy="A video in parts shows one.")
     collection = settings(rigs[0]).collection
@@ -83,12 +91,12 @@ def render_stage(stage: Path, folder: Path, first: int, last: int) -> list[str]:
     Returns:
         The paths of the pictures.
     """
-    fresh_scene()
+    open_empty_scene()
     scene = open_stage(str(stage))
-    last = min(last, reel_of(scene).frames)
+    last = min(last, read_video_state(scene).frames)
     if first > last:
         return []
-    return render_frames(scene, first, last, str(folder), Ticker("rendering"))
+    return render_frames(scene, first, last, str(folder), ConsoleProgress("rendering"))
 
 
 def encode_frames(folder: Path, out: Path, fps: float | None, stage: Path | None) -> int:
@@ -97,31 +105,31 @@ def encode_frames(folder: Path, out: Path, fps: float | None, stage: Path | None
     Returns:
         The number of frames.
     """
-    fresh_scene()
+    open_empty_scene()
     if fps is not None:
         return encode(str(folder), str(out), fps)
-    reel = reel_of(open_stage(str(stage)))
+    reel = read_video_state(open_stage(str(stage)))
     return encode(str(folder), str(out), reel.fps, reel.frames)
 
 
-def _directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
+def _set_up_models(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
     """Set up a scene in which the mechanisms of a file move as the job demands.
 
     Returns:
         The scene, the armatures and the report.
     """
     if model.suffix.lower() == ".blend":
-        return _open_directed(model, job)
+        return _open_and_set_up(model, job)
     seconds = job.seconds or 8.0
-    scene = fresh_scene()
-    rig, report = load_into(scene, model, seconds, job.mesh_folders)
-    drive = job.drive or ("KEYS" if job.motion is not None or live_gait(rig) is None else "SERVO")
+    scene = open_empty_scene()
+    rig, report = import_model_file(scene, model, seconds, job.mesh_folders)
+    drive = job.drive or ("KEYS" if job.motion is not None or current_gait(rig) is None else "SERVO")
     scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
-    direct(scene, rig, job, drive, report)
+    apply_job(scene, rig, job, drive, report)
     return scene, [rig], report
 
 
-def direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive: str | None, report: Report) -> None:
+def apply_job(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive: str | None, report: Report) -> None:
     """Make a mechanism move as the job demands, over the scene's range; with its own drive where ``drive`` is None."""
     if job.motion is not None:
         end = scene.frame_end
@@ -131,15 +139,15 @@ def direct(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, drive:
     set_inputs(rig, job.inputs, report)
     if drive is not None:
         settings(rig).drive = drive
-    if settings(rig).drive == "KEYS" and job.inputs and plays_own_gait(rig):
+    if settings(rig).drive == "KEYS" and job.inputs and plays_baked_gait(rig):
         bake_gait(scene, rig, scene.frame_start, scene.frame_end)
 
 
-def _open_directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
+def _open_and_set_up(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[bpy.types.Object], Report]:
     if not model.is_file():
         raise FormatError("there is no such file", path=str(model), remedy="Check the name.")
     try:
-        with hushed():
+        with stdout_silenced():
             bpy.ops.wm.open_mainfile(filepath=str(model.resolve()))
     except RuntimeError as error:
         raise FormatError(f"Blender could not open it: {error}".strip(), path=str(model)) from error
@@ -153,25 +161,26 @@ def _open_directed(model: Path, job: RenderJob) -> tuple[bpy.types.Scene, list[b
     if job.seconds is not None:
         scene.frame_end = scene.frame_start + round(job.seconds * frame_rate(scene))
     for rig in rigs:
-        direct(scene, rig, job, job.drive, report)
+        apply_job(scene, rig, job, job.drive, report)
     return scene, rigs, report
 
 
 __all__ = [
-    "RenderJob", "encode_frames", "film_length", "frames_left", "prepare_film", "render_stage", "render_to_file",
+    "RenderJob", "encode_frames", "count_video_frames", "resumable_frames", "prepare_video", "render_stage",
+    "render_to_file",
 ]  # fmt: skip
 
 
-Say = Callable[[str], None]
+PrintLine = Callable[[str], None]
 
 
 def demo(
     model: Path,
     folder: Path,
     seconds: float,
-    inputs: Inputs,
+    inputs: InputMapping,
     motion: Path | None,
-    say: Say,
+    say: PrintLine,
     mesh_folders: Sequence[str] = (),
 ) -> Report:
     """Take a model through the whole workflow: import, simulate, render, and export everything."""
@@ -183,8 +192,8 @@ def demo(
         say(f"[{time.perf_counter() - started:5.1f} s] {text}")
 
     step(f"importing {model.name}")
-    scene = fresh_scene()
-    rig, report = load_into(scene, model, seconds, mesh_folders)
+    scene = open_empty_scene()
+    rig, report = import_model_file(scene, model, seconds, mesh_folders)
     if motion is not None:
         report.extend(key_motion(rig, motion, scene))
     set_inputs(rig, inputs, report)
@@ -192,8 +201,8 @@ def demo(
     build_physics(scene, rig)
     settings(rig).drive = "SERVO"
     last = scene.frame_end = scene.frame_start + round(seconds * frame_rate(scene))
-    _action, recording = bake(scene, rig, last, progress=Ticker("simulating"))
-    describe_run(scene, rig, recording, report)
+    _action, recording = bake(scene, rig, last, progress=ConsoleProgress("simulating"))
+    report_simulation(scene, rig, recording, report)
     step("writing the servo motion and the model")
     report.extend(
         formats.save_motion(
@@ -207,7 +216,7 @@ def demo(
     scene.frame_set(scene.frame_start)
     save_blend(folder / f"{stem}.blend")
     bodies = parts(rig, "BODY")
-    slow = draws_in_software()
+    slow = is_software_rendering()
     if slow:
         say("no graphics card draws here: poster and video are smaller and have fewer samples")
     step("rendering the poster")
@@ -220,12 +229,12 @@ def demo(
                 engine="EEVEE",
                 size=(960, 540) if slow else (1280, 720),
                 samples=8 if slow else None,
-                progress=Ticker("rendering"),
+                progress=ConsoleProgress("rendering"),
             ),
         )
     )
     step("rendering the video")
-    options = FilmOptions(progress=Ticker("rendering"))
+    options = FilmOptions(progress=ConsoleProgress("rendering"))
     if slow:
         options.size, options.fps, options.samples = (640, 360), 20.0, 1
     report.extend(film(bpy.context, bodies, str(folder / f"{stem}.mp4"), options))

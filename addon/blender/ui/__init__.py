@@ -85,8 +85,8 @@ def register() -> None:
     bpy.types.Armature.knuckle_row = IntProperty(  # type: ignore[attr-defined]
         name="Joint",
         description="The joint that is shown; click one to select it",
-        get=selection.row_of_active,
-        set=selection.click_row,
+        get=selection.active_joint_row,
+        set=selection.select_joint_row,
         options={"SKIP_SAVE"},
     )
     for menu, draw in _MENUS:
@@ -95,7 +95,7 @@ def register() -> None:
 
 def unregister() -> None:
     """Unregister them, in reverse, after every modal operator has ended."""
-    modal_tasks.leave_all()
+    modal_tasks.stop_all_tasks()
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)
     del bpy.types.Armature.knuckle_row  # type: ignore[attr-defined]

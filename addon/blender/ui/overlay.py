@@ -14,47 +14,47 @@ from bpy.props import BoolProperty, FloatProperty, IntVectorProperty, PointerPro
 from mathutils import Matrix
 
 from ...core.model import Array
-from ...core.overlay_geometry import Drawing, Strokes
+from ...core.overlay_geometry import OverlayDrawing, VertexBuffer
 from ...core.report import FormatError
-from ...formats.text.file_io import in_place_of, make_folder, no_room
+from ...formats.text.file_io import disk_full_error, make_folder, replacement_file
 from .. import overlay
-from ..compat import ready_gpu
+from ..compat import init_gpu
 from ..events import signals as listeners
-from ..events.signals import Handlers, Listeners, hang, take_down
-from ..rendering.images import is_whole
-from .base.operators import ExportHelper, NeedsModel, Result, say, with_extension
+from ..events.signals import Connections, Handlers, connect, disconnect
+from ..rendering.images import is_complete_png
+from .base.operators import ExportHelper, ModelOperator, Result, report_message, with_extension
 
-_FINE, _BOLD = 1.5, 3.0  # line widths in pixels
+_THIN_LINE, _THICK_LINE = 1.5, 3.0  # line widths in pixels
 _FACE, _SOLID = 0.0, -1.0  # what takes their place in faces, and in those of solids
 
-_state: dict[str, Any] = {"handle": None}
+_draw_state: dict[str, Any] = {"handle": None}
 #: Shaders, batches and line widths, or what is in their place.
 Batches = list[tuple[Any, Any, float]]
 #: Those of the scene that was drawn last.
-_drawn: dict[str, Any] = {"scene": "", "batches": None}
+_batch_cache: dict[str, Any] = {"scene": "", "batches": None}
 
 
-def _kind(name: str, description: str) -> Any:
-    return BoolProperty(name=name, description=description, update=_switched)
+def _kind_property(name: str, description: str) -> Any:
+    return BoolProperty(name=name, description=description, update=_on_switch)
 
 
-def _switched(_settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
-    look()
+def _on_switch(_settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+    update_draw_handler()
 
 
 class KnuckleOverlay(bpy.types.PropertyGroup):
     """What is drawn over models. Kept on the scene, ``Scene.knuckle_overlay``."""
 
-    axes: _kind("Axes", "An arrow along each joint's axis, the way a growing value turns or slides its body")
-    stops: _kind("Stops", "A dial or a bar from stop to stop, with the present value; red where it is beyond")
-    twins: _kind("Twins", "Lines between the twins of the left and of the right half")
-    centres: _kind("Centres of Mass", "The centre of mass of each body")
-    inertia: _kind("Inertia", "The box of even density that turns as the body does")
+    axes: _kind_property("Axes", "An arrow along each joint's axis, the way a growing value turns or slides its body")
+    stops: _kind_property("Stops", "A dial or a bar from stop to stop, with the present value; red where it is beyond")
+    twins: _kind_property("Twins", "Lines between the twins of the left and of the right half")
+    centres: _kind_property("Centres of Mass", "The centre of mass of each body")
+    inertia: _kind_property("Inertia", "The box of even density that turns as the body does")
     size: FloatProperty(
-        name="Size", description="How large dials and arrows are", default=1.0, min=0.1, max=10.0, update=_switched
+        name="Size", description="How large dials and arrows are", default=1.0, min=0.1, max=10.0, update=_on_switch
     )
     in_front: BoolProperty(
-        name="In Front", description="Draw through bodies, not behind them", default=True, update=_switched
+        name="In Front", description="Draw through bodies, not behind them", default=True, update=_on_switch
     )
     ground: BoolProperty(name="Ground", description="Draw the ground that a simulation has", default=True)
     handles: BoolProperty(
@@ -62,36 +62,36 @@ class KnuckleOverlay(bpy.types.PropertyGroup):
     )
 
 
-def overlay_of(scene: bpy.types.Scene) -> KnuckleOverlay:
+def overlay_settings(scene: bpy.types.Scene) -> KnuckleOverlay:
     """A scene's switches."""
     return cast(KnuckleOverlay, scene.knuckle_overlay)  # type: ignore[attr-defined]
 
 
-def kinds_of(scene: bpy.types.Scene) -> list[str]:
+def active_kinds(scene: bpy.types.Scene) -> list[str]:
     """Which kinds of marks are on."""
-    return [kind for kind in overlay.KINDS if getattr(overlay_of(scene), kind)]
+    return [kind for kind in overlay.OVERLAY_KINDS if getattr(overlay_settings(scene), kind)]
 
 
-def show_marks(scene: bpy.types.Scene, kinds: Iterable[str]) -> None:
+def enable_overlays(scene: bpy.types.Scene, kinds: Iterable[str]) -> None:
     """Switch some kinds of marks on; those that are on stay."""
     for kind in kinds:
-        setattr(overlay_of(scene), kind, True)
+        setattr(overlay_settings(scene), kind, True)
 
 
 # ---------------------------------------------------------------- drawing
 
 
-def draw_marks(scene: bpy.types.Scene, width: float, height: float, bolder: float = 1.0) -> None:
+def draw_overlay(scene: bpy.types.Scene, width: float, height: float, bolder: float = 1.0) -> None:
     """Draw a scene's marks with the matrices that are set, into a picture of so many pixels, lines so much bolder."""
-    wish = overlay_of(scene)
-    if _drawn["batches"] is None or _drawn["scene"] != scene.name_full:
-        _drawn["batches"] = batches_of(overlay.draw_models(scene, kinds_of(scene), wish.size))
-        _drawn["scene"] = scene.name_full
-    draw_batches(_drawn["batches"], (width, height), wish.in_front, bolder)
+    wish = overlay_settings(scene)
+    if _batch_cache["batches"] is None or _batch_cache["scene"] != scene.name_full:
+        _batch_cache["batches"] = make_batches(overlay.draw_models(scene, active_kinds(scene), wish.size))
+        _batch_cache["scene"] = scene.name_full
+    draw_batches(_batch_cache["batches"], (width, height), wish.in_front, bolder)
 
 
 def draw_batches(batches: Batches, size: tuple[float, float], in_front: bool = True, bolder: float = 1.0) -> None:
-    """Draw what ``batches_of`` made, into a picture of ``size`` pixels."""
+    """Draw what ``make_batches`` made, into a picture of ``size`` pixels."""
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE" if in_front else "LESS_EQUAL")
     scale = bpy.context.preferences.system.ui_scale or 1.0  # 0 without a window
@@ -107,19 +107,21 @@ def draw_batches(batches: Batches, size: tuple[float, float], in_front: bool = T
     gpu.state.blend_set("NONE")
 
 
-def batches_of(drawing: Drawing) -> Batches:
+def make_batches(drawing: OverlayDrawing) -> Batches:
     """A drawing, handed to the graphics card: one batch for all lines of a width, or faces of a kind."""
     faces, lines = (gpu.shader.from_builtin(name) for name in ("FLAT_COLOR", "POLYLINE_FLAT_COLOR"))
     rows = (
         (faces, "TRIS", drawing.faces, _FACE),
-        (lines, "LINES", drawing.fine, _FINE),
-        (lines, "LINES", drawing.bold, _BOLD),
+        (lines, "LINES", drawing.fine, _THIN_LINE),
+        (lines, "LINES", drawing.bold, _THICK_LINE),
         (faces, "TRIS", drawing.solids, _SOLID),
     )
-    return [(shader, batch, line) for shader, kind, strokes, line in rows if (batch := _batch(shader, kind, strokes))]
+    return [
+        (shader, batch, line) for shader, kind, strokes, line in rows if (batch := _make_batch(shader, kind, strokes))
+    ]
 
 
-def _batch(shader: Any, kind: Any, strokes: Strokes) -> Any:
+def _make_batch(shader: Any, kind: Any, strokes: VertexBuffer) -> Any:
     points, colours = strokes.arrays()
     batch_for_shader: Any = gpu_extras.batch.batch_for_shader  # its stub knows no arrays
     return batch_for_shader(shader, kind, {"pos": points, "color": colours}) if len(points) else None
@@ -131,63 +133,63 @@ def _draw_view() -> None:
     space, region = context.space_data, context.region
     if not isinstance(space, bpy.types.SpaceView3D) or not space.overlay.show_overlays or region is None:
         return
-    if kinds_of(context.scene):
-        draw_marks(context.scene, region.width, region.height)
+    if active_kinds(context.scene):
+        draw_overlay(context.scene, region.width, region.height)
 
 
 # ---------------------------------------------------------------- when it is drawn anew
 
 
 @persistent
-def _moved(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
+def _on_scene_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
     """Something moved. A joint's record that was edited is told as a change of its geometry, which no pose is."""
-    _drawn["batches"] = None
+    _batch_cache["batches"] = None
     for update in depsgraph.updates if depsgraph is not None else ():
         if update.is_updated_geometry and isinstance(update.id, bpy.types.Object) and update.id.type == "EMPTY":
-            overlay.reread(update.id.original)
+            overlay.update_joint_index(update.id.original)
 
 
-def _edited(empty: bpy.types.Object) -> None:
-    overlay.reread(empty)
-    _drawn["batches"] = None
+def _on_joint_edit(empty: bpy.types.Object) -> None:
+    overlay.update_joint_index(empty)
+    _batch_cache["batches"] = None
 
 
-def _rewritten(_part: bpy.types.Object) -> None:
-    forget()
+def _on_part_edit(_part: bpy.types.Object) -> None:
+    invalidate_overlay()
 
 
 @persistent
-def _replaced(*_args: Any) -> None:
+def _on_file_change(*_args: Any) -> None:
     """After undo, redo or another file."""
-    look()
+    update_draw_handler()
 
 
-def forget() -> None:
+def invalidate_overlay() -> None:
     """Draw all anew, with the records as they are now."""
-    overlay.forget()
-    _drawn["batches"] = None
+    overlay.clear_mechanism_indices()
+    _batch_cache["batches"] = None
 
 
-def look() -> None:
+def update_draw_handler() -> None:
     """Hang the drawing in if a scene wants it, else take it out."""
-    forget()
-    wanted = any(kinds_of(scene) for scene in bpy.data.scenes)
-    if wanted and _state["handle"] is None:
-        _state["handle"] = bpy.types.SpaceView3D.draw_handler_add(_draw_view, (), "WINDOW", "POST_VIEW")
-        hang(_WHILE_ON, _EDITS)
-    elif not wanted and _state["handle"] is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(_state.pop("handle"), "WINDOW")
-        _state["handle"] = None
-        take_down(_WHILE_ON, _EDITS)
-    redraw()
+    invalidate_overlay()
+    wanted = any(active_kinds(scene) for scene in bpy.data.scenes)
+    if wanted and _draw_state["handle"] is None:
+        _draw_state["handle"] = bpy.types.SpaceView3D.draw_handler_add(_draw_view, (), "WINDOW", "POST_VIEW")
+        connect(_ACTIVE_HANDLERS, _EDIT_LISTENERS)
+    elif not wanted and _draw_state["handle"] is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(_draw_state.pop("handle"), "WINDOW")
+        _draw_state["handle"] = None
+        disconnect(_ACTIVE_HANDLERS, _EDIT_LISTENERS)
+    redraw_views()
 
 
-def is_on() -> bool:
+def is_overlay_drawn() -> bool:
     """Whether anything is hung in to draw."""
-    return _state["handle"] is not None
+    return _draw_state["handle"] is not None
 
 
-def redraw() -> None:
+def redraw_views() -> None:
     """Have all 3D views drawn anew."""
     for window in bpy.context.window_manager.windows if bpy.context.window_manager is not None else ():
         for area in window.screen.areas:
@@ -195,14 +197,14 @@ def redraw() -> None:
                 area.tag_redraw()
 
 
-_WHILE_ON: Handlers = (("depsgraph_update_post", _moved), ("frame_change_post", _moved))
-_EDITS: Listeners = (
-    (listeners.on_value_change, _edited),
-    (listeners.on_body_change, _rewritten),
-    (listeners.on_twin_change, _rewritten),
+_ACTIVE_HANDLERS: Handlers = (("depsgraph_update_post", _on_scene_update), ("frame_change_post", _on_scene_update))
+_EDIT_LISTENERS: Connections = (
+    (listeners.on_value_change, _on_joint_edit),
+    (listeners.on_body_change, _on_part_edit),
+    (listeners.on_twin_change, _on_part_edit),
 )
-_ALWAYS: Handlers = tuple(
-    (name, _replaced) for name in ("load_post", "load_factory_startup_post", "undo_post", "redo_post")
+_PERMANENT_HANDLERS: Handlers = tuple(
+    (name, _on_file_change) for name in ("load_post", "load_factory_startup_post", "undo_post", "redo_post")
 )
 
 
@@ -219,13 +221,13 @@ class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        wish = overlay_of(context.scene)
+        wish = overlay_settings(context.scene)
         layout.label(text="Mechanism Overlays")
         column = layout.column(align=True)
-        for kind in overlay.KINDS:
+        for kind in overlay.OVERLAY_KINDS:
             column.prop(wish, kind)
         options = layout.column(align=True)
-        options.active = bool(kinds_of(context.scene))
+        options.active = bool(active_kinds(context.scene))
         options.prop(wish, "in_front")
         options.prop(wish, "size")
         layout.prop(wish, "ground")
@@ -233,7 +235,7 @@ class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
         layout.operator("knuckle.overlay_picture", icon="RENDER_STILL")
 
 
-def button(layout: bpy.types.UILayout) -> None:
+def draw_overlay_button(layout: bpy.types.UILayout) -> None:
     """The way to the switches, for the sidebar."""
     layout.popover("VIEW3D_PT_knuckle_overlay", text="Overlays", icon="OVERLAY")
 
@@ -241,7 +243,7 @@ def button(layout: bpy.types.UILayout) -> None:
 _SAMPLES = 2  # the picture is drawn this many times as large and then made small
 
 
-class KNUCKLE_OT_overlay_picture(ExportHelper, NeedsModel):
+class KNUCKLE_OT_overlay_picture(ExportHelper, ModelOperator):
     bl_idname = "knuckle.overlay_picture"
     bl_label = "Save Picture…"
     bl_description = "Save a picture of the view with the overlays in it: as the camera sees it, or this view"
@@ -254,19 +256,19 @@ class KNUCKLE_OT_overlay_picture(ExportHelper, NeedsModel):
     )
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        if not kinds_of(context.scene):
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if not active_kinds(context.scene):
             return "No overlay is on: choose some above"
-        return "" if _view(context) is not None else "There is no 3D view to take the picture of"
+        return "" if _find_view(context) is not None else "There is no 3D view to take the picture of"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         path = with_extension(bpy.path.abspath(self.filepath), (".png",))
-        save_picture(pixels_of_view(context, tuple(self.size)), path)
-        say(self, {"INFO"}, f"Picture saved: {path}")
+        save_picture(render_view_pixels(context, tuple(self.size)), path)
+        report_message(self, {"INFO"}, f"Picture saved: {path}")
         return {"FINISHED"}
 
 
-def _view(context: bpy.types.Context) -> tuple[bpy.types.SpaceView3D, bpy.types.Region] | None:
+def _find_view(context: bpy.types.Context) -> tuple[bpy.types.SpaceView3D, bpy.types.Region] | None:
     """The 3D view that is worked in, or the first there is."""
     areas = [context.area] if context.area is not None else []
     areas += [area for window in context.window_manager.windows for area in window.screen.areas]
@@ -277,14 +279,14 @@ def _view(context: bpy.types.Context) -> tuple[bpy.types.SpaceView3D, bpy.types.
     return None
 
 
-def pixels_of_view(context: bpy.types.Context, size: tuple[int, int]) -> Array:
+def render_view_pixels(context: bpy.types.Context, size: tuple[int, int]) -> Array:
     """The 3D view with a scene's marks, (height, width, 4) from the lowest row up, 0 to 1: as the camera sees it where
     the view looks through that, else as the view does. ValueError where nothing can be drawn here."""
-    found = _view(context)
+    found = _find_view(context)
     if found is None:
         raise ValueError("There is no 3D view to take the picture of")
     space, region = found
-    ready_gpu()
+    init_gpu()
     view, lens = _matrices(context, space, size)
     wide, high = (_SAMPLES * side for side in size)
     shown, space.overlay.show_overlays = space.overlay.show_overlays, False
@@ -295,7 +297,7 @@ def pixels_of_view(context: bpy.types.Context, size: tuple[int, int]) -> Array:
         with canvas.bind(), gpu.matrix.push_pop(), gpu.matrix.push_pop_projection():
             gpu.matrix.load_matrix(view)
             gpu.matrix.load_projection_matrix(lens)
-            draw_marks(context.scene, wide, high, _SAMPLES)
+            draw_overlay(context.scene, wide, high, _SAMPLES)
             read = gpu.state.active_framebuffer_get().read_color(0, 0, wide, high, 4, 0, "UBYTE")
     finally:
         canvas.free()
@@ -325,11 +327,11 @@ def save_picture(pixels: Array, path: str) -> None:
     try:
         image.colorspace_settings.name = "sRGB"
         image.pixels.foreach_set(pixels.astype(np.float32).ravel())
-        with in_place_of(path, ".png") as beside:
+        with replacement_file(path, ".png") as beside:
             image.filepath_raw, image.file_format = beside, "PNG"
             image.save()
-            if not is_whole(beside):  # on a full disk Blender says nothing of it
-                raise no_room()
+            if not is_complete_png(beside):  # on a full disk Blender says nothing of it
+                raise disk_full_error()
     except RuntimeError as error:
         raise FormatError(f"Blender could not save it: {error}".strip(), path=path) from error
     finally:
@@ -346,15 +348,15 @@ CLASSES = (
 def register() -> None:
     """Hang the switches on scenes. What an open file wants is drawn as soon as that is looked at."""
     bpy.types.Scene.knuckle_overlay = PointerProperty(type=KnuckleOverlay)  # type: ignore[attr-defined]
-    hang(_ALWAYS)
+    connect(_PERMANENT_HANDLERS)
 
 
 def unregister() -> None:
     """Take them away."""
-    take_down(_ALWAYS)
-    if _state["handle"] is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(_state["handle"], "WINDOW")
-        _state["handle"] = None
-        take_down(_WHILE_ON, _EDITS)
-    forget()
+    disconnect(_PERMANENT_HANDLERS)
+    if _draw_state["handle"] is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(_draw_state["handle"], "WINDOW")
+        _draw_state["handle"] = None
+        disconnect(_ACTIVE_HANDLERS, _EDIT_LISTENERS)
+    invalidate_overlay()
     del bpy.types.Scene.knuckle_overlay  # type: ignore[attr-defined]

@@ -8,18 +8,18 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, StringProperty
 
-from ...formats.xmdi import OUTER
-from ...installation import STATES, Row, plain_text, summary
+from ...formats.xmdi import DEFAULT_TAGS
+from ...installation import ROW_STATES, CheckRow, rows_as_text, summarize_rows
 from ..data.preferences import ADDON, is_absolute
-from ..diagnostics import check_all
+from ..diagnostics import run_self_check
 from ..locale import told
-from .base.operators import Result, say
-from .base.panels import paragraph
+from .base.operators import Result, report_message
+from .base.panels import draw_paragraph
 from .import_export.options import ImportOptions, draw_options
 
 _ICONS = {"error": "CANCEL", "warning": "ERROR", "note": "INFO", "ok": "COLORSET_03_VEC"}  # the last is green
 #: What the last check of this session found.
-_found: list[Row] = []
+_check_rows: list[CheckRow] = []
 
 
 class KNUCKLE_OT_self_check(bpy.types.Operator):
@@ -31,9 +31,11 @@ class KNUCKLE_OT_self_check(bpy.types.Operator):
     )
 
     def execute(self, _context: bpy.types.Context) -> Result:
-        _found[:] = check_all()
-        sound = _worst() in {"note", "ok"}
-        say(self, {"INFO" if sound else "WARNING"}, summary(_found))  # an ERROR would raise in scripts
+        _check_rows[:] = run_self_check()
+        sound = _worst_state() in {"note", "ok"}
+        report_message(
+            self, {"INFO" if sound else "WARNING"}, summarize_rows(_check_rows)
+        )  # an ERROR would raise in scripts
         return {"FINISHED"}
 
 
@@ -43,10 +45,10 @@ class KNUCKLE_OT_copy_check(bpy.types.Operator):
     bl_description = "Copy what the self-check found as plain text, for a report of a defect"
 
     def execute(self, context: bpy.types.Context) -> Result:
-        if not _found:
-            _found[:] = check_all()
-        context.window_manager.clipboard = plain_text(_found)
-        say(self, {"INFO"}, "The report is on the clipboard")
+        if not _check_rows:
+            _check_rows[:] = run_self_check()
+        context.window_manager.clipboard = rows_as_text(_check_rows)
+        report_message(self, {"INFO"}, "The report is on the clipboard")
         return {"FINISHED"}
 
 
@@ -55,23 +57,23 @@ def draw_check(context: bpy.types.Context, layout: Any) -> None:
     row = layout.row()
     row.operator(KNUCKLE_OT_self_check.bl_idname, icon="CHECKMARK")
     row.operator(KNUCKLE_OT_copy_check.bl_idname, icon="COPYDOWN")
-    if not _found:
+    if not _check_rows:
         return
     box = layout.box().column(align=True)
-    box.label(text=told(summary(_found)), icon=_ICONS[_worst()], translate=False)
-    for found in sorted(_found, key=lambda row: STATES.index(row.state)):
+    box.label(text=told(summarize_rows(_check_rows)), icon=_ICONS[_worst_state()], translate=False)
+    for found in sorted(_check_rows, key=lambda row: ROW_STATES.index(row.state)):
         line = box.row(align=True)
         line.alert = found.state == "error"
         line.label(text=f"{told(found.part)}: {told(found.text)}", icon=_ICONS[found.state], translate=False)
         if found.remedy:
-            paragraph(context, box, found.remedy)
+            draw_paragraph(context, box, found.remedy)
 
 
-def _worst() -> str:
-    return next(state for state in STATES if any(row.state == state for row in _found))
+def _worst_state() -> str:
+    return next(state for state in ROW_STATES if any(row.state == state for row in _check_rows))
 
 
-def _absolute(self: KnuckleMeshFolder, _context: bpy.types.Context) -> None:
+def _make_absolute(self: KnuckleMeshFolder, _context: bpy.types.Context) -> None:
     """The file browser gives paths relative to the .blend; a folder here is meant for all files."""
     path = bpy.path.abspath(self.path)
     if is_absolute(path) and os.path.normpath(path) != self.path:
@@ -85,7 +87,7 @@ class KnuckleMeshFolder(bpy.types.PropertyGroup):
         name="Folder",
         description="Meshes that models name are looked for in this folder and all below it",
         subtype="DIR_PATH",
-        update=_absolute,
+        update=_make_absolute,
     )
 
 
@@ -118,10 +120,10 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
     xmdi_root: StringProperty(
         name="XMDI Root",
         description="What new XMDI files call their root. The specification's text has lost the name",
-        default=OUTER[0],
+        default=DEFAULT_TAGS[0],
     )
     xmdi_container: StringProperty(
-        name="Container", description="What new XMDI files call the container of their motions", default=OUTER[1]
+        name="Container", description="What new XMDI files call the container of their motions", default=DEFAULT_TAGS[1]
     )
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -149,7 +151,7 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
         draw_check(context, layout)
 
 
-class _NeedsPreferences(bpy.types.Operator):
+class _PreferencesOperator(bpy.types.Operator):
     """Base of the operators that change our preferences. Not registered itself."""
 
     bl_idname = "knuckle.needs_preferences"
@@ -163,7 +165,7 @@ class _NeedsPreferences(bpy.types.Operator):
         return False
 
 
-class KNUCKLE_OT_mesh_folder_add(_NeedsPreferences):
+class KNUCKLE_OT_mesh_folder_add(_PreferencesOperator):
     bl_idname = "knuckle.mesh_folder_add"
     bl_label = "Add Mesh Folder"
     bl_description = "Allow one more folder in which the meshes of models may be looked for"
@@ -176,12 +178,12 @@ class KNUCKLE_OT_mesh_folder_add(_NeedsPreferences):
         return {"RUNNING_MODAL"}
 
     def execute(self, context: bpy.types.Context) -> Result:
-        _own(context).mesh_folders.add().path = self.directory
-        _changed(context)
+        _preferences(context).mesh_folders.add().path = self.directory
+        _mark_dirty(context)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_mesh_folder_remove(_NeedsPreferences):
+class KNUCKLE_OT_mesh_folder_remove(_PreferencesOperator):
     bl_idname = "knuckle.mesh_folder_remove"
     bl_label = "Remove Mesh Folder"
     bl_description = "Look for meshes in this folder no more"
@@ -190,19 +192,19 @@ class KNUCKLE_OT_mesh_folder_remove(_NeedsPreferences):
     index: IntProperty(min=0, options={"HIDDEN", "SKIP_SAVE"})
 
     def execute(self, context: bpy.types.Context) -> Result:
-        folders = _own(context).mesh_folders
+        folders = _preferences(context).mesh_folders
         if self.index >= len(folders):
             return {"CANCELLED"}
         folders.remove(self.index)
-        _changed(context)
+        _mark_dirty(context)
         return {"FINISHED"}
 
 
-def _own(context: bpy.types.Context) -> KnucklePreferences:
+def _preferences(context: bpy.types.Context) -> KnucklePreferences:
     return cast(KnucklePreferences, context.preferences.addons[ADDON].preferences)
 
 
-def _changed(context: bpy.types.Context) -> None:
+def _mark_dirty(context: bpy.types.Context) -> None:
     """Blender saves preferences at exit only if it knows that they changed, and not where the user saves them."""
     context.preferences.is_dirty = True
 

@@ -6,27 +6,27 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ...core.editing.symmetry import Difference, Pair
+from ...core.editing.symmetry import TwinCandidate, TwinDifference
 from ...core.model import Plane
 from ..animation.mirror import mirror_keys
 from ..data.access import record_of, settings
 from ..data.queries import servo_bones
 from ..editing.symmetry.appearance import all_differences
 from ..editing.symmetry.create import create_twins
-from ..editing.symmetry.links import by_id, link_twins, mates_among, twin_of, unlink_twins
+from ..editing.symmetry.links import link_twins, parts_by_id, twin_of, twins_among, unlink_twins
 from ..editing.symmetry.live_mirror import lacks_twins
 from ..editing.symmetry.twins import (
-    candidates,
+    adopt_linked_plane,
+    axis_plane,
     choose_plane,
     ensure_plane,
     mirror_to_twins,
-    plane_along,
-    plane_of_linked,
+    twin_candidates,
 )
 from ..locale import told
-from .base.operators import ERRORS, NeedsModel, Result, counted, model_in, say, tell
-from .base.panels import ORDER, ModelPanel, split
-from .base.selection import chosen_parts, select_only
+from .base.operators import ERRORS, ModelOperator, Result, active_model, count_with_noun, report_message, report_result
+from .base.panels import PANEL_ORDER, ModelPanel, property_layout
+from .base.selection import select_only, selected_parts
 
 _PLANE_ITEMS = [
     ("AUTO", "Automatic", "The mechanism's own mirror plane"),
@@ -38,10 +38,10 @@ _PLANE_ITEMS = [
 
 def _chosen_plane(choice: str) -> Plane | None:
     """The plane that an operator was told, None for the mechanism's own."""
-    return None if choice == "AUTO" else plane_along("XYZ".index(choice))
+    return None if choice == "AUTO" else axis_plane("XYZ".index(choice))
 
 
-class _AsksForPlane(NeedsModel):
+class _PlaneOperator(ModelOperator):
     """Asks for the plane where the mechanism has none."""
 
     bl_idname = "knuckle.asks_for_plane"
@@ -49,7 +49,7 @@ class _AsksForPlane(NeedsModel):
     plane: Any
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> Result:
-        rig = model_in(context)
+        rig = active_model(context)
         if rig is None or self.plane != "AUTO" or ensure_plane(rig) is not None:
             return self.execute(context)
         self.plane = "X"
@@ -57,16 +57,16 @@ class _AsksForPlane(NeedsModel):
         return answer
 
 
-class _NeedsParts(NeedsModel):
+class _PartsOperator(ModelOperator):
     bl_idname = "knuckle.needs_parts"
     bl_label = "Needs Parts"
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if chosen_parts(context, rig) else "Select bodies or joints of the mechanism"
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if selected_parts(context, rig) else "Select bodies or joints of the mechanism"
 
 
-class KNUCKLE_OT_mirror_to_twin(_AsksForPlane, _NeedsParts):
+class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
     bl_idname = "knuckle.mirror_to_twin"
     bl_label = "Mirror to Twin"
     bl_description = (
@@ -86,15 +86,15 @@ class KNUCKLE_OT_mirror_to_twin(_AsksForPlane, _NeedsParts):
     keys: BoolProperty(name="Keys", description="Give the twins' servos the mirrored keys as well", default=False)
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        reason = super().why_not(context, rig)
-        if reason or mates_among(chosen_parts(context, rig)):
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        reason = super().poll_message(context, rig)
+        if reason or twins_among(selected_parts(context, rig)):
             return reason
         return "None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         plane = _chosen_plane(self.plane)
-        leading, report = mirror_to_twins(chosen_parts(context, rig), plane, self.materials)
+        leading, report = mirror_to_twins(selected_parts(context, rig), plane, self.materials)
         choose_plane(rig, plane)
         if self.keys:
             bones = servo_bones(rig)
@@ -103,11 +103,11 @@ class KNUCKLE_OT_mirror_to_twin(_AsksForPlane, _NeedsParts):
                 report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}, plane=plane))
             except ERRORS as error:  # the twins are mirrored by then
                 report.warn("keys-not-mirrored", f"Keys are left as they are: {error}")
-        tell(self, f"{counted(len(leading), 'twin')} mirrored", report)
+        report_result(self, f"{count_with_noun(len(leading), 'twin')} mirrored", report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_create_twin(_AsksForPlane, _NeedsParts):
+class KNUCKLE_OT_create_twin(_PlaneOperator, _PartsOperator):
     bl_idname = "knuckle.create_twin"
     bl_label = "Create Twin"
     bl_description = (
@@ -126,54 +126,54 @@ class KNUCKLE_OT_create_twin(_AsksForPlane, _NeedsParts):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         plane = _chosen_plane(self.plane)
-        made, report = create_twins(chosen_parts(context, rig), plane)
+        made, report = create_twins(selected_parts(context, rig), plane)
         choose_plane(rig, plane)
         if rig.mode == "OBJECT":
             select_only(context, made)  # what is done next is done to the twins, and not to what they were made from
         bodies = sum(record_of(obj).role == "BODY" for obj in made)
-        made_of = f"{counted(bodies, 'body', 'bodies')} and {counted(len(made) - bodies, 'joint')}"
-        tell(self, f"Twins made: {made_of}", report)
+        made_of = f"{count_with_noun(bodies, 'body', 'bodies')} and {count_with_noun(len(made) - bodies, 'joint')}"
+        report_result(self, f"Twins made: {made_of}", report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_link_twins(NeedsModel):
+class KNUCKLE_OT_link_twins(ModelOperator):
     bl_idname = "knuckle.link_twins"
     bl_label = "Link Twins"
     bl_description = "Make the two selected bodies, or joints, each other's twins"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if len(chosen_parts(context, rig)) == 2 else "Select two bodies, or two joints"
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if len(selected_parts(context, rig)) == 2 else "Select two bodies, or two joints"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        first, second = chosen_parts(context, rig)
+        first, second = selected_parts(context, rig)
         link_twins(first, second)
-        plane_of_linked(rig)
-        say(self, {"INFO"}, f"{first.name!r} and {second.name!r} are twins")
+        adopt_linked_plane(rig)
+        report_message(self, {"INFO"}, f"{first.name!r} and {second.name!r} are twins")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_unlink_twins(_NeedsParts):
+class KNUCKLE_OT_unlink_twins(_PartsOperator):
     bl_idname = "knuckle.unlink_twins"
     bl_label = "Unlink Twins"
     bl_description = "Have the selected parts be nobody's twins"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        reason = super().why_not(context, rig)
-        linked = any(record_of(obj).twin for obj in chosen_parts(context, rig))
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        reason = super().poll_message(context, rig)
+        linked = any(record_of(obj).twin for obj in selected_parts(context, rig))
         return reason or ("" if linked else "None of the selected parts has a twin")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        linked = [obj for obj in chosen_parts(context, rig) if record_of(obj).twin]
+        linked = [obj for obj in selected_parts(context, rig) if record_of(obj).twin]
         unlink_twins(linked)
-        say(self, {"INFO"}, f"{counted(len(linked), 'part')} unlinked")
+        report_message(self, {"INFO"}, f"{count_with_noun(len(linked), 'part')} unlinked")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_find_twins(_AsksForPlane, NeedsModel):
+class KNUCKLE_OT_find_twins(_PlaneOperator, ModelOperator):
     bl_idname = "knuckle.find_twins"
     bl_label = "Find Twins"
     bl_description = "Look for parts that could be twins, by their names and where they are. Nothing is linked yet"
@@ -188,33 +188,35 @@ class KNUCKLE_OT_find_twins(_AsksForPlane, NeedsModel):
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        found = candidates(rig, _chosen_plane(self.plane))
+        found = twin_candidates(rig, _chosen_plane(self.plane))
         kept = settings(rig).found_twins
         kept.clear()
-        parts = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
+        parts = {"body": parts_by_id(rig, "BODY"), "joint": parts_by_id(rig, "JOINT")}
         for pair in found:
             row = kept.add()
             row.first, row.second = parts[pair.kind][pair.first].name, parts[pair.kind][pair.second].name
-            row.what, row.use = _found_by(pair), True
+            row.what, row.use = _match_message(pair), True
         if not found:
-            say(self, {"INFO"}, "No two parts without twins look like twins")
+            report_message(self, {"INFO"}, "No two parts without twins look like twins")
             return {"FINISHED"}
-        say(self, {"INFO"}, f"{counted(len(found), 'pair')} found: Link Found makes those that are ticked twins")
+        report_message(
+            self, {"INFO"}, f"{count_with_noun(len(found), 'pair')} found: Link Found makes those that are ticked twins"
+        )
         return {"FINISHED"}
 
 
-def _found_by(pair: Pair) -> str:
+def _match_message(pair: TwinCandidate) -> str:
     return pair.by if pair.by != "name" else f"name, {pair.gap:.3g} off"
 
 
-class KNUCKLE_OT_link_found_twins(NeedsModel):
+class KNUCKLE_OT_link_found_twins(ModelOperator):
     bl_idname = "knuckle.link_found_twins"
     bl_label = "Link Found"
     bl_description = "Make the ticked pairs twins"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if any(pair.use for pair in settings(rig).found_twins) else "Find Twins first, and tick pairs"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -225,12 +227,12 @@ class KNUCKLE_OT_link_found_twins(NeedsModel):
                 link_twins(objects[pair.first], objects[pair.second])
                 done += 1
         settings(rig).found_twins.clear()
-        plane_of_linked(rig)
-        say(self, {"INFO"}, f"{counted(done, 'pair')} linked")
+        adopt_linked_plane(rig)
+        report_message(self, {"INFO"}, f"{count_with_noun(done, 'pair')} linked")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_check_symmetry(NeedsModel):
+class KNUCKLE_OT_check_symmetry(ModelOperator):
     bl_idname = "knuckle.check_symmetry"
     bl_label = "Check Symmetry"
     bl_description = (
@@ -241,20 +243,24 @@ class KNUCKLE_OT_check_symmetry(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         found, model = all_differences(rig), settings(rig)
-        parts = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
+        parts = {"body": parts_by_id(rig, "BODY"), "joint": parts_by_id(rig, "JOINT")}
         model.differences.clear()
         model.symmetry_checked = True
         for each in found:
             row = model.differences.add()
             row.first = parts[each.kind][each.first].name
             row.second = parts[each.kind][each.second].name if each.second else ""
-            row.what = _in_words(each)
-        told = f"{counted(len(found), 'difference')} between the halves" if found else "The halves are mirror images"
-        say(self, {"INFO"}, told)
+            row.what = _difference_message(each)
+        told = (
+            f"{count_with_noun(len(found), 'difference')} between the halves"
+            if found
+            else "The halves are mirror images"
+        )
+        report_message(self, {"INFO"}, told)
         return {"FINISHED"}
 
 
-def _in_words(each: Difference) -> str:
+def _difference_message(each: TwinDifference) -> str:
     if not each.amount:
         return each.what
     amount = f"{math.degrees(each.amount):.3g}°" if each.unit == "rad" else f"{each.amount:.3g}"
@@ -277,19 +283,19 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
 
 class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
     bl_label = "Twins"
-    bl_order = ORDER["twins"]
+    bl_order = PANEL_ORDER["twins"]
     help_page = "twins"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        rig: Any = model_in(context)
+        rig: Any = active_model(context)
         model = settings(rig)
         layout.prop(model, "symmetric", toggle=True, icon="MOD_MIRROR")
-        _draw_plane(split(layout.column()), model.mirror)
+        _draw_plane(property_layout(layout.column()), model.mirror)
         if model.symmetric and lacks_twins(rig):
             layout.label(text="Nothing has a twin yet: Find Twins", icon="INFO")
-        chosen = chosen_parts(context, rig)
+        chosen = selected_parts(context, rig)
         if not chosen:
             layout.label(text="Select a body or joint", icon="INFO")
         if len(chosen) == 1:

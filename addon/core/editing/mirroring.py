@@ -16,21 +16,21 @@ import numpy as np
 
 from ..kinematics import joint_frames_world
 from ..model import DOF_SIZE, Array, Body, Dof, DofKind, Joint, Mechanism, Motion, Plane, Trajectory
-from ..motion.keyframes import Keys, turned_round
-from ..motion.retiming import span_of
+from ..motion.keyframes import Keyframes, shift_keyframes_cyclic
+from ..motion.retiming import motion_span
 from ..naming import servo_names
 from ..report import Report
 from ..transforms import inverse
-from .sides import Sides, name_list, sides_of
+from .sides import Sides, abbreviate_names, find_sides
 
 #: Cosines of angles between an axis and its mirror image: up to the first they are equal, beyond the second unrelated.
-_SAME, _RELATED = float(np.cos(np.radians(1.0))), 0.7
+_EXACT_COSINE, _MIN_COSINE = float(np.cos(np.radians(1.0))), 0.7
 #: Tolerance up to which the entries of a reflection are 0 or 1, so that it maps coordinates one to one.
-_PLAIN = 1e-6
+_UNIT_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Part:
+class DofMap:
     """Linear map from coordinates of a joint to those of its counterpart: ``values @ matrix.T``.
 
     ``of`` and ``to`` are indices of coordinates in their joints: one, or the 3 of a ball, the 6 of a free block.
@@ -48,11 +48,11 @@ class JointMirror:
 
     source: str
     target: str
-    parts: tuple[Part, ...]
+    parts: tuple[DofMap, ...]
 
 
 @dataclass
-class Mirror:
+class MotionMirror:
     """Mirroring of a mechanism's motions: a mapping for every joint that moves and has a counterpart, by its id."""
 
     sides: Sides
@@ -61,7 +61,7 @@ class Mirror:
     heights: dict[str, float]
     report: Report = field(default_factory=Report)
 
-    def on_side(self, positive: bool) -> list[str]:
+    def joints_on_side(self, positive: bool) -> list[str]:
         """Return the ids of the joints on one side that have a counterpart on the other.
 
         ``positive`` is the side to which the plane's normal points (usually +X, right when looking along Y).
@@ -85,7 +85,7 @@ class Mirror:
         return out
 
 
-def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
+def motion_mirror(mechanism: Mechanism, normal: Array | None = None) -> MotionMirror:
     """Compute the mirroring of a mechanism's motions.
 
     The report lists the pairs that were found by name, joints without a counterpart, and joints that are mirrored
@@ -95,12 +95,12 @@ def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
         mechanism: The mechanism.
         normal: Normal (3,) of the mirror plane; None: the mechanism's own plane.
     """
-    sides = sides_of(mechanism, normal)
+    sides = find_sides(mechanism, normal)
     frames = joint_frames_world(mechanism)
     every = {joint.id: joint for joint in reversed(mechanism.joints)}
     names = servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
     heights = {key: sides.plane.height(frame[:3, 3]) for key, frame in frames.items()}
-    out = Mirror(sides, {}, names, heights)
+    out = MotionMirror(sides, {}, names, heights)
     bodies = {body.id: body for body in mechanism.bodies}
     rough: dict[str, float] = {}
     lone = []
@@ -108,42 +108,44 @@ def mirror_of(mechanism: Mechanism, normal: Array | None = None) -> Mirror:
         if not (joint.dofs and joint.active):
             continue
         other = every[sides.joints.get(joint.id, joint.id)]
-        swapped = image_ends(joint, other, sides.bodies, bodies, sides.plane)[1]
+        swapped = mirror_joint_ends(joint, other, sides.bodies, bodies, sides.plane)[1]
         with np.errstate(over="ignore", invalid="ignore"):  # positions may be as large as floats allow
             reflected = inverse(frames[other.id]) @ sides.plane.reflection @ frames[joint.id]
-        parts, nearest = joint_parts(joint, other, reflected, swapped)
+        parts, nearest = match_dofs(joint, other, reflected, swapped)
         if not parts:
             lone.append(joint.name or joint.id)
             continue
-        if nearest < _SAME:
+        if nearest < _EXACT_COSINE:
             rough[joint.name or joint.id] = float(np.degrees(np.arccos(nearest)))
         out.joints[joint.id] = JointMirror(joint.id, other.id, parts)
-    _tell(out, every, lone, rough)
+    _report_mirror(out, every, lone, rough)
     return out
 
 
-def _tell(mirror: Mirror, every: Mapping[str, Joint], lone: list[str], rough: Mapping[str, float]) -> None:
-    named = [key for key in mirror.on_side(positive=False) if key in mirror.sides.named]
+def _report_mirror(
+    mirror: MotionMirror, every: Mapping[str, Joint], lone: list[str], rough: Mapping[str, float]
+) -> None:
+    named = [key for key in mirror.joints_on_side(positive=False) if key in mirror.sides.named]
     if named:
         pairs = [f"{every[key].name} / {every[mirror.sides.joints[key]].name}" for key in named]
         mirror.report.info(
-            "mirror-by-name", f"{len(pairs)} pairs have no twins and were found by name: {name_list(pairs)}"
+            "mirror-by-name", f"{len(pairs)} pairs have no twins and were found by name: {abbreviate_names(pairs)}"
         )
     if not mirror.sides.joints:
         mirror.report.warn(
             "mirror-no-sides", "No joint has a twin or a name that tells its side: all are mirrored onto themselves"
         )
     if lone:
-        mirror.report.warn("mirror-alone", f"No counterpart, left as they are: {name_list(lone)}")
+        mirror.report.warn("mirror-alone", f"No counterpart, left as they are: {abbreviate_names(lone)}")
     if rough:
         worst = max(rough.values())
         mirror.report.warn(
             "mirror-rough",
-            f"Mirrored roughly, their axes are up to {worst:.0f}° from mirror images: {name_list(rough)}",
+            f"Mirrored roughly, their axes are up to {worst:.0f}° from mirror images: {abbreviate_names(rough)}",
         )
 
 
-def image_ends(
+def mirror_joint_ends(
     joint: Joint, twin: Joint | None, mates: Mapping[str, str], bodies: Mapping[str, Body], plane: Plane
 ) -> tuple[tuple[str | None, str | None], bool]:
     """Find the bodies that the mirror image of a joint connects, and whether the twin has them in reverse order.
@@ -172,7 +174,7 @@ def image_ends(
     def is_nearer(there: str, end: str) -> bool:
         if there == end or there not in bodies or end not in bodies:
             return True
-        (where, its), flip = (_center(bodies[each]) for each in (end, there)), plane.reflection
+        (where, its), flip = (_center_of_mass(bodies[each]) for each in (end, there)), plane.reflection
         with np.errstate(over="ignore", invalid="ignore"):
             at = flip[:3, :3] @ where + flip[:3, 3]
             return bool(np.linalg.norm(at - its) < np.linalg.norm(at - where))
@@ -180,7 +182,7 @@ def image_ends(
     return (image(joint.parent, its[0]), image(joint.child, its[1])), swapped
 
 
-def _center(body: Body) -> Array:
+def _center_of_mass(body: Body) -> Array:
     """Return the center of mass of a body in the world, (3,)."""
     center: Array = body.pose[:3, :3] @ body.com + body.pose[:3, 3]
     return center
@@ -198,7 +200,7 @@ def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Ma
     if child == other.parent or parent == other.child:
         return True
     found = [bodies.get(end or "") for end in (joint.parent, joint.child, other.parent, other.child)]
-    at = [_center(body) for body in found if body is not None]
+    at = [_center_of_mass(body) for body in found if body is not None]
     if len(at) < len(found):
         return False
     flip = plane.reflection
@@ -209,7 +211,7 @@ def _is_swapped(joint: Joint, other: Joint, mates: Mapping[str, str], bodies: Ma
 
 
 @dataclass(frozen=True, eq=False)
-class _Step:
+class _DofAxis:
     """Degree of freedom with the index of its first coordinate and its axis, mapped to the counterpart's frame."""
 
     dof: Dof
@@ -221,7 +223,7 @@ class _Step:
         return tuple(range(self.at, self.at + DOF_SIZE[self.dof.kind]))
 
 
-def joint_parts(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> tuple[tuple[Part, ...], float]:
+def match_dofs(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> tuple[tuple[DofMap, ...], float]:
     """Compute the mapping from a joint's values to its counterpart's.
 
     Args:
@@ -237,12 +239,13 @@ def joint_parts(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> 
     turn = reflected[:3, :3]
     sense = -1.0 if swapped else 1.0
     mine = [
-        _Step(s.dof, s.at, sense * (turn if s.dof.kind == "translation" else -turn) @ s.axis) for s in _steps(joint)
+        _DofAxis(s.dof, s.at, sense * (turn if s.dof.kind == "translation" else -turn) @ s.axis)
+        for s in _dof_axes(joint)
     ]
-    its = _steps(other)
+    its = _dof_axes(other)
     if swapped:
         mine.reverse()
-    matched = _matched(mine, its)
+    matched = _pair_dofs(mine, its)
     if matched is None:
         return (), 0.0
     parts, nearest = [], 1.0
@@ -252,52 +255,52 @@ def joint_parts(joint: Joint, other: Joint, reflected: Array, swapped: bool) -> 
             matrix = np.zeros((DOF_SIZE[kind],) * 2)
             matrix[:3, :3] = -sense * turn
             if kind == "free":
-                if swapped or np.abs(reflected[:3, 3]).max() > _PLAIN:
+                if swapped or np.abs(reflected[:3, 3]).max() > _UNIT_TOLERANCE:
                     return (), 0.0  # the mapping would not be linear
                 matrix[3:, 3:] = turn
-            matrix[np.abs(matrix) < _PLAIN] = 0.0
+            matrix[np.abs(matrix) < _UNIT_TOLERANCE] = 0.0
         else:
             along = float(step.axis @ its_step.axis)
             nearest = min(nearest, abs(along))
             matrix = np.array([[np.sign(along)]])
-        parts.append(Part(kind, step.numbers, its_step.numbers, matrix))
+        parts.append(DofMap(kind, step.numbers, its_step.numbers, matrix))
     return tuple(sorted(parts, key=lambda part: part.of)), nearest
 
 
-def direction(axis: Array) -> Array:
+def unit_axis(axis: Array) -> Array:
     """Normalize an axis (3,); zero vectors, which occur in files, stay zero."""
     return np.asarray(axis, dtype=np.float64) / (float(np.linalg.norm(axis)) or 1.0)
 
 
-def _steps(joint: Joint) -> list[_Step]:
+def _dof_axes(joint: Joint) -> list[_DofAxis]:
     out, at = [], 0
     for dof in joint.dofs:
-        out.append(_Step(dof, at, direction(dof.axis)))
+        out.append(_DofAxis(dof, at, unit_axis(dof.axis)))
         at += DOF_SIZE[dof.kind]
     return out
 
 
-def _matched(mine: list[_Step], its: list[_Step]) -> list[tuple[_Step, _Step]] | None:
+def _pair_dofs(mine: list[_DofAxis], its: list[_DofAxis]) -> list[tuple[_DofAxis, _DofAxis]] | None:
     """Match degrees of freedom: in their order where the axes allow it, else each with the one most nearly parallel."""
     if len(mine) != len(its):
         return None
-    if all(_likeness(a, b) >= _RELATED for a, b in zip(mine, its, strict=True)):
+    if all(_axis_similarity(a, b) >= _MIN_COSINE for a, b in zip(mine, its, strict=True)):
         return list(zip(mine, its, strict=True))
     left = list(its)
     out = []
     for step in mine:
-        best = max(left, key=lambda each: _likeness(step, each))
-        if _likeness(step, best) < _RELATED:
+        best = max(left, key=lambda each: _axis_similarity(step, each))
+        if _axis_similarity(step, best) < _MIN_COSINE:
             return None
         left.remove(best)
         out.append((step, best))
     return out
 
 
-def _likeness(one: _Step, other: _Step) -> float:
+def _axis_similarity(one: _DofAxis, other: _DofAxis) -> float:
     if one.dof.kind != other.dof.kind:
         return 0.0
-    if one.dof.kind == "screw" and abs(one.dof.pitch + other.dof.pitch) > _PLAIN * abs(one.dof.pitch):
+    if one.dof.kind == "screw" and abs(one.dof.pitch + other.dof.pitch) > _UNIT_TOLERANCE * abs(one.dof.pitch):
         return 0.0  # the mirror image of a right-handed screw is left-handed
     return 1.0 if one.dof.kind in {"ball", "free"} else abs(float(one.axis @ other.axis))
 
@@ -305,9 +308,9 @@ def _likeness(one: _Step, other: _Step) -> float:
 # ---------------------------------------------------------------- motions
 
 
-def mirrored(
+def mirror_motion(
     motion: Motion,
-    mirror: Mirror,
+    mirror: MotionMirror,
     joints: Collection[str] | None = None,
     phase: float = 0.0,
     period: float | None = None,
@@ -327,9 +330,9 @@ def mirrored(
     made: dict[str, Trajectory | None] = {}
     for key, each in mirror.joints.items():
         if joints is None or key in joints:
-            made |= _mirrored_joint(each, mirror, given)
+            made |= _mirror_joint_tracks(each, mirror, given)
     if phase:
-        made |= _later(made, motion, phase, period)
+        made |= _shift_phase(made, motion, phase, period)
     names = list(dict.fromkeys([*given, *made]))
     tracks = [made[name] if name in made else replace(given[name]) for name in names]
     return replace(
@@ -337,43 +340,47 @@ def mirrored(
     )
 
 
-def _later(
+def _shift_phase(
     made: Mapping[str, Trajectory | None], motion: Motion, phase: float, period: float | None
 ) -> dict[str, Trajectory | None]:
     """Delay the mirrored trajectories by a share of a cycle, wrapping within the range of the whole motion."""
     tracks = {name: each for name, each in made.items() if each is not None and len(each.times)}
-    keys = {name: Keys.of(each) for name, each in tracks.items()}
-    span = span_of(motion, keys.values(), None)
+    keys = {name: Keyframes.of(each) for name, each in tracks.items()}
+    span = motion_span(motion, keys.values(), None)
     later = phase * (span.period if period is None else period)
-    return {name: turned_round(own, span, later).put_into(tracks[name]) for name, own in keys.items()}
+    return {name: shift_keyframes_cyclic(own, span, later).to_trajectory(tracks[name]) for name, own in keys.items()}
 
 
-def _mirrored_joint(each: JointMirror, mirror: Mirror, given: Mapping[str, Trajectory]) -> dict[str, Trajectory | None]:
+def _mirror_joint_tracks(
+    each: JointMirror, mirror: MotionMirror, given: Mapping[str, Trajectory]
+) -> dict[str, Trajectory | None]:
     """Compute the trajectories of a joint's counterpart by servo; None for those that nothing moves."""
     names, own = mirror.names[each.target], mirror.names[each.source]
     out: dict[str, Trajectory | None] = {}
     for part in each.parts:
         tracks = [given.get(own[k]) for k in part.of]
         targets = [names[k] for k in part.to]
-        if is_plain(part.matrix):
+        if is_signed_permutation(part.matrix):
             rows = np.abs(part.matrix).argmax(axis=1)
             for row, (name, column) in enumerate(zip(targets, rows, strict=True)):
                 track = tracks[column]
                 sign = float(np.sign(part.matrix[row, column]))
                 out[name] = None if track is None else replace(track, name=name, values=sign * np.asarray(track.values))
         elif any(track is not None for track in tracks):
-            out |= _mirrored_block(part, tracks, targets)
+            out |= _mirror_block_tracks(part, tracks, targets)
         else:
             out |= dict.fromkeys(targets)
     return out
 
 
-def is_plain(matrix: Array) -> bool:
+def is_signed_permutation(matrix: Array) -> bool:
     """Return whether a part's matrix maps each coordinate to a single one, with either sign."""
-    return bool((np.abs(np.abs(matrix).max(axis=1) - 1.0) < _PLAIN).all())
+    return bool((np.abs(np.abs(matrix).max(axis=1) - 1.0) < _UNIT_TOLERANCE).all())
 
 
-def _mirrored_block(part: Part, tracks: list[Trajectory | None], targets: list[str]) -> dict[str, Trajectory | None]:
+def _mirror_block_tracks(
+    part: DofMap, tracks: list[Trajectory | None], targets: list[str]
+) -> dict[str, Trajectory | None]:
     """Compute the trajectories of a ball or free block whose mirror image mixes its coordinates: keys at all times."""
     present = [track for track in tracks if track is not None and len(track.times)]
     times = np.unique(np.concatenate([np.zeros(0), *(track.times for track in present)]))
@@ -387,6 +394,8 @@ def _mirrored_block(part: Part, tracks: list[Trajectory | None], targets: list[s
         held = present[0].holds()[np.clip(before, 0, None)]
     image = values @ part.matrix.T
     return {
-        name: Keys.of(Trajectory(name, times, image[:, k], held=held)).put_into(Trajectory(name, times, image[:, k]))
+        name: Keyframes.of(Trajectory(name, times, image[:, k], held=held)).to_trajectory(
+            Trajectory(name, times, image[:, k])
+        )
         for k, name in enumerate(targets)
     }

@@ -15,18 +15,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..kinematics import Tree, coordinates, joint_coordinates, joint_motion
-from ..loops.closure import joint_initial
-from ..loops.designs import closed_designs, counted_from, design_errors, dof_counted_from
+from ..kinematics import Tree, joint_motion, joint_values_from_poses, joint_values_from_transform
+from ..loops.closure import initial_joint_position
+from ..loops.designs import close_designs, design_loop_errors, shift_dof_zero, shift_value_zero
 from ..model import Array, Body, Joint, Mechanism
 from ..transforms import inverse
 
 #: Largest relative difference of equal poses, whose numbers come from 32-bit floats.
-SAME = 4e-6
+SEEN_POSE_TOLERANCE = 4e-6
 
 
 @dataclass(frozen=True)
-class Placement:
+class PosedState:
     """State of a posed mechanism before an edit is completed.
 
     Attributes:
@@ -51,8 +51,8 @@ class Placement:
 
 
 @dataclass
-class Held:
-    """Result of ``hold_seen``: changes that keep bodies where they are seen.
+class DesignUpdate:
+    """Result of ``preserve_seen_poses``: changes that keep bodies where they are seen.
 
     Attributes:
         shifts: Displacements (4, 4) of bodies' design poses in the mechanism's frame, by id, for those that move.
@@ -69,18 +69,18 @@ class Held:
     def coordinates(self, mechanism: Mechanism) -> dict[str, Array]:
         """Compute the values (size,) at which the joints of the mechanism are seen, by id."""
         poses = np.array([self.seen[body.id] for body in mechanism.bodies]).reshape(-1, 4, 4)
-        return {joint: value[0] for joint, value in coordinates(mechanism, poses[None]).items()}
+        return {joint: value[0] for joint, value in joint_values_from_poses(mechanism, poses[None]).items()}
 
 
-def hold_seen(tree: Tree, placement: Placement) -> Held:
+def preserve_seen_poses(tree: Tree, placement: PosedState) -> DesignUpdate:
     """Change the design of a tree's mechanism, bodies and joint frames, so that its bodies stay where they are seen."""
-    return _Holding(tree, placement).hold()
+    return _PosePreserver(tree, placement).hold()
 
 
-class _Holding:
+class _PosePreserver:
     """Design poses and seen poses of bodies by id, while the tree is walked from its roots outwards."""
 
-    def __init__(self, tree: Tree, placement: Placement) -> None:
+    def __init__(self, tree: Tree, placement: PosedState) -> None:
         self.tree, self.placement = tree, placement
         self.bodies = {body.id: body for body in reversed(tree.mechanism.bodies)}
         self.design: dict[str | None, Array] = {None: np.eye(4)}
@@ -91,34 +91,34 @@ class _Holding:
         self.shifts: dict[str | None, Array] = {}
         self.values: dict[str, Array] = {}
 
-    def hold(self) -> Held:
+    def hold(self) -> DesignUpdate:
         """Walk the tree, fit the joints, and close the loops that were closed at the design pose."""
         closes = self.placement.following is not None
-        before = design_errors(self.tree.mechanism, self.tree) if closes else {}
+        before = design_loop_errors(self.tree.mechanism, self.tree) if closes else {}
         for root in self.tree.roots:
-            self._stand(root)
+            self._place_root(root)
         for link in self.tree.links:
-            self._carry(link.joint, link.carrier, link.body)
+            self._place_body(link.joint, link.carrier, link.body)
         for joint in self.tree.mechanism.joints:
             if joint.id in self.tree.loop_joints and joint.id in self.placement.edited:
-                self._meet(joint, self.placement.edited[joint.id])
+                self._join_sides(joint, self.placement.edited[joint.id])
             elif joint.id in self.tree.loop_joints and joint.id in self.placement.joining:
-                self._meet(joint, self._nearest(joint))
+                self._join_sides(joint, self._nearest(joint))
         shifts = {own: shift for own, shift in self.shifts.items() if own is not None}
         for own, shift in shifts.items():
             self.bodies[own].pose = shift @ self.bodies[own].pose
         seen = {own: pose for own, pose in self.seen.items() if own is not None}
-        held = Held(shifts, self.values, seen)
+        held = DesignUpdate(shifts, self.values, seen)
         if before and (shifts or self.values):
             self._close(held, before)
         return held
 
-    def _close(self, held: Held, before: Mapping[str, float]) -> None:
+    def _close(self, held: DesignUpdate, before: Mapping[str, float]) -> None:
         """Change the design pose of loops that the edit opened, so that they are closed there."""
         mechanism, joints = self.tree.mechanism, {joint.id: joint for joint in self.tree.mechanism.joints}
         seen = held.coordinates(mechanism)
         placement = self.placement
-        zeros = closed_designs(mechanism, self.tree, before, seen, placement.following or (), placement.joining)
+        zeros = close_designs(mechanism, self.tree, before, seen, placement.following or (), placement.joining)
         poses = self.tree.forward({own: zero[None] for own, zero in zeros.items()})[0] if zeros else np.zeros(0)
         moved: set[str | None] = set()
         for link in self.tree.links:
@@ -130,13 +130,13 @@ class _Holding:
         for own, zero in zeros.items():
             joint = joints[own]
             if zero.any():
-                held.values[own] = counted_from(joint, seen[own], zero)
+                held.values[own] = shift_value_zero(joint, seen[own], zero)
                 held.zeros[own] = zero
-                joint.dofs = [dof_counted_from(joint, zero)]
+                joint.dofs = [shift_dof_zero(joint, zero)]
             parent, child = (np.eye(4) if end is None else self.bodies[end].pose for end in (joint.parent, joint.child))
             joint.frame_child = inverse(child) @ parent @ joint.frame_parent
 
-    def _stand(self, root: Body) -> None:
+    def _place_root(self, root: Body) -> None:
         """Place a root: one that was free before stays so; any other gets its seen pose as its design pose."""
         place = self.placement
         if root.id in place.made or not root.active:
@@ -144,14 +144,14 @@ class _Holding:
         elif root.id not in place.roots:
             self._shift(root.id, place.moves.get(root.id, np.eye(4)), None)
 
-    def _carry(self, joint: Joint, carrier: str | None, body: str) -> None:
+    def _place_body(self, joint: Joint, carrier: str | None, body: str) -> None:
         place = self.placement
         if body in place.made:
-            value = place.values.get(joint.id, joint_initial(joint))
+            value = place.values.get(joint.id, initial_joint_position(joint))
             self.seen[body] = self._led(self.seen[carrier], joint, carrier, value)
         elif joint.id not in place.kept or joint.id in place.edited:
             value = place.edited.get(joint.id)
-            self._meet(joint, self._nearest(joint) if value is None else value)
+            self._join_sides(joint, self._nearest(joint) if value is None else value)
             design = self._led(self._designed(carrier), joint, carrier, None)
             self._shift(body, design @ inverse(self.bodies[body].pose), carrier)
             return
@@ -163,7 +163,7 @@ class _Holding:
         beside = self.shifts.get(carrier)
         reach = max(1.0, *(float(np.linalg.norm(pose[body][:3, 3])) for pose in (self.design, self.seen)))
         for same in (np.eye(4) if beside is None else beside, np.eye(4)):
-            if np.abs(shift - same).max() <= SAME * reach:
+            if np.abs(shift - same).max() <= SEEN_POSE_TOLERANCE * reach:
                 shift = same
         if not np.array_equal(shift, np.eye(4)):
             self.shifts[body] = shift
@@ -171,20 +171,20 @@ class _Holding:
     def _designed(self, body: str | None) -> Array:
         return self.shifts[body] @ self.design[body] if body in self.shifts else self.design[body]
 
-    def _meet(self, joint: Joint, value: Array) -> None:
+    def _join_sides(self, joint: Joint, value: Array) -> None:
         """Fit a joint's child frame so that its sides coincide at the given values where its bodies are seen."""
         self.values[joint.id] = value
         parent, child = self.seen[joint.parent], self.seen[joint.child]
         frame = inverse(child) @ parent @ joint.frame_parent @ joint_motion(joint, value[None])[0]
         reach = max(1.0, float(np.linalg.norm(child[:3, 3])), float(np.linalg.norm(frame[:3, 3])))
-        if np.abs(frame - joint.frame_child).max() > SAME * reach:
+        if np.abs(frame - joint.frame_child).max() > SEEN_POSE_TOLERANCE * reach:
             joint.frame_child = frame
 
     def _nearest(self, joint: Joint) -> Array:
         """Compute the values at which a joint's sides are seen."""
         parent, child = self.seen[joint.parent], self.seen[joint.child]
         seen = inverse(parent @ joint.frame_parent) @ child @ joint.frame_child
-        return joint_coordinates(joint, seen[None])[0]
+        return joint_values_from_transform(joint, seen[None])[0]
 
     @staticmethod
     def _led(carrier_pose: Array, joint: Joint, carrier: str | None, value: Array | None) -> Array:

@@ -13,32 +13,36 @@ from ..model import Array, Mechanism, Plane
 
 #: Words and letters of names that denote the side. A single letter counts where it is separate: ``leg_L``,
 #: ``L hip``, ``hipL``, ``LHip``, ``LHY``, or as one of the two of a corner: ``FL``, ``rr_knee``.
-_WORDS = re.compile(r"(?P<word>left|right)", re.IGNORECASE)
-_LETTERS = re.compile(
+_SIDE_WORDS = re.compile(r"(?P<word>left|right)", re.IGNORECASE)
+_SIDE_LETTERS = re.compile(
     r"(?<![A-Za-z])(?P<corner>[FBMHR][LR]|[LR][FBMHR]|[fbmhr][lr]|[lr][fbmhr])(?![a-z])"
     r"|(?<![A-Za-z])(?P<apart>[LRlr])(?![A-Za-z])"
     r"|(?<![A-Za-z])(?P<before>[LR])(?=[A-Z])"
     r"|(?<=[a-z0-9])(?P<behind>[LR])(?![A-Za-z])"
 )
-_OTHER = {"left": "right", "right": "left", "l": "r", "r": "l"}
+_OPPOSITE = {"left": "right", "right": "left", "l": "r", "r": "l"}
 
 #: Tolerance (as a share of the mechanism's size) within which a coordinate plane is preferred to the best fit.
-_AS_GOOD = 1e-3
+_PLANE_TOLERANCE = 1e-3
 
 
 def counterpart_names(name: str) -> list[str]:
     """Return the possible names of a part's counterpart, the likeliest first: ``Left Hip`` -> ``Right Hip``."""
-    words = list(_WORDS.finditer(name))
+    words = list(_SIDE_WORDS.finditer(name))
     places = [(m.start(), m.end()) for m in words]
     out = []
     if len(places) > 1:
-        out.append(_swapped(name, places))
-    out += [_swapped(name, [place]) for place in places]
-    for match in _LETTERS.finditer(name):
+        out.append(_swap_sides(name, places))
+    out += [_swap_sides(name, [place]) for place in places]
+    for match in _SIDE_LETTERS.finditer(name):
         if match["corner"]:
-            out += [_swapped(name, [(k, k + 1)]) for k in (match.end() - 1, match.start()) if name[k].lower() in _OTHER]
+            out += [
+                _swap_sides(name, [(k, k + 1)])
+                for k in (match.end() - 1, match.start())
+                if name[k].lower() in _OPPOSITE
+            ]
         else:
-            out.append(_swapped(name, [match.span()]))
+            out.append(_swap_sides(name, [match.span()]))
     return [each for each in dict.fromkeys(out) if each != name]
 
 
@@ -58,11 +62,11 @@ def twin_name(name: str, taken: Collection[str]) -> str:
     return out
 
 
-def _swapped(name: str, places: Sequence[tuple[int, int]]) -> str:
+def _swap_sides(name: str, places: Sequence[tuple[int, int]]) -> str:
     out = name
     for start, end in reversed(places):
         here = name[start:end]
-        other = _OTHER[here.lower()]
+        other = _OPPOSITE[here.lower()]
         other = other.upper() if here.isupper() else other.capitalize() if here[0].isupper() else other
         out = out[:start] + other + out[end:]
     return out
@@ -101,22 +105,22 @@ class Sides:
     plane: Plane
 
 
-def sides_of(mechanism: Mechanism, normal: Array | None = None) -> Sides:
+def find_sides(mechanism: Mechanism, normal: Array | None = None) -> Sides:
     """Find left and right of a mechanism. Parts without a twin are paired by their names.
 
-    The plane is the mechanism's own, else the ``found_plane``, and without pairs X = 0.
+    The plane is the mechanism's own, else the ``find_mirror_plane``, and without pairs X = 0.
 
     Args:
         mechanism: The mechanism.
         normal: Another normal (3,) for the plane.
     """
-    bodies, joints, named = _pairs(mechanism)
+    bodies, joints, named = _find_pairs(mechanism)
     plane = mechanism.mirror_plane
     if normal is not None:
-        pairs = _places(mechanism, bodies, joints)
-        plane = _set_at_zero(Plane(np.asarray(normal, dtype=np.float64)), pairs, _size(pairs))
+        pairs = _pair_positions(mechanism, bodies, joints)
+        plane = _center_plane(Plane(np.asarray(normal, dtype=np.float64)), pairs, _pairs_extent(pairs))
     elif plane is None:
-        plane = _plane_between(_places(mechanism, bodies, joints)) or Plane(np.eye(3)[0])
+        plane = _fit_plane(_pair_positions(mechanism, bodies, joints)) or Plane(np.eye(3)[0])
     return Sides(bodies, joints, frozenset(named), plane)
 
 
@@ -134,35 +138,35 @@ def side_signs(plane: Plane, points: Array, names: Sequence[str]) -> list[int]:
     [-1, 1, 0]
     """
     distances = points @ plane.normal - plane.offset
-    distances[np.abs(distances) < _AS_GOOD * np.abs(distances).max(initial=0.0)] = 0.0
+    distances[np.abs(distances) < _PLANE_TOLERANCE * np.abs(distances).max(initial=0.0)] = 0.0
     signs = np.sign(distances).astype(int)
-    if sum(sign * _said_side(name) for sign, name in zip(signs, names, strict=True)) < 0:
+    if sum(sign * _side_from_name(name) for sign, name in zip(signs, names, strict=True)) < 0:
         signs = -signs
     found: list[int] = signs.tolist()
     return found
 
 
-def _said_side(name: str) -> int:
+def _side_from_name(name: str) -> int:
     """Return the side that a name denotes: 1 left, -1 right, 0 none or both."""
-    sides = {match["word"][0].lower() for match in _WORDS.finditer(name)}
+    sides = {match["word"][0].lower() for match in _SIDE_WORDS.finditer(name)}
     if not sides:
-        for match in _LETTERS.finditer(name):
+        for match in _SIDE_LETTERS.finditer(name):
             text = match.group().lower()
-            sides.add(text[-1] if text[-1] in _OTHER else text[0])
+            sides.add(text[-1] if text[-1] in _OPPOSITE else text[0])
     return {"l": 1, "r": -1}[sides.pop()] if len(sides) == 1 else 0
 
 
-def found_plane(mechanism: Mechanism) -> Plane | None:
+def find_mirror_plane(mechanism: Mechanism) -> Plane | None:
     """Fit the plane that best mirrors the pairs of a mechanism at the design pose.
 
     A plane perpendicular to one of the file's own axes is preferred if that fits. None where there are no pairs, or all
     of them lie within one plane.
     """
-    bodies, joints, _named = _pairs(mechanism)
-    return _plane_between(_places(mechanism, bodies, joints)) if bodies or joints else None
+    bodies, joints, _named = _find_pairs(mechanism)
+    return _fit_plane(_pair_positions(mechanism, bodies, joints)) if bodies or joints else None
 
 
-def _pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+def _find_pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     """Pair bodies and joints; the third result are the joints that were paired by their names."""
     bodies = pairs_by_twin({body.id: body.twin for body in mechanism.bodies})
     joints = pairs_by_twin({joint.id: joint.twin for joint in mechanism.joints})
@@ -171,7 +175,7 @@ def _pairs(mechanism: Mechanism) -> tuple[dict[str, str], dict[str, str], dict[s
     return bodies, joints | named, named
 
 
-def _places(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str]) -> Array:
+def _pair_positions(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str]) -> Array:
     """Return the positions of the two parts of each pair, (n, 2, 3)."""
     points = {body.id: body.pose[:3, :3] @ body.com + body.pose[:3, 3] for body in mechanism.bodies}
     frames = joint_frames_world(mechanism) if joints else {}
@@ -180,37 +184,37 @@ def _places(mechanism: Mechanism, bodies: dict[str, str], joints: dict[str, str]
     return np.array(here).reshape(-1, 2, 3)
 
 
-def _size(pairs: Array) -> float:
+def _pairs_extent(pairs: Array) -> float:
     return float(np.ptp(pairs.reshape(-1, 3), axis=0).max()) if len(pairs) else 0.0
 
 
-def _plane_between(pairs: Array) -> Plane | None:
-    across, size = pairs[:, 1] - pairs[:, 0], _size(pairs)
-    if size == 0.0 or np.abs(across).max() <= _AS_GOOD * size:
+def _fit_plane(pairs: Array) -> Plane | None:
+    across, size = pairs[:, 1] - pairs[:, 0], _pairs_extent(pairs)
+    if size == 0.0 or np.abs(across).max() <= _PLANE_TOLERANCE * size:
         return None
     best = np.linalg.svd(across, full_matrices=False)[2][0]
     planes = [
-        _set_at_zero(Plane(axis), pairs, size) for axis in (*np.eye(3), best * np.sign(best[np.abs(best).argmax()]))
+        _center_plane(Plane(axis), pairs, size) for axis in (*np.eye(3), best * np.sign(best[np.abs(best).argmax()]))
     ]
-    misses = [_miss(plane, pairs) for plane in planes]
-    return next(p for p, miss in zip(planes, misses, strict=True) if miss <= min(misses) + _AS_GOOD * size)
+    misses = [_plane_error(plane, pairs) for plane in planes]
+    return next(p for p, miss in zip(planes, misses, strict=True) if miss <= min(misses) + _PLANE_TOLERANCE * size)
 
 
-def _set_at_zero(plane: Plane, spread: Array, size: float) -> Plane:
+def _center_plane(plane: Plane, spread: Array, size: float) -> Plane:
     """Move the plane between pairs of points (n, 2, 3); through the origin where that fits as well."""
     if not len(spread):
         return plane
     between = replace(plane, offset=float(np.median(spread.mean(axis=1) @ plane.normal)))
-    return plane if _miss(plane, spread) <= _miss(between, spread) + _AS_GOOD * size else between
+    return plane if _plane_error(plane, spread) <= _plane_error(between, spread) + _PLANE_TOLERANCE * size else between
 
 
-def _miss(plane: Plane, spread: Array) -> float:
+def _plane_error(plane: Plane, spread: Array) -> float:
     """Compute the median error with which a plane mirrors pairs of points (n, 2, 3) onto each other."""
     turned = spread[:, 0] @ plane.reflection[:3, :3] + plane.reflection[:3, 3]
     return float(np.median(np.linalg.norm(turned - spread[:, 1], axis=1)))
 
 
-def name_list(names: Iterable[str], most: int = 8) -> str:
+def abbreviate_names(names: Iterable[str], most: int = 8) -> str:
     """Format names for a message: the first few, and the count of the rest."""
     every = list(names)
     more = f" and {len(every) - most} more" if len(every) > most else ""

@@ -21,7 +21,7 @@ import numpy as np
 from ..kinematics import joint_frame_world
 from ..model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Plane, Restraint, Shape
 from ..transforms import inverse
-from .mirroring import Part, direction, image_ends, is_plain, joint_parts
+from .mirroring import DofMap, is_signed_permutation, match_dofs, mirror_joint_ends, unit_axis
 from .sides import counterpart_names, pairs_by_twin, twin_name
 
 #: All reflections that permute axes and signs; diagonal ones first.
@@ -36,13 +36,13 @@ _FLIPS = sorted(
 )
 #: Diagonal reflections, for shapes, which are symmetric along their own axes; and those of them that keep Z, for
 #: shapes that are not symmetric along Z.
-_PLAIN_FLIPS = [flip for flip in _FLIPS if np.abs(np.diag(flip)).sum() == 3.0]
-_UPRIGHT_FLIPS = [flip for flip in _PLAIN_FLIPS if flip[2, 2] > 0.0]
-_POINTED = {"cone", "pyramid", "hemisphere", "plane"}
-_ALONG_X = np.diag([-1.0, 1.0, 1.0])
+_AXIS_FLIPS = [flip for flip in _FLIPS if np.abs(np.diag(flip)).sum() == 3.0]
+_UPRIGHT_FLIPS = [flip for flip in _AXIS_FLIPS if flip[2, 2] > 0.0]
+_UPRIGHT_SHAPES = {"cone", "pyramid", "hemisphere", "plane"}
+_X_FLIP = np.diag([-1.0, 1.0, 1.0])
 
 
-def usual_flip(plane: Plane) -> Array:
+def default_flip(plane: Plane) -> Array:
     """Return the default reflection (3, 3) of a new twin's axes: the axis most nearly along the normal is reversed."""
     out = np.eye(3)
     along = int(np.abs(plane.normal).argmax())
@@ -52,15 +52,15 @@ def usual_flip(plane: Plane) -> Array:
 
 def flip_between(pose: Array, twin: Array, plane: Plane) -> Array:
     """Find the reflection (3, 3) of the axes of an existing twin with the pose ``twin`` (4, 4)."""
-    return _nearest(inverse(twin) @ plane.reflection @ pose, _FLIPS, usual_flip(plane))
+    return _nearest_flip(inverse(twin) @ plane.reflection @ pose, _FLIPS, default_flip(plane))
 
 
-def image_of(pose: Array, plane: Plane, flip: Array) -> Array:
+def mirror_pose(pose: Array, plane: Plane, flip: Array) -> Array:
     """Compute the mirror image (4, 4) of a pose (4, 4), its own axes reflected by ``flip`` (3, 3)."""
-    return plane.reflection @ pose @ _local(flip)
+    return plane.reflection @ pose @ _flip_matrix(flip)
 
 
-def _nearest(seen: Array, flips: list[Array], usual: Array) -> Array:
+def _nearest_flip(seen: Array, flips: list[Array], usual: Array) -> Array:
     fits = [float(np.sum(flip * seen[:3, :3].T)) for flip in flips]
     if float(np.sum(usual * seen[:3, :3].T)) >= max(fits) - 1e-6:
         return usual
@@ -70,20 +70,20 @@ def _nearest(seen: Array, flips: list[Array], usual: Array) -> Array:
 # ---------------------------------------------------------------- bodies
 
 
-def mirrored_body(body: Body, plane: Plane, twin: Body | None = None, kept: Collection[int] = ()) -> Body:
+def mirror_body(body: Body, plane: Plane, twin: Body | None = None, kept: Collection[int] = ()) -> Body:
     """Compute the mirror image of a body: its pose, mass, center of mass, inertia, flags and shapes.
 
     Args:
         body: The body.
         plane: The mirror plane.
         twin: Its twin, whose id, names and axes the image gets; it is not changed. None: the image has the body's own
-            id, and its axes are reflected by the ``usual_flip``.
+            id, and its axes are reflected by the ``default_flip``.
         kept: Indices of shapes whose mesh, size and pose in the twin stay, since they are mirror images already. Other
             meshes are reflected by the sign of their size.
     """
-    flip = usual_flip(plane) if twin is None else flip_between(body.pose, twin.pose, plane)
+    flip = default_flip(plane) if twin is None else flip_between(body.pose, twin.pose, plane)
     out = deepcopy(body if twin is None else twin)
-    out.pose = image_of(body.pose, plane, flip)
+    out.pose = mirror_pose(body.pose, plane, flip)
     out.mass = body.mass
     out.com = flip.T @ body.com
     out.inertia = None if body.inertia is None else flip.T @ body.inertia @ flip
@@ -92,14 +92,14 @@ def mirrored_body(body: Body, plane: Plane, twin: Body | None = None, kept: Coll
     out.shapes = []
     for number, shape in enumerate(body.shapes):
         its = before.get(number)
-        image = mirrored_shape(shape, flip, its)
+        image = mirror_shape(shape, flip, its)
         if number in kept and its is not None:
             image.mesh, image.size, image.pose = its.mesh, its.size, its.pose
         out.shapes.append(image)
     return out
 
 
-def mirrored_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shape:
+def mirror_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shape:
     """Compute the mirror image of a shape, in the axes of its body's twin, which are reflected by ``flip`` (3, 3).
 
     Its own axes keep or reverse their directions: as near as possible to those of ``twin`` where that is of its type.
@@ -107,7 +107,7 @@ def mirrored_shape(shape: Shape, flip: Array, twin: Shape | None = None) -> Shap
     like = shape if twin is None or twin.type != shape.type else twin
     own = shape_flip(shape, flip, like)
     out = deepcopy(like)
-    out.pose = attached_image(shape.pose, flip, own)
+    out.pose = mirror_local_pose(shape.pose, flip, own)
     out.size = dict(shape.size)
     if shape.type == "mesh":
         out.size = {axis: own[k, k] * shape.size.get(axis, 1.0) for k, axis in enumerate("xyz")}
@@ -124,8 +124,8 @@ def shape_flip(shape: Shape, flip: Array, twin: Shape) -> Array:
 
     ``flip`` is the reflection of its body's axes.
     """
-    flips = _UPRIGHT_FLIPS if shape.type in _POINTED else _PLAIN_FLIPS
-    return _nearest(inverse(twin.pose) @ _local(flip.T) @ shape.pose, flips, _ALONG_X)
+    flips = _UPRIGHT_FLIPS if shape.type in _UPRIGHT_SHAPES else _AXIS_FLIPS
+    return _nearest_flip(inverse(twin.pose) @ _flip_matrix(flip.T) @ shape.pose, flips, _X_FLIP)
 
 
 def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> Array:
@@ -137,18 +137,20 @@ def frame_flip(pose: Array, flip: Array, twin: Array, upright: bool = False) -> 
         twin: Pose (4, 4) of the counterpart.
         upright: Keep Z, as for a light, which shines along it.
     """
-    return _nearest(inverse(twin) @ _local(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _PLAIN_FLIPS, _ALONG_X)
+    return _nearest_flip(
+        inverse(twin) @ _flip_matrix(flip.T) @ pose, _UPRIGHT_FLIPS if upright else _AXIS_FLIPS, _X_FLIP
+    )
 
 
-def attached_image(pose: Array, flip: Array, own: Array) -> Array:
+def mirror_local_pose(pose: Array, flip: Array, own: Array) -> Array:
     """Compute the mirror image of a pose (4, 4) on a body, relative to the body's twin.
 
     The body's axes are reflected by ``flip``, the pose's own by ``own`` (3, 3).
     """
-    return _local(flip.T) @ pose @ _local(own)
+    return _flip_matrix(flip.T) @ pose @ _flip_matrix(own)
 
 
-def _local(flip: Array) -> Array:
+def _flip_matrix(flip: Array) -> Array:
     out = np.eye(4)
     out[:3, :3] = flip
     return out
@@ -157,7 +159,7 @@ def _local(flip: Array) -> Array:
 # ---------------------------------------------------------------- joints
 
 
-def mirrored_joint(
+def mirror_joint(
     joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint | None = None
 ) -> Joint:
     """Compute the mirror image of a joint: a copy of ``twin``, or of the joint itself, between the twins of its bodies.
@@ -168,7 +170,7 @@ def mirrored_joint(
     Args:
         joint: The joint.
         plane: The mirror plane.
-        mates: Twins of bodies, by id (see ``image_ends``).
+        mates: Twins of bodies, by id (see ``mirror_joint_ends``).
         bodies: The bodies by id, mirrored already.
         twin: Its twin, or None.
 
@@ -177,10 +179,10 @@ def mirrored_joint(
     """
     frame = joint_frame_world(joint, bodies)
     before = frame if twin is None else joint_frame_world(twin, bodies)
-    flip = usual_flip(plane) if twin is None else flip_between(frame, before, plane)
+    flip = default_flip(plane) if twin is None else flip_between(frame, before, plane)
     out = deepcopy(joint if twin is None else twin)
-    ends, swapped = image_ends(joint, twin, mates, bodies, plane)
-    frames = [image_of(_in_world(end, at, bodies), plane, flip) for end, at in _sides(joint)]
+    ends, swapped = mirror_joint_ends(joint, twin, mates, bodies, plane)
+    frames = [mirror_pose(_world_frame(end, at, bodies), plane, flip) for end, at in _joint_sides(joint)]
     if swapped:
         ends = ends[::-1]
         frames.reverse()
@@ -189,39 +191,39 @@ def mirrored_joint(
         at if end is None else inverse(bodies[end].pose) @ at for end, at in zip(ends, frames, strict=True)
     )
     out.active, out.type = joint.active, joint.type
-    _mirror_axes(joint, out, flip, swapped)
-    parts = dof_parts(joint, out, plane, mates, bodies)
+    _mirror_dof_axes(joint, out, flip, swapped)
+    parts = twin_dof_maps(joint, out, plane, mates, bodies)
     if (joint.dofs and not parts) or len(joint.dofs) != len(out.dofs):
         raise ValueError(f"joint {joint.name!r} and its twin {out.name!r} have other degrees of freedom")
     mirror_dofs(joint, out, parts)
     return out
 
 
-def mirrored_values(
+def mirror_joint_settings(
     joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
 ) -> Joint:
     """Copy a joint's stops, initial values, springs and motors to a copy of its twin.
 
-    Only dofs whose axes are mirror images are copied. ``mates`` and ``bodies`` as for ``mirrored_joint``.
+    Only dofs whose axes are mirror images are copied. ``mates`` and ``bodies`` as for ``mirror_joint``.
     """
     out = deepcopy(twin)
-    mirror_dofs(joint, out, dof_parts(joint, out, plane, mates, bodies))
+    mirror_dofs(joint, out, twin_dof_maps(joint, out, plane, mates, bodies))
     return out
 
 
-def dof_parts(
+def twin_dof_maps(
     joint: Joint, twin: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body]
-) -> tuple[Part, ...]:
+) -> tuple[DofMap, ...]:
     """Compute the mapping from a joint's values to its twin's; empty where there is none.
 
-    ``mates`` and ``bodies`` as for ``mirrored_joint``.
+    ``mates`` and ``bodies`` as for ``mirror_joint``.
     """
-    swapped = image_ends(joint, twin, mates, bodies, plane)[1]
+    swapped = mirror_joint_ends(joint, twin, mates, bodies, plane)[1]
     reflected = inverse(joint_frame_world(twin, bodies)) @ plane.reflection @ joint_frame_world(joint, bodies)
-    return joint_parts(joint, twin, reflected, swapped)[0]
+    return match_dofs(joint, twin, reflected, swapped)[0]
 
 
-def _mirror_axes(joint: Joint, twin: Joint, flip: Array, swapped: bool) -> None:
+def _mirror_dof_axes(joint: Joint, twin: Joint, flip: Array, swapped: bool) -> None:
     """Set the axes of a twin's dofs to the mirror images of the joint's, each in the direction that the twin had.
 
     The twin's frame is the joint's, reflected with its axes by ``flip``. Screws change their handedness.
@@ -231,83 +233,81 @@ def _mirror_axes(joint: Joint, twin: Joint, flip: Array, swapped: bool) -> None:
             continue
         if own.kind == "screw":
             its.pitch = -own.pitch  # the mirror image of a right-handed screw is left-handed
-        image = _own_axis(flip.T @ own.axis, direction(its.axis) * np.linalg.norm(own.axis))
+        image = _twin_axis(flip.T @ own.axis, unit_axis(its.axis) * np.linalg.norm(own.axis))
         its.axis = image if float(image @ its.axis) >= 0.0 else -image
 
 
-def retyped_twin(
-    joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint
-) -> Joint:
+def retype_twin(joint: Joint, plane: Plane, mates: Mapping[str, str], bodies: Mapping[str, Body], twin: Joint) -> Joint:
     """Return a joint's twin with the joint's mirrored degrees of freedom in place of its own.
 
-    It keeps its own frame and bodies. ``mates`` and ``bodies`` as for ``mirrored_joint``.
+    It keeps its own frame and bodies. ``mates`` and ``bodies`` as for ``mirror_joint``.
     """
     flip = flip_between(joint_frame_world(joint, bodies), joint_frame_world(twin, bodies), plane)
     out = deepcopy(twin)
     out.type, out.dofs = joint.type, deepcopy(joint.dofs)
     for dof in out.dofs:
-        dof.axis = _own_axis(flip.T @ dof.axis, dof.axis)
-    if image_ends(joint, twin, mates, bodies, plane)[1]:
+        dof.axis = _twin_axis(flip.T @ dof.axis, dof.axis)
+    if mirror_joint_ends(joint, twin, mates, bodies, plane)[1]:
         out.dofs.reverse()
-    return mirrored_joint(joint, plane, mates, bodies, out)
+    return mirror_joint(joint, plane, mates, bodies, out)
 
 
-def _own_axis(image: Array, axis: Array) -> Array:
+def _twin_axis(image: Array, axis: Array) -> Array:
     """Return an axis' mirror image, or the axis itself where the two are parallel."""
     along = min(np.abs(image - axis).max(), np.abs(image + axis).max())
     return axis if along < 1e-7 else image
 
 
-def _sides(joint: Joint) -> tuple[tuple[str | None, Array], tuple[str | None, Array]]:
+def _joint_sides(joint: Joint) -> tuple[tuple[str | None, Array], tuple[str | None, Array]]:
     return (joint.parent, joint.frame_parent), (joint.child, joint.frame_child)
 
 
-def _in_world(body: str | None, frame: Array, bodies: Mapping[str, Body]) -> Array:
+def _world_frame(body: str | None, frame: Array, bodies: Mapping[str, Body]) -> Array:
     return frame if body is None else bodies[body].pose @ frame
 
 
 #: Fields that are equal in twins, whatever the sign of their values.
-ALIKE = (
+UNSIGNED_FIELDS = (
     "damping", "friction", "stiffness", "armature", "gain", "max_force", "servo_stiffness", "servo_damping", "actuator",
 )  # fmt: skip
 #: Fields that change their sign with the value.
-SIGNED = ("position", "velocity", "rest")
+SIGNED_FIELDS = ("position", "velocity", "rest")
 
 
-def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[Part, ...]) -> list[str]:
+def mirror_dofs(joint: Joint, twin: Joint, parts: tuple[DofMap, ...]) -> list[str]:
     """Set a twin's stops, initial values, springs and motors from the joint's.
 
     Args:
         joint: The joint.
         twin: Its twin, which is changed.
-        parts: The mapping of their values (see ``mirroring.joint_parts``).
+        parts: The mapping of their values (see ``mirroring.match_dofs``).
 
     Returns:
         Names of what cannot be mirrored: the stops and springs of single axes of balls whose axes are oblique.
     """
-    own, its = _numbered(joint), _numbered(twin)
+    own, its = _dofs_by_index(joint), _dofs_by_index(twin)
     left_out = []
     for part in parts:
         source, target = own[part.of[0]], its[part.to[0]]
         if len(part.of) == 1:
-            _copy(source, target, float(part.matrix[0, 0]))
+            _copy_dof(source, target, float(part.matrix[0, 0]))
             continue
-        for name in ALIKE:
+        for name in UNSIGNED_FIELDS:
             setattr(target, name, getattr(source, name))
         for name in ("start", "start_rates"):
             numbers = part.matrix @ np.array(getattr(source, name) or [0.0] * len(part.of))
             setattr(target, name, tuple((numbers + 0.0).tolist()) if numbers.any() else ())
         if not source.parts and not target.parts:
             continue
-        if len(source.parts) != len(target.parts) or not is_plain(part.matrix):
+        if len(source.parts) != len(target.parts) or not is_signed_permutation(part.matrix):
             left_out.append("stops and springs of the single axes")
             continue
         for row, column in enumerate(np.abs(part.matrix).argmax(axis=1)):
-            _copy(source.parts[column], target.parts[row], float(part.matrix[row, column]))
+            _copy_dof(source.parts[column], target.parts[row], float(part.matrix[row, column]))
     return left_out
 
 
-def _numbered(joint: Joint) -> dict[int, Dof]:
+def _dofs_by_index(joint: Joint) -> dict[int, Dof]:
     """Map the index of the first coordinate to the degree of freedom."""
     out, at = {}, 0
     for dof in joint.dofs:
@@ -316,15 +316,15 @@ def _numbered(joint: Joint) -> dict[int, Dof]:
     return out
 
 
-def _copy(source: Dof, target: Dof, sign: float) -> None:
-    for name in ALIKE:
+def _copy_dof(source: Dof, target: Dof, sign: float) -> None:
+    for name in UNSIGNED_FIELDS:
         setattr(target, name, getattr(source, name))
-    for name in SIGNED:
+    for name in SIGNED_FIELDS:
         setattr(target, name, sign * getattr(source, name) + 0.0)
-    target.lower, target.upper = mirrored_stops(source.lower, source.upper, sign)
+    target.lower, target.upper = mirror_stops(source.lower, source.upper, sign)
 
 
-def mirrored_stops(lower: float | None, upper: float | None, sign: float) -> tuple[float | None, float | None]:
+def mirror_stops(lower: float | None, upper: float | None, sign: float) -> tuple[float | None, float | None]:
     """Return the stops of a twin whose value is ``sign`` times the joint's."""
     if sign > 0.0:
         return lower, upper
@@ -332,14 +332,14 @@ def mirrored_stops(lower: float | None, upper: float | None, sign: float) -> tup
 
 
 #: Axis along which a distance is measured, by its type in lower case.
-_AXES = {"tx": 0, "ty": 1, "tz": 2}
+_DISTANCE_AXES = {"tx": 0, "ty": 1, "tz": 2}
 #: Tolerance within which entries of reflections are rounded to integers.
-_PLAIN = 1e-6
+_ROUNDING_TOLERANCE = 1e-6
 #: Largest relative difference of equal poses.
-_SAME = 1e-5
+_POSE_TOLERANCE = 1e-5
 
 
-def mirrored_restraints(
+def mirror_restraint_records(
     mechanism: Mechanism, plane: Plane, bodies: Collection[str], joints: Collection[str]
 ) -> tuple[dict[int, Restraint], list[str]]:
     """Mirror the restraints on given ``bodies`` and ``joints``, whose twins are mirror images already.
@@ -357,11 +357,11 @@ def mirrored_restraints(
         The images by their index among the mechanism's restraints, where new ones follow the last; and the names of
         those without an image, since their joint has several degrees of freedom or other ones than its twin.
     """
-    pairs, out, left_out = _Pairs.of(mechanism, plane), dict[int, Restraint](), []
+    pairs, out, left_out = _RestraintMirror.of(mechanism, plane), dict[int, Restraint](), []
     names = {item.name for item in mechanism.restraints}
     for number, item in enumerate(mechanism.restraints):
-        if pairs.joins_twins(item, bodies):
-            out[number] = pairs.evened(item, bodies)
+        if pairs.connects_twins(item, bodies):
+            out[number] = pairs.symmetrized(item, bodies)
             continue
         if not pairs.is_led(item, bodies, joints):
             continue
@@ -369,7 +369,7 @@ def mirrored_restraints(
         if sign is None:
             left_out.append(item.name)
             continue
-        at = pairs.index_of_twin(number)
+        at = pairs.twin_index(number)
         made = pairs.image(item, None if at is None else mechanism.restraints[at], sign)
         if at is None:
             at = len(mechanism.restraints) + sum(key >= len(mechanism.restraints) for key in out)
@@ -380,7 +380,7 @@ def mirrored_restraints(
 
 
 @dataclass
-class _Pairs:
+class _RestraintMirror:
     """Mechanism with the twins of its bodies and joints, by id."""
 
     mechanism: Mechanism
@@ -390,7 +390,7 @@ class _Pairs:
     joints: dict[str, str]
 
     @classmethod
-    def of(cls, mechanism: Mechanism, plane: Plane) -> _Pairs:
+    def of(cls, mechanism: Mechanism, plane: Plane) -> _RestraintMirror:
         """Create the pairs of a mechanism."""
         return cls(
             mechanism,
@@ -408,12 +408,12 @@ class _Pairs:
         followers = {self.bodies[body] for body in bodies if body in self.bodies}
         return bool(ends & set(bodies)) and not ends & followers and ends <= self.known.keys()
 
-    def joins_twins(self, item: Restraint, bodies: Collection[str]) -> bool:
+    def connects_twins(self, item: Restraint, bodies: Collection[str]) -> bool:
         """Return whether a restraint is between a given body and its twin."""
         one, other = item.bodies or (None, None)
         return one is not None and self.bodies.get(one) == other and not {one, other}.isdisjoint(bodies)
 
-    def evened(self, item: Restraint, bodies: Collection[str]) -> Restraint:
+    def symmetrized(self, item: Restraint, bodies: Collection[str]) -> Restraint:
         """Return a restraint between twins, with the frame on the twin as the image of the frame on the given body."""
         ends, frames, names = list(item.bodies or ()), list(item.frames or ()), [*item.extra.get("frames", ["", ""])]
         lead = 0 if ends[0] in bodies else 1
@@ -427,22 +427,22 @@ class _Pairs:
         if joint is None:
             return 1.0
         known = {each.id: each for each in self.mechanism.joints}
-        parts = dof_parts(known[joint], known[self.joints[joint]], self.plane, self.bodies, self.known)
+        parts = twin_dof_maps(known[joint], known[self.joints[joint]], self.plane, self.bodies, self.known)
         return float(parts[0].matrix[0, 0]) if len(parts) == 1 and len(parts[0].of) == 1 else None
 
-    def _on(self, item: Restraint, mirrored: bool = False) -> tuple[object, ...]:
+    def _attachment(self, item: Restraint, mirrored: bool = False) -> tuple[object, ...]:
         bodies, joints = (self.bodies, self.joints) if mirrored else ({}, {})
         ends = {bodies.get(end, end) if end is not None else None for end in item.bodies or ()}
         return item.type, joints.get(item.joint or "", item.joint), frozenset(ends)
 
-    def index_of_twin(self, number: int) -> int | None:
+    def twin_index(self, number: int) -> int | None:
         """Find the index of a restraint's twin among those of its type between the twins of its parts.
 
         It is the one with the counterpart's name, else they are paired in their order.
         """
         every = self.mechanism.restraints
-        own, image = self._on(every[number]), self._on(every[number], mirrored=True)
-        mine, its = ([n for n, each in enumerate(every) if self._on(each) == on] for on in (own, image))
+        own, image = self._attachment(every[number]), self._attachment(every[number], mirrored=True)
+        mine, its = ([n for n, each in enumerate(every) if self._attachment(each) == on] for on in (own, image))
         named = {n: at for n in mine for at in its if every[at].name in counterpart_names(every[n].name)}
         if number in named:
             return named[number]
@@ -465,9 +465,9 @@ class _Pairs:
             out.bodies, out.frames = self._images(item.bodies), (one, other)
             if "frames" in item.extra:
                 out.extra["frames"] = [name, other_name]
-            axis = _AXES.get(item.distance.strip().lower())
+            axis = _DISTANCE_AXES.get(item.distance.strip().lower())
             sign *= 1.0 if axis is None else float(first[axis, axis])
-        return out if sign > 0.0 else reversed_law(out)
+        return out if sign > 0.0 else reverse_restraint(out)
 
     def _images(self, ends: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
         one, other = (None if end is None else self.bodies.get(end, end) for end in ends)
@@ -493,38 +493,38 @@ class _Pairs:
         found = {each.name: each.pose for each in self.mechanism.frames if each.body == mate}
         others = [name] if body == mate else [*counterpart_names(name), name]
         named = next((each for each in others if each in found), others[0])
-        seen = self._reflected(body, mate, frame)
+        seen = self._mirror_local_frame(body, mate, frame)
         flip = frame_flip(seen, np.eye(3), found.get(named, frame if before is None else before))
         turned = np.eye(4)
         turned[:3, :3] = flip
         image, there = seen @ turned, found.get(named)
-        if there is not None and np.abs(there - image).max() <= _SAME * max(1.0, float(np.abs(there).max())):
+        if there is not None and np.abs(there - image).max() <= _POSE_TOLERANCE * max(1.0, float(np.abs(there).max())):
             image = there  # equal up to rounding to 32 bits
         return image, named, flip
 
-    def _reflected(self, body: str | None, mate: str | None, frame: Array) -> Array:
+    def _mirror_local_frame(self, body: str | None, mate: str | None, frame: Array) -> Array:
         """Return the mirror image (4, 4), left-handed, of a frame on a body, relative to the body's twin."""
         if body is None:
-            return image_of(frame, self.plane, np.eye(3))
+            return mirror_pose(frame, self.plane, np.eye(3))
         pose, other = self.known[body].pose, self.known[mate or body].pose
         if body != mate:
-            return attached_image(frame, flip_between(pose, other, self.plane), np.eye(3))
-        own = inverse(pose) @ image_of(pose, self.plane, np.eye(3))
+            return mirror_local_pose(frame, flip_between(pose, other, self.plane), np.eye(3))
+        own = inverse(pose) @ mirror_pose(pose, self.plane, np.eye(3))
         whole = own.round()
-        own = np.where(np.abs(own - whole) <= _PLAIN, whole, own)
+        own = np.where(np.abs(own - whole) <= _ROUNDING_TOLERANCE, whole, own)
         return own @ frame
 
 
-def reversed_law(item: Restraint) -> Restraint:
+def reverse_restraint(item: Restraint) -> Restraint:
     """Return a restraint whose coordinate is reversed: ``-f(-q)`` in place of ``f(q)``."""
     return replace(
         item,
         knots=[-knot + 0.0 for knot in reversed(item.knots)],
-        coefficients=[_reversed_piece(piece) for piece in reversed(item.coefficients)],
+        coefficients=[_reverse_polynomial(piece) for piece in reversed(item.coefficients)],
     )
 
 
-def _reversed_piece(piece: Sequence[float]) -> list[float]:
+def _reverse_polynomial(piece: Sequence[float]) -> list[float]:
     """Reverse a polynomial in descending powers: ``-f(-q)``."""
     last = len(piece) - 1
     return [number * (1.0 if (last - place) % 2 else -1.0) + 0.0 for place, number in enumerate(piece)]

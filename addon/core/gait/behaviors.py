@@ -16,15 +16,15 @@ import numpy as np
 from ..model import Array, Dof, Joint
 
 #: Motion sources by their number in the file. Inputs are named as a user types them.
-ENGINE = 1
+ENGINE_SOURCE = 1
 BODY_YAW, BODY_PITCH, BODY_ROLL = 6, 7, 8
-CONTROL_OF_SOURCE: dict[int, str] = {
+INPUT_BY_SOURCE: dict[int, str] = {
     2: "joystick 1 x", 3: "joystick 1 y", 4: "joystick 1 z", 5: "joystick 1 r",
     10: "joystick 2 x", 11: "joystick 2 y", 12: "joystick 2 z", 13: "joystick 2 r",
     14: "key up/down", 15: "key left/right",
 }  # fmt: skip
 #: Amplitude modulation sources; any other number means none (real files hold uninitialized integers).
-CONTROL_OF_AMP_MOD: dict[int, str] = {1: "joystick 1 x", 2: "joystick 1 y", 3: "joystick 1 z", 4: "joystick 1 r"}
+INPUT_BY_AMP_MOD: dict[int, str] = {1: "joystick 1 x", 2: "joystick 1 y", 3: "joystick 1 z", 4: "joystick 1 r"}
 
 
 @dataclass
@@ -64,13 +64,13 @@ class Clockwork:
     enabled: bool = True
     gain: float = 100.0
     motors: list[ClockworkMotor] = field(default_factory=list)
-    source: int = ENGINE
+    source: int = ENGINE_SOURCE
     amp_mod: int = 0
     feedback_body: str | None = None
 
 
 @dataclass
-class Node:
+class NetworkNode:
     """Node of a network. ``kind`` selects the fields that apply.
 
     ``source`` (source, body), ``constant`` (value), ``multiply``, ``limit`` (minimum, maximum), ``arithmetic`` (add,
@@ -96,8 +96,8 @@ class Node:
 
 
 @dataclass
-class Edge:
-    """Carries ``source``'s activation times ``factor`` to ``destination`` (node ids, None: dangling)."""
+class NetworkEdge:
+    """Connection of nodes (ids, None: dangling): adds ``source``'s value times ``factor`` to ``destination``."""
 
     source: str | None
     destination: str | None
@@ -111,15 +111,15 @@ class Network:
     name: str = ""
     enabled: bool = True
     gain: float = 100.0
-    nodes: list[Node] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
+    nodes: list[NetworkNode] = field(default_factory=list)
+    edges: list[NetworkEdge] = field(default_factory=list)
 
 
 @dataclass
-class Behaviours:
-    """An engine and the behaviours in file order.
+class GaitBehaviors:
+    """Engine of a gait and its behaviors in file order.
 
-    ``sine_without_type``: motors whose file states no motion type play a sine, else they do not move.
+    ``sine_without_type``: motors whose file specifies no motion type play a sine, else they do not move.
     """
 
     engine: Engine = field(default_factory=Engine)
@@ -128,11 +128,11 @@ class Behaviours:
 
     @property
     def motors_without_type(self) -> list[ClockworkMotor]:
-        """The enabled motors on the engine that would move if a motion type were stated."""
+        """Return the enabled motors on the engine that would move if a motion type were specified."""
         return [
             motor
             for item in self.items
-            if isinstance(item, Clockwork) and item.enabled and item.source == ENGINE
+            if isinstance(item, Clockwork) and item.enabled and item.source == ENGINE_SOURCE
             for motor in item.motors
             if motor.enabled and motor.motion is None and motor.amplitude
         ]

@@ -21,29 +21,29 @@ from numpy.typing import ArrayLike
 
 from .. import naming
 from ..model import Array, Mechanism, Motion, Trajectory
-from ..motion.servo_matching import servos_of
+from ..motion.servo_matching import mechanism_servos
 from ..report import FormatError, Report
 from .behaviors import (
     BODY_PITCH,
     BODY_ROLL,
     BODY_YAW,
-    CONTROL_OF_AMP_MOD,
-    CONTROL_OF_SOURCE,
-    ENGINE,
-    Behaviours,
+    ENGINE_SOURCE,
+    INPUT_BY_AMP_MOD,
+    INPUT_BY_SOURCE,
     Clockwork,
     ClockworkMotor,
     Engine,
+    GaitBehaviors,
     GaitServos,
     Network,
-    Node,
+    NetworkNode,
     motor_dof,
 )
 
-TURN = 2.0 * math.pi
+FULL_TURN = 2.0 * math.pi
 
 
-def trapezoid(angle: Array, ramp: Array | float, width: Array | float) -> Array:
+def trapezoid_wave(angle: Array, ramp: Array | float, width: Array | float) -> Array:
     """Compute a square wave with sine ramps.
 
     Args:
@@ -51,52 +51,52 @@ def trapezoid(angle: Array, ramp: Array | float, width: Array | float) -> Array:
         ramp: Duration of a ramp, as a share of that of a sine.
         width: Half width (rad) of a ramp, on each side of a zero.
     """
-    centre = np.where(angle < math.pi - width, 0.0, np.where(angle < TURN - width, math.pi, TURN))
+    centre = np.where(angle < math.pi - width, 0.0, np.where(angle < FULL_TURN - width, math.pi, FULL_TURN))
     away = angle - centre
     return np.where(away < width, np.sin(away / ramp + centre), np.where(centre == 0.0, 1.0, -1.0))
 
 
-def one_turn(angle: Array) -> Array:
+def wrap_to_turn(angle: Array) -> Array:
     """Wrap angles (rad) of a turn and more into one turn; negative angles stay as they are."""
-    return np.where(angle >= TURN, np.mod(angle, TURN), angle)
+    return np.where(angle >= FULL_TURN, np.mod(angle, FULL_TURN), angle)
 
 
-def step(angle: Array) -> Array:
+def step_wave(angle: Array) -> Array:
     """Compute the step wave of clockworks at phases (rad)."""
-    return trapezoid(one_turn(np.where(angle < 0.0, angle + TURN, angle)), 0.5, math.pi / 4.0)
+    return trapezoid_wave(wrap_to_turn(np.where(angle < 0.0, angle + FULL_TURN, angle)), 0.5, math.pi / 4.0)
 
 
-def _wave(degrees: Array, ramp: Array, width: Array, output_range: Array, offset: Array) -> Array:
+def _wave_node(degrees: Array, ramp: Array, width: Array, output_range: Array, offset: Array) -> Array:
     # At exactly one turn the Juice program passes its input through, a spike of 360 times the range for one step;
     # here a full turn is equal to 0.
-    return trapezoid(one_turn(np.radians(degrees)), ramp, width) * output_range + offset
+    return trapezoid_wave(wrap_to_turn(np.radians(degrees)), ramp, width) * output_range + offset
 
 
-def _wave_shape(node: Node) -> tuple[float, ...]:
+def _wave_parameters(node: NetworkNode) -> tuple[float, ...]:
     ramp = min(node.duty_cycle / 100.0, 1.0)
     width = max(math.pi / 2.0 * ramp, 0.01)
     return ramp or width / (math.pi / 2.0), width, node.output_range, node.output_offset
 
 
-def _arithmetic_shape(node: Node) -> tuple[float, ...]:
+def _arithmetic_parameters(node: NetworkNode) -> tuple[float, ...]:
     return (node.add, node.multiply, 0.0) if node.add_first else (0.0, node.multiply, node.add)
 
 
 #: Function of a node on the sum (or product) of its inputs, and its parameters.
-NODE_FUNCTIONS: dict[str, tuple[Callable[..., Array] | None, Callable[[Node], tuple[float, ...]]]] = {
+NODE_FUNCTIONS: dict[str, tuple[Callable[..., Array] | None, Callable[[NetworkNode], tuple[float, ...]]]] = {
     "source": (None, lambda node: ()),
     "motor": (None, lambda node: ()),
     "multiply": (None, lambda node: ()),
     "constant": (np.add, lambda node: (node.value,)),
     "absolute": (np.abs, lambda node: ()),
     "limit": (lambda x, low, high: np.minimum(np.maximum(x, low), high), lambda node: (node.minimum, node.maximum)),
-    "arithmetic": (lambda x, before, factor, after: (x + before) * factor + after, _arithmetic_shape),
-    "wave": (_wave, _wave_shape),
+    "arithmetic": (lambda x, before, factor, after: (x + before) * factor + after, _arithmetic_parameters),
+    "wave": (_wave_node, _wave_parameters),
 }
 
 
 @dataclass
-class Batch:
+class NodeBatch:
     """Nodes of one kind at one depth: rows of the state that they write, and the edges that feed them."""
 
     kind: str
@@ -130,7 +130,7 @@ class Batch:
         return run
 
 
-class Wiring:
+class NodeOrder:
     """Topological order of a network: the nodes that get all their inputs, and their depths.
 
     An edge whose source does not exist still counts as an input, so nodes after it are never evaluated; nor are cycles.
@@ -138,7 +138,7 @@ class Wiring:
     """
 
     def __init__(self, network: Network) -> None:
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, NetworkNode] = {}
         for node in network.nodes:
             self.nodes.setdefault(node.id, node)
         self.inputs: dict[str, list[tuple[str, float]]] = {key: [] for key in self.nodes}
@@ -160,7 +160,7 @@ class Wiring:
                     self.depth[follower] = 1 + max(self.depth[source] for source, _ in self.inputs[follower])
                     reached.append(follower)
 
-    def needed_for(self, key: str) -> set[str]:
+    def dependencies_of(self, key: str) -> set[str]:
         """Return a node and all nodes that it depends on."""
         found = {key}
         stack = [key]
@@ -172,18 +172,18 @@ class Wiring:
         return found
 
 
-CONTROLS: tuple[str, ...] = tuple(CONTROL_OF_SOURCE.values())
+INPUT_NAMES: tuple[str, ...] = tuple(INPUT_BY_SOURCE.values())
 FEEDBACK_AXIS = {BODY_YAW: 0, BODY_PITCH: 1, BODY_ROLL: 2}
 NONE, SINE, DOUBLE_SINE, STEP, CONTINUOUS = 0, 1, 2, 3, 4
-CONTROL_LIMIT, CONTROL_REACH = 180.0, 178.0  # degrees; commands by an input beyond the first are set to the second
+INPUT_LIMIT, INPUT_SATURATION = 180.0, 178.0  # degrees; commands by an input beyond the first are set to the second
 
-Controls = Mapping[str, ArrayLike]
-Feedback = Mapping[str, ArrayLike]
-_NOTHING: Mapping[str, ArrayLike] = MappingProxyType({})
+GaitInputs = Mapping[str, ArrayLike]
+GaitFeedback = Mapping[str, ArrayLike]
+_NO_INPUTS: Mapping[str, ArrayLike] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Commands:
+class GaitCommands:
     """Commands to joints: joint id -> (n,).
 
     ``position`` in rad or length units, already within the stops; ``velocity`` in rad/s, not clamped. A joint is in at
@@ -201,9 +201,9 @@ def parse_input(text: str) -> tuple[str, float]:
         ValueError: The text is no input; the message lists what is allowed.
     """
     name, separator, number = text.partition("=")
-    wanted = _letters(name)
-    for control in CONTROLS:
-        if separator and _letters(control) == wanted:
+    wanted = _normalize_name(name)
+    for control in INPUT_NAMES:
+        if separator and _normalize_name(control) == wanted:
             try:
                 value = float(number)
             except ValueError:
@@ -211,10 +211,10 @@ def parse_input(text: str) -> tuple[str, float]:
             if not math.isfinite(value):
                 raise ValueError(f"{number.strip()!r} is not a number. Write an input as {control}=-1.")
             return control, value
-    raise ValueError(f"{text!r} is not an input. Write NAME=VALUE with one of the names {', '.join(CONTROLS)}.")
+    raise ValueError(f"{text!r} is not an input. Write NAME=VALUE with one of the names {', '.join(INPUT_NAMES)}.")
 
 
-def _letters(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -233,13 +233,13 @@ def feedback_angles(rotation: ArrayLike) -> Array:
     return np.degrees(np.stack([yaw, pitch, roll], axis=-1))
 
 
-def servo_names(mechanism: Mechanism) -> dict[str, str]:
-    """The name of every servo that a gait can command, unlike any other's, by the id of its joint."""
+def gait_servo_names(mechanism: Mechanism) -> dict[str, str]:
+    """Return the unique name of every servo that a gait can command, by the id of its joint."""
     names = naming.servo_names((joint.id, joint.name, joint.dofs) for joint in mechanism.joints)
     return {joint: own[0] for joint, own in names.items() if len(own) == 1}
 
 
-def gait_of(mechanism: Mechanism) -> Gait | None:
+def find_gait(mechanism: Mechanism) -> Gait | None:
     """Return the gait of a mechanism; None where its behaviors command no joint."""
     gait = Gait(mechanism)
     return gait if gait.joints else None
@@ -248,12 +248,12 @@ def gait_of(mechanism: Mechanism) -> Gait | None:
 _CLOCKWORK_FUNCTIONS: dict[int, Callable[[Array], Array]] = {
     SINE: np.sin,
     DOUBLE_SINE: lambda angle: np.sin(2.0 * angle),
-    STEP: step,
+    STEP: step_wave,
     CONTINUOUS: np.degrees,
 }
 
 
-class _Columns:
+class _MotorArrays:
     """Motors of clockworks as columns of numbers, to be evaluated together."""
 
     def __init__(self, motors: list[tuple[Any, ...]]) -> None:
@@ -267,7 +267,7 @@ class _Columns:
         return self.offset + values * (self.scale * state[self.modulation])
 
 
-class _Sum:
+class _CommandSum:
     """Sum of the commands to the same joint."""
 
     def __init__(self, joints: list[str]) -> None:
@@ -284,13 +284,13 @@ class _Sum:
 class Gait:
     """Compiled behaviors of a mechanism.
 
-    ``controls``: the inputs that affect any command, in the order of ``CONTROLS``; ``feedback_bodies``: ids of the
+    ``controls``: the inputs that affect any command, in the order of ``INPUT_NAMES``; ``feedback_bodies``: ids of the
     bodies whose orientation does; ``joints``: ids of the joints that get commands, in the order of the mechanism;
     ``held`` and ``spun``: those of them that get positions and those that get velocities.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
-        behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
+        behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, GaitBehaviors) else GaitBehaviors()
         self.mechanism = mechanism
         self.engine: Engine = behaviours.engine
         self._without_type = SINE if behaviours.sine_without_type else NONE
@@ -301,7 +301,7 @@ class Gait:
         self._engine_motors: dict[int, list[tuple[str, tuple[Any, ...]]]] = defaultdict(list)
         self._input_motors: list[tuple[str, tuple[Any, ...]]] = []
         self._motor_nodes: dict[bool, list[tuple[str, int]]] = {False: [], True: []}
-        batches: dict[tuple[int, str], Batch] = {}
+        batches: dict[tuple[int, str], NodeBatch] = {}
         for number, item in enumerate(behaviours.items):
             if item.enabled and isinstance(item, Clockwork):
                 self._add_clockwork(item)
@@ -323,22 +323,22 @@ class Gait:
 
         For networks pitch and roll are ``levelled``: scaled by each other's cosine.
         """
-        if source == ENGINE:
+        if source == ENGINE_SOURCE:
             return self._row("engine")
-        if source in CONTROL_OF_SOURCE:
-            return self._row("control", CONTROL_OF_SOURCE[source])
+        if source in INPUT_BY_SOURCE:
+            return self._row("control", INPUT_BY_SOURCE[source])
         if source in FEEDBACK_AXIS and body in self._poses:
             return self._row("feedback", body, FEEDBACK_AXIS[source], levelled)
         return self._row("zero")
 
     def _add_clockwork(self, item: Clockwork) -> None:
-        if item.source != ENGINE and item.source not in CONTROL_OF_SOURCE and item.source not in FEEDBACK_AXIS:
+        if item.source != ENGINE_SOURCE and item.source not in INPUT_BY_SOURCE and item.source not in FEEDBACK_AXIS:
             return
         for motor in item.motors:
             dof = self._dofs.get(motor.joint or "")
             if not motor.enabled or dof is None or motor.joint is None:
                 continue
-            if item.source == ENGINE:
+            if item.source == ENGINE_SOURCE:
                 motion = self._without_type if motor.motion is None else motor.motion
                 if motion in _CLOCKWORK_FUNCTIONS and not (motion == CONTINUOUS and dof.kind == "rotation"):
                     self._engine_motors[motion].append((motor.joint, self._engine_motor(item, motor)))
@@ -346,11 +346,11 @@ class Gait:
                 self._input_motors.append((motor.joint, self._input_motor(item, motor)))
 
     def _modulation(self, item: Clockwork) -> int:
-        control = CONTROL_OF_AMP_MOD.get(item.amp_mod)
+        control = INPUT_BY_AMP_MOD.get(item.amp_mod)
         return self._row("control", control) if control else self._row("one", begin=1.0)
 
     def _engine_motor(self, item: Clockwork, motor: ClockworkMotor) -> tuple[Any, ...]:
-        engine, phase = self._signal(ENGINE, None, False), math.radians(motor.phase)
+        engine, phase = self._signal(ENGINE_SOURCE, None, False), math.radians(motor.phase)
         if motor.motion == CONTINUOUS:  # neither amplitude nor gain applies
             return motor.offset, 1.0, engine, self._row("one", begin=1.0), phase
         return motor.offset, motor.amplitude * item.gain / 100.0, engine, self._modulation(item), phase
@@ -360,10 +360,10 @@ class Gait:
         if item.source in FEEDBACK_AXIS:
             return motor.offset, item.gain / 100.0, signal, self._modulation(item), math.inf
         scale = motor.amplitude * item.gain / 100.0
-        return motor.offset, scale, signal, self._modulation(item), CONTROL_LIMIT
+        return motor.offset, scale, signal, self._modulation(item), INPUT_LIMIT
 
-    def _add_network(self, item: Network, number: int, batches: dict[tuple[int, str], Batch]) -> None:
-        wiring = Wiring(item)
+    def _add_network(self, item: Network, number: int, batches: dict[tuple[int, str], NodeBatch]) -> None:
+        wiring = NodeOrder(item)
         needed: set[str] = set()
         for key, node in wiring.nodes.items():
             dof = self._dofs.get(node.joint or "") if node.kind == "motor" else None
@@ -371,28 +371,28 @@ class Gait:
                 continue
             if node.velocity and dof.kind != "rotation":
                 continue
-            needed |= wiring.needed_for(key)
+            needed |= wiring.dependencies_of(key)
             self._motor_nodes[node.velocity].append((node.joint, self._row("node", number, key)))
         for key in wiring.nodes:
             if key in needed:
                 self._add_node(wiring, number, key, batches)
 
-    def _add_node(self, wiring: Wiring, number: int, key: str, batches: dict[tuple[int, str], Batch]) -> None:
+    def _add_node(self, wiring: NodeOrder, number: int, key: str, batches: dict[tuple[int, str], NodeBatch]) -> None:
         node, depth = wiring.nodes[key], wiring.depth[key]
         row = self._row("node", number, key)
         edges = [(self._row("node", number, source), factor) for source, factor in wiring.inputs[key]]
         if node.kind == "source":  # its signal is added like one more edge
             edges.append((self._signal(node.source, node.body, True), 1.0))
         if edges:
-            batch = batches.setdefault((depth, node.kind), Batch(node.kind))
+            batch = batches.setdefault((depth, node.kind), NodeBatch(node.kind))
             batch.add(row, edges, NODE_FUNCTIONS[node.kind][1](node))
         else:
             self._begin[row] = {"constant": node.value, "multiply": 1.0}.get(node.kind, 0.0)
 
-    def _finish(self, batches: dict[tuple[int, str], Batch]) -> None:
+    def _finish(self, batches: dict[tuple[int, str], NodeBatch]) -> None:
         self._run = [batches[key].compiled() for key in sorted(batches)]
         listened = {key[1] for key in self._row_of if key[0] == "control"}
-        self.controls = [name for name in CONTROLS if name in listened]
+        self.controls = [name for name in INPUT_NAMES if name in listened]
         heard = {key[1] for key in self._row_of if key[0] == "feedback"}
         self._design = {body: feedback_angles(self._poses[body][:3, :3]) for body in heard}
         self.feedback_bodies = [body for body in dict.fromkeys(b.id for b in self.mechanism.bodies) if body in heard]
@@ -404,19 +404,19 @@ class Gait:
                 (slice(len(engine_motors), len(engine_motors) + len(motors)), _CLOCKWORK_FUNCTIONS[motion])
             )
             engine_motors += motors
-        self._by_engine = _Columns([columns for _, columns in engine_motors])
-        self._by_input = _Columns([columns for _, columns in self._input_motors])
+        self._engine_arrays = _MotorArrays([columns for _, columns in engine_motors])
+        self._input_arrays = _MotorArrays([columns for _, columns in self._input_motors])
         self._position_rows, self._velocity_rows = (
             np.array([row for _, row in self._motor_nodes[velocity]], dtype=np.intp) for velocity in (False, True)
         )
-        self._velocity_sum = _Sum([joint for joint, _ in self._motor_nodes[True]])
+        self._velocity_sum = _CommandSum([joint for joint, _ in self._motor_nodes[True]])
         positioned = [*engine_motors, *self._input_motors, *self._motor_nodes[False]]
-        self._position_sum = _Sum([joint for joint, _ in positioned])
+        self._position_sum = _CommandSum([joint for joint, _ in positioned])
         self.spun = self._velocity_sum.joints
         self.held = [joint for joint in self._position_sum.joints if joint not in self.spun]
         self._kept = np.array([joint not in self.spun for joint in self._position_sum.joints], dtype=bool)
-        self._to_held = GaitServos.of([self._dofs[joint] for joint in self.held])
-        self._to_spun = GaitServos.of([self._dofs[joint] for joint in self.spun])
+        self._position_servos = GaitServos.of([self._dofs[joint] for joint in self.held])
+        self._velocity_servos = GaitServos.of([self._dofs[joint] for joint in self.spun])
         commanded = {*self._position_sum.joints, *self._velocity_sum.joints}
         self.joints = [joint for joint in dict.fromkeys(j.id for j in self.mechanism.joints) if joint in commanded]
 
@@ -431,10 +431,12 @@ class Gait:
         engine = self.engine
         factor = engine.speed_factor if speed_factor is None else speed_factor
         running = np.maximum(np.asarray(times, dtype=np.float64) - engine.pose_delay, 0.0)
-        start = _keep_in_turn(np.asarray(math.radians(engine.pose_phase)))
-        return _keep_in_turn(start + TURN * (engine.standard_speed / 60.0 * factor * running))
+        start = _wrap_phase(np.asarray(math.radians(engine.pose_phase)))
+        return _wrap_phase(start + FULL_TURN * (engine.standard_speed / 60.0 * factor * running))
 
-    def evaluate(self, phase: ArrayLike, controls: Controls = _NOTHING, feedback: Feedback = _NOTHING) -> Commands:
+    def evaluate(
+        self, phase: ArrayLike, controls: GaitInputs = _NO_INPUTS, feedback: GaitFeedback = _NO_INPUTS
+    ) -> GaitCommands:
         """Compute the commands at engine phases (n,) in radians.
 
         Args:
@@ -446,16 +448,18 @@ class Gait:
         Raises:
             ValueError: An input does not exist.
         """
-        unknown = [name for name in controls if name not in CONTROLS]
+        unknown = [name for name in controls if name not in INPUT_NAMES]
         if unknown:
             raise ValueError(
-                f"There is no control {unknown[0]!r}. The controls are {', '.join(CONTROLS)}; "
+                f"There is no control {unknown[0]!r}. The controls are {', '.join(INPUT_NAMES)}; "
                 f"this model listens to {', '.join(self.controls) or 'none of them'}."
             )
         position, velocity = self.rows(np.atleast_1d(np.asarray(phase, dtype=np.float64)), controls, feedback)
-        return Commands(dict(zip(self.held, position, strict=True)), dict(zip(self.spun, velocity, strict=True)))
+        return GaitCommands(dict(zip(self.held, position, strict=True)), dict(zip(self.spun, velocity, strict=True)))
 
-    def rows(self, angle: Array, controls: Controls = _NOTHING, feedback: Feedback = _NOTHING) -> tuple[Array, Array]:
+    def rows(
+        self, angle: Array, controls: GaitInputs = _NO_INPUTS, feedback: GaitFeedback = _NO_INPUTS
+    ) -> tuple[Array, Array]:
         """Compute the commands at engine phases (n,) as rows, (joints, n) each.
 
         Returns:
@@ -465,10 +469,10 @@ class Gait:
         for run in self._run:
             run(state)
         wanted = self._engine_commands(state, angle), self._input_commands(state), state[self._position_rows]
-        position = self._to_held.position(self._position_sum(np.concatenate(wanted))[self._kept])
-        return position, self._to_spun.sign * self._velocity_sum(state[self._velocity_rows])
+        position = self._position_servos.position(self._position_sum(np.concatenate(wanted))[self._kept])
+        return position, self._velocity_servos.sign * self._velocity_sum(state[self._velocity_rows])
 
-    def _signals(self, angle: Array, controls: Controls, feedback: Feedback) -> Array:
+    def _signals(self, angle: Array, controls: GaitInputs, feedback: GaitFeedback) -> Array:
         state = np.repeat(np.array(self._begin)[:, None], len(angle), axis=1)
         for key, row in self._row_of.items():
             if key[0] == "engine":
@@ -484,33 +488,33 @@ class Gait:
         return state
 
     def _engine_commands(self, state: Array, angle: Array) -> Array:
-        motors = self._by_engine
+        motors = self._engine_arrays
         own = motors.extra + angle
-        own = np.where(own > TURN, own - TURN, own)
+        own = np.where(own > FULL_TURN, own - FULL_TURN, own)
         for part, function in self._slices:
             own[part] = function(own[part])
         return motors.scaled(state, own)
 
     def _input_commands(self, state: Array) -> Array:
-        motors = self._by_input
+        motors = self._input_arrays
         wanted = motors.scaled(state, state[motors.rows])
-        return np.where(np.abs(wanted) > motors.extra, np.copysign(CONTROL_REACH, wanted), wanted)
+        return np.where(np.abs(wanted) > motors.extra, np.copysign(INPUT_SATURATION, wanted), wanted)
 
     def motion(
         self,
         times: ArrayLike,
-        controls: Controls = _NOTHING,
+        controls: GaitInputs = _NO_INPUTS,
         name: str = "Gait",
-        feedback: Feedback = _NOTHING,
+        feedback: GaitFeedback = _NO_INPUTS,
         speed_factor: float | None = None,
     ) -> Motion:
         """Sample the gait at times (n,) in seconds, one trajectory per commanded joint."""
         at = np.atleast_1d(np.asarray(times, dtype=np.float64))
         values = self.servo_values(self.evaluate(self.phase(at, speed_factor), controls, feedback), at)
-        names = servo_names(self.mechanism)
+        names = gait_servo_names(self.mechanism)
         return Motion(name, [Trajectory(names[joint], at.copy(), values[joint]) for joint in self.joints])
 
-    def servo_values(self, commands: Commands, times: Array) -> dict[str, Array]:
+    def servo_values(self, commands: GaitCommands, times: Array) -> dict[str, Array]:
         """Convert commands at times (n,) in seconds to servo positions (n,), by joint id.
 
         Joints with velocities start at their initial position and move by the integral (trapezoid rule).
@@ -524,15 +528,15 @@ class Gait:
         return values
 
 
-def _keep_in_turn(angle: Array) -> Array:
-    return angle - TURN * np.maximum(np.ceil(angle / TURN) - 1.0, 0.0)
+def _wrap_phase(angle: Array) -> Array:
+    return angle - FULL_TURN * np.maximum(np.ceil(angle / FULL_TURN) - 1.0, 0.0)
 
 
 #: Longest step (s) of the integration of velocities, however coarse the grid.
-LONGEST_STEP = 0.004
+MAX_INTEGRATION_STEP = 0.004
 
 
-def gait_motion(mechanism: Mechanism, controls: Controls, seconds: float, step: float) -> Motion:
+def sample_gait(mechanism: Mechanism, controls: GaitInputs, seconds: float, step: float) -> Motion:
     """Sample a mechanism's gait from 0 to ``seconds``, every ``step`` (s), the last sample at or before the end.
 
     Args:
@@ -544,7 +548,7 @@ def gait_motion(mechanism: Mechanism, controls: Controls, seconds: float, step: 
     Raises:
         FormatError: The mechanism has no gait.
     """
-    gait = gait_of(mechanism)
+    gait = find_gait(mechanism)
     if gait is None:
         raise FormatError(
             f"{mechanism.name!r} has no gait of its own",
@@ -552,11 +556,11 @@ def gait_motion(mechanism: Mechanism, controls: Controls, seconds: float, step: 
             remedy="Give it a motion, or a Juice model with behaviours that command its joints.",
         )
     count = math.floor(seconds / step + 1e-9) + 1
-    finer = max(1, math.ceil(step / LONGEST_STEP - 1e-9)) if _has_speeds(gait) else 1
+    finer = max(1, math.ceil(step / MAX_INTEGRATION_STEP - 1e-9)) if _has_velocities(gait) else 1
     times = np.arange((count - 1) * finer + 1) * (step / finer)
     fine = gait.motion(times, controls, f"{mechanism.name} Gait")
     times = np.arange(count) * step
-    servos = servos_of(mechanism)
+    servos = mechanism_servos(mechanism)
     return Motion(
         fine.name,
         [
@@ -568,8 +572,8 @@ def gait_motion(mechanism: Mechanism, controls: Controls, seconds: float, step: 
     )
 
 
-def tell_controls(gait: Gait | None, controls: Mapping[str, float], report: Report) -> None:
-    """Warn of controls that go too far and of those that a gait does not listen to."""
+def report_inputs(gait: Gait | None, controls: Mapping[str, float], report: Report) -> None:
+    """Warn of input values beyond -1 to 1 and of inputs that a gait does not read."""
     heard = gait.controls if gait is not None else []
     for name, value in controls.items():
         if abs(value) > 1.0:
@@ -579,5 +583,5 @@ def tell_controls(gait: Gait | None, controls: Mapping[str, float], report: Repo
             report.warn("input-unheard", f"The model does not listen to {name!r}: {listens}")
 
 
-def _has_speeds(gait: Gait) -> bool:
+def _has_velocities(gait: Gait) -> bool:
     return bool(gait.evaluate(0.0).velocity)

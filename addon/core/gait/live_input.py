@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .presets import BACKWARD, FORWARD, STAND, TURN_LEFT, TURN_RIGHT, Inputs
+from .presets import BACKWARD, FORWARD, STAND, TURN_LEFT, TURN_RIGHT, InputValues
 
 
 @dataclass(frozen=True)
-class Axis:
+class KeyAxis:
     """Axis made of two keys, by Blender's key names; each end may have alternative keys."""
 
     id: str
@@ -25,17 +25,17 @@ class Axis:
     negative: tuple[str, ...]
 
 
-UP_DOWN = Axis("UP_DOWN", ("UP_ARROW", "W"), ("DOWN_ARROW", "S"))
-RIGHT_LEFT = Axis("RIGHT_LEFT", ("RIGHT_ARROW", "D"), ("LEFT_ARROW", "A"))
-E_Q = Axis("E_Q", ("E",), ("Q",))
-I_K = Axis("I_K", ("I",), ("K",))
-L_J = Axis("L_J", ("L",), ("J",))
-O_U = Axis("O_U", ("O",), ("U",))
-AXES: dict[str, Axis] = {axis.id: axis for axis in (UP_DOWN, RIGHT_LEFT, E_Q, I_K, L_J, O_U)}
-KEYS: frozenset[str] = frozenset(key for axis in AXES.values() for key in (*axis.positive, *axis.negative))
+UP_DOWN = KeyAxis("UP_DOWN", ("UP_ARROW", "W"), ("DOWN_ARROW", "S"))
+RIGHT_LEFT = KeyAxis("RIGHT_LEFT", ("RIGHT_ARROW", "D"), ("LEFT_ARROW", "A"))
+E_Q = KeyAxis("E_Q", ("E",), ("Q",))
+I_K = KeyAxis("I_K", ("I",), ("K",))
+L_J = KeyAxis("L_J", ("L",), ("J",))
+O_U = KeyAxis("O_U", ("O",), ("U",))
+KEY_AXES: dict[str, KeyAxis] = {axis.id: axis for axis in (UP_DOWN, RIGHT_LEFT, E_Q, I_K, L_J, O_U)}
+AXIS_KEYS: frozenset[str] = frozenset(key for axis in KEY_AXES.values() for key in (*axis.positive, *axis.negative))
 
 #: Time constant (s) in which an axis covers 63 % of its way, and the distance at which it has arrived.
-SMOOTHING, _THERE = 0.12, 1e-3
+SMOOTHING, _SNAP_DISTANCE = 0.12, 1e-3
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ServoBinding:
     upper: float = math.inf
 
 
-def bind_inputs(controls: Sequence[str], presets: Mapping[str, Inputs]) -> list[InputBinding]:
+def bind_inputs(controls: Sequence[str], presets: Mapping[str, InputValues]) -> list[InputBinding]:
     """Choose axes for the inputs that a gait reads: up and down for forward and backward, right and left to turn.
 
     An input that has no effect in the presets gets the axis of its kind, if that is free, else the first free one.
@@ -78,14 +78,14 @@ def bind_inputs(controls: Sequence[str], presets: Mapping[str, Inputs]) -> list[
         if any(binding.input == control for binding in out):
             continue
         used = {binding.axis for binding in out}
-        free = [axis for axis in (*_axes_like(control), *AXES) if axis not in used]
+        free = [axis for axis in (*_preferred_axes(control), *KEY_AXES) if axis not in used]
         if free:
             sign = -1.0 if free[0] == UP_DOWN.id else 1.0  # for joysticks and keys, up is -1
             out.append(InputBinding(control, free[0], sign, -sign))
     return out
 
 
-def _axes_like(control: str) -> list[str]:
+def _preferred_axes(control: str) -> list[str]:
     """Return the axes that suit an input by its axis on a joystick."""
     if control.endswith((" y", "up/down")):
         return [UP_DOWN.id, I_K.id]
@@ -118,7 +118,7 @@ class LiveInput:
 
     def press(self, key: str) -> bool:
         """Handle a key press; return whether the key is bound to an axis."""
-        if key not in KEYS:
+        if key not in AXIS_KEYS:
             return False
         self.held.add(key)
         return True
@@ -126,7 +126,7 @@ class LiveInput:
     def release(self, key: str) -> bool:
         """Handle a key release; return whether the key is bound to an axis."""
         self.held.discard(key)
-        return key in KEYS
+        return key in AXIS_KEYS
 
     def release_all(self) -> None:
         """Release all keys: where no release events arrive, as in a window that lost the keyboard focus."""
@@ -134,19 +134,19 @@ class LiveInput:
 
     def restart(self) -> None:
         """Reset all axes and servos to their initial values. Keys that are held stay held."""
-        self.axes = dict.fromkeys(AXES, 0.0)
-        self.servo_values = {binding.servo: _rounded(binding.start) for binding in self.servos}
+        self.axes = dict.fromkeys(KEY_AXES, 0.0)
+        self.servo_values = {binding.servo: _round_to_float32(binding.start) for binding in self.servos}
 
     def step(self, seconds: float) -> None:
         """Advance by a time (s): axes approach their keys, and servos move."""
         near = 1.0 - math.exp(-seconds / self.smoothing) if self.smoothing > 0.0 else 1.0
-        for name, axis in AXES.items():
+        for name, axis in KEY_AXES.items():
             wanted = float(self._is_held(axis.positive)) - float(self._is_held(axis.negative))
             value = self.axes[name] + near * (wanted - self.axes[name])
-            self.axes[name] = wanted if abs(wanted - value) < _THERE else value
+            self.axes[name] = wanted if abs(wanted - value) < _SNAP_DISTANCE else value
         for binding in self.servos:
             value = self.servo_values[binding.servo] + self.axes[binding.axis] * binding.speed * seconds
-            self.servo_values[binding.servo] = _rounded(min(max(value, binding.lower), binding.upper))
+            self.servo_values[binding.servo] = _round_to_float32(min(max(value, binding.lower), binding.upper))
 
     def _is_held(self, keys: Iterable[str]) -> bool:
         return any(key in self.held for key in keys)
@@ -159,9 +159,9 @@ class LiveInput:
     def _value(self, binding: InputBinding) -> float:
         rest, axis = self.rest.get(binding.input, 0.0), self.axes[binding.axis]
         end = binding.positive if axis > 0.0 else binding.negative
-        return _rounded(rest + abs(axis) * (end - rest))
+        return _round_to_float32(rest + abs(axis) * (end - rest))
 
 
-def _rounded(value: float) -> float:
+def _round_to_float32(value: float) -> float:
     """Round to the nearest 32-bit float."""
     return float(np.float32(value))

@@ -16,18 +16,18 @@ import numpy as np
 
 from ..kinematics import Link, Tree
 from ..model import DOF_SIZE, Array, Dof, Joint
-from ..transforms import frame_with_z, inverse, rotation_matrix, rotation_vector, spin_rates
+from ..transforms import inverse, rotation_matrix, rotation_vector, rotation_vector_jacobian, rotation_with_z
 
-_ONE = np.eye(4)
+_IDENTITY_POSE = np.eye(4)
 _NEXT, _AFTER = np.array([1, 2, 0]), np.array([2, 0, 1])
 #: Cyclic indices, long enough that both shifts are slices (views).
-_ROUND = np.array([0, 1, 2, 0, 1])
+_CYCLIC = np.array([0, 1, 2, 0, 1])
 #: Indices in a flat pose (16,) of its z axis and its position, each in that cyclic order.
-_AXIS_AND_PLACE = 4 * np.tile(_ROUND, 2) + np.repeat([2, 3], 5)
+_AXIS_AND_ORIGIN = 4 * np.tile(_CYCLIC, 2) + np.repeat([2, 3], 5)
 #: Indices of the two entries of each component of the skew part, and of the position.
-_SKEW, _OTHER_SKEW, _PLACE = 4 * _AFTER + _NEXT, 4 * _NEXT + _AFTER, np.array([3, 7, 11])
+_SKEW, _SKEW_TRANSPOSED, _ORIGIN_ENTRIES = 4 * _AFTER + _NEXT, 4 * _NEXT + _AFTER, np.array([3, 7, 11])
 #: Matrices of a motion about and along z: cosine, sine and shift times the first three, plus the last.
-_COSINE, _SINE, _SHIFT, _REST = (
+_COSINE, _SINE, _SHIFT, _UNTURNED_PART = (
     np.diag([1.0, 1.0, 0.0, 0.0]),
     np.zeros((4, 4)),
     np.zeros((4, 4)),
@@ -37,7 +37,7 @@ _SINE[1, 0], _SINE[0, 1], _SHIFT[2, 3] = 1.0, -1.0, 1.0
 
 
 @dataclass(frozen=True)
-class _Element:
+class _ElementaryMotion:
     """Elementary motion about and along z, or of a ball about its point.
 
     Attributes:
@@ -64,10 +64,10 @@ class LoopChains:
     def __init__(self, tree: Tree, chords: Sequence[Joint], columns: Mapping[str, slice], unknowns: int) -> None:
         self._unknowns, self.count = unknowns, len(chords)
         link_of = {link.body: link for link in tree.links}
-        chains = [_chain(tree, link_of, chord, columns) for chord in chords]
+        chains = [_build_chain(tree, link_of, chord, columns) for chord in chords]
         self._length = max((len(chain[1]) for chain in chains), default=0)
         self._first = np.array([first for first, _ in chains]).reshape(-1, 4, 4)
-        self._behind = np.tile(_ONE, (self.count * self._length, 1, 1))
+        self._behind = np.tile(_IDENTITY_POSE, (self.count * self._length, 1, 1))
         # for every motion, including the padding, which does not move
         numbers = np.zeros(len(self._behind), dtype=np.intp)
         turns, shifts = np.zeros(len(numbers)), np.zeros(len(numbers))
@@ -84,7 +84,7 @@ class LoopChains:
                     numbers[place], turns[place], shifts[place] = element.column, element.turn, element.shift
         self._columns, self._turns, self._shifts = numbers, turns, shifts
         self._slides = bool(shifts.any())
-        parts = (_COSINE, _SINE, _SHIFT, _REST)
+        parts = (_COSINE, _SINE, _SHIFT, _UNTURNED_PART)
         self._cosine, self._sine, self._shift, self._rest = (part @ self._behind for part in parts)
         threes = np.array(balls, dtype=np.float64).reshape(-1, 3)
         self._ball_places, self._senses = threes[:, 0].astype(np.intp), threes[:, 2]
@@ -107,7 +107,7 @@ class LoopChains:
         """Compute ``G`` of every chain, (positions, chains, 4, 4), for unknowns (positions, n)."""
         return self._frames(values)[:, :, -1]
 
-    def linearized(self, values: Array) -> tuple[Array, Array]:
+    def linearize(self, values: Array) -> tuple[Array, Array]:
         """Compute the residuals of ``G`` and their derivatives.
 
         Returns:
@@ -115,7 +115,7 @@ class LoopChains:
             (positions, chains, 6, n).
         """
         openings, screws = self.screws(values)
-        screws[..., :3] = _vector_rates(openings[:, self.chain_of, :3], screws[..., :3])
+        screws[..., :3] = _rotation_vector_rates(openings[:, self.chain_of, :3], screws[..., :3])
         out = np.zeros((len(values), self.count, self._unknowns, 6))
         out[:, self.chain_of, self.column_of] = screws
         return openings, np.swapaxes(out, -1, -2)
@@ -128,16 +128,19 @@ class LoopChains:
             of each motion's chain for a unit rate of the motion (positions, screws, 6).
         """
         frames = self._frames(values)
-        positions, openings = len(values), openings_of_gaps(frames[:, :, -1])
+        positions, openings = len(values), pose_vectors(frames[:, :, -1])
         flat = frames.reshape(positions, -1, 16)
-        told = flat[:, self._frame_of[:, None], _AXIS_AND_PLACE]
+        told = flat[:, self._frame_of[:, None], _AXIS_AND_ORIGIN]
         axes, arms = told[..., :5], told[..., 5:]
         if len(self._ball_places):
-            spins = spin_rates(values[:, self._ball_columns] * self._senses[:, None]) * self._senses[:, None, None]
+            spins = (
+                rotation_vector_jacobian(values[:, self._ball_columns] * self._senses[:, None])
+                * self._senses[:, None, None]
+            )
             balls = flat[:, self._frame_of[self._singles :: 3]].reshape(positions, -1, 4, 4)[..., :3, :3] @ spins
             turned = np.swapaxes(balls, -1, -2).reshape(positions, -1, 3)
-            axes[:, self._singles :] = turned[..., _ROUND]
-        arms -= openings[:, self.chain_of[:, None], 3 + _ROUND]
+            axes[:, self._singles :] = turned[..., _CYCLIC]
+        arms -= openings[:, self.chain_of[:, None], 3 + _CYCLIC]
         out = np.empty((positions, len(self.chain_of), 6))
         out[..., :3] = axes[..., :3]
         out[..., 3:] = arms[..., 1:4] * axes[..., 2:] - arms[..., 2:] * axes[..., 1:4]
@@ -147,11 +150,7 @@ class LoopChains:
         return openings, out
 
     def _frames(self, values: Array) -> Array:
-        """Compute the frame before each motion, and ``G`` at the end: (positions, chains, length + 1, 4, 4).
-
-        The second result are the angular velocities of balls for unit rates of their rotation vectors, relative to the
-        frames before them, (positions, balls, 3, 3); None without balls.
-        """
+        """Compute the frame before each motion, and ``G`` at the end: (positions, chains, length + 1, 4, 4)."""
         positions = len(values)
         told = values[:, self._columns]
         angles = (told * self._turns)[..., None, None]
@@ -173,17 +172,17 @@ class LoopChains:
         return frames
 
 
-def _chain(
+def _build_chain(
     tree: Tree, link_of: Mapping[str, Link], chord: Joint, columns: Mapping[str, slice]
-) -> tuple[Array, list[_Element]]:
+) -> tuple[Array, list[_ElementaryMotion]]:
     """Compile the chain of a chord: its first frame and its motions."""
-    up, down = way_of(link_of, chord.parent), way_of(link_of, chord.child)
+    up, down = path_to_root(link_of, chord.parent), path_to_root(link_of, chord.child)
     while up and down and up[-1] is down[-1]:
         up.pop()
         down.pop()
-    poses = {None: _ONE, **{root.id: root.pose for root in tree.roots}}
+    poses = {None: _IDENTITY_POSE, **{root.id: root.pose for root in tree.roots}}
     top, bottom = (way[-1].carrier if way else end for way, end in ((up, chord.parent), (down, chord.child)))
-    chain = _Chain(columns)
+    chain = _ChainBuilder(columns)
     chain.move(chord, True)
     chain.go(inverse(chord.frame_parent))
     for link in up:
@@ -202,7 +201,7 @@ def _chain(
     return chain.first, chain.elements
 
 
-def way_of(link_of: Mapping[str, Link], body: str | None) -> list[Link]:
+def path_to_root(link_of: Mapping[str, Link], body: str | None) -> list[Link]:
     """Return the links from a body to its root."""
     found = []
     while body is not None and body in link_of:
@@ -211,19 +210,19 @@ def way_of(link_of: Mapping[str, Link], body: str | None) -> list[Link]:
     return found
 
 
-class _Chain:
+class _ChainBuilder:
     """Builder of a chain."""
 
     def __init__(self, columns: Mapping[str, slice]) -> None:
         self._columns = columns
-        self.first = _ONE
-        self.elements: list[_Element] = []
+        self.first = _IDENTITY_POSE
+        self.elements: list[_ElementaryMotion] = []
 
     def go(self, frame: Array) -> None:
         """Append a constant frame."""
         if self.elements:
             last = self.elements[-1]
-            self.elements[-1] = _Element(last.column, last.turn, last.shift, last.is_ball, last.behind @ frame)
+            self.elements[-1] = _ElementaryMotion(last.column, last.turn, last.shift, last.is_ball, last.behind @ frame)
         else:
             self.first = self.first @ frame
 
@@ -234,7 +233,9 @@ class _Chain:
         at, moves = self._columns[joint.id].start, []
         for dof in joint.dofs:
             moves += (
-                [(dof, at)] if dof.kind != "free" else [(Dof("translation", _ONE[k, :3]), at + 3 + k) for k in range(3)]
+                [(dof, at)]
+                if dof.kind != "free"
+                else [(Dof("translation", _IDENTITY_POSE[k, :3]), at + 3 + k) for k in range(3)]
             )
             if dof.kind == "free":
                 moves.append((Dof("ball"), at))
@@ -244,31 +245,31 @@ class _Chain:
 
     def _add(self, dof: Dof, column: int, sense: float) -> None:
         if dof.kind == "ball":
-            self.elements.append(_Element(column, sense, 0.0, True, _ONE))
+            self.elements.append(_ElementaryMotion(column, sense, 0.0, True, _IDENTITY_POSE))
             return
         long = float(np.linalg.norm(dof.axis))
         frame = np.eye(4)
-        frame[:3, :3] = frame_with_z(dof.axis)
+        frame[:3, :3] = rotation_with_z(dof.axis)
         turn = 0.0 if dof.kind == "translation" else sense
         shift = sense * long * {"translation": 1.0, "screw": dof.pitch}.get(dof.kind, 0.0)
         self.go(frame)
-        self.elements.append(_Element(column, turn, shift, False, frame.T))
+        self.elements.append(_ElementaryMotion(column, turn, shift, False, frame.T))
 
 
-def crossed(one: Array, other: Array) -> Array:
+def cross_products(one: Array, other: Array) -> Array:
     """Compute cross products (..., 3)."""
-    one, other = one[..., _ROUND], other[..., _ROUND]
+    one, other = one[..., _CYCLIC], other[..., _CYCLIC]
     return one[..., 1:4] * other[..., 2:] - one[..., 2:] * other[..., 1:4]
 
 
-def openings_of_gaps(gaps: Array) -> Array:
+def pose_vectors(gaps: Array) -> Array:
     """Compute rotation vectors and offsets (..., 6) of poses (..., 4, 4), with a fast path for small rotations."""
     flat = gaps.reshape(*gaps.shape[:-2], 16)
-    sines = 0.5 * (flat[..., _SKEW] - flat[..., _OTHER_SKEW])
-    return np.concatenate((_vectors(gaps, flat, sines), flat[..., _PLACE]), axis=-1)
+    sines = 0.5 * (flat[..., _SKEW] - flat[..., _SKEW_TRANSPOSED])
+    return np.concatenate((_rotation_vectors(gaps, flat, sines), flat[..., _ORIGIN_ENTRIES]), axis=-1)
 
 
-def _vectors(gaps: Array, flat: Array, sines: Array) -> Array:
+def _rotation_vectors(gaps: Array, flat: Array, sines: Array) -> Array:
     squares = (sines * sines).sum(axis=-1)
     cosines = flat[..., 0] + flat[..., 5] + flat[..., 10]
     if squares.size and cosines.min() > 1.0:
@@ -280,14 +281,14 @@ def _vectors(gaps: Array, flat: Array, sines: Array) -> Array:
     return rotation_vector(gaps[..., :3, :3])
 
 
-def _vector_rates(vectors: Array, turns: Array) -> Array:
+def _rotation_vector_rates(vectors: Array, turns: Array) -> Array:
     """Compute rates (..., 3) of rotation vectors, of at most half a turn, from angular velocities in the outer axes."""
-    once = crossed(vectors, turns)
+    once = cross_products(vectors, turns)
     out = turns - 0.5 * once
     squares = (vectors * vectors).sum(axis=-1, keepdims=True)
     if squares.size and squares.max() > 1e-12:
         angle = np.sqrt(squares)
         some = np.where(angle < 1e-2, 1.0, angle)
         far = (1.0 - 0.5 * some / np.tan(0.5 * some)) / some**2
-        out = out + np.where(angle < 1e-2, (1.0 + squares / 60.0) / 12.0, far) * crossed(vectors, once)
+        out = out + np.where(angle < 1e-2, (1.0 + squares / 60.0) / 12.0, far) * cross_products(vectors, once)
     return out

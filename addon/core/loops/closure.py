@@ -1,7 +1,7 @@
 """Loop closure: joint values at which every loop of a mechanism closes.
 
 A spanning tree places the bodies; each remaining joint, the chord of a loop, then places its second body differently
-than the tree does. ``chord_errors`` measures the difference, ``assemble`` changes the values by as little as it can
+than the tree does. ``loop_openings`` measures the difference, ``close_loops`` changes the values by as little as it can
 until there is none.
 """
 
@@ -16,33 +16,33 @@ from numpy.typing import NDArray
 
 from ..kinematics import Tree, spanning_tree
 from ..model import DOF_SIZE, Array, Dof, Joint, Mechanism
-from ..spatial import motion_of_one
+from ..spatial import joint_motion_single
 from ..transforms import inverse, rotation_vector
-from .chains import LoopChains, openings_of_gaps, way_of
+from .chains import LoopChains, path_to_root, pose_vectors
 
 #: Opening of a chord: distance (length units) and angle (rad).
-Opening = tuple[float, float]
-Positions = dict[str, Array]
+LoopOpening = tuple[float, float]
+JointPositions = dict[str, Array]
 
 #: Relative singular value below which a direction counts as redundant, as in planar and overconstrained mechanisms.
-REDUNDANT = 1e-8
-LONGEST_TURN = 0.5  # largest change of a coordinate in one step (rad, or characteristic lengths)
-ROUNDS = 200
+REDUNDANCY_RATIO = 1e-8
+MAX_CLOSURE_STEP = 0.5  # largest change of a coordinate in one step (rad, or characteristic lengths)
+MAX_CLOSURE_ITERATIONS = 200
 
 
-def initial_positions(mechanism: Mechanism) -> Positions:
+def initial_joint_positions(mechanism: Mechanism) -> JointPositions:
     """Return the initial values of each active joint, by its id, each of the joint's size."""
-    return {joint.id: joint_initial(joint) for joint in mechanism.joints if joint.active}
+    return {joint.id: initial_joint_position(joint) for joint in mechanism.joints if joint.active}
 
 
-def joint_initial(joint: Joint) -> Array:
+def initial_joint_position(joint: Joint) -> Array:
     """Return the initial values of a joint, (size of the joint,)."""
     return np.concatenate([dof.initial for dof in joint.dofs]) if joint.dofs else np.zeros(0)
 
 
-def chord_errors(
+def loop_openings(
     mechanism: Mechanism, positions: Mapping[str, Array] | None = None, tree: Tree | None = None
-) -> dict[str, Opening]:
+) -> dict[str, LoopOpening]:
     """Measure by how much each loop is open.
 
     The opening is between two copies of the later placed body of the chord: the one that the tree places and the one
@@ -57,15 +57,15 @@ def chord_errors(
         Distance of the origins (length units) and angle (rad), by the id of the chord.
     """
     system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
-    return system.openings(system.vector({**initial_positions(mechanism), **(positions or {})}))
+    return system.openings(system.vector({**initial_joint_positions(mechanism), **(positions or {})}))
 
 
-def assemble(
+def close_loops(
     mechanism: Mechanism,
     tree: Tree | None = None,
     tolerance: float = 1e-9,
     positions: Mapping[str, Array] | None = None,
-) -> tuple[Positions, dict[str, Opening], dict[str, Opening]]:
+) -> tuple[JointPositions, dict[str, LoopOpening], dict[str, LoopOpening]]:
     """Close every loop, starting from the file's joint values and staying as near to them as possible.
 
     Loops that cannot close end as nearly closed as possible, which the last result shows.
@@ -80,7 +80,7 @@ def assemble(
         The values of all active joints by id, and the opening of each chord before and after.
     """
     system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
-    start = system.vector({**initial_positions(mechanism), **(positions or {})})
+    start = system.vector({**initial_joint_positions(mechanism), **(positions or {})})
     before = system.openings(start)
     if all(max(opening) < tolerance for opening in before.values()):
         return system.positions(start), before, dict(before)
@@ -89,20 +89,20 @@ def assemble(
         own = [joint for joint in mechanism.joints if joint.id in joints]
         part = LoopSystem(replace(mechanism, joints=own), replace(system.tree, loop_joints=chords))
         begin, inner = part.vector(positions), tolerance / max(part.length, 1.0)
-        found = part.positions(_drawn_back(part, _closed(part, begin, inner), begin, inner))
+        found = part.positions(_slide_toward_start(part, _solve_closure(part, begin, inner), begin, inner))
         positions |= {joint: found[joint] for joint in part.columns}
     return positions, before, system.openings(system.vector(positions))
 
 
-def _closed(system: LoopSystem, at: Array, tolerance: float) -> Array:
+def _solve_closure(system: LoopSystem, at: Array, tolerance: float) -> Array:
     """Solve by damped Gauss-Newton: undamped steps where they help, with growing damping where they do not."""
     residual = system.residual(at)
     damping = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(MAX_CLOSURE_ITERATIONS):
         slope = system.slope(at)
         if np.abs(residual).max(initial=0.0) < tolerance * 1e-3:
             break
-        step = _limited(least_change(slope, -residual, damping))
+        step = _limit_step(least_norm_step(slope, -residual, damping))
         better = at + step
         there = system.residual(better)
         if np.linalg.norm(there) < np.linalg.norm(residual) * (1.0 - 1e-12):
@@ -114,19 +114,19 @@ def _closed(system: LoopSystem, at: Array, tolerance: float) -> Array:
     return at
 
 
-def _drawn_back(system: LoopSystem, at: Array, start: Array, tolerance: float) -> Array:
+def _slide_toward_start(system: LoopSystem, at: Array, start: Array, tolerance: float) -> Array:
     """Move along closed positions towards ``start`` until there is no more improvement."""
     best = at
     if np.abs(system.residual(at)).max(initial=0.0) > tolerance:
         return at  # it does not close: there are no closed positions
-    for _ in range(ROUNDS // 4):
+    for _ in range(MAX_CLOSURE_ITERATIONS // 4):
         slope = system.slope(best)
         home = start - best
-        along = home - least_change(slope, slope @ home)
+        along = home - least_norm_step(slope, slope @ home)
         if np.abs(along).max(initial=0.0) < 1e-10:
             break
         for share in (1.0, 0.3, 0.05):
-            tried = _closed(system, best + _limited(along) * share, tolerance)
+            tried = _solve_closure(system, best + _limit_step(along) * share, tolerance)
             closes = np.abs(system.residual(tried)).max(initial=0.0) <= tolerance
             if closes and np.linalg.norm(tried - start) < np.linalg.norm(home) * (1.0 - 1e-9):
                 best = tried
@@ -136,9 +136,17 @@ def _drawn_back(system: LoopSystem, at: Array, start: Array, tolerance: float) -
     return best
 
 
-def least_change(slope: Array, wanted: Array, damping: float = 0.0, redundant: float = REDUNDANT) -> Array:
-    """The shortest change (unknowns,) that brings ``wanted`` (equations,) about as nearly as can be, by a ``slope``
-    (equations, unknowns); ``redundant`` is the share of the liveliest answer below which there is none."""
+def least_norm_step(slope: Array, wanted: Array, damping: float = 0.0, redundant: float = REDUNDANCY_RATIO) -> Array:
+    """Compute the least-norm change (unknowns,) that best achieves ``wanted`` (equations,).
+
+    It is a damped pseudoinverse with truncated singular values.
+
+    Args:
+        slope: Jacobian (equations, unknowns).
+        wanted: Change of the equations.
+        damping: Damping of the singular values, relative to the square of the largest one.
+        redundant: Relative singular value below which a direction is left out.
+    """
     left, strengths, right = np.linalg.svd(slope, full_matrices=False)
     strongest = strengths.max(initial=0.0)
     live = strengths > redundant * strongest
@@ -146,8 +154,8 @@ def least_change(slope: Array, wanted: Array, damping: float = 0.0, redundant: f
     return right.T @ (gain * (left.T @ wanted))
 
 
-def _limited(step: Array) -> Array:
-    return step * min(1.0, LONGEST_TURN / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+def _limit_step(step: Array) -> Array:
+    return step * min(1.0, MAX_CLOSURE_STEP / max(float(np.abs(step).max(initial=0.0)), 1e-300))
 
 
 def independent_loops(system: LoopSystem) -> list[tuple[set[str], set[str]]]:
@@ -178,8 +186,8 @@ class LoopSystem:
         self.tree = tree
         self.joints = [joint for joint in mechanism.joints if joint.active]
         self.chords = [joint for joint in self.joints if joint.id in tree.loop_joints]
-        self.length = _length(self.joints)
-        self.all_initial = initial_positions(mechanism)
+        self.length = _characteristic_length(self.joints)
+        self.file_positions = initial_joint_positions(mechanism)
         paths = self._paths()
         self.sides = [paths[joint.id] for joint in self.chords]
         on_loops = {name for names in self.sides for name in names} | {joint.id for joint in self.chords}
@@ -189,7 +197,7 @@ class LoopSystem:
         for joint in self.moving:
             at = len(scales)
             for dof in joint.dofs:
-                scales += _scales(dof, self.length)
+                scales += _dof_scales(dof, self.length)
             self.columns[joint.id] = slice(at, len(scales))
         self.scales = np.array(scales)
         self.chains = LoopChains(tree, self.chords, self.columns, len(scales))
@@ -201,12 +209,12 @@ class LoopSystem:
         parts = [np.asarray(positions[joint.id], dtype=np.float64).reshape(-1) for joint in self.moving]
         return np.concatenate(parts) / self.scales if parts else np.zeros(0)
 
-    def positions(self, at: Array) -> Positions:
+    def positions(self, at: Array) -> JointPositions:
         """Return the values of all active joints; those that lie on no loop have their initial values."""
         values = at * self.scales
-        return {**self.all_initial, **{name: values[where] for name, where in self.columns.items()}}
+        return {**self.file_positions, **{name: values[where] for name, where in self.columns.items()}}
 
-    def openings(self, at: Array) -> dict[str, Opening]:
+    def openings(self, at: Array) -> dict[str, LoopOpening]:
         """Compute the distance and angle by which each chord is open."""
         order: dict[str | None, int] = {link.body: number for number, link in enumerate(self.tree.links)}
         found = {}
@@ -214,19 +222,22 @@ class LoopSystem:
             # from the joint frame to the origin of the later body; on the parent side including the joint's motion
             body_frame = joint.frame_child
             if order.get(joint.child, -1) < order.get(joint.parent, -1):
-                body_frame = joint.frame_parent @ motion_of_one(joint, self.positions(at)[joint.id])
+                body_frame = joint.frame_parent @ joint_motion_single(joint, self.positions(at)[joint.id])
             apart = body_frame @ gap @ inverse(body_frame)
             angle = np.linalg.norm(rotation_vector(apart[:3, :3]))
             found[joint.id] = float(np.linalg.norm(apart[:3, 3])), float(angle)
         return found
 
     def residual(self, at: Array) -> Array:
-        """Rotation vector and offset of every chord's child as the tree has it, seen from where the chord has it."""
+        """Compute the residual (6 per chord,): rotation vector and offset of every chord's child.
+
+        It compares the child's frame as the tree places it with that as the chord does.
+        """
         return self.residuals(at[None])[0]
 
     def residuals(self, at: Array) -> Array:
         """Compute the residuals (n, 6 per chord) of several vectors (n, unknowns) at once."""
-        return self._residuals(openings_of_gaps(self.chains.gaps(at * self.scales)))
+        return self._residuals(pose_vectors(self.chains.gaps(at * self.scales)))
 
     def screws(self, at: Array) -> tuple[Array, Array]:
         """Compute the residuals (n, 6 per chord) of several vectors (n, unknowns), and the screws (n, screws, 6).
@@ -239,11 +250,11 @@ class LoopSystem:
 
     def slope(self, at: Array) -> Array:
         """Compute the derivative of the residual, (6 per chord, unknowns)."""
-        return self.linearized(at[None])[1][0]
+        return self.linearize(at[None])[1][0]
 
-    def linearized(self, at: Array) -> tuple[Array, Array]:
+    def linearize(self, at: Array) -> tuple[Array, Array]:
         """Compute residuals (n, 6 per chord) and derivatives (n, 6 per chord, unknowns) of vectors (n, unknowns)."""
-        openings, rates = self.chains.linearized(at * self.scales)
+        openings, rates = self.chains.linearize(at * self.scales)
         slopes = (rates * self.units).reshape(len(at), 6 * len(self.chords), len(self.scales))
         return self._residuals(openings), slopes
 
@@ -269,7 +280,7 @@ class LoopSystem:
         """Compute each chord's motion as the tree has it: its child frame relative to its parent frame, (4, 4)."""
         positions = self.positions(at)
         chords = zip(self.chords, self._gaps(at), strict=True)
-        return [(joint, motion_of_one(joint, positions[joint.id]) @ gap) for joint, gap in chords]
+        return [(joint, joint_motion_single(joint, positions[joint.id]) @ gap) for joint, gap in chords]
 
     def _gaps(self, at: Array) -> Array:
         """Compute each chord's child frame by the tree, relative to that by the chord, (chords, 4, 4)."""
@@ -282,24 +293,29 @@ class LoopSystem:
     def _paths(self) -> dict[str, set[str]]:
         """Find for each chord the tree joints that move its child relative to its parent."""
         link_of = {link.body: link for link in self.tree.links} if self.chords else {}
-        ways = ((joint.id, way_of(link_of, joint.child), way_of(link_of, joint.parent)) for joint in self.chords)
+        ways = (
+            (joint.id, path_to_root(link_of, joint.child), path_to_root(link_of, joint.parent)) for joint in self.chords
+        )
         return {name: {link.joint.id for link in one} ^ {link.joint.id for link in other} for name, one, other in ways}
 
 
-def _length(joints: list[Joint]) -> float:
-    """A length typical of a mechanism: the median arm of its joint frames, 1 where they have none."""
+def _characteristic_length(joints: list[Joint]) -> float:
+    """Compute the characteristic length: the median distance of joint frames from their bodies' origins.
+
+    It is 1 where there are no distances.
+    """
     arms = [math.hypot(*frame[:3, 3].tolist()) for joint in joints for frame in (joint.frame_parent, joint.frame_child)]
     arms = [arm for arm in arms if arm > 1e-9]
     return float(np.median(arms)) if arms else 1.0
 
 
-def _scales(dof: Dof, length: float) -> list[float]:
+def _dof_scales(dof: Dof, length: float) -> list[float]:
     if dof.kind == "translation":
         return [length]
     return [1.0] * 3 + [length] * 3 if dof.kind == "free" else [1.0] * DOF_SIZE[dof.kind]
 
 
-def driver_order(mechanism: Mechanism, tree: Tree) -> list[str]:
+def input_joint_order(mechanism: Mechanism, tree: Tree) -> list[str]:
     """Sort the joints of a mechanism by their suitability as input joints.
 
     Joints with an initial velocity come first, then joints with one dof before those with several, nearer the root

@@ -1,8 +1,8 @@
 """Moving loops: the input joints of a closed loop, and the dependent joints that follow them.
 
 A *linkage* is a set of loops that share joints. As many of its joints as it has degrees of freedom can be its input
-joints; all others depend on them. ``Follower`` goes from one closed position to the next in steps short enough to stay
-in the same assembly mode, and stores visited positions: the result does not depend on the path.
+joints; all others depend on them. ``LinkageSolver`` goes from one closed position to the next in steps short enough to
+stay in the same assembly mode, and stores visited positions: the result does not depend on the path.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kinematics import CLOSES_LOOP, Tree, joint_coordinates, spanning_tree
+from ..kinematics import CLOSES_LOOP, Tree, joint_values_from_transform, spanning_tree
 from ..model import DOF_SIZE, Array, Body, Mechanism
-from .closure import LoopSystem, Positions, independent_loops, least_change
-from .newton import CLOSED, REDUNDANT, ROUNDS, STEP, Newton
+from .closure import JointPositions, LoopSystem, independent_loops, least_norm_step
+from .newton import CLOSURE_TOLERANCE, MAX_NEWTON_ITERATIONS, MAX_NEWTON_STEP, NEWTON_REDUNDANCY_RATIO, NewtonSolver
 
 #: Relative singular value above which every direction must be constrained for loops to be rigid.
-RIGID = 1e-3
+RIGIDITY_RATIO = 1e-3
 #: Bisections of a failed step before the loop counts as not closing, or as held.
-_HALVINGS, _HELD_HALVINGS = 6, 13
+_MAX_HALVINGS, _MAX_HELD_HALVINGS = 6, 13
 #: Number of stored positions, and their least distance.
-_KEPT, _APART = 512, 0.15
-_MOST_STEPS = 4000
+_HISTORY_SIZE, _HISTORY_SPACING = 512, 0.15
+_MAX_STEPS = 4000
 #: Largest difference of equal positions.
-_SAME = 1e-5
+_POSITION_TOLERANCE = 1e-5
 #: Opening up to which loops are accepted as closed: 32-bit frames of several joints may not fit a single pose exactly.
-_ALL_BUT_CLOSED = 1e-4
+_NEARLY_CLOSED = 1e-4
 
 
-def linkages(mechanism: Mechanism, tree: Tree | None = None) -> list[Linkage]:
+def find_linkages(mechanism: Mechanism, tree: Tree | None = None) -> list[Linkage]:
     """Return the linkages of a mechanism, in the order of their chords."""
     system = LoopSystem(mechanism, tree or spanning_tree(mechanism))
-    return [Linkage(_cut_out(mechanism, chords, names)) for chords, names in independent_loops(system)]
+    return [Linkage(_extract_linkage(mechanism, chords, names)) for chords, names in independent_loops(system)]
 
 
-def _cut_out(mechanism: Mechanism, chords: Collection[str], names: Collection[str]) -> Mechanism:
+def _extract_linkage(mechanism: Mechanism, chords: Collection[str], names: Collection[str]) -> Mechanism:
     joints = [
         replace(joint, extra={**joint.extra, CLOSES_LOOP: joint.id in chords})
         for joint in mechanism.joints
@@ -72,7 +72,7 @@ class Linkage:
         """
         if not self.joints:
             return []
-        slope = self._liveliest(self.system.vector(start))
+        slope = self._best_conditioned_jacobian(self.system.vector(start))
         ways, left = _rank(slope), np.ones(slope.shape[1], dtype=bool)
         found = []
         for name in order:
@@ -90,29 +90,31 @@ class Linkage:
         """Return whether the loops, closed at ``start``, leave no joint any freedom.
 
         A loop that nearly has a freedom, as one of parallel hinges whose axes a file has rounded, is not rigid (see
-        ``RIGID``).
+        ``RIGIDITY_RATIO``).
         """
         if not self.joints:
             return False
         at = self.system.vector(start)
-        if np.abs(self.system.residual(at)).max(initial=0.0) > CLOSED:
+        if np.abs(self.system.residual(at)).max(initial=0.0) > CLOSURE_TOLERANCE:
             return False
-        slope = self._liveliest(at)
-        return _rank(slope, RIGID) == slope.shape[1]
+        slope = self._best_conditioned_jacobian(at)
+        return _rank(slope, RIGIDITY_RATIO) == slope.shape[1]
 
-    def _liveliest(self, start: Array) -> Array:
+    def _best_conditioned_jacobian(self, start: Array) -> Array:
         """Compute the Jacobian of greatest rank at some closed positions near the start, to avoid dead centers."""
         random = np.random.default_rng(7)
         best, at = self.system.slope(start), start
         for _ in range(3):
             slope = self.system.slope(at)
             push = random.normal(size=len(at))
-            push -= least_change(slope, slope @ push, redundant=REDUNDANT)
+            push -= least_norm_step(slope, slope @ push, redundant=NEWTON_REDUNDANCY_RATIO)
             length = float(np.abs(push).max(initial=0.0))
             if length < 1e-9:
                 break
-            stirred, residual = _corrected(self.system, at + push * (STEP / length), np.ones(len(at), dtype=bool))
-            if np.abs(residual).max(initial=0.0) > CLOSED:
+            stirred, residual = _correct_by_newton(
+                self.system, at + push * (MAX_NEWTON_STEP / length), np.ones(len(at), dtype=bool)
+            )
+            if np.abs(residual).max(initial=0.0) > CLOSURE_TOLERANCE:
                 break
             at = stirred
             slope = self.system.slope(at)
@@ -120,7 +122,7 @@ class Linkage:
         return best
 
 
-def _rank(slope: Array, redundant: float = REDUNDANT) -> int:
+def _rank(slope: Array, redundant: float = NEWTON_REDUNDANCY_RATIO) -> int:
     if not slope.size:
         return 0
     strengths = np.linalg.svd(slope, compute_uv=False)
@@ -128,13 +130,14 @@ def _rank(slope: Array, redundant: float = REDUNDANT) -> int:
 
 
 @dataclass(frozen=True)
-class Followed:
+class LinkagePosition:
     """Position of a linkage.
 
     Attributes:
         values: Coordinates of all its moving joints (n,).
         columns: Slices of them by joint id.
-        opening: By how much its loops stay open (characteristic lengths or radians); below ``CLOSED`` they are closed.
+        opening: By how much its loops stay open (characteristic lengths or radians); below ``CLOSURE_TOLERANCE`` they
+            are closed.
         held: The given joints stopped short of the values that were asked for.
         stop: The joint whose stop was hit, and whether that is its upper one; None: the loops would open.
         mark: State of the follower there, where several positions were followed at once.
@@ -145,24 +148,24 @@ class Followed:
     opening: float
     held: bool = False
     stop: tuple[str, bool] | None = None
-    mark: Mark | None = None
+    mark: SolverState | None = None
 
     @cached_property
-    def positions(self) -> Positions:
+    def positions(self) -> JointPositions:
         """Return the coordinates by joint."""
         return {name: self.values[columns] for name, columns in self.columns.items()}
 
 
 @dataclass(frozen=True)
-class Mark:
-    """State from which a follower goes on: the last closed position, where it was held last, and which way that was."""
+class SolverState:
+    """State from which a follower continues: last closed position, and position and direction where it was held."""
 
     last: Array
-    held_at: Array
-    held_way: Array
+    blocked_at: Array
+    blocked_direction: Array
 
 
-class Follower:
+class LinkageSolver:
     """Follower that keeps a linkage closed, starting from a closed position, and its joints within ``stops``.
 
     Args:
@@ -176,12 +179,12 @@ class Follower:
         self._last = self._system.vector(start)
         #: Visited closed positions, (kept, unknowns); the first is the start.
         self._kept = self._last[None]
-        self._newton = Newton(self._system, tolerance)
-        #: By the ids of given joints: which unknowns are others, theirs, and what these are counted in.
+        self._newton = NewtonSolver(self._system, tolerance)
+        #: By the ids of given joints: mask of the other unknowns, indices of their own, and scales of these.
         self._columns_of: dict[tuple[str, ...], tuple[NDArray[np.bool_], NDArray[np.intp], Array]] = {}
-        self.stops = FollowerStops(self._system, self._last)
+        self.stops = LinkageStops(self._system, self._last)
         #: Position where it was last held, and the direction that was blocked.
-        self._held_at, self._held_way = self._last, np.zeros_like(self._last)
+        self._blocked_at, self._blocked_direction = self._last, np.zeros_like(self._last)
 
     def adopt(self, positions: Mapping[str, Array]) -> bool:
         """Continue from another position, or from the nearest closed one where that is nearly closed.
@@ -198,22 +201,25 @@ class Follower:
         guess = {joint.id: np.zeros(sum(DOF_SIZE[dof.kind] for dof in joint.dofs)) for joint in chords}
         guess.update(positions)
         frames = system.chord_motions(system.vector(guess))
-        guess.update((joint.id, joint_coordinates(joint, frame[None])[0]) for joint, frame in frames)
+        guess.update((joint.id, joint_values_from_transform(joint, frame[None])[0]) for joint, frame in frames)
         at = system.vector(guess)
         opening = np.abs(system.residual(at)).max(initial=0.0)
-        if opening > 2.0 * CLOSED:
-            if opening >= _ALL_BUT_CLOSED:
+        if opening > 2.0 * CLOSURE_TOLERANCE:
+            if opening >= _NEARLY_CLOSED:
                 return False
-            closed, residual = _corrected(system, at, np.ones(len(at), dtype=bool))
-            if max(np.abs(residual).max() / (2.0 * CLOSED), np.abs(closed - at).max() / _ALL_BUT_CLOSED) <= 1.0:
+            closed, residual = _correct_by_newton(system, at, np.ones(len(at), dtype=bool))
+            if (
+                max(np.abs(residual).max() / (2.0 * CLOSURE_TOLERANCE), np.abs(closed - at).max() / _NEARLY_CLOSED)
+                <= 1.0
+            ):
                 at = closed  # else it cannot be closed any better, and is used as it is
-        if self.stops.are_passed(self._kept[0], at):
+        if self.stops.are_exceeded(self._kept[0], at):
             self._last = at  # beyond a stop: it may stay there, but is not stored as a starting point
         else:
             self._keep(at)
         return True
 
-    def follow(self, given: Mapping[str, Array], hold: bool = False) -> Followed:
+    def follow(self, given: Mapping[str, Array], hold: bool = False) -> LinkagePosition:
         """Move all joints of the linkage for the ``given`` values of some.
 
         Where the loops cannot close, the others come as near to closing as they can, and the given ones have the values
@@ -222,7 +228,7 @@ class Follower:
         free, wanted = self._asked(given, 1)
         return self._follow(wanted[0], free, hold)
 
-    def follow_many(self, given: Mapping[str, Array], hold: bool = False) -> Iterator[Followed]:
+    def solve_many(self, given: Mapping[str, Array], hold: bool = False) -> Iterator[LinkagePosition]:
         """Move to one position after another, for given joints (positions, size of the joint).
 
         It is ``follow`` for each, but positions within a step of one another are solved together.
@@ -253,108 +259,110 @@ class Follower:
             wanted[:, columns] = np.concatenate([value.reshape(count, -1) for value in given.values()], axis=1) / scales
         return free, wanted
 
-    def _follow(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> Followed:
+    def _follow(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> LinkagePosition:
         system = self._system
         start = self._nearest(wanted, free)
         if hold and self._is_held(start, wanted, free):
             at, residual = start, system.residual(start)
         else:
-            at, residual = self._walk(start, wanted, free, hold)
+            at, residual = self._follow_path(start, wanted, free, hold)
         opening = float(np.abs(residual).max(initial=0.0))
         way = np.where(free, 0.0, wanted - at)
         held = bool(way.any())
-        self._held_at, self._held_way = at, way
+        self._blocked_at, self._blocked_direction = at, way
         return self._found(at, opening, held, self.stops.touched(at, wanted, free) if held else None)
 
-    def present(self) -> Followed:
+    def present(self) -> LinkagePosition:
         """Return the present, closed position of the linkage."""
         return self._found(self._last, 0.0)
 
-    def _found(self, at: Array, opening: float, held: bool = False, stop: tuple[str, bool] | None = None) -> Followed:
-        return Followed(at * self._system.scales, self._system.columns, opening, held, stop, self.mark())
+    def _found(
+        self, at: Array, opening: float, held: bool = False, stop: tuple[str, bool] | None = None
+    ) -> LinkagePosition:
+        return LinkagePosition(at * self._system.scales, self._system.columns, opening, held, stop, self.mark())
 
-    def _together(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> list[Followed]:
+    def _together(self, wanted: Array, free: NDArray[np.bool_], hold: bool) -> list[LinkagePosition]:
         """Solve for the first of several wanted positions (n, unknowns) at once.
 
         These are as many as are within a step of the last closed one, converge, and stay within stops.
         """
-        count = _first(np.abs(wanted - self._last)[:, ~free].max(axis=1, initial=0.0) > STEP)
+        count = _first_index(np.abs(wanted - self._last)[:, ~free].max(axis=1, initial=0.0) > MAX_NEWTON_STEP)
         if not count:
             return []
         at, opening = self._newton.step(self._last, wanted[:count], free)
-        failed = opening >= CLOSED
+        failed = opening >= CLOSURE_TOLERANCE
         if hold:
-            failed |= self.stops.are_passed(np.concatenate([self._last[None], at[:-1]]), at)
-        at = at[: _first(failed)]
+            failed |= self.stops.are_exceeded(np.concatenate([self._last[None], at[:-1]]), at)
+        at = at[: _first_index(failed)]
         if not len(at):
             return []
         away = np.abs(at[:, None] - self._kept).max(axis=2, initial=0.0)
-        for row in at[away.min(axis=1) > _APART]:
+        for row in at[away.min(axis=1) > _HISTORY_SPACING]:
             self._keep(row)
-        for number in np.flatnonzero(away[:, 0] < _SAME).tolist():
-            at[number] = self._come_to(at[number], free)
+        for number in np.flatnonzero(away[:, 0] < _POSITION_TOLERANCE).tolist():
+            at[number] = self._snap_to_start(at[number], free)
         self._last = at[-1]
-        self._held_at, self._held_way = self._last, np.zeros_like(self._last)
+        self._blocked_at, self._blocked_direction = self._last, np.zeros_like(self._last)
         values, system = at * self._system.scales, self._system
-        marks = (Mark(row, row, self._held_way) for row in at)
+        marks = (SolverState(row, row, self._blocked_direction) for row in at)
         told = zip(values, opening.tolist(), marks, strict=False)
-        return [Followed(own, system.columns, open_by, mark=mark) for own, open_by, mark in told]
+        return [LinkagePosition(own, system.columns, open_by, mark=mark) for own, open_by, mark in told]
 
-    def mark(self) -> Mark:
+    def mark(self) -> SolverState:
         """Return the state from which it would continue."""
-        return Mark(self._last, self._held_at, self._held_way)
+        return SolverState(self._last, self._blocked_at, self._blocked_direction)
 
-    def resume(self, mark: Mark) -> None:
+    def resume(self, mark: SolverState) -> None:
         """Continue from the state of an earlier result."""
-        self._last, self._held_at, self._held_way = mark.last, mark.held_at, mark.held_way
+        self._last, self._blocked_at, self._blocked_direction = mark.last, mark.blocked_at, mark.blocked_direction
 
     def _is_held(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> bool:
         """Return whether the direction is already known to be blocked at the starting position."""
-        if not self._held_way.any():
+        if not self._blocked_direction.any():
             return False
         way = np.where(free, 0.0, wanted - at)
-        along = float(way @ self._held_way)
-        same = along > (1.0 - 1e-12) * float(np.linalg.norm(way) * np.linalg.norm(self._held_way))
-        return along > 0.0 and same and np.array_equal(at, self._held_at)
+        along = float(way @ self._blocked_direction)
+        same = along > (1.0 - 1e-12) * float(np.linalg.norm(way) * np.linalg.norm(self._blocked_direction))
+        return along > 0.0 and same and np.array_equal(at, self._blocked_at)
 
     def _nearest(self, wanted: Array, free: NDArray[np.bool_]) -> Array:
         """Return the closed position to start from: the last, if it is near, else the nearest stored one."""
-        if np.abs(self._last - wanted).max(initial=0.0) <= STEP:  # what is free is wanted where it is
+        if np.abs(self._last - wanted).max(initial=0.0) <= MAX_NEWTON_STEP:  # free unknowns do not differ
             return self._last
         away = np.abs(self._kept - wanted)[:, ~free].max(axis=1, initial=0.0)
         return self._kept[int(np.argmin(away))]
 
-    def _walk(self, at: Array, wanted: Array, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
+    def _follow_path(self, at: Array, wanted: Array, free: NDArray[np.bool_], hold: bool) -> tuple[Array, Array]:
         """Move from a closed position to the wanted values of what is not free, through closed positions."""
         system, residual = self._system, np.zeros(0)
-        share = 1.0 / max(math.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / STEP), 1)
-        if share < 1.0 / _MOST_STEPS:
-            return self._as_near_as_can_be(at, wanted, free)
-        halvings = _HELD_HALVINGS if hold else _HALVINGS
+        share = 1.0 / max(math.ceil(np.abs((wanted - at)[~free]).max(initial=0.0) / MAX_NEWTON_STEP), 1)
+        if share < 1.0 / _MAX_STEPS:
+            return self._minimize_opening(at, wanted, free)
+        halvings = _MAX_HELD_HALVINGS if hold else _MAX_HALVINGS
         done, shortest, first = 0.0, share / 2**halvings, at
         while done < 1.0 - 1e-9:
             share = min(share, 1.0 - done)
             far = first + (wanted - first) * (done + share) if done + share < 1.0 else wanted
             target = np.where(free, at, far)
             there, opening = self._step(at, target, free, share * 2.0 > shortest * 2.0**halvings)
-            closed = bool(np.abs(opening).max(initial=0.0) < CLOSED)
-            if closed and not (hold and self.stops.are_passed(at, there)):
+            closed = bool(np.abs(opening).max(initial=0.0) < CLOSURE_TOLERANCE)
+            if closed and not (hold and self.stops.are_exceeded(at, there)):
                 at, residual, done = there, opening, done + share
                 self._keep(at)
                 continue
             shorter = share * (self.stops.met(at, there) if closed else 0.5)
             if shorter < shortest:
-                return (at, system.residual(at)) if hold else self._as_near_as_can_be(at, wanted, free)
+                return (at, system.residual(at)) if hold else self._minimize_opening(at, wanted, free)
             share = shorter
-        at = self._come_to(np.where(free, at, wanted), free, keep=False)
+        at = self._snap_to_start(np.where(free, at, wanted), free, keep=False)
         return at, residual if len(residual) else system.residual(at)
 
-    def _come_to(self, at: Array, free: NDArray[np.bool_], keep: bool = True) -> Array:
+    def _snap_to_start(self, at: Array, free: NDArray[np.bool_], keep: bool = True) -> Array:
         """Return the stored start exactly where the position equals it up to rounding, else the position itself."""
         if keep:
             self._keep(at)
         away = at - self._kept[0]
-        if np.abs(away).max(initial=0.0) < _SAME and not away[~free].any():
+        if np.abs(away).max(initial=0.0) < _POSITION_TOLERANCE and not away[~free].any():
             at = self._last = self._kept[0]
         return at
 
@@ -366,29 +374,31 @@ class Follower:
         """
         if quick:
             there, open_by = self._newton.step(at, target[None], free)
-            if open_by[0] < CLOSED:
+            if open_by[0] < CLOSURE_TOLERANCE:
                 return there[0], open_by
         slope, ahead = self._system.slope(at), target.copy()
-        ahead[free] += least_change(slope[:, free], -slope[:, ~free] @ (target - at)[~free], redundant=REDUNDANT)
-        if np.abs((ahead - at)[free]).max(initial=0.0) < 4.0 * STEP:
-            there, residual = _corrected(self._system, ahead, free)
-            if np.abs((there - at)[free]).max(initial=0.0) < 4.0 * STEP:
+        ahead[free] += least_norm_step(
+            slope[:, free], -slope[:, ~free] @ (target - at)[~free], redundant=NEWTON_REDUNDANCY_RATIO
+        )
+        if np.abs((ahead - at)[free]).max(initial=0.0) < 4.0 * MAX_NEWTON_STEP:
+            there, residual = _correct_by_newton(self._system, ahead, free)
+            if np.abs((there - at)[free]).max(initial=0.0) < 4.0 * MAX_NEWTON_STEP:
                 return there, residual
         return at, np.full(1, np.inf)
 
     def _keep(self, at: Array) -> None:
         self._last = at
-        if np.abs(at - self._kept).max(axis=1, initial=0.0).min() > _APART:
-            self._kept = np.concatenate([self._kept[:1], self._kept[1:][-_KEPT:], at[None]])
+        if np.abs(at - self._kept).max(axis=1, initial=0.0).min() > _HISTORY_SPACING:
+            self._kept = np.concatenate([self._kept[:1], self._kept[1:][-_HISTORY_SIZE:], at[None]])
 
-    def _as_near_as_can_be(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def _minimize_opening(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Minimize the opening by damped Gauss-Newton in the free unknowns, all others as wanted."""
         system = self._system
         at = np.where(free, at, wanted)
         residual, damping = system.residual(at), 1e-6
         for _ in range(100):
             better = at.copy()
-            better[free] += least_change(system.slope(at)[:, free], -residual, damping, REDUNDANT)
+            better[free] += least_norm_step(system.slope(at)[:, free], -residual, damping, NEWTON_REDUNDANCY_RATIO)
             there = system.residual(better)
             gain = np.linalg.norm(residual) - np.linalg.norm(there)
             if gain > 0.0:
@@ -402,14 +412,14 @@ class Follower:
         return at, residual
 
 
-def _corrected(system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
+def _correct_by_newton(system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Solve for closure by Newton's method in the free unknowns; return the position and its residual."""
     residual = system.residual(at)
-    for _ in range(ROUNDS):
+    for _ in range(MAX_NEWTON_ITERATIONS):
         if np.abs(residual).max(initial=0.0) < 1e-12:
             break
         better = at.copy()
-        better[free] += least_change(system.slope(at)[:, free], -residual, redundant=REDUNDANT)
+        better[free] += least_norm_step(system.slope(at)[:, free], -residual, redundant=NEWTON_REDUNDANCY_RATIO)
         there = system.residual(better)
         if not np.linalg.norm(there) < 0.5 * np.linalg.norm(residual):
             if np.linalg.norm(there) < np.linalg.norm(residual):
@@ -419,24 +429,24 @@ def _corrected(system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> tuple[
     return at, residual
 
 
-def _first(which: NDArray[np.bool_]) -> int:
+def _first_index(which: NDArray[np.bool_]) -> int:
     """Return the index of the first True of a mask, its length where there is none."""
     return int(np.argmax(which)) if which.any() else len(which)
 
 
 #: Distance beyond a stop (rad or characteristic lengths) up to which a joint is at it.
-_AT = 1e-7
+_AT_STOP = 1e-7
 #: Distance to a stop up to which a joint is what holds its loop.
-_TOUCHING = 1e-4
+_STOP_CONTACT = 1e-4
 
 
-class FollowerStops:
+class LinkageStops:
     """Stops of a loop system's joints, in its unknowns. A joint that starts beyond its stop may stay there."""
 
     def __init__(self, system: LoopSystem, start: Array) -> None:
         self._low, self._high = np.full(len(start), -np.inf), np.full(len(start), np.inf)
         self._names = [""] * len(start)
-        self._turns_back = np.zeros(len(start), dtype=bool)
+        self._is_wrapped = np.zeros(len(start), dtype=bool)
         chords = {joint.id for joint in system.chords}
         for joint in system.moving:
             at = system.columns[joint.id].start
@@ -449,11 +459,11 @@ class FollowerStops:
                     if dof.upper is not None:
                         self._high[at] = max(dof.upper / system.scales[at], start[at])
                     # a chord's value is computed from its two sides, without whole turns
-                    self._turns_back[at] = dof.kind == "rotation" and joint.id in chords
+                    self._is_wrapped[at] = dof.kind == "rotation" and joint.id in chords
                 at += size
-        self._turns_back &= np.isfinite(self._low) & np.isfinite(self._high)
+        self._is_wrapped &= np.isfinite(self._low) & np.isfinite(self._high)
         self._middle = np.zeros(len(start))
-        self._middle[self._turns_back] = 0.5 * (self._low[self._turns_back] + self._high[self._turns_back])
+        self._middle[self._is_wrapped] = 0.5 * (self._low[self._is_wrapped] + self._high[self._is_wrapped])
         self._counts = np.ones(len(start), dtype=bool)
         self._left_out: set[str] = set()
         #: Whether any joint has stops.
@@ -468,15 +478,15 @@ class FollowerStops:
     def _beyond(self, at: Array) -> tuple[Array, Array]:
         """Return the distances of each unknown beyond its lower and its upper stop; negative within."""
         turns = np.round((at - self._middle) / (2.0 * np.pi))
-        at = np.where(self._turns_back, at - 2.0 * np.pi * turns, at)
+        at = np.where(self._is_wrapped, at - 2.0 * np.pi * turns, at)
         return np.where(self._counts, self._low - at, -np.inf), np.where(self._counts, at - self._high, -np.inf)
 
-    def are_passed(self, at: Array, there: Array) -> NDArray[np.bool_]:
+    def are_exceeded(self, at: Array, there: Array) -> NDArray[np.bool_]:
         """Return whether steps (..., unknowns) take a joint beyond a stop, or farther beyond it, (...,)."""
         if not self.are_any:
             return np.zeros(at.shape[:-1], dtype=bool)
         low, high = (
-            (after > np.maximum(before, _AT)).any(axis=-1)
+            (after > np.maximum(before, _AT_STOP)).any(axis=-1)
             for after, before in zip(self._beyond(there), self._beyond(at), strict=True)
         )
         passed: NDArray[np.bool_] = low | high
@@ -486,10 +496,10 @@ class FollowerStops:
         """Return the share of a step, taken as straight, at which it passes the first stop."""
         share = 1.0
         for after, before in zip(self._beyond(there), self._beyond(at), strict=True):
-            past = after > np.maximum(before, _AT)
+            past = after > np.maximum(before, _AT_STOP)
             if past.any():
                 room = np.maximum(-before[past], 0.0)
-                share = min(share, float((room / (room + np.maximum(after[past], _AT))).min()))
+                share = min(share, float((room / (room + np.maximum(after[past], _AT_STOP))).min()))
         return share
 
     def touched(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[str, bool] | None:
@@ -499,8 +509,8 @@ class FollowerStops:
         """
         low, high = self._beyond(at)
         for each, past in zip((low, high), self._beyond(wanted), strict=True):
-            each[~free & (past <= _AT)] = -np.inf
+            each[~free & (past <= _AT_STOP)] = -np.inf
         upper = bool(high.max(initial=-np.inf) > low.max(initial=-np.inf))
         beyond = high if upper else low
         nearest = int(np.argmax(beyond)) if len(beyond) else 0
-        return (self._names[nearest], upper) if len(beyond) and beyond[nearest] > -_TOUCHING else None
+        return (self._names[nearest], upper) if len(beyond) and beyond[nearest] > -_STOP_CONTACT else None

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..model import Array
 
-#: Nodes that are nearer to each other than this (rad or characteristic lengths) are one.
+#: Least distance of nodes (rad or characteristic lengths); nearer ones are dropped.
 _NEAREST = 2e-4
-#: After so many nodes all are dropped.
+#: Largest number of nodes, at which all are dropped.
 _MOST = 256
 
 
@@ -21,11 +21,11 @@ class Cubic:
     """Cubic Hermite polynomial of the dependent coordinates between two nodes.
 
     Attributes:
-        start: input coordinate of the first node.
-        width: by how much that of the second is greater.
-        terms: value and slope times width, of the first node and then of the second, (4, dependent).
-        opening: by how much the loops are open at the middle, where the error of a cubic is greatest; infinite where
-            that is not to be interpolated, None while it is unknown.
+        start: Input coordinate of the first node.
+        width: Distance of the second node's input coordinate.
+        terms: Value and slope times width, of the first node and then of the second, (4, dependent).
+        opening: Opening of the loops at the middle, where the error of a cubic is greatest; infinite where it must not
+            be interpolated, None while it is unknown.
     """
 
     start: float
@@ -44,13 +44,14 @@ class Cubic:
 
 @dataclass
 class _Line:
-    """Nodes that differ in one input coordinate alone, in its order, and the cubics between them."""
+    """Nodes that differ in one input coordinate only, sorted by it, and the cubics between them."""
 
     inputs: list[float] = field(default_factory=list)
     nodes: list[tuple[Array, Array]] = field(default_factory=list)
     cubics: list[Cubic] = field(default_factory=list)
 
     def add(self, value: float, node: tuple[Array, Array]) -> None:
+        """Insert a node (values, slopes) at an input coordinate, unless another is nearer than ``_NEAREST``."""
         place = bisect(self.inputs, value)
         if any(abs(value - other) < _NEAREST for other in self.inputs[max(place - 1, 0) : place + 1]):
             return
@@ -70,7 +71,7 @@ class HermiteTable:
     """Closed positions of a linkage with their slopes, as nodes of cubics along each input coordinate."""
 
     def __init__(self) -> None:
-        #: By the number of an input coordinate and the values of all others.
+        #: By the index of an input coordinate and the values of all others.
         self._lines: dict[tuple[int, tuple[float, ...]], _Line] = {}
         self._count = 0
 
@@ -84,8 +85,12 @@ class HermiteTable:
             line.add(value, (dependent, slopes[number]))
 
     def cubic(self, inputs: Sequence[float]) -> tuple[Cubic, int, float] | None:
-        """Return the cubic between the nodes around some inputs, or the one that is nearest, the number of the input
-        that it is along, and at which share of it these are. None where no two nodes are on a line with them."""
+        """Find the cubic between the nodes around some inputs, or the nearest one.
+
+        Returns:
+            The cubic, the index of the input along which it is, and the share of its width at the inputs; None where no
+            two nodes are on a line with them.
+        """
         for number, value in enumerate(inputs):
             line = self._lines.get((number, (*inputs[:number], *inputs[number + 1 :])))
             if line is not None and line.cubics:

@@ -1,4 +1,4 @@
-"""Newton's method from a closed position of a linkage to others nearby."""
+"""Newton's method from a closed position of a linkage to others nearby, with interpolation between solved positions."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from .closure import LoopSystem
 from .interpolation import HermiteTable
 
 #: Opening (characteristic lengths and radians) up to which loops are closed: frames come as 32-bit numbers.
-CLOSED = 2e-6
+CLOSURE_TOLERANCE = 2e-6
 #: Relative singular value below which constraints are redundant, as in planar loops in space.
-REDUNDANT = 3e-6
+NEWTON_REDUNDANCY_RATIO = 3e-6
 #: Largest step (radians or characteristic lengths) from one closed position to the next.
-STEP = 0.2
+MAX_NEWTON_STEP = 0.2
 #: Newton steps after which the loops count as not closing.
-ROUNDS = 12
-#: The share of the tolerance that cubics may be off by at their middle: they hardly are by more elsewhere.
+MAX_NEWTON_ITERATIONS = 12
+#: Largest error of cubics at their middle, as a share of the tolerance: it is hardly larger elsewhere.
 _MIDDLE = 0.1
 #: Distance up to which a Jacobian is reused.
-_SAME_SLOPES = 1e-3
-#: Positions that are farther apart than this, in radians or characteristic lengths, may be in different assemblies.
-_SAME_ASSEMBLY = 4.0 * STEP
+_JACOBIAN_RADIUS = 1e-3
+#: Distance (radians or characteristic lengths) beyond which positions may be in different assembly modes.
+_SAME_ASSEMBLY = 4.0 * MAX_NEWTON_STEP
 #: Distance up to which the reduction to independent equations is reused.
-_REDUCED = 0.3
+_BASIS_RADIUS = 0.3
 
 
-class _Basis:
+class _ReducedBasis:
     """Reduction of a loop system to independent equations and unknowns, from a singular value decomposition at ``at``.
 
     ``left`` (equations, rank) are combinations of equations and ``right`` (free, rank) of the unknowns that are
-    ``free``; all other unknowns are given. ``parts`` of them are independent of each other.
+    ``free``; all other unknowns are given. ``null`` (free, nullity) spans the changes of free unknowns without effect,
+    such as the spin of a rod between two balls. ``parts`` are independent of each other.
     """
 
     def __init__(self, system: LoopSystem, at: Array, free: NDArray[np.bool_]) -> None:
@@ -40,7 +41,7 @@ class _Basis:
         found, nulls = [], [np.zeros((len(at), 0))]
         for equations, unknowns in system.parts(free):
             left, strengths, right = np.linalg.svd(slope[np.ix_(equations, unknowns)])
-            rank = int((strengths > REDUNDANT * strengths.max(initial=0.0)).sum())
+            rank = int((strengths > NEWTON_REDUNDANCY_RATIO * strengths.max(initial=0.0)).sum())
             self.parts.append(slice(kept, kept + rank))
             kept += rank
             found.append((equations, unknowns, left[:, :rank], right[:rank].T))
@@ -51,44 +52,44 @@ class _Basis:
             self.left[equations, part], every[unknowns, part] = left, right
         null = np.concatenate(nulls, axis=1)
         self.right, self.null = every[self.columns], null[self.columns]
-        # the same for each screw: of the equations of its chain, and of its unknown, combined, given or null
+        # the reduction for each screw: for the equations of its chain, and for its unknown, combined, given or null
         chains = system.chains
         units = system.units.T[chains.column_of][:, :, None]
         self._lefts = self.left.reshape(-1, 6, kept)[chains.chain_of] * units
         self._rights = np.concatenate((every, np.eye(len(at))[:, self.given], null), axis=1)[chains.column_of]
 
     def projected(self, screws: Array) -> Array:
-        """Compute the reduced Jacobian (n, rank, rank + given), for motions with the ``screws`` (n, screws, 6).
+        """Compute the reduced Jacobian (n, rank, rank + given + nullity), for motions with ``screws`` (n, screws, 6).
 
-        Columns are the combined unknowns, then the given ones.
+        Columns are the combined unknowns, the given ones and the null ones.
         """
         of_screws = (screws[:, :, None] @ self._lefts)[:, :, 0]
         slopes: Array = np.swapaxes(of_screws, 1, 2) @ self._rights
         return slopes
 
     def solved(self, slopes: Array, wanted: Array) -> tuple[Array, Array]:
-        """Solve for changes of the free unknowns.
+        """Solve for the least changes of the free unknowns.
 
         Returns:
             The changes (n, free) that change the combined equations as ``wanted`` (n, rank), and those for unit changes
             of the given unknowns that keep them constant (n, given, free).
         """
         sides = np.concatenate((wanted[:, :, None], -slopes[:, :, wanted.shape[1] :]), axis=2)
-        own = [_solved(slopes[:, part, part], sides[:, part]) for part in self.parts]
+        own = [_solve_batch(slopes[:, part, part], sides[:, part]) for part in self.parts]
         changes = np.swapaxes(np.concatenate(own, axis=1), 1, 2) @ self.right.T
-        if self.null.shape[1]:  # what changes nothing is taken off, as an orthogonal projection has it
+        if self.null.shape[1]:  # remove changes without effect by an orthogonal projection
             told = 1 + len(self.given)
             changes, null = changes[:, :told], changes[:, told:] + self.null.T
             across = np.swapaxes(null, 1, 2)
-            changes = changes - changes @ across @ _solved(null @ across, null)
+            changes = changes - changes @ across @ _solve_batch(null @ across, null)
         return changes[:, 0], changes[:, 1:]
 
 
-def _solved(matrices: Array, sides: Array) -> Array:
+def _solve_batch(matrices: Array, sides: Array) -> Array:
     """Solve systems of linear equations (n, rank, rank) for right-hand sides (n, rank, k), by Gauss-Jordan elimination.
 
-    In the combinations of ``_Basis``, Jacobians are diagonal where they were found and nearly so nearby: no pivoting is
-    needed. The result is not finite where that fails.
+    In the combinations of ``_ReducedBasis``, Jacobians are diagonal where they were found and nearly so nearby, and the
+    products of null changes are positive definite: no pivoting is needed. The result is not finite where that fails.
 
     Note:
         OpenBLAS, as in numpy 1.26, wakes all its threads for 6 equations and more, and they spin for 60 ms: in the
@@ -103,12 +104,13 @@ def _solved(matrices: Array, sides: Array) -> Array:
     return system[:, :, rank:]
 
 
-class Newton:
+class NewtonSolver:
     """Fast steps from a closed position of a linkage to others nearby, all at once.
 
     The loops' equations and unknowns are reduced to independent combinations, once for a neighborhood, by a singular
-    value decomposition: then plain Newton steps converge to the same positions as those of least change
-    (``least_change``). Where they do not converge, as at dead centers, the opening is infinite.
+    value decomposition: then plain Newton steps converge to the same positions as least-norm steps
+    (``closure.least_norm_step``). Where they do not converge, as at dead centers, the opening is infinite. Single
+    positions between solved ones are interpolated.
 
     Args:
         system: The linkage's equations.
@@ -118,11 +120,11 @@ class Newton:
     def __init__(self, system: LoopSystem, tolerance: float) -> None:
         self._system, self._tolerance = system, tolerance
         #: The last reduction.
-        self._basis: _Basis | None = None
-        #: Positions that were solved around there.
+        self._basis: _ReducedBasis | None = None
+        #: Solved positions within the range of the reduction.
         self._table = HermiteTable()
-        #: A position, and how free unknowns change with given ones there (given, free) by a basis.
-        self._slopes: tuple[_Basis, Array, Array] | None = None
+        #: A reduction, a position, and the derivatives there (given, free) of free unknowns by given ones.
+        self._slopes: tuple[_ReducedBasis, Array, Array] | None = None
 
     def step(self, at: Array, wanted: Array, free: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Move from a closed position to several (n, unknowns); unknowns that are not ``free`` have the wanted values.
@@ -132,10 +134,10 @@ class Newton:
             not near enough to be in the same assembly mode.
         """
         try:
-            basis, there = self._independent(at, free), None
+            basis, there = self._reduced_basis(at, free), None
             if len(wanted) == 1:
                 there, opening = self._interpolated(wanted[0], basis)
-                if there is not None and opening < CLOSED and np.abs(there - at).max() < _SAME_ASSEMBLY:
+                if there is not None and opening < CLOSURE_TOLERANCE and np.abs(there - at).max() < _SAME_ASSEMBLY:
                     return there, np.array([opening])
             with np.errstate(all="ignore"):
                 return self._solve(at, wanted, free, there)
@@ -144,24 +146,27 @@ class Newton:
             return wanted, np.full(len(wanted), np.inf)
 
     def _solve(self, at: Array, wanted: Array, free: NDArray[np.bool_], guess: Array | None) -> tuple[Array, Array]:
-        """Solve for wanted positions from a ``guess`` (n, unknowns) by Newton's method. Without one, or where unknowns
-        are null, such as the spin of a rod between two balls, it begins from the tangent's: these change least."""
-        basis = self._independent(at, free)
+        """Solve for wanted positions by Newton's method, starting from a ``guess`` (n, unknowns).
+
+        Without one, or where unknowns are null, such as the spin of a rod between two balls, it starts on the tangent,
+        where these change least.
+        """
+        basis = self._reduced_basis(at, free)
         if guess is None or basis.null.size:
             guess = wanted.copy()
             guess[:, basis.columns] = at[basis.columns] + (wanted - at)[:, basis.given] @ self._rates(at, basis)
         there, opening = self._corrected(at, guess, basis)
-        if len(wanted) == 1 and opening[0] < CLOSED:
+        if len(wanted) == 1 and opening[0] < CLOSURE_TOLERANCE:
             self._add(there[0], free)
         return there, opening
 
-    def _corrected(self, at: Array, there: Array, basis: _Basis) -> tuple[Array, Array]:
+    def _corrected(self, at: Array, there: Array, basis: _ReducedBasis) -> tuple[Array, Array]:
         left_open = opening = np.full(len(there), np.inf)
         failed = np.zeros(len(there), dtype=bool)
         slopes = rates = np.empty(0)
         far = np.inf  # distance from where the slopes were computed
-        for _ in range(ROUNDS):
-            if far > _SAME_SLOPES:
+        for _ in range(MAX_NEWTON_ITERATIONS):
+            if far > _JACOBIAN_RADIUS:
                 residual, screws = self._system.screws(there)
                 slopes, far = basis.projected(screws), 0.0
             else:
@@ -193,20 +198,21 @@ class Newton:
         return there, np.where(failed, np.inf, opening)
 
     @staticmethod
-    def _is_far(at: Array, there: Array, basis: _Basis) -> NDArray[np.bool_]:
+    def _is_far(at: Array, there: Array, basis: _ReducedBasis) -> NDArray[np.bool_]:
         """Return a mask (n,) of positions so far away that they may be in another assembly mode."""
         near: NDArray[np.bool_] = np.abs(there - at)[:, basis.columns].max(axis=1, initial=0.0) < _SAME_ASSEMBLY
         return ~near
 
-    def _interpolated(self, wanted: Array, basis: _Basis) -> tuple[Array | None, float]:
-        """Interpolate between known positions.
+    def _interpolated(self, wanted: Array, basis: _ReducedBasis) -> tuple[Array | None, float]:
+        """Interpolate between solved positions.
 
-        While a joint is posed by hand, or goes to and fro, nothing needs to be solved for most of its positions. The
-        residual is looked at once between two known ones that are near enough, and at each position beyond them.
+        While a joint is posed by hand, or oscillates, most positions need no solving. The residual is evaluated once
+        between two solved positions that are near enough, and at each position beyond them.
 
         Returns:
-            The position (1, unknowns), None where there are no two known ones; and by how much the loops are open there
-            at most, infinite where it has to be corrected."""
+            The position (1, unknowns), None where there are not two solved positions; and the largest opening of the
+            loops there, infinite where it has to be corrected.
+        """
         found = self._table.cubic(wanted[basis.given].tolist())
         if found is None:
             return None, np.inf
@@ -222,20 +228,20 @@ class Newton:
             return there, cubic.opening
         return there, self._opening(there, basis, self._tolerance)
 
-    def _opening(self, there: Array, basis: _Basis, tolerance: float) -> float:
-        """Return by how much the loops are open at a position (1, unknowns) at most; infinite beyond a tolerance."""
+    def _opening(self, there: Array, basis: _ReducedBasis, tolerance: float) -> float:
+        """Compute the largest opening of the loops at a position (1, unknowns); infinite beyond the tolerance."""
         residual = self._system.residuals(there)
         return float(np.abs(residual).max()) if np.abs(residual @ basis.left).max() < tolerance else np.inf
 
     def _add(self, there: Array, free: NDArray[np.bool_]) -> None:
-        """Add a closed position to those that are interpolated between."""
-        basis = self._independent(there, free)
-        self._slopes = None  # those of the last Newton's step are of a place beside it
+        """Add a closed position to the interpolation table."""
+        basis = self._reduced_basis(there, free)
+        self._slopes = None  # those of the last Newton step are from a position nearby
         rates = self._rates(there, basis)
         if np.isfinite(rates).all():
             self._table.add(there[basis.given].tolist(), there[basis.columns], rates)
 
-    def _rates(self, at: Array, basis: _Basis) -> Array:
+    def _rates(self, at: Array, basis: _ReducedBasis) -> Array:
         """Compute the derivatives (given, free) of free unknowns by given ones at a position."""
         known = self._slopes
         if known is None or known[0] is not basis or not np.array_equal(at, known[1]):
@@ -243,10 +249,10 @@ class Newton:
             known = self._slopes = basis, at, basis.solved(slopes, np.zeros((1, slopes.shape[1])))[1][0]
         return known[2]
 
-    def _independent(self, at: Array, free: NDArray[np.bool_]) -> _Basis:
-        """Return the reduction to independent equations and unknowns at a position."""
+    def _reduced_basis(self, at: Array, free: NDArray[np.bool_]) -> _ReducedBasis:
+        """Return the reduction to independent equations and unknowns around a position."""
         known = self._basis
-        if known is None or free is not known.free or np.abs(at - known.at).max() > _REDUCED:
-            known, self._table = _Basis(self._system, at, free), HermiteTable()
+        if known is None or free is not known.free or np.abs(at - known.at).max() > _BASIS_RADIUS:
+            known, self._table = _ReducedBasis(self._system, at, free), HermiteTable()
             self._basis = known
         return known

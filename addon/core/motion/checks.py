@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Array, Motion, Trajectory
-from ..stops import NO_STOPS, Limits, slack
+from ..stops import NO_STOPS, StopPair, stop_tolerance
 
 #: Largest change of value that is no jump.
-_STILL = 1e-9
+_MIN_JUMP = 1e-9
 
 
 @dataclass(frozen=True)
-class Excess:
+class StopViolation:
     """Interval (s) in which a servo is beyond a stop, with the largest excess (rad or length units) and its time."""
 
     side: Literal["lower", "upper"]
@@ -49,7 +49,7 @@ class ServoCheck:
     high: float
     lower: float | None
     upper: float | None
-    outside: tuple[Excess, ...]
+    outside: tuple[StopViolation, ...]
     velocity: float | None
     velocity_at: float
     acceleration: float | None
@@ -63,12 +63,12 @@ class ServoCheck:
         return self.last - self.first
 
     @property
-    def worst(self) -> Excess | None:
+    def worst(self) -> StopViolation | None:
         """Return the interval with the largest excess; None where it stays within its stops."""
         return max(self.outside, key=lambda each: each.by, default=None)
 
 
-def check(motion: Motion, limits: Mapping[str, Limits]) -> list[ServoCheck]:
+def check_motion(motion: Motion, limits: Mapping[str, StopPair]) -> list[ServoCheck]:
     """Check every servo of a motion, in the motion's order; those without keys are left out.
 
     Excesses are exact, from where the value crosses the stop, also between keys, to where it comes back; those within
@@ -82,25 +82,25 @@ def check(motion: Motion, limits: Mapping[str, Limits]) -> list[ServoCheck]:
     return [check_servo(each, limits.get(each.name, NO_STOPS)) for each in motion.trajectories if len(each.times)]
 
 
-def check_servo(trajectory: Trajectory, limits: Limits) -> ServoCheck:
+def check_servo(trajectory: Trajectory, limits: StopPair) -> ServoCheck:
     """Check one trajectory, which has keys, against its lower and upper stop."""
     times, values = (np.asarray(x, dtype=np.float64) for x in (trajectory.times, trajectory.values))
     lower, upper = limits
     held = trajectory.holds()[:-1]
-    outside: list[Excess] = []
+    outside: list[StopViolation] = []
     if upper is not None:
-        outside += _excesses(times, values - upper, held, "upper", slack(upper))
+        outside += _stop_violations(times, values - upper, held, "upper", stop_tolerance(upper))
     if lower is not None:
-        outside += _excesses(times, lower - values, held, "lower", slack(lower))
+        outside += _stop_violations(times, lower - values, held, "lower", stop_tolerance(lower))
     outside.sort(key=lambda each: each.start)
     apart, rise = np.diff(times), np.diff(values)
     sudden = held | (apart <= 0.0)
     jumps = np.where(sudden, np.abs(rise), 0.0)
-    jumps[jumps <= _STILL] = 0.0
+    jumps[jumps <= _MIN_JUMP] = 0.0
     with np.errstate(over="ignore"):  # infinite for tiny time differences
         speeds = np.where(sudden, 0.0, rise / np.where(sudden, 1.0, apart))
     velocity, velocity_at = _peak(speeds, times[:-1], apart > 0.0)
-    acceleration, acceleration_at = _acceleration(times, speeds, apart, jumps)
+    acceleration, acceleration_at = _peak_acceleration(times, speeds, apart, jumps)
     place = int(jumps.argmax()) if len(jumps) else 0
     jump = float(jumps[place]) if len(jumps) else 0.0
     return ServoCheck(
@@ -110,7 +110,7 @@ def check_servo(trajectory: Trajectory, limits: Limits) -> ServoCheck:
     )  # fmt: skip
 
 
-def by_need(checks: Sequence[ServoCheck]) -> list[ServoCheck]:
+def sort_by_severity(checks: Sequence[ServoCheck]) -> list[ServoCheck]:
     """Sort servos by severity: those farthest beyond their stops first, then those that jump, then by velocity."""
 
     def badness(each: ServoCheck) -> tuple[float, float, float]:
@@ -127,7 +127,7 @@ def _peak(amounts: Array, times: Array, counts: NDArray[np.bool_]) -> tuple[floa
     return float(abs(amounts[place])), float(times[place])
 
 
-def _acceleration(times: Array, speeds: Array, apart: Array, jumps: Array) -> tuple[float | None, float]:
+def _peak_acceleration(times: Array, speeds: Array, apart: Array, jumps: Array) -> tuple[float | None, float]:
     """Return the largest change of velocity at a key over the mean of the times to its neighbors, and its time."""
     before, after = apart[:-1], apart[1:]
     # a held value jumps at the end of its interval: the key there has no acceleration
@@ -136,9 +136,9 @@ def _acceleration(times: Array, speeds: Array, apart: Array, jumps: Array) -> tu
     return _peak(np.diff(speeds) / mean, times[1:-1], counts)
 
 
-def _excesses(
+def _stop_violations(
     times: Array, over: Array, held: NDArray[np.bool_], side: Literal["lower", "upper"], tolerance: float
-) -> list[Excess]:
+) -> list[StopViolation]:
     """Find the intervals in which ``over`` (n,), the values beyond a stop, is above zero."""
     if over.max() <= tolerance:
         return []
@@ -147,18 +147,18 @@ def _excesses(
     edges = np.flatnonzero(np.diff(np.concatenate([[False], beyond, [False]]).astype(np.int8)))
     out = []
     for first, past in zip(edges[::2], edges[1::2], strict=True):
-        start = times[first] if first == 0 or held[first - 1] else _crossing(times, over, first - 1)
+        start = times[first] if first == 0 or held[first - 1] else _crossing_time(times, over, first - 1)
         if past == len(times):
             end = times[past - 1]
         else:
-            end = times[past] if held[past - 1] else _crossing(times, over, past - 1)
+            end = times[past] if held[past - 1] else _crossing_time(times, over, past - 1)
         place = int(first + over[first:past].argmax())
         if over[place] > tolerance:
-            out.append(Excess(side, float(start), float(end), float(over[place]), float(times[place])))
+            out.append(StopViolation(side, float(start), float(end), float(over[place]), float(times[place])))
     return out
 
 
-def _crossing(times: Array, over: Array, before: int) -> float:
+def _crossing_time(times: Array, over: Array, before: int) -> float:
     """Return the time at which the straight line from a key to the next is zero."""
     share = over[before] / (over[before] - over[before + 1])
     return float(times[before] + share * (times[before + 1] - times[before]))

@@ -12,15 +12,15 @@ import numpy as np
 from ..kinematics import spanning_tree
 from ..model import Mechanism, Motion, Trajectory
 from ..report import FormatError, Report
-from ..stops import beyond, put_within
-from .root_motion import is_turn, root_body, root_names, roots_meant
-from .servo_matching import Match, Servo, match_servos, servos_of
+from ..stops import clamp_values_to_stops, stop_excess
+from .root_motion import is_root_rotation, map_root_trajectories, root_body_name, root_trajectory_names
+from .servo_matching import Servo, ServoMatch, match_servos, mechanism_servos
 
-Stops = Literal["keep", "clamp", "refuse"]
+StopPolicy = Literal["keep", "clamp", "refuse"]
 
 
 @dataclass(frozen=True)
-class Fitting:
+class FitOptions:
     """Options for fitting a motion to a mechanism.
 
     Attributes:
@@ -34,11 +34,11 @@ class Fitting:
     mapping: Mapping[str, str] = field(default_factory=dict)
     degrees: bool = False
     millimetres: bool = False
-    stops: Stops = "keep"
+    stops: StopPolicy = "keep"
     step: float | None = None
 
 
-def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Report) -> Motion:
+def fit_motion(motion: Motion, mechanism: Mechanism, fitting: FitOptions, report: Report) -> Motion:
     """Convert a motion to one that a mechanism can play, its servos under the mechanism's names.
 
     Servos that the mechanism lacks are left unchanged, except those that the mapping leaves out or whose names another
@@ -48,42 +48,44 @@ def fitted(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Repor
     Raises:
         FormatError: No servo is matched or, with ``stops`` at "refuse", a key is beyond a stop.
     """
-    known = servos_of(mechanism)
+    known = mechanism_servos(mechanism)
     match = match_servos([each.name for each in motion.trajectories if not each.root], list(known), fitting.mapping)
-    _tell_match(match, motion, mechanism, report)
-    roots = _roots(motion, mechanism, fitting, report)
+    _report_match(match, motion, mechanism, report)
+    roots = _map_roots(motion, mechanism, fitting, report)
     tracks: list[Trajectory] = []
     for each in motion.trajectories:
         if each.root and each.name in roots:
-            tracks.append(_in_our_units(replace(each, name=roots[each.name]), None, fitting))
+            tracks.append(_convert_units(replace(each, name=roots[each.name]), None, fitting))
             continue
         servo = known.get(match.pairs.get(each.name, ""))
         if servo is None and (fitting.mapping.get(each.name) == "" or each.name in match.pairs.values()):
             continue
         track = replace(each, name=servo.name) if servo is not None else each
-        tracks.append(_in_our_units(track, servo, fitting))
+        tracks.append(_convert_units(track, servo, fitting))
     if fitting.step is not None:
-        tracks = _on_grid(tracks, fitting.step)
-    tracks = [_at_stops(each, known[each.name], fitting.stops, report) if each.name in known else each
+        tracks = _resample_all(tracks, fitting.step)
+    tracks = [_apply_stop_policy(each, known[each.name], fitting.stops, report) if each.name in known else each
               for each in tracks]  # fmt: skip
     if fitting.stops == "refuse":
-        _refuse_beyond(tracks, known, motion)
+        _reject_beyond_stops(tracks, known, motion)
     return replace(motion, trajectories=tracks)
 
 
-def _roots(motion: Motion, mechanism: Mechanism, fitting: Fitting, report: Report) -> dict[str, str]:
+def _map_roots(motion: Motion, mechanism: Mechanism, fitting: FitOptions, report: Report) -> dict[str, str]:
     """Map the motion's trajectories of root motion to the mechanism's, by name."""
     theirs = [each.name for each in motion.trajectories if each.root]
     if not theirs:
         return {}
-    known = root_names((body.id, body.name) for body in spanning_tree(mechanism).roots)
-    out = roots_meant(motion, known.values(), fitting.mapping, report)
-    for body in dict.fromkeys(root_body(name) for name in theirs if name not in out and name not in fitting.mapping):
+    known = root_trajectory_names((body.id, body.name) for body in spanning_tree(mechanism).roots)
+    out = map_root_trajectories(motion, known.values(), fitting.mapping, report)
+    for body in dict.fromkeys(
+        root_body_name(name) for name in theirs if name not in out and name not in fitting.mapping
+    ):
         report.warn("root-unmatched", f"Root motion of {body!r} moves nothing: no root has this name", where=body)
     return out
 
 
-def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Report) -> None:
+def _report_match(match: ServoMatch, motion: Motion, mechanism: Mechanism, report: Report) -> None:
     servos = [each for each in motion.trajectories if not each.root]
     if servos and not match.pairs:
         examples = ", ".join(repr(each.name) for each in servos[:3])
@@ -92,10 +94,12 @@ def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Repo
             path=motion.source.path if motion.source is not None else "",
             remedy="Choose the mechanism that it was made for, or say which servo is which: --map FILE=SERVO.",
         )
-    report.info("servos-matched", f"{len(match.pairs)} of {_servos(len(match.pairs) + len(match.unmatched))} matched")
+    report.info(
+        "servos-matched", f"{len(match.pairs)} of {_servo_count_text(len(match.pairs) + len(match.unmatched))} matched"
+    )
     for name, servo in match.loose.items():
         report.info("servo-loose", f"Servo {name!r} was taken for {servo!r}", where=name)
-    idle = servos_of(mechanism, active=False)
+    idle = mechanism_servos(mechanism, active=False)
     for name, why in match.unmatched.items():
         said = "its joint is switched off in the model" if name in idle else why
         report.warn("servo-unmatched", f"Servo {name!r} moves nothing: {said}", where=name)
@@ -103,25 +107,25 @@ def _tell_match(match: Match, motion: Motion, mechanism: Mechanism, report: Repo
         report.warn("servo-repeated", f"Servo {name!r} is there several times", where=name)
 
 
-def _in_our_units(track: Trajectory, servo: Servo | None, fitting: Fitting) -> Trajectory:
+def _convert_units(track: Trajectory, servo: Servo | None, fitting: FitOptions) -> Trajectory:
     """Convert to rad and m.
 
     Trajectories whose unit the file specifies are converted already; a servo that the mechanism lacks is assumed to
     rotate.
     """
-    slides = servo.slides if servo is not None else track.root and not is_turn(track.name)
+    slides = servo.slides if servo is not None else track.root and not is_root_rotation(track.name)
     factor = 0.001 if slides and fitting.millimetres else math.pi / 180.0 if fitting.degrees and not slides else 1.0
     if track.unit or factor == 1.0:
         return track
     return replace(track, values=np.asarray(track.values) * factor)
 
 
-def _on_grid(tracks: list[Trajectory], step: float) -> list[Trajectory]:
+def _resample_all(tracks: list[Trajectory], step: float) -> list[Trajectory]:
     """Sample each trajectory at multiples of the step that cover its range of keys."""
-    return [_read_off(each, step) if len(each.times) else each for each in tracks]
+    return [_resample(each, step) if len(each.times) else each for each in tracks]
 
 
-def _read_off(track: Trajectory, step: float) -> Trajectory:
+def _resample(track: Trajectory, step: float) -> Trajectory:
     first, last = math.floor(track.times[0] / step + 1e-6), math.ceil(track.times[-1] / step - 1e-6)
     times = np.arange(first, last + 1) * step
     inside = np.clip(times + 1e-9, track.times[0], track.times[-1])  # at a jump on the grid the new value counts
@@ -130,48 +134,50 @@ def _read_off(track: Trajectory, step: float) -> Trajectory:
     return replace(track, times=times, values=values, held=None if track.held is None else track.held[before])
 
 
-def _at_stops(track: Trajectory, servo: Servo, stops: Stops, report: Report) -> Trajectory:
-    over = beyond(track.values, servo.stops)
+def _apply_stop_policy(track: Trajectory, servo: Servo, stops: StopPolicy, report: Report) -> Trajectory:
+    over = stop_excess(track.values, servo.stops)
     count = int(np.count_nonzero(over))
     if not count:
         return track
     done = {"keep": "kept", "clamp": "put on them", "refuse": "refused"}[stops]
     report.warn(
         "beyond-stops",
-        f"Servo {track.name!r} leaves its stops, {_range(servo)}, at {count} of {_keys(len(track.values))}, by up to "
-        f"{_amount(float(np.abs(over).max()), servo)}: {done}",
+        f"Servo {track.name!r} leaves its stops, {_format_stops(servo)}, at {count} of "
+        f"{_key_count_text(len(track.values))}, by up to "
+        f"{_format_value(float(np.abs(over).max()), servo)}: {done}",
         where=track.name,
     )
-    return replace(track, values=put_within(track.values, servo.stops)) if stops == "clamp" else track
+    return replace(track, values=clamp_values_to_stops(track.values, servo.stops)) if stops == "clamp" else track
 
 
-def _refuse_beyond(tracks: list[Trajectory], known: Mapping[str, Servo], motion: Motion) -> None:
-    guilty = [each for each in tracks if each.name in known and beyond(each.values, known[each.name].stops).any()]
+def _reject_beyond_stops(tracks: list[Trajectory], known: Mapping[str, Servo], motion: Motion) -> None:
+    guilty = [each for each in tracks if each.name in known and stop_excess(each.values, known[each.name].stops).any()]
     if guilty:
         told = "; ".join(
-            f"{each.name!r} ({_range(known[each.name])}) at "
-            f"{np.count_nonzero(beyond(each.values, known[each.name].stops))} of {_keys(len(each.values))}"
+            f"{each.name!r} ({_format_stops(known[each.name])}) at "
+            f"{np.count_nonzero(stop_excess(each.values, known[each.name].stops))} of "
+            f"{_key_count_text(len(each.values))}"
             for each in guilty
         )
         raise FormatError(
-            f"motion {motion.name!r} leaves the stops of {_servos(len(guilty))}: {told}",
+            f"motion {motion.name!r} leaves the stops of {_servo_count_text(len(guilty))}: {told}",
             path=motion.source.path if motion.source is not None else "",
             remedy="Take it with --stops clamp or --stops keep.",
         )
 
 
-def _range(servo: Servo) -> str:
-    ends = ["none" if end is None else _amount(end, servo) for end in (servo.lower, servo.upper)]
+def _format_stops(servo: Servo) -> str:
+    ends = ["none" if end is None else _format_value(end, servo) for end in (servo.lower, servo.upper)]
     return " to ".join(ends)
 
 
-def _amount(value: float, servo: Servo) -> str:
+def _format_value(value: float, servo: Servo) -> str:
     return f"{value:.4g}" if servo.slides else f"{math.degrees(value):.4g}°"
 
 
-def _servos(count: int) -> str:
+def _servo_count_text(count: int) -> str:
     return f"{count} servo{'' if count == 1 else 's'}"
 
 
-def _keys(count: int) -> str:
+def _key_count_text(count: int) -> str:
     return f"{count} key{'' if count == 1 else 's'}"

@@ -13,21 +13,21 @@ from typing import Literal
 import numpy as np
 
 from ..model import Motion
-from .keyframes import Keys, Span, led_back, repeated, turned_round
+from .keyframes import Keyframes, MotionSpan, blend_to_first_value, repeat_keyframes, shift_keyframes_cyclic
 
 #: Largest difference (rad or length units) between a motion's end and its beginning that count as equal.
-SAME_VALUE = 1e-6
+VALUE_TOLERANCE = 1e-6
 
 #: Transition between cycles. ``repeat``: the last key is the next cycle's first where all servos end as they begin;
 #: else they return to their first values in a gap. ``climb``: each cycle continues where the previous one ended, as
 #: for wheels. ``blend``: the end of the cycle is blended to its first values.
-Seam = Literal["repeat", "climb", "blend"]
+SeamMode = Literal["repeat", "climb", "blend"]
 
 
-def looped(
+def repeat_motion(
     motion: Motion,
     rounds: int,
-    seam: Seam = "repeat",
+    seam: SeamMode = "repeat",
     blend: float = 0.0,
     gap: float | None = None,
     only: Collection[str] | None = None,
@@ -51,14 +51,14 @@ def looped(
     """
     if rounds < 1:
         raise ValueError(f"A motion can be played once or more often, not {rounds} times")
-    keys = keys_of(motion, only)
-    span = span_of(motion, keys.values(), gap if seam == "repeat" else 0.0)
+    keys = keyframes_by_servo(motion, only)
+    span = motion_span(motion, keys.values(), gap if seam == "repeat" else 0.0)
     if seam == "blend":
-        keys = {name: led_back(own, span, blend) for name, own in keys.items()}
-    return with_keys(motion, keys, lambda own: repeated(own, span, rounds, climbs=seam == "climb"))
+        keys = {name: blend_to_first_value(own, span, blend) for name, own in keys.items()}
+    return replace_keyframes(motion, keys, lambda own: repeat_keyframes(own, span, rounds, climbs=seam == "climb"))
 
 
-def shifted(
+def shift_motion(
     motion: Motion,
     seconds: float,
     wrap: bool = False,
@@ -68,16 +68,18 @@ def shifted(
     """Delay a motion by some seconds, or advance it where they are negative.
 
     ``wrap``: what leaves the motion's range at one end enters at the other, as in a repeated cycle, with ``gap`` (see
-    ``looped``) where it does not end as it begins.
+    ``repeat_motion``) where it does not end as it begins.
     """
-    keys = keys_of(motion, only)
+    keys = keyframes_by_servo(motion, only)
     if not wrap:
-        return with_keys(motion, keys, lambda own: own.moved(seconds))
-    span = span_of(motion, keys.values(), gap)
-    return with_keys(motion, keys, lambda own: turned_round(own, span, seconds))
+        return replace_keyframes(motion, keys, lambda own: own.moved(seconds))
+    span = motion_span(motion, keys.values(), gap)
+    return replace_keyframes(motion, keys, lambda own: shift_keyframes_cyclic(own, span, seconds))
 
 
-def faster(motion: Motion, factor: float, about: float = 0.0, only: Collection[str] | None = None) -> Motion:
+def scale_motion_speed(
+    motion: Motion, factor: float, about: float = 0.0, only: Collection[str] | None = None
+) -> Motion:
     """Speed up a motion by ``factor``; the time ``about`` (s) is fixed.
 
     Raises:
@@ -85,10 +87,10 @@ def faster(motion: Motion, factor: float, about: float = 0.0, only: Collection[s
     """
     if not (factor > 0.0 and np.isfinite(factor)):
         raise ValueError(f"A speed has to be above 0: {factor:g} is not")
-    return with_keys(motion, keys_of(motion, only), lambda own: own.faster(factor, about))
+    return replace_keyframes(motion, keyframes_by_servo(motion, only), lambda own: own.faster(factor, about))
 
 
-def speed_for(first: float, last: float, wanted: float) -> float:
+def speed_factor_for(first: float, last: float, wanted: float) -> float:
     """Return the speed factor that gives a range from one time to another the ``wanted`` duration (s).
 
     Raises:
@@ -101,40 +103,41 @@ def speed_for(first: float, last: float, wanted: float) -> float:
     return (last - first) / wanted
 
 
-def keys_of(motion: Motion, only: Collection[str] | None = None) -> dict[str, Keys]:
+def keyframes_by_servo(motion: Motion, only: Collection[str] | None = None) -> dict[str, Keyframes]:
     """Return the keyframes of the selected servos that have any, by name."""
     meant = (each for each in motion.trajectories if only is None or each.name in only)
-    return {each.name: Keys.of(each) for each in meant if len(each.times)}
+    return {each.name: Keyframes.of(each) for each in meant if len(each.times)}
 
 
-def with_keys(motion: Motion, keys: dict[str, Keys], change: Callable[[Keys], Keys]) -> Motion:
+def replace_keyframes(motion: Motion, keys: dict[str, Keyframes], change: Callable[[Keyframes], Keyframes]) -> Motion:
     """Return the motion with changed keyframes of some of its servos."""
     tracks = [
-        change(keys[each.name]).put_into(each) if each.name in keys else replace(each) for each in motion.trajectories
+        change(keys[each.name]).to_trajectory(each) if each.name in keys else replace(each)
+        for each in motion.trajectories
     ]
     return replace(motion, trajectories=tracks, attributes=dict(motion.attributes))
 
 
-def span_of(motion: Motion, meant: Iterable[Keys], gap: float | None) -> Span:
+def motion_span(motion: Motion, meant: Iterable[Keyframes], gap: float | None) -> MotionSpan:
     """Return the range from the first key of a motion to its last, and the gap before it can repeat.
 
     There is no gap where all of ``meant`` end as they begin.
     """
     times = np.concatenate([np.zeros(0), *(each.times for each in motion.trajectories)])
-    return span_between(times, meant, gap)
+    return keyframe_span(times, meant, gap)
 
 
-def span_between(times: np.ndarray, meant: Iterable[Keys], gap: float | None) -> Span:
-    """Return the span of a motion whose keys are at ``times`` (n,); see ``span_of``."""
+def keyframe_span(times: np.ndarray, meant: Iterable[Keyframes], gap: float | None) -> MotionSpan:
+    """Return the span of a motion whose keys are at ``times`` (n,); see ``motion_span``."""
     if not len(times):
-        return Span(0.0, 0.0)
+        return MotionSpan(0.0, 0.0)
     first, last = float(times.min()), float(times.max())
-    if all(abs(keys.rise) <= SAME_VALUE for keys in meant):
-        return Span(first, last)
-    return Span(first, last, usual_step(times) if gap is None else gap)
+    if all(abs(keys.rise) <= VALUE_TOLERANCE for keys in meant):
+        return MotionSpan(first, last)
+    return MotionSpan(first, last, median_key_interval(times) if gap is None else gap)
 
 
-def usual_step(times: np.ndarray) -> float:
+def median_key_interval(times: np.ndarray) -> float:
     """Return the median time between the distinct times of keys; 0 where there is only one."""
     apart = np.diff(np.unique(times))
     apart = apart[apart > 0.0]

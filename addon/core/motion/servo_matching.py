@@ -15,14 +15,14 @@ from types import MappingProxyType
 
 from .. import naming
 from ..model import DOF_SIZE, Dof, Mechanism, Motion, Trajectory
-from ..stops import Limits, stops_of
+from ..stops import StopPair, joint_stops
 
 _SEPARATORS = re.compile(r"[\s_\-./:]+")
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+_NO_MAPPING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass
-class Match:
+class ServoMatch:
     """Result of matching.
 
     ``pairs``: the file's name -> the mechanism's, each of which occurs once. ``unmatched``: the file's name -> the
@@ -38,7 +38,7 @@ class Match:
     unused: list[str] = field(default_factory=list)
 
 
-def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[str, str] = _NOTHING) -> Match:
+def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[str, str] = _NO_MAPPING) -> ServoMatch:
     """Match a file's servo ``names`` to the ``known`` servos of a mechanism.
 
     Ambiguous matches, where two of the file's servos fit one or one fits several, are not resolved but reported.
@@ -49,10 +49,10 @@ def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[st
         mapping: The file's name -> servo's name, with priority; "" leaves the file's servo out.
     """
     counts = Counter(names)
-    match = Match(repeated=[name for name, count in counts.items() if count > 1])
+    match = ServoMatch(repeated=[name for name, count in counts.items() if count > 1])
     match.unused = [name for name in mapping if name not in counts]
     servos = dict.fromkeys(known)
-    _follow_mapping(match, counts, servos, mapping)
+    _apply_mapping(match, counts, servos, mapping)
     taken = {servo: name for name, servo in match.pairs.items()}
     for name in counts:
         if name not in mapping and name in servos:
@@ -68,7 +68,7 @@ def match_servos(names: Sequence[str], known: Sequence[str], mapping: Mapping[st
     return match
 
 
-def followed(motion: Motion, match: Match) -> Motion:
+def apply_servo_match(motion: Motion, match: ServoMatch) -> Motion:
     """Return the motion with its matched servos under the mechanism's names, and without the others.
 
     Of a servo that the file has several times, the last counts.
@@ -81,7 +81,7 @@ def followed(motion: Motion, match: Match) -> Motion:
     return Motion(motion.name, tracks, dict(motion.attributes))
 
 
-def loose_key(name: str) -> str:
+def normalize_servo_name(name: str) -> str:
     """Return the key of a name by which names that differ in case and separators are equal.
 
     Between digits a separator counts: leg 1-2 is not leg 12.
@@ -93,7 +93,9 @@ def loose_key(name: str) -> str:
     return key
 
 
-def _follow_mapping(match: Match, names: Mapping[str, int], servos: Mapping[str, None], by: Mapping[str, str]) -> None:
+def _apply_mapping(
+    match: ServoMatch, names: Mapping[str, int], servos: Mapping[str, None], by: Mapping[str, str]
+) -> None:
     claims: dict[str, list[str]] = defaultdict(list)
     for name in names:
         if name in by and by[name]:
@@ -102,51 +104,53 @@ def _follow_mapping(match: Match, names: Mapping[str, int], servos: Mapping[str,
             match.unmatched[name] = "the mapping leaves it out"
     for servo, claimants in claims.items():
         if servo not in servos:
-            near = _listed(each for each in servos if loose_key(each) == loose_key(servo))
+            near = _quoted_list(each for each in servos if normalize_servo_name(each) == normalize_servo_name(servo))
             hint = f"; it has {near}" if near else ""
             for name in claimants:
                 match.unmatched[name] = f"the mapping gives it servo {servo!r}, which the mechanism does not have{hint}"
         elif len(claimants) > 1:
             for name in claimants:
-                match.unmatched[name] = f"the mapping gives servo {servo!r} to several: {_listed(claimants)}"
+                match.unmatched[name] = f"the mapping gives servo {servo!r} to several: {_quoted_list(claimants)}"
         else:
             match.pairs[claimants[0]] = servo
 
 
-def _match_loosely(match: Match, names: Sequence[str], known: Sequence[str]) -> None:
+def _match_loosely(match: ServoMatch, names: Sequence[str], known: Sequence[str]) -> None:
     """Match the remaining names where exactly one on each side has the same key."""
     taken = {servo: name for name, servo in match.pairs.items()}
     meant: dict[str, list[str]] = defaultdict(list)
     for servo in known:
-        meant[loose_key(servo)].append(servo)
+        meant[normalize_servo_name(servo)].append(servo)
     asking: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        asking[loose_key(name)].append(name)
+        asking[normalize_servo_name(name)].append(name)
     for name in names:
-        key = loose_key(name)
+        key = normalize_servo_name(name)
         candidates, rivals = (meant[key] if key else []), asking[key]
         free = [servo for servo in candidates if servo not in taken]
         if len(candidates) > 1 and free:
-            match.unmatched[name] = f"several servos may be meant: {_listed(candidates)}"
+            match.unmatched[name] = f"several servos may be meant: {_quoted_list(candidates)}"
         elif free and len(rivals) > 1:
-            match.unmatched[name] = f"servo {free[0]!r} may be meant by several: {_listed(rivals)}"
+            match.unmatched[name] = f"servo {free[0]!r} may be meant by several: {_quoted_list(rivals)}"
         elif free:
             match.pairs[name] = match.loose[name] = free[0]
         elif candidates:
             match.unmatched[name] = f"servo {candidates[0]!r} already follows {taken[candidates[0]]!r}"
         else:
-            match.unmatched[name] = _why_unknown(name, known)
+            match.unmatched[name] = _unknown_reason(name, known)
 
 
-def _why_unknown(name: str, known: Sequence[str]) -> str:
-    key = loose_key(name)
-    several = sorted(each for each in known if key and "/" in each and loose_key(each.rpartition("/")[0]) == key)
+def _unknown_reason(name: str, known: Sequence[str]) -> str:
+    key = normalize_servo_name(name)
+    several = sorted(
+        each for each in known if key and "/" in each and normalize_servo_name(each.rpartition("/")[0]) == key
+    )
     if several:
-        return f"its joint has several coordinates, each with a servo of its own: {_listed(several)}"
+        return f"its joint has several coordinates, each with a servo of its own: {_quoted_list(several)}"
     return "no joint has this name"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quoted_list(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))
 
 
@@ -164,12 +168,12 @@ class Servo:
     upper: float | None
 
     @property
-    def stops(self) -> Limits:
+    def stops(self) -> StopPair:
         """Return both stops."""
         return self.lower, self.upper
 
 
-def servos_of(mechanism: Mechanism, active: bool = True) -> dict[str, Servo]:
+def mechanism_servos(mechanism: Mechanism, active: bool = True) -> dict[str, Servo]:
     """Return the servos of the active joints, or else of those that are switched off, by name.
 
     Of joints with the same id the first with any dof counts.
@@ -180,11 +184,11 @@ def servos_of(mechanism: Mechanism, active: bool = True) -> dict[str, Servo]:
         name: Servo(name, joint.id, slides, *stops)
         for joint in mechanism.joints
         if firsts.get(joint.id) is joint and joint.active == active
-        for name, slides, stops in zip(names[joint.id], _slides(joint.dofs), stops_of(joint.dofs), strict=True)
+        for name, slides, stops in zip(names[joint.id], _linear_flags(joint.dofs), joint_stops(joint.dofs), strict=True)
     }
 
 
-def _slides(dofs: Iterable[Dof]) -> Iterator[bool]:
+def _linear_flags(dofs: Iterable[Dof]) -> Iterator[bool]:
     """Yield for each coordinate whether it is a length."""
     for dof in dofs:
         size = DOF_SIZE[dof.kind]

@@ -10,16 +10,16 @@ from typing import Any, Generic, TypeVar, cast
 from weakref import WeakSet
 
 from ...core.model import Mechanism, Source
-from ...core.record_utils import copied
+from ...core.record_utils import copy_mechanism
 from ..text.detection import AnyDocument
-from ..text.file_io import no_garbage_hunts
+from ..text.file_io import gc_paused
 
 K = TypeVar("K")
 _Key = tuple[bytes, str]
-_all: WeakSet[Lately[Any]] = WeakSet()
+_instances: WeakSet[ContentLRU[Any]] = WeakSet()
 
 
-class Lately(Generic[K]):
+class ContentLRU(Generic[K]):
     """What was made of documents, by their bytes and paths; ``most`` is how many bytes of documents are kept.
 
     What was asked for longest ago goes first; what is larger alone is not kept.
@@ -28,7 +28,7 @@ class Lately(Generic[K]):
     def __init__(self, most: int) -> None:
         self.most = most
         self._kept: OrderedDict[_Key, tuple[int, K]] = OrderedDict()
-        _all.add(self)
+        _instances.add(self)
 
     def get(self, data: bytes, path: str) -> K | None:
         """Return what was made of a document; None where it was not read lately."""
@@ -55,9 +55,9 @@ class Lately(Generic[K]):
         self._kept.clear()
 
 
-def forget() -> None:
+def clear_content_caches() -> None:
     """Keep nothing of what was read lately, of whatever kind."""
-    for each in _all:
+    for each in _instances:
         each.clear()
 
 
@@ -66,50 +66,50 @@ def _key(data: bytes, path: str) -> _Key:
 
 
 #: Bytes of documents that are kept; what they say takes ten to twenty times as much.
-MOST = 10_000_000
+MAX_DOCUMENT_CACHE_BYTES = 10_000_000
 
 
 D = TypeVar("D", bound=AnyDocument)
 T = TypeVar("T")
-_lately: Lately[AnyDocument] = Lately(MOST)
+_document_cache: ContentLRU[AnyDocument] = ContentLRU(MAX_DOCUMENT_CACHE_BYTES)
 
 
-def mechanism_of(data: bytes, path: str, read: Callable[[], tuple[Mechanism, AnyDocument | None]]) -> Mechanism:
+def cached_mechanism(data: bytes, path: str, read: Callable[[], tuple[Mechanism, AnyDocument | None]]) -> Mechanism:
     """A mechanism of one's own of a document, which is read where it was not lately, and then kept.
 
     ``read`` gives the two; no document where that cannot be kept.
     """
-    document = _lately.get(data, path)
-    with no_garbage_hunts():
+    document = _document_cache.get(data, path)
+    with gc_paused():
         if document is None:
             mechanism, document = read()
-            if document is None or not _lately.has_room(data):
+            if document is None or not _document_cache.has_room(data):
                 return mechanism
-            _lately.keep(data, path, document)
-        mechanism = copied(document.mechanism)  # a fifth of the time that reading it takes
-    remember(mechanism.source, document)
+            _document_cache.keep(data, path, document)
+        mechanism = copy_mechanism(document.mechanism)  # a fifth of the time that reading it takes
+    attach_document(mechanism.source, document)
     return mechanism
 
 
-def document_of(source: Source, read: Callable[[str, str], D]) -> D:
+def source_document(source: Source, read: Callable[[str, str], D]) -> D:
     """The document that a mechanism is from, by what reads one of its format from a text and a path.
 
     It is only to be looked at. FormatError where it cannot be read any more.
     """
-    kept = recall(source)
+    kept = attached_document(source)
     return read(source.text, source.path) if kept is None else cast(D, kept)
 
 
-_documents: dict[int, tuple[weakref.ref[Source], str, Any]] = {}
+_attached: dict[int, tuple[weakref.ref[Source], str, Any]] = {}
 
 
-def remember(source: Source, document: Any) -> None:
+def attach_document(source: Source, document: Any) -> None:
     """Keep a document until its source is gone. It must not change with what was made of it."""
-    key, documents = id(source), _documents  # as Python ends, the module's own name may be gone before a source is
+    key, documents = id(source), _attached  # as Python ends, the module's own name may be gone before a source is
     documents[key] = weakref.ref(source, lambda _: documents.pop(key, None)), source.text, document
 
 
-def recall(source: Source) -> Any:
+def attached_document(source: Source) -> Any:
     """The document of a source, None where it is not kept or the text is another by now."""
-    reference, text, document = _documents.get(id(source), (None, "", None))
+    reference, text, document = _attached.get(id(source), (None, "", None))
     return document if reference is not None and reference() is source and text == source.text else None

@@ -11,7 +11,7 @@ from ...core.model import Body, Dof, Joint, Mechanism
 from ...core.report import Report
 
 
-class _Lost(NamedTuple):
+class _LossKind(NamedTuple):
     """What the report says of a name in a record's ``extra``, and which formats write it (x_xy in its comments)."""
 
     code: str
@@ -20,26 +20,28 @@ class _Lost(NamedTuple):
 
 
 _SKEL, _X_XY = ("skel", "x_xy"), ("x_xy",)
-_WORDS = {
-    "soft": _Lost("dropped-soft", "what makes a shape soft is not written", _SKEL),
+_LOSS_KINDS = {
+    "soft": _LossKind("dropped-soft", "what makes a shape soft is not written", _SKEL),
     **{
-        f"{what}/@{end}": _Lost("dropped-limit", f"limits of a coordinate's {what} are not written", _SKEL)
+        f"{what}/@{end}": _LossKind("dropped-limit", f"limits of a coordinate's {what} are not written", _SKEL)
         for what in ("velocity", "acceleration", "force")
         for end in ("lower", "upper")
     },
     **{
-        f"{what}/@initial": _Lost("dropped-start", f"the {what} that a coordinate begins with is not written", _SKEL)
+        f"{what}/@initial": _LossKind(
+            "dropped-start", f"the {what} that a coordinate begins with is not written", _SKEL
+        )
         for what in ("acceleration", "force")
     },
     **{
-        name: _Lost(
+        name: _LossKind(
             "dropped-range", "pos_min and pos_max, between which a body's place is drawn by lot, are not written", _X_XY
         )
         for name in ("pos_min", "pos_max")
     },
-    "edge_color": _Lost("dropped-color", "colours of edges are not written", _X_XY),
+    "edge_color": _LossKind("dropped-color", "colours of edges are not written", _X_XY),
     **{
-        f"@actuator {kind}": _Lost(
+        f"@actuator {kind}": _LossKind(
             "dropped-actuator", f"that a joint's actuator is '{kind}' is not written", ("skel", "x_xy", "shift")
         )
         for kind in ("acceleration", "velocity", "locked", "mimic")
@@ -47,17 +49,17 @@ _WORDS = {
 }
 
 
-def tell_beyond(mechanism: Mechanism, format: str, report: Report) -> None:
+def report_unsupported_fields(mechanism: Mechanism, format: str, report: Report) -> None:
     """Tell what of a mechanism a format does not write of what only others can say, once for each body and joint."""
-    losses = Losses()
-    for subject, said in _said(mechanism):
-        for lost in dict.fromkeys(_WORDS[key] for key in said if key in _WORDS):
+    losses = ConversionLosses()
+    for subject, said in _extra_names(mechanism):
+        for lost in dict.fromkeys(_LOSS_KINDS[key] for key in said if key in _LOSS_KINDS):
             if format not in lost.written:
                 losses.add(lost.code, lost.message, subject)
     losses.tell(report)
 
 
-def _said(mechanism: Mechanism) -> Iterator[tuple[Body | Joint, list[str]]]:
+def _extra_names(mechanism: Mechanism) -> Iterator[tuple[Body | Joint, list[str]]]:
     """Whose it is, and the names of what is said."""
     for body in mechanism.bodies:
         yield body, [*body.extra, *(key for shape in body.shapes for key in shape.extra)]
@@ -75,60 +77,60 @@ def _is_limit(dof: Dof, key: str, value: Any) -> bool:
     return not (key.startswith("force/@") and isinstance(value, float) and abs(value) == dof.max_force)
 
 
-ORGANIZATION = "motion, simulation and looks stay the same"
-LOOKS = "only looks differ"
-CONTACTS = "looks and contacts differ"
-SIMULATION = "poses stay the same, a simulation differs"
-MOTION = "the mechanism moves differently"
-START = "the mechanism begins in another pose"
-STILL = "the mechanism of the file does not move by itself"
-KEPT = "an import here has it again, other programs pass over it"
+ORGANIZATION_ONLY = "motion, simulation and looks stay the same"
+APPEARANCE_ONLY = "only looks differ"
+CONTACTS_DIFFER = "looks and contacts differ"
+SIMULATION_DIFFERS = "poses stay the same, a simulation differs"
+MOTION_DIFFERS = "the mechanism moves differently"
+INITIAL_POSE_DIFFERS = "the mechanism begins in another pose"
+NO_MOTION = "the mechanism of the file does not move by itself"
+RESTORED_ON_IMPORT = "an import here has it again, other programs pass over it"
 
 #: What a loss changes, by its code. Every code that is added has its effect here.
 EFFECTS = {
-    "approximated-gravity": SIMULATION,
-    "approximated-joint": MOTION,
-    "approximated-servo": SIMULATION,
-    "approximated-shape": CONTACTS,
-    "dangling-reference": ORGANIZATION,
-    "dropped-actuator": SIMULATION,
-    "dropped-assembly": ORGANIZATION,
-    "dropped-behaviours": STILL,
-    "dropped-color": LOOKS,
-    "dropped-flag": SIMULATION,
-    "dropped-frame": ORGANIZATION,
-    "dropped-inactive": ORGANIZATION,
-    "dropped-inertia": SIMULATION,
-    "dropped-joint": MOTION,
-    "dropped-joint-property": SIMULATION,
-    "dropped-light": LOOKS,
-    "dropped-limit": SIMULATION,
-    "dropped-motion": STILL,
-    "dropped-range": ORGANIZATION,
-    "dropped-restraint": SIMULATION,
-    "dropped-rotation": ORGANIZATION,
-    "dropped-shape": CONTACTS,
-    "dropped-shape-use": CONTACTS,
-    "dropped-soft": SIMULATION,
-    "dropped-softness": SIMULATION,
-    "dropped-start": SIMULATION,
-    "dropped-twin": ORGANIZATION,
-    "dropped-world": SIMULATION,
-    "invented-inertia": SIMULATION,
-    "joint-to-world": SIMULATION,
-    "kept-aside": KEPT,
-    "mended-size": CONTACTS,
+    "approximated-gravity": SIMULATION_DIFFERS,
+    "approximated-joint": MOTION_DIFFERS,
+    "approximated-servo": SIMULATION_DIFFERS,
+    "approximated-shape": CONTACTS_DIFFER,
+    "dangling-reference": ORGANIZATION_ONLY,
+    "dropped-actuator": SIMULATION_DIFFERS,
+    "dropped-assembly": ORGANIZATION_ONLY,
+    "dropped-behaviours": NO_MOTION,
+    "dropped-color": APPEARANCE_ONLY,
+    "dropped-flag": SIMULATION_DIFFERS,
+    "dropped-frame": ORGANIZATION_ONLY,
+    "dropped-inactive": ORGANIZATION_ONLY,
+    "dropped-inertia": SIMULATION_DIFFERS,
+    "dropped-joint": MOTION_DIFFERS,
+    "dropped-joint-property": SIMULATION_DIFFERS,
+    "dropped-light": APPEARANCE_ONLY,
+    "dropped-limit": SIMULATION_DIFFERS,
+    "dropped-motion": NO_MOTION,
+    "dropped-range": ORGANIZATION_ONLY,
+    "dropped-restraint": SIMULATION_DIFFERS,
+    "dropped-rotation": ORGANIZATION_ONLY,
+    "dropped-shape": CONTACTS_DIFFER,
+    "dropped-shape-use": CONTACTS_DIFFER,
+    "dropped-soft": SIMULATION_DIFFERS,
+    "dropped-softness": SIMULATION_DIFFERS,
+    "dropped-start": SIMULATION_DIFFERS,
+    "dropped-twin": ORGANIZATION_ONLY,
+    "dropped-world": SIMULATION_DIFFERS,
+    "invented-inertia": SIMULATION_DIFFERS,
+    "joint-to-world": SIMULATION_DIFFERS,
+    "kept-aside": RESTORED_ON_IMPORT,
+    "mended-size": CONTACTS_DIFFER,
     "moved-body": "bodies stand elsewhere",
-    "moved-com": SIMULATION,
-    "moved-frame": ORGANIZATION,
-    "no-force": SIMULATION,
-    "renamed": ORGANIZATION,
-    "reversed-joint": ORGANIZATION,
-    "split-joint": SIMULATION,
+    "moved-com": SIMULATION_DIFFERS,
+    "moved-frame": ORGANIZATION_ONLY,
+    "no-force": SIMULATION_DIFFERS,
+    "renamed": ORGANIZATION_ONLY,
+    "reversed-joint": ORGANIZATION_ONLY,
+    "split-joint": SIMULATION_DIFFERS,
 }
 
 
-class Losses:
+class ConversionLosses:
     """Counts what is lost, so that it is said once per kind and not once per joint."""
 
     def __init__(self) -> None:
@@ -144,7 +146,7 @@ class Losses:
         name = f"{type(subject).__name__.lower()} '{subject.name}'"
         self.first.setdefault((code, message), (name, effect or EFFECTS[code]))
 
-    def take(self, other: Losses) -> None:
+    def take(self, other: ConversionLosses) -> None:
         """Add what others have lost."""
         self.counts.update(other.counts)
         for what, first in other.first.items():

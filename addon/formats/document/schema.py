@@ -18,7 +18,7 @@ class HasPath(Protocol):
 F = TypeVar("F", bound="HasPath")
 
 
-class ByPath(Generic[F]):
+class FieldTable(Generic[F]):
     """Base of the formats' tables: iterates over the fields, and has each by its path."""
 
     fields: tuple[F, ...]
@@ -42,7 +42,7 @@ class ByPath(Generic[F]):
         return {field.path: field for field in self.fields}
 
 
-class Given(dict[str, Any]):
+class SparseRow(dict[str, Any]):
     """A row that holds what an object of a document gives.
 
     What it does not give is at its default and takes no room: most objects say a few of the forty things that they
@@ -60,7 +60,7 @@ class Given(dict[str, Any]):
     def __contains__(self, path: object) -> bool:
         return path in self._defaults or super().__contains__(path)
 
-    def says(self, path: str) -> bool:
+    def is_set(self, path: str) -> bool:
         """Return whether the document gives a value."""
         return super().__contains__(path)
 

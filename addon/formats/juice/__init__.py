@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..document.cache import document_of
-from ..text.detection import Opened
+from ..document.cache import source_document
+from ..text.detection import OpenedFile
 from .document import Document, is_juice, read
-from .servo_strength import as_at_source
-from .writer import new_document, patched
+from .servo_strength import restore_source_gains
+from .writer import new_document, patch_document
 
-__all__ = ["as_at_source", "detect", "dump", "load", "read_opened"]
+__all__ = ["restore_source_gains", "detect", "dump", "load", "read_opened"]
 
 
-def detect(opened: Opened) -> bool:
+def detect(opened: OpenedFile) -> bool:
     """Return whether a document is a Juice model."""
     return is_juice(opened.root)
 
 
-def read_opened(opened: Opened) -> Document:
+def read_opened(opened: OpenedFile) -> Document:
     """The document in a file. FormatError for what cannot be read."""
     return read(opened.as_read, opened.path, opened.report, (opened.root, opened.text))
 
 
-def load(opened: Opened) -> Mechanism:
+def load(opened: OpenedFile) -> Mechanism:
     """The mechanism of a document. FormatError for what cannot be read."""
     return read_opened(opened).mechanism
 
@@ -40,8 +40,8 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
         )
         return new_document(mechanism, report)
     try:
-        document = document_of(source, read)
+        document = source_document(source, read)
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(mechanism, report)
-    return patched(document, mechanism, report)
+    return patch_document(document, mechanism, report)

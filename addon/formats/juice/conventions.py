@@ -12,16 +12,16 @@ from typing import Literal
 import numpy as np
 
 from ...core.model import Array, identity
-from ...core.transforms import identical
+from ...core.transforms import bitwise_equal
 
 Angles = tuple[float, float, float]  # yaw, pitch, roll in degrees
 
-SAME_POSE = 1e-12
-SAME_ANGLE = 1e-9  # degrees
-SAME_LINE = 1e-6
+POSE_ROUNDING = 1e-12
+ANGLE_TOLERANCE = 1e-9  # degrees
+LINE_TOLERANCE = 1e-6
 
 
-def rotations(angles: Array) -> Array:
+def rotations_from_angles(angles: Array) -> Array:
     """Rotation matrices (n, 3, 3) of yaw, pitch and roll (n, 3) in degrees."""
     (cy, cp, cr), (sy, sp, sr) = _cos(angles).T, _sin(angles).T
     result = np.empty((len(angles), 3, 3))
@@ -31,15 +31,15 @@ def rotations(angles: Array) -> Array:
     return result
 
 
-def poses(positions: Array, angles: Array) -> Array:
+def poses_from_angles(positions: Array, angles: Array) -> Array:
     """Poses (n, 4, 4) from positions (n, 3) and angles (n, 3) in degrees."""
     result = np.tile(identity(), (len(positions), 1, 1))
-    result[:, :3, :3] = rotations(angles)
+    result[:, :3, :3] = rotations_from_angles(angles)
     result[:, :3, 3] = positions
     return result
 
 
-def inverses(transforms: Array) -> Array:
+def inverse_poses(transforms: Array) -> Array:
     """Inverses of rigid transforms (n, 4, 4)."""
     result = np.tile(identity(), (len(transforms), 1, 1))
     turned = np.swapaxes(transforms[:, :3, :3], 1, 2)
@@ -48,17 +48,17 @@ def inverses(transforms: Array) -> Array:
     return result
 
 
-def senses(angles: Array, kind: Literal["revolute", "prismatic"]) -> tuple[Array, Array]:
+def joint_signs(angles: Array, kind: Literal["revolute", "prismatic"]) -> tuple[Array, Array]:
     """For joints of one kind at angles (n, 3): the factor (n,) from our coordinate (the second body's motion about or
     along the design axis) to the file's, and whether ODE's axis lies on the design axis (n,)."""
     yaw, pitch, roll = angles.T
     # ODE counts the first body's motion along the axis that it is given, so the second body moves against it.
     second_moves = -_axes(yaw, pitch, -roll) if kind == "revolute" else _axes(-yaw, pitch, roll)
     along = np.einsum("ni,ni->n", second_moves, _axes(yaw, pitch, roll))
-    return np.where(along > SAME_LINE, 1.0, -1.0), np.abs(np.abs(along) - 1.0) < SAME_LINE
+    return np.where(along > LINE_TOLERANCE, 1.0, -1.0), np.abs(np.abs(along) - 1.0) < LINE_TOLERANCE
 
 
-def angles_of(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Angles:
+def angles_from_rotation(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Angles:
     """Yaw, pitch and roll in degrees of a rotation matrix: of all that give it, those nearest to ``near``, and
     exactly ``near``'s where they are the same."""
     flat = math.hypot(rotation[2, 0], rotation[2, 2])
@@ -71,32 +71,36 @@ def angles_of(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Angles:
     choices = [(yaw, pitch, roll)]
     if not upright:
         choices.append((yaw + math.pi, math.pi - pitch, roll + math.pi))
-    wound = [tuple(_wound(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
+    wound = [tuple(_wrap_near(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
     best = min(wound, key=lambda choice: math.dist(choice, near))
-    yaw, pitch, roll = (b if abs(a - b) < SAME_ANGLE else a for a, b in zip(best, near, strict=True))
+    yaw, pitch, roll = (b if abs(a - b) < ANGLE_TOLERANCE else a for a, b in zip(best, near, strict=True))
     return yaw, pitch, roll
 
 
 def hinge_angles(axis: Array) -> Angles:
     """Angles whose z is an axis and that Juice hands to ODE as the same line: a hinge without roll."""
     flat = math.hypot(axis[0], axis[1])
-    yaw = math.atan2(axis[0], -axis[1]) if flat > SAME_POSE else 0.0
-    return _tidy(math.degrees(yaw)), _tidy(math.degrees(math.atan2(flat, axis[2]))), 0.0
+    yaw = math.atan2(axis[0], -axis[1]) if flat > POSE_ROUNDING else 0.0
+    return _round_degrees(math.degrees(yaw)), _round_degrees(math.degrees(math.atan2(flat, axis[2]))), 0.0
 
 
 def slider_angles(axis: Array) -> Angles:
     """Return angles whose z is an axis and that Juice hands to ODE as the same line: a slider without yaw."""
-    pitch = math.atan2(-axis[1], axis[2]) if math.hypot(axis[1], axis[2]) > SAME_POSE else 0.0
-    return 0.0, _tidy(math.degrees(pitch)), _tidy(math.degrees(math.atan2(axis[0], math.hypot(axis[1], axis[2]))))
+    pitch = math.atan2(-axis[1], axis[2]) if math.hypot(axis[1], axis[2]) > POSE_ROUNDING else 0.0
+    return (
+        0.0,
+        _round_degrees(math.degrees(pitch)),
+        _round_degrees(math.degrees(math.atan2(axis[0], math.hypot(axis[1], axis[2])))),
+    )
 
 
 def same_pose(a: Array, b: Array) -> bool:
     """Return whether two poses are equal but for rounding."""
-    return identical(a, b) or bool((np.abs(a - b) <= SAME_POSE * (1.0 + np.abs(b))).all())
+    return bitwise_equal(a, b) or bool((np.abs(a - b) <= POSE_ROUNDING * (1.0 + np.abs(b))).all())
 
 
 def _axes(yaw: Array, pitch: Array, roll: Array) -> Array:
-    """The z axes (n, 3) of ``rotations``."""
+    """The z axes (n, 3) of ``rotations_from_angles``."""
     (cy, cp, cr), (sy, sp, sr) = map(_cos, (yaw, pitch, roll)), map(_sin, (yaw, pitch, roll))
     return np.array([cy * sr + sy * sp * cr, sy * sr - cy * sp * cr, cp * cr]).T
 
@@ -109,10 +113,10 @@ def _sin(degrees: Array) -> Array:
     return np.sin(np.radians(degrees))
 
 
-def _wound(angle: float, near: float) -> float:
+def _wrap_near(angle: float, near: float) -> float:
     """The angle plus the full turns that bring it nearest to another (degrees)."""
     return angle + 360.0 * round((near - angle) / 360.0)
 
 
-def _tidy(degrees: float) -> float:
+def _round_degrees(degrees: float) -> float:
     return round(degrees, 10)

@@ -7,13 +7,13 @@ from typing import Any
 
 from lxml import etree
 
-from ...core.gait.behaviors import Behaviours
+from ...core.gait.behaviors import GaitBehaviors
 from ...core.model import Mechanism, Source
 from ...core.report import FormatError, Report
 from ..text.xml_reader import parse
 from . import gait as gait_read
 from . import to_model as mechanism
-from .reader import Placed, Reader, Resolver, identified, model_of, objects_of
+from .reader import Reader, ReferenceResolver, SourceElement, model_element, object_elements, require_unique_ids
 from .schema import BODY, CONTAINERS, MODEL
 
 #: Where a .jm3 has the numbers of the world.
@@ -32,10 +32,10 @@ class Document:
     text: str
     sound: str
     root: etree._Element
-    settings: Placed
-    bodies: list[Placed]
-    joints: list[Placed]
-    behaviours: list[gait_read.PlacedRecord]
+    settings: SourceElement
+    bodies: list[SourceElement]
+    joints: list[SourceElement]
+    behaviours: list[gait_read.SourceRecord]
     mechanism: Mechanism
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -50,7 +50,7 @@ def is_juice(root: etree._Element) -> bool:
     return odd_version or not len(root) or any(child.tag in _KNOWN for child in root)
 
 
-def dialect_of(root: etree._Element) -> str:
+def detect_dialect(root: etree._Element) -> str:
     """``jm``, ``jm3`` (a JuiceFile) or ``jpm`` (the older, flat list of objects)."""
     if root.tag == "JuiceFile":
         return "jm3"
@@ -70,31 +70,31 @@ def read(
     root, sound = parse(text, path, report) if parsed is None else parsed
     if not is_juice(root):
         raise FormatError(f"<{root.tag}> does not begin a Juice model", path=path, line=1, where=str(root.tag))
-    model = model_of(root)
+    model = model_element(root)
     reader = Reader(path, report)
     settings = reader.place(root, MODEL)
     if all(next(root.iter(solver), None) is not None for solver in SOLVERS):
         report.info("two-solvers", "the world is given for two solvers; what the file says first counts")
-    placed = [reader.place(element, table) for element, table in objects_of(model, reader)]
+    placed = [reader.place(element, table) for element, table in object_elements(model, reader)]
     bodies = [item for item in placed if item.table is BODY]
     joints = [item for item in placed if item.table is not BODY]
-    identified(bodies, "bodies", path)
-    identified(joints, "joints", path)
-    body_of, joint_of = Resolver(bodies), Resolver(joints)
+    require_unique_ids(bodies, "bodies", path)
+    require_unique_ids(joints, "joints", path)
+    body_of, joint_of = ReferenceResolver(bodies), ReferenceResolver(joints)
     behaviours = gait_read.read_behaviours(model, reader, body_of, joint_of)
-    strengths = gait_read.motor_strengths(model, reader, joint_of)
+    strengths = gait_read.motor_gains(model, reader, joint_of)
     result = mechanism.build(settings, bodies, joints, body_of, joint_of, strengths, path, report)
-    result.behaviours = gait_read.gather(settings, behaviours)
-    _tell_motors_without_type(result.behaviours, report)
-    reader.tell_defaults()
-    reader.tell_ignored()
+    result.behaviours = gait_read.assemble_behaviours(settings, behaviours)
+    _report_untyped_motors(result.behaviours, report)
+    reader.report_defaults()
+    reader.report_ignored()
     result.report = report
     result.directed = False
-    result.source = Source("juice", dialect_of(root), path, text)
+    result.source = Source("juice", detect_dialect(root), path, text)
     return Document(text, sound, root, settings, bodies, joints, behaviours, result)
 
 
-def _tell_motors_without_type(behaviours: Behaviours, report: Report) -> None:
+def _report_untyped_motors(behaviours: GaitBehaviors, report: Report) -> None:
     """Report what the motors of files older than the motion types are taken for."""
     if found := behaviours.motors_without_type:
         names = "motor of the gait states" if len(found) == 1 else "motors of the gait state"

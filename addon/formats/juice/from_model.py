@@ -13,33 +13,39 @@ import numpy as np
 from ...core.gait.behaviors import Engine
 from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
 from ...core.report import FormatError, Report
-from ..document.conversion_losses import MOTION, ORGANIZATION, SIMULATION, START, Losses
+from ..document.conversion_losses import (
+    INITIAL_POSE_DIFFERS,
+    MOTION_DIFFERS,
+    ORGANIZATION_ONLY,
+    SIMULATION_DIFFERS,
+    ConversionLosses,
+)
 from . import conventions as geometry
 from .conventions import same_pose
 from .schema import BODY, JOINTS, MODEL, REFERENCE, TIME_STEP, WORLD_PATHS, Row, Table
-from .servo_strength import source_values, strengthened
-from .to_model import BOX, CAPSULE, CYLINDER, INVALID, SPHERE, shape_of
+from .servo_strength import assign_servo_gains, source_gain_values
+from .to_model import BOX, CAPSULE, CYLINDER, INVALID, SPHERE, shape_from_row
 
-HELD_SHAPES = frozenset({"box", "capsule", "sphere", "cylinder"})
-_NOTHING = 1e-12
+SUPPORTED_SHAPES = frozenset({"box", "capsule", "sphere", "cylinder"})
+_ZERO_TOLERANCE = 1e-12
 
 
-def lowered(mechanism: Mechanism, report: Report) -> tuple[list[Body], list[Joint]]:
+def convert_for_juice(mechanism: Mechanism, report: Report) -> tuple[list[Body], list[Joint]]:
     """Bodies that are their one shape about their centre of mass, and joints that are hinges along z, sliders along
     z or balls. What is already so is returned as it is; frames of joints are untouched but for the spin of their axis
     onto z, and are still those of the bodies of ``mechanism``."""
-    losses = Losses()
-    bodies = [_body(body, losses) for body in mechanism.bodies]
-    joints = [made for joint in mechanism.joints if (made := _joint(joint, losses)) is not None]
+    losses = ConversionLosses()
+    bodies = [_convert_body(body, losses) for body in mechanism.bodies]
+    joints = [made for joint in mechanism.joints if (made := _convert_joint(joint, losses)) is not None]
     if mechanism.source.format != "juice" and mechanism.behaviours is None:  # which nothing but Juice has
-        joints = strengthened(mechanism, bodies, joints, losses)
-    _world(mechanism, losses)
+        joints = assign_servo_gains(mechanism, bodies, joints, losses)
+    _convert_world(mechanism, losses)
     losses.tell(report)
     return bodies, joints
 
 
-def _world(mechanism: Mechanism, losses: Losses) -> None:
-    if np.abs(mechanism.world.gravity[:2]).max() > _NOTHING:
+def _convert_world(mechanism: Mechanism, losses: ConversionLosses) -> None:
+    if np.abs(mechanism.world.gravity[:2]).max() > _ZERO_TOLERANCE:
         x, y, z = mechanism.world.gravity
         message = f"Juice's gravity is along -Z: of ({x:g} {y:g} {z:g}) only {z:g} is written; turn the model upright"
         losses.add("approximated-gravity", message, mechanism)
@@ -55,7 +61,7 @@ def _world(mechanism: Mechanism, losses: Losses) -> None:
         losses.add("dropped-restraint", "restraints are not written", restraint)
 
 
-def _body(body: Body, losses: Losses) -> Body:
+def _convert_body(body: Body, losses: ConversionLosses) -> Body:
     if body.inertia is not None:
         losses.add("dropped-inertia", "inertia is not written; Juice takes it from the shape", body)
     flags = {"no gravity": not body.gravity, "no collision": not body.collidable, "fixed": body.immobile}
@@ -64,15 +70,15 @@ def _body(body: Body, losses: Losses) -> Body:
             losses.add("dropped-flag", f"a body's flag is not written: {lost}", body)
     if body.assembly:
         losses.add("dropped-assembly", "assemblies are not written", body)
-    shapes = _chosen(body.shapes)
+    shapes = _by_preference(body.shapes)
     if len(body.shapes) > 1:
         losses.add("dropped-shape", "only the first solid shape of a body is written", body)
     if any(shape.color is not None for shape in shapes):
         losses.add("dropped-color", "colours are not written", body)
-    shape = _shape(shapes[0], body, losses) if shapes else None
+    shape = _convert_shape(shapes[0], body, losses) if shapes else None
     if shape and not (shape.visual and shape.collision):
         losses.add("dropped-shape-use", "a shape is written, and in Juice it both shows and collides", body)
-    local = shape.pose if shape else _at(body.com)
+    local = shape.pose if shape else _translation(body.com)
     if shape and not np.allclose(local[:3, 3], body.com, rtol=0, atol=1e-9):
         losses.add("moved-com", "the centre of mass is written at the middle of the shape", body)
     if same_pose(local, identity()) and shape is (body.shapes[0] if body.shapes else None):
@@ -87,13 +93,13 @@ def _body(body: Body, losses: Losses) -> Body:
     )
 
 
-def _chosen(shapes: Iterable[Shape]) -> list[Shape]:
+def _by_preference(shapes: Iterable[Shape]) -> list[Shape]:
     """The shapes, those that Juice holds and that are solid first."""
-    return sorted(shapes, key=lambda shape: (shape.type not in HELD_SHAPES, not shape.collision))
+    return sorted(shapes, key=lambda shape: (shape.type not in SUPPORTED_SHAPES, not shape.collision))
 
 
-def _shape(shape: Shape, body: Body, losses: Losses) -> Shape | None:
-    if shape.type in HELD_SHAPES:
+def _convert_shape(shape: Shape, body: Body, losses: ConversionLosses) -> Shape | None:
+    if shape.type in SUPPORTED_SHAPES:
         return shape
     size = shape.size
     if shape.type == "cone" and {"length", "radius"} <= size.keys():
@@ -108,56 +114,64 @@ def _shape(shape: Shape, body: Body, losses: Losses) -> Shape | None:
     return None
 
 
-def _joint(joint: Joint, losses: Losses) -> Joint | None:
+def _convert_joint(joint: Joint, losses: ConversionLosses) -> Joint | None:
     kinds = [dof.kind for dof in joint.dofs]
     if joint.assembly:
         losses.add("dropped-assembly", "assemblies are not written", joint)
     if kinds == ["rotation"]:
-        made = _along_z(joint, "revolute")
+        made = _align_axis_to_z(joint, "revolute")
     elif kinds == ["translation"]:
-        made = _along_z(joint, "prismatic")
+        made = _align_axis_to_z(joint, "prismatic")
     elif kinds == ["ball"]:
         made = joint if joint.type == "ball" else replace(joint, type="ball")
     elif not kinds:
-        losses.add("approximated-joint", "a weld is written as a hinge between two stops at 0", joint, SIMULATION)
+        losses.add(
+            "approximated-joint", "a weld is written as a hinge between two stops at 0", joint, SIMULATION_DIFFERS
+        )
         made = replace(joint, type="revolute", dofs=[Dof("rotation", lower=0.0, upper=0.0, max_force=0.0)])
     elif len(kinds) > 1 and set(kinds) == {"rotation"}:
         losses.add("approximated-joint", f"a joint is written as a ball joint: {joint.type}", joint)
         made = replace(joint, type="ball", dofs=[Dof("ball", gain=joint.dofs[0].gain)])
     elif kinds == ["free"]:
         losses.add(
-            "dropped-joint", "a free joint is not written: bodies of Juice are free without one", joint, ORGANIZATION
+            "dropped-joint",
+            "a free joint is not written: bodies of Juice are free without one",
+            joint,
+            ORGANIZATION_ONLY,
         )
-        _tell_dof(joint, losses)
+        _report_dof_losses(joint, losses)
         return None
     else:
         losses.add("dropped-joint", f"a joint cannot be written: {joint.type}", joint)
         return None
     if joint.active and (joint.parent is None or joint.child is None):
         losses.add("joint-to-world", "a joint to the world is written, but Juice will not simulate it", joint)
-    _tell_dof(joint, losses)
+    _report_dof_losses(joint, losses)
     return made
 
 
-def _tell_dof(joint: Joint, losses: Losses) -> None:
+def _report_dof_losses(joint: Joint, losses: ConversionLosses) -> None:
     for dof in joint.dofs:
         for attribute in ("damping", "friction", "stiffness", "armature", "position", "velocity"):
-            if abs(float(getattr(dof, attribute))) > _NOTHING:
+            if abs(float(getattr(dof, attribute))) > _ZERO_TOLERANCE:
                 losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint)
-        for attribute, start, effect in (("position", dof.start, START), ("velocity", dof.start_rates, SIMULATION)):
-            if np.abs(start).max(initial=0.0) > _NOTHING:
+        for attribute, start, effect in (
+            ("position", dof.start, INITIAL_POSE_DIFFERS),
+            ("velocity", dof.start_rates, SIMULATION_DIFFERS),
+        ):
+            if np.abs(start).max(initial=0.0) > _ZERO_TOLERANCE:
                 losses.add("dropped-joint-property", f"a joint's {attribute} is not written", joint, effect)
         if dof.kind == "ball" and (dof.lower is not None or dof.upper is not None):
-            losses.add("dropped-limit", "a ball joint's limits are not written", joint, MOTION)
+            losses.add("dropped-limit", "a ball joint's limits are not written", joint, MOTION_DIFFERS)
 
 
-def _along_z(joint: Joint, kind: str) -> Joint:
+def _align_axis_to_z(joint: Joint, kind: str) -> Joint:
     """The joint with its axis turned onto the z of its frames, in which it then is all the same."""
     axis = joint.dofs[0].axis
-    if axis[2] > 0 and abs(axis[0]) + abs(axis[1]) < _NOTHING:
+    if axis[2] > 0 and abs(axis[0]) + abs(axis[1]) < _ZERO_TOLERANCE:
         return joint if joint.type == kind else replace(joint, type=kind)
     turn = identity()
-    turn[:3, :3] = _z_onto(axis / np.linalg.norm(axis))
+    turn[:3, :3] = _rotation_from_z(axis / np.linalg.norm(axis))
     return replace(
         joint,
         type=kind,
@@ -167,7 +181,7 @@ def _along_z(joint: Joint, kind: str) -> Joint:
     )
 
 
-def _z_onto(axis: Array) -> Array:
+def _rotation_from_z(axis: Array) -> Array:
     """A rotation matrix whose third column is a unit vector."""
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = np.cross(helper, axis)
@@ -175,27 +189,27 @@ def _z_onto(axis: Array) -> Array:
     return np.column_stack([x, np.cross(axis, x), axis])
 
 
-def _at(position: Array) -> Array:
+def _translation(position: Array) -> Array:
     pose = identity()
     pose[:3, 3] = position
     return pose
 
 
-Number = Callable[[str | None], str | None]
+IdLookup = Callable[[str | None], str | None]
 
 
-class Numbers:
+class IdAllocator:
     """The 32-bit IDs by which a file names things: their own where they have one, a new one otherwise."""
 
     def __init__(self, ids: Iterable[str], taken: Iterable[str] = ()) -> None:
         ids = list(ids)
-        self._taken = {*taken, "0", *filter(_is_number, ids)}
+        self._taken = {*taken, "0", *filter(_is_file_id, ids)}
         self._next = 1
         self._number: dict[str, str] = {}
         for own in ids:
             if own in self._number:
                 raise FormatError(f"two objects of one kind have the id {own}", remedy="Give one of them another id.")
-            self._number[own] = own if _is_number(own) else self._new()
+            self._number[own] = own if _is_file_id(own) else self._new()
 
     def __call__(self, own: str | None) -> str | None:
         """The ID of something that is there; None for nothing and for what is not."""
@@ -224,23 +238,23 @@ def settings_row(world: World, engine: Engine | None, near: Row) -> Row:
     return row
 
 
-def body_row(body: Body, body_number: Number, near: Row | None = None, near_pose: Array | None = None) -> Row:
+def body_row(body: Body, body_id_of: IdLookup, near: Row | None = None, near_pose: Array | None = None) -> Row:
     """A body's row. ``near`` is the row that it was read from and ``near_pose`` the pose that this row gave."""
-    row = _base(BODY, body.extra, near)
-    row |= {"ID": body_number(body.id), "Name": body.name, "Twin": body_number(body.twin), "Mass": body.mass}
+    row = _row_with_extra(BODY, body.extra, near)
+    row |= {"ID": body_id_of(body.id), "Name": body.name, "Twin": body_id_of(body.twin), "Mass": body.mass}
     row |= _shape_values(body.shapes[0] if body.shapes else None, row)
     if near is None or near_pose is None:
-        row |= _place(body.pose, geometry.angles_of(body.pose), None)
+        row |= _pose_values(body.pose, geometry.angles_from_rotation(body.pose), None)
     elif not geometry.same_pose(body.pose, near_pose):
-        row |= _place(body.pose, geometry.angles_of(body.pose, _angles(near)), near)
+        row |= _pose_values(body.pose, geometry.angles_from_rotation(body.pose, _row_angles(near)), near)
     return row
 
 
 def joint_row(
     joint: Joint,
     frame: Array,
-    body_number: Number,
-    joint_number: Number,
+    body_id_of: IdLookup,
+    joint_id_of: IdLookup,
     near: Row | None = None,
     near_frame: Array | None = None,
 ) -> tuple[Row, float]:
@@ -248,39 +262,39 @@ def joint_row(
 
     ``frame`` is the joint's frame in the world (4, 4).
     """
-    row = _base(JOINTS[joint.type], joint.extra, near)
-    row |= {"ID": joint_number(joint.id), "Name": joint.name, "Twin": joint_number(joint.twin)}
-    row |= {"Body1": body_number(joint.parent), "Body2": body_number(joint.child)}
+    row = _row_with_extra(JOINTS[joint.type], joint.extra, near)
+    row |= {"ID": joint_id_of(joint.id), "Name": joint.name, "Twin": joint_id_of(joint.twin)}
+    row |= {"Body1": body_id_of(joint.parent), "Body2": body_id_of(joint.child)}
     if near is None or near_frame is None:
-        row |= _place(frame, _faithful_angles(frame, joint.type), None)
+        row |= _pose_values(frame, _simulated_angles(frame, joint.type), None)
     elif not geometry.same_pose(frame, near_frame):
-        row |= _place(frame, _faithful_angles(frame, joint.type, _angles(near)), near)
-    sense = sense_of(row, joint.type)
+        row |= _pose_values(frame, _simulated_angles(frame, joint.type, _row_angles(near)), near)
+    sense = row_sign(row, joint.type)
     if joint.dofs:
         dof = joint.dofs[0]
-        row |= {"Gain": dof.gain, "MaxForce": dof.max_force} | source_values(dof)
+        row |= {"Gain": dof.gain, "MaxForce": dof.max_force} | source_gain_values(dof)
         if joint.type != "ball":
             row |= _stop_values(dof.lower, dof.upper, sense, joint.type)
     return row, sense
 
 
-def sense_of(row: Row, kind: str) -> float:
+def row_sign(row: Row, kind: str) -> float:
     """The factor from our coordinate to the file's for a joint of a row."""
     if kind not in {"revolute", "prismatic"}:
         return 1.0
-    return _sense(_angles(row), kind)
+    return _joint_sign(_row_angles(row), kind)
 
 
 @lru_cache(maxsize=4096)
-def _sense(angles: geometry.Angles, kind: str) -> float:
+def _joint_sign(angles: geometry.Angles, kind: str) -> float:
     """Return the factor from our coordinate to the file's for a joint at angles.
 
     It is asked for a joint before and after an edit, and most joints are alike.
     """
-    return float(geometry.senses(np.array([angles]), kind)[0][0])  # type: ignore[arg-type]
+    return float(geometry.joint_signs(np.array([angles]), kind)[0][0])  # type: ignore[arg-type]
 
 
-def record_row(record: Any, table: Table, number: Mapping[str, Number]) -> Row:
+def record_row(record: Any, table: Table, number: Mapping[str, IdLookup]) -> Row:
     """The row of a behaviour's record; ``number`` gives the IDs that each reference attribute leads to."""
     return {
         item.path: number[item.attr](getattr(record, item.attr))
@@ -304,46 +318,50 @@ def joint_frame(joint: Joint, pose_of: Mapping[str, Array]) -> tuple[Array, floa
     return frames[0], float(np.abs(frames[0] - frames[-1]).max())
 
 
-def _base(table: Table, extra: Mapping[str, Any], near: Row | None) -> Row:
+def _row_with_extra(table: Table, extra: Mapping[str, Any], near: Row | None) -> Row:
     """Return what a row has of what a record says besides: any other format's file may say anything there."""
     kept = {path: value for path, value in extra.items() if path in table and table[path].kind.has(value)}
     return (near or table.defaults) | kept
 
 
-def _angles(row: Row) -> geometry.Angles:
+def _row_angles(row: Row) -> geometry.Angles:
     return row["Rotation/Y"], row["Rotation/P"], row["Rotation/R"]
 
 
-def _place(pose: Array, angles: geometry.Angles, near: Row | None) -> Row:
+def _pose_values(pose: Array, angles: geometry.Angles, near: Row | None) -> Row:
     """Position and rotation; a component that hardly differs from ``near``'s is ``near``'s."""
     row: Row = {}
     for axis, value in zip("XYZ", pose[:3, 3], strict=True):
         path, number = f"Position/{axis}", round(float(value), 12)
-        same = near is not None and abs(number - near[path]) <= geometry.SAME_POSE * (1 + abs(near[path]))
+        same = near is not None and abs(number - near[path]) <= geometry.POSE_ROUNDING * (1 + abs(near[path]))
         row[path] = near[path] if near is not None and same else number
     for name, angle in zip("YPR", angles, strict=True):
         row[f"Rotation/{name}"] = round(angle, 10) if near is None or angle != near[f"Rotation/{name}"] else angle
     return row
 
 
-def _faithful_angles(frame: Array, kind: str, near: geometry.Angles | None = None) -> geometry.Angles:
+def _simulated_angles(frame: Array, kind: str, near: geometry.Angles | None = None) -> geometry.Angles:
     """Angles for a joint that is new, or was turned: its own where Juice simulates the axis that it draws, otherwise
     with the frame spun about its axis, which changes nothing of the joint. One that Juice simulated otherwise all
     along, at the angles ``near``, stays so."""
-    angles = geometry.angles_of(frame, near or (0.0, 0.0, 0.0))
-    if kind == "ball" or _is_faithful(angles, kind) or (near is not None and not _is_faithful(near, kind)):
+    angles = geometry.angles_from_rotation(frame, near or (0.0, 0.0, 0.0))
+    if (
+        kind == "ball"
+        or _is_simulated_as_drawn(angles, kind)
+        or (near is not None and not _is_simulated_as_drawn(near, kind))
+    ):
         return angles
     return geometry.hinge_angles(frame[:3, 2]) if kind == "revolute" else geometry.slider_angles(frame[:3, 2])
 
 
-def _is_faithful(angles: geometry.Angles, kind: str) -> bool:
+def _is_simulated_as_drawn(angles: geometry.Angles, kind: str) -> bool:
     """Return whether Juice simulates a hinge or slider at angles about the line that it draws."""
-    return bool(geometry.senses(np.array([angles]), kind)[1][0])  # type: ignore[arg-type]
+    return bool(geometry.joint_signs(np.array([angles]), kind)[1][0])  # type: ignore[arg-type]
 
 
 def _shape_values(shape: Shape | None, row: Row) -> Row:
     if shape is None:
-        return {} if shape_of(row) is None else {"Shape": INVALID}
+        return {} if shape_from_row(row) is None else {"Shape": INVALID}
     size = shape.size
     if shape.type == "box":
         return {"Shape": BOX, **{f"BoxDimensions/{axis.upper()}": size[axis] for axis in "xyz"}}
@@ -365,5 +383,5 @@ def _stop_values(lower: float | None, upper: float | None, sense: float, kind: s
     return row
 
 
-def _is_number(own: str) -> bool:
+def _is_file_id(own: str) -> bool:
     return own.isascii() and own.isdecimal() and str(int(own[:20])) == own and 0 < int(own) < 2**32

@@ -8,8 +8,8 @@ from typing import Any
 
 from lxml import etree
 
-from ...core.gait.behaviors import Behaviours, Clockwork, ClockworkMotor, Edge, Engine, Network, Node
-from .reader import Placed, Reader, Resolver
+from ...core.gait.behaviors import Clockwork, ClockworkMotor, Engine, GaitBehaviors, Network, NetworkEdge, NetworkNode
+from .reader import Reader, ReferenceResolver, SourceElement
 from .schema import FLAG, IDENTITY, INTEGER, MOTOR_TYPE, NUMBER, REFERENCE, TEXT, Field, Table
 
 _BEHAVIOUR = (
@@ -31,7 +31,7 @@ CLOCKWORK = Table(
     parts=("ClockworkMotors", "MotionLinks", "ClockworkMotor", "MotionLink"),
 )
 #: The motors of a clockwork stand behind this field.
-MOTORS_BEHIND = "Gain"
+MOTORS_AFTER_FIELD = "Gain"
 
 CLOCKWORK_MOTOR = Table(
     "ClockworkMotor",
@@ -123,32 +123,34 @@ BEHAVIOUR_TAGS = (CLOCKWORK.tag, *CLOCKWORK.old, NETWORK.tag)
 
 
 @dataclass
-class PlacedRecord:
+class SourceRecord:
     """A behaviour, or a motor, node or edge of one, and where it stands."""
 
-    placed: Placed
+    placed: SourceElement
     record: Any
 
 
-def read_behaviours(model: etree._Element, reader: Reader, body_of: Resolver, joint_of: Resolver) -> list[PlacedRecord]:
+def read_behaviours(
+    model: etree._Element, reader: Reader, body_of: ReferenceResolver, joint_of: ReferenceResolver
+) -> list[SourceRecord]:
     """Every behaviour in file order, each followed by its parts."""
-    found: list[PlacedRecord] = []
+    found: list[SourceRecord] = []
     for element in _behaviour_elements(model, reader):
         if element.tag == NETWORK.tag:
-            found += _network(element, reader, body_of, joint_of)
+            found += _read_network(element, reader, body_of, joint_of)
         else:
-            found += _clockwork(element, reader, body_of, joint_of)
+            found += _read_clockwork(element, reader, body_of, joint_of)
     return found
 
 
-def gather(settings: Placed, found: list[PlacedRecord]) -> Behaviours:
+def assemble_behaviours(settings: SourceElement, found: list[SourceRecord]) -> GaitBehaviors:
     """The engine and the behaviours."""
     speeds = {item.attr: settings.row[item.path] for item in settings.table if item.attr in Engine.__annotations__}
     items = [item.record for item in found if isinstance(item.record, Clockwork | Network)]
-    return Behaviours(Engine(**speeds), items)
+    return GaitBehaviors(Engine(**speeds), items)
 
 
-def motor_strengths(model: etree._Element, reader: Reader, joint_of: Resolver) -> dict[str, tuple[float, float]]:
+def motor_gains(model: etree._Element, reader: Reader, joint_of: ReferenceResolver) -> dict[str, tuple[float, float]]:
     """Gain and maximum force by joint id, where motors carry them (.jpm): the largest of all behaviours."""
     strengths: dict[str, tuple[float, float]] = {}
     for behaviour in _behaviour_elements(model):
@@ -164,14 +166,14 @@ def motor_strengths(model: etree._Element, reader: Reader, joint_of: Resolver) -
 
 
 def _behaviour_elements(model: etree._Element, reader: Reader | None = None) -> Iterator[etree._Element]:
-    return _members(model, ("Behaviors",), BEHAVIOUR_TAGS, reader)
+    return _child_elements(model, ("Behaviors",), BEHAVIOUR_TAGS, reader)
 
 
 def _motor_elements(behaviour: etree._Element, reader: Reader | None = None) -> Iterator[etree._Element]:
-    return _members(behaviour, MOTOR_LISTS, MOTOR_TAGS, reader)
+    return _child_elements(behaviour, MOTOR_LISTS, MOTOR_TAGS, reader)
 
 
-def _members(
+def _child_elements(
     parent: etree._Element, lists: Collection[str], tags: Collection[str], reader: Reader | None, direct: bool = True
 ) -> Iterator[etree._Element]:
     """The elements with some tags, in lists or, where they may, directly in the parent; the reader is told what else is
@@ -187,21 +189,23 @@ def _members(
             yield child
 
 
-def _clockwork(
-    element: etree._Element, reader: Reader, body_of: Resolver, joint_of: Resolver
-) -> Iterator[PlacedRecord]:
-    made = _record(Clockwork, reader.place(element, CLOCKWORK), reader, body_of)
+def _read_clockwork(
+    element: etree._Element, reader: Reader, body_of: ReferenceResolver, joint_of: ReferenceResolver
+) -> Iterator[SourceRecord]:
+    made = _read_record(Clockwork, reader.place(element, CLOCKWORK), reader, body_of)
     yield made
     for motor in _motor_elements(element, reader):
-        part = _record(ClockworkMotor, reader.place(motor, CLOCKWORK_MOTOR), reader, joint_of)
+        part = _read_record(ClockworkMotor, reader.place(motor, CLOCKWORK_MOTOR), reader, joint_of)
         made.record.motors.append(part.record)
         yield part
 
 
-def _network(element: etree._Element, reader: Reader, body_of: Resolver, joint_of: Resolver) -> Iterator[PlacedRecord]:
-    made = _record(Network, reader.place(element, NETWORK), reader, body_of)
+def _read_network(
+    element: etree._Element, reader: Reader, body_of: ReferenceResolver, joint_of: ReferenceResolver
+) -> Iterator[SourceRecord]:
+    made = _read_record(Network, reader.place(element, NETWORK), reader, body_of)
     yield made
-    nodes: list[Placed] = []
+    nodes: list[SourceElement] = []
     ids: set[object] = set()
     for child in element:
         for part in child if child.tag in NODE_LISTS else ():
@@ -209,18 +213,22 @@ def _network(element: etree._Element, reader: Reader, body_of: Resolver, joint_o
             if kind is None:
                 reader.ignore(f"nothing is known by the name {part.tag} in <{child.tag}>", part)
                 continue
-            node = _node(kind, reader.place(part, NODES[kind]), ids, reader, joint_of if kind == "motor" else body_of)
+            node = _read_node(
+                kind, reader.place(part, NODES[kind]), ids, reader, joint_of if kind == "motor" else body_of
+            )
             nodes.append(node.placed)
             made.record.nodes.append(node.record)
             yield node
-    node_of = Resolver(nodes)
-    for part in _members(element, ("Edges",), (EDGE.tag,), reader, direct=False):
-        edge = _record(Edge, reader.place(part, EDGE), reader, node_of)
+    node_of = ReferenceResolver(nodes)
+    for part in _child_elements(element, ("Edges",), (EDGE.tag,), reader, direct=False):
+        edge = _read_record(NetworkEdge, reader.place(part, EDGE), reader, node_of)
         made.record.edges.append(edge.record)
         yield edge
 
 
-def _node(kind: str, placed: Placed, before: set[object], reader: Reader, resolve: Resolver) -> PlacedRecord:
+def _read_node(
+    kind: str, placed: SourceElement, before: set[object], reader: Reader, resolve: ReferenceResolver
+) -> SourceRecord:
     if placed.row["ID"] is None:
         placed.row["ID"] = f"node {len(before) + 1}"
         reader.warn("no-id", f"{placed.label} has no ID; no edge can reach it", placed.element)
@@ -228,10 +236,12 @@ def _node(kind: str, placed: Placed, before: set[object], reader: Reader, resolv
         message = f"{placed.label} has the ID of another node; edges take the first"
         reader.warn("duplicate-id", message, placed.element)
     before.add(placed.row["ID"])
-    return _record(Node, placed, reader, resolve, kind=kind)
+    return _read_record(NetworkNode, placed, reader, resolve, kind=kind)
 
 
-def _record(cls: Any, placed: Placed, reader: Reader, resolve: Resolver, **more: str) -> PlacedRecord:
+def _read_record(
+    cls: Any, placed: SourceElement, reader: Reader, resolve: ReferenceResolver, **more: str
+) -> SourceRecord:
     """A record from a row, its references resolved; those that lead nowhere are reported."""
     values = dict(more)
     for item in placed.table:
@@ -245,16 +255,16 @@ def _record(cls: Any, placed: Placed, reader: Reader, resolve: Resolver, **more:
                 reader.warn("dangling-reference", message, placed.element)
             value = found
         values[item.attr] = value
-    return PlacedRecord(placed, cls(**values))
+    return SourceRecord(placed, cls(**values))
 
 
-def table_of(record: Any) -> Table:
+def record_table(record: Any) -> Table:
     """The table that a record of a behaviour is written by."""
-    if isinstance(record, Node):
+    if isinstance(record, NetworkNode):
         return NODES[record.kind]
-    return {Clockwork: CLOCKWORK, ClockworkMotor: CLOCKWORK_MOTOR, Network: NETWORK, Edge: EDGE}[type(record)]
+    return {Clockwork: CLOCKWORK, ClockworkMotor: CLOCKWORK_MOTOR, Network: NETWORK, NetworkEdge: EDGE}[type(record)]
 
 
-def parts_of(behaviour: Clockwork | Network) -> list[Any]:
+def behaviour_parts(behaviour: Clockwork | Network) -> list[Any]:
     """A behaviour's motors, or its nodes and edges, in the order in which ``read_behaviours`` finds them."""
     return behaviour.motors if isinstance(behaviour, Clockwork) else [*behaviour.nodes, *behaviour.edges]

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from ...core.report import FormatError, Report
-from ..document.schema import Given
-from ..text.numbers import BLANKS, remedy_for
-from ..text.xml_reader import Standing, line_of, report_at, where_is
+from ..document.schema import SparseRow
+from ..text.numbers import WHITESPACE, number_remedy
+from ..text.xml_reader import HasSourceLine, element_path, report_element, source_line
 from .schema import CONTAINERS, FLAG, GROUPS, MODEL, TRANSPARENT, Field, Table, possible_ids
 
 _OBJECTS = {table.tag: table for table in CONTAINERS.values()}
 
-_EXAMPLE = {
+_REMEDIES = {
     "number": "Write a decimal number such as 0.25.",
     "whole number": "Write a whole number such as 1.",
     "ID": "Write a whole number that no other object has.",
@@ -26,12 +26,12 @@ _EXAMPLE = {
 
 
 @dataclass(slots=True)
-class Placed(Standing):
+class SourceElement(HasSourceLine):
     """An object of a document: its table, and its values by field."""
 
     table: Table
     element: etree._Element
-    row: Given
+    row: SparseRow
     serial: str = ""  # SerializationID, a second name that some references use
 
     @property
@@ -45,8 +45,8 @@ class Placed(Standing):
 
         They are looked up anew: to keep them takes several times the room of the file, and few are ever asked for.
         """
-        found = flattened(self.element)
-        told = ((item.path, _told(item, found)) for item in self.table.fields)
+        found = elements_by_path(self.element)
+        told = ((item.path, _find_field_element(item, found)) for item in self.table.fields)
         return {path: element for path, element in told if element is not None}
 
 
@@ -59,10 +59,10 @@ class Reader:
     missing: Counter[tuple[str, str]] = field(default_factory=Counter)
     ignored: dict[str, list[etree._Element]] = field(default_factory=dict)
 
-    def place(self, element: etree._Element, table: Table, whole: bool = True) -> Placed:
+    def place(self, element: etree._Element, table: Table, whole: bool = True) -> SourceElement:
         """One object. FormatError where a number is none. ``whole``: what it holds beside the table's has no effect."""
         again: list[etree._Element] = []
-        found = flattened(element, again)
+        found = elements_by_path(element, again)
         if whole and not found.keys() <= table.known:
             for path, child in found.items():
                 if path not in table.known and child.tag not in TRANSPARENT:
@@ -70,26 +70,26 @@ class Reader:
         for child in again if whole else ():  # of two solvers is told as such
             if child.tag not in table.parts and not child.getparent().tag.startswith("ODE."):
                 self.ignore(f"<{table.tag}> has more than one {child.tag}, of which the first counts", child)
-        row = Given(table.defaults)
+        row = SparseRow(table.defaults)
         for item in table.fields:
             path = item.path
             source = found.get(path)
             if source is None:
-                source = _told(item, found) if item.old else None
+                source = _find_field_element(item, found) if item.old else None
                 if source is None:
                     if item.needed:
                         self.missing[table.tag, path] += 1
                     continue
             row[path] = self.value(item, source)
         serial = found.get("SerializationID")
-        return Placed(table, element, row, (serial.text or "").strip() if serial is not None else "")
+        return SourceElement(table, element, row, (serial.text or "").strip() if serial is not None else "")
 
     def value(self, item: Field, element: etree._Element) -> object:
         """Return what an element says; the default where it says nothing."""
         text = element.text
         if item.kind.name == "text":
             return text or ""
-        text = text.strip(BLANKS) if text else ""
+        text = text.strip(WHITESPACE) if text else ""
         if not text:
             self.missing[element.getparent().tag, item.path] += 1
             return item.default
@@ -106,14 +106,14 @@ class Reader:
             )
             return item.default
         kind = item.kind.name
-        remedy = _EXAMPLE.get(kind, "")
-        article = "an" if kind == "ID" else "a finite" if kind == "number" and _is_endless(text) else "a"
+        remedy = _REMEDIES.get(kind, "")
+        article = "an" if kind == "ID" else "a finite" if kind == "number" and _is_non_finite(text) else "a"
         raise FormatError(
             f"'{shown}' is not {article} {kind}",
             path=self.path,
-            line=line_of(element),
-            where=where_is(element),
-            remedy=remedy_for(text, remedy) if kind == "number" else remedy,
+            line=source_line(element),
+            where=element_path(element),
+            remedy=number_remedy(text, remedy) if kind == "number" else remedy,
         )
 
     def ignore(self, message: str, element: etree._Element) -> None:
@@ -122,27 +122,27 @@ class Reader:
 
     def warn(self, code: str, message: str, element: etree._Element) -> None:
         """Something repaired or left out of an element."""
-        report_at(self.report, "warning", code, message, element)
+        report_element(self.report, "warning", code, message, element)
 
-    def tell_ignored(self) -> None:
+    def report_ignored(self) -> None:
         """Report what has no effect, once per kind with the first place."""
         for message, elements in self.ignored.items():
             times = f" ({len(elements)} times, here first)" if len(elements) > 1 else ""
-            report_at(self.report, "info", "ignored-element", f"{message}; it is kept{times}", elements[0])
+            report_element(self.report, "info", "ignored-element", f"{message}; it is kept{times}", elements[0])
 
-    def tell_defaults(self) -> None:
+    def report_defaults(self) -> None:
         """Report the defaults that were taken, once per kind of element."""
         for (tag, path), count in self.missing.items():
             plural = "" if count == 1 else f" in {count} elements"
             self.report.info("default-used", f"{tag} has no {path}{plural}; the program's default is taken")
 
 
-def _told(item: Field, found: dict[str, etree._Element]) -> etree._Element | None:
+def _find_field_element(item: Field, found: dict[str, etree._Element]) -> etree._Element | None:
     """The element of a field, under the name that it has or one that it had."""
     return next((found[path] for path in (item.path, *item.old) if path in found), None)
 
 
-def _is_endless(text: str) -> bool:
+def _is_non_finite(text: str) -> bool:
     """Return whether a text is a number, though one that no length or mass can be."""
     try:
         return not math.isfinite(float(text))
@@ -150,7 +150,7 @@ def _is_endless(text: str) -> bool:
         return False
 
 
-def flattened(element: etree._Element, again: list[etree._Element] | None = None) -> dict[str, etree._Element]:
+def elements_by_path(element: etree._Element, again: list[etree._Element] | None = None) -> dict[str, etree._Element]:
     """An object's elements by path: group with a slash, transparent containers left out.
 
     The first of a name counts; ``again`` takes the others.
@@ -174,12 +174,12 @@ def flattened(element: etree._Element, again: list[etree._Element] | None = None
     return found
 
 
-def model_of(root: etree._Element) -> etree._Element:
+def model_element(root: etree._Element) -> etree._Element:
     """The Model element; in a .jm3 it is inside the root."""
     return root if root.tag == MODEL.tag else root.find(MODEL.tag)
 
 
-def objects_of(model: etree._Element, reader: Reader) -> Iterable[tuple[etree._Element, Table]]:
+def object_elements(model: etree._Element, reader: Reader) -> Iterable[tuple[etree._Element, Table]]:
     """Bodies and joints, in lists or, as in a .jpm, directly in the model."""
     for child in model:
         if child.tag in CONTAINERS:
@@ -193,11 +193,11 @@ def objects_of(model: etree._Element, reader: Reader) -> Iterable[tuple[etree._E
             yield child, _OBJECTS[child.tag]
 
 
-class Resolver:
+class ReferenceResolver:
     """Finds what references mean among the objects of one kind."""
 
-    def __init__(self, placed: Iterable[Placed]) -> None:
-        self.by_id: dict[str, Placed] = {}
+    def __init__(self, placed: Iterable[SourceElement]) -> None:
+        self.by_id: dict[str, SourceElement] = {}
         self.other_names: dict[str, str] = {}
         for item in placed:
             self.by_id[item.row["ID"]] = item
@@ -222,9 +222,9 @@ class Resolver:
         return not raw or not raw.strip().strip("0")
 
 
-def identified(placed: list[Placed], kind: str, path: str) -> None:
+def require_unique_ids(placed: list[SourceElement], kind: str, path: str) -> None:
     """FormatError unless every object has an ID that no other of its kind has."""
-    seen: dict[str, Placed] = {}
+    seen: dict[str, SourceElement] = {}
     for item in placed:
         own = item.row["ID"]
         if own is None or own == "0":

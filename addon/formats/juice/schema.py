@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from ...core.report import FormatError
-from ..document.schema import ByPath
+from ..document.schema import FieldTable
 
 Row = dict[str, Any]
 
@@ -62,7 +62,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Table(ByPath[Field]):
+class Table(FieldTable[Field]):
     """The fields of one kind of object, in order, with the older spellings of its tag.
 
     ``parts`` are the tags of what else it holds.
@@ -133,12 +133,12 @@ def _parse_flag(text: str) -> bool:
     return _FLAGS[text.lower()]
 
 
-def _spell_signed(value: str) -> str:
+def _format_signed(value: str) -> str:
     number = int(value)
     return str(number - 2**32 if number >= 2**31 else number)
 
 
-def spell_number(value: float) -> str:
+def format_juice_number(value: float) -> str:
     """Twelve significant digits: a value in degrees comes back as it was in radians, and what is short stays short.
 
     FormatError for what the product of large numbers became, and no reader takes.
@@ -152,10 +152,10 @@ def spell_number(value: float) -> str:
 
 
 TEXT = Kind("text", str, str)
-NUMBER = Kind("number", parse_number, spell_number, (float, int))
+NUMBER = Kind("number", parse_number, format_juice_number, (float, int))
 INTEGER = Kind("whole number", _parse_integer, lambda value: str(int(value)), (int,))
 FLAG = Kind("flag", _parse_flag, lambda value: "1" if value else "0", (bool,))
-IDENTITY = Kind("ID", parse_id, _spell_signed)
+IDENTITY = Kind("ID", parse_id, _format_signed)
 REFERENCE = Kind("reference", str, lambda value: value or NO_REFERENCE)
 MOTOR_TYPE = Kind("motor type", lambda text: _parse_integer(text) == 2, lambda value: "2" if value else "1", (bool,))
 
@@ -204,11 +204,11 @@ _JOINT = (
     Field("SourceGain", NUMBER, needed=False),
     Field("SourceMaxForce", NUMBER, needed=False),
 )
-_DRAWN = (Field("Length", NUMBER, 1.0, unit="length"), Field("Diameter", NUMBER, 0.25, unit="length"))
+_DISPLAY_SIZE = (Field("Length", NUMBER, 1.0, unit="length"), Field("Diameter", NUMBER, 0.25, unit="length"))
 
-REVOLUTE = Table("RevoluteJoint", (*_JOINT, *_DRAWN))
-PRISMATIC = Table("PrismaticJoint", (*_JOINT, *_DRAWN))
-SPHERICAL = Table("SphericalJoint", (*_JOINT, _DRAWN[1]))
+REVOLUTE = Table("RevoluteJoint", (*_JOINT, *_DISPLAY_SIZE))
+PRISMATIC = Table("PrismaticJoint", (*_JOINT, *_DISPLAY_SIZE))
+SPHERICAL = Table("SphericalJoint", (*_JOINT, _DISPLAY_SIZE[1]))
 
 #: Joint tables by the neutral joint type.
 JOINTS = {"revolute": REVOLUTE, "prismatic": PRISMATIC, "ball": SPHERICAL}

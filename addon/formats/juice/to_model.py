@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from ...core.model import Array, Body, Dof, Joint, Mechanism, Shape, World, identity
-from ...core.record_utils import HERE, MIDDLE, Shared
+from ...core.record_utils import IDENTITY_POSE, ZERO_VECTOR, FrozenDict
 from ...core.report import Report
-from ..text.xml_reader import report_at
+from ..text.xml_reader import report_element
 from . import conventions as geometry
-from .reader import Placed, Resolver
+from .reader import ReferenceResolver, SourceElement
 from .schema import BODY, GROUND, JOINT_TYPE, TIME_STEP, WORLD_PATHS, Row
-from .servo_strength import with_sources
+from .servo_strength import attach_source_gains
 
 #: Shape numbers of the file.
 INVALID, BOX, CAPSULE, SPHERE, CYLINDER = range(5)
@@ -31,11 +31,11 @@ _JOINT_EXTRA = (*_STOPS, "Length", "Diameter")
 
 
 def build(
-    settings: Placed,
-    bodies: list[Placed],
-    joints: list[Placed],
-    body_of: Resolver,
-    joint_of: Resolver,
+    settings: SourceElement,
+    bodies: list[SourceElement],
+    joints: list[SourceElement],
+    body_of: ReferenceResolver,
+    joint_of: ReferenceResolver,
     strengths: Mapping[str, tuple[float, float]],
     path: str,
     report: Report,
@@ -58,30 +58,30 @@ def build(
         if joint.id in strengths:
             gain, force = strengths[joint.id]
             dof = joint.dofs[0]
-            dof.gain = dof.gain if placed.row.says("Gain") else gain
-            dof.max_force = dof.max_force if placed.row.says("MaxForce") else force
+            dof.gain = dof.gain if placed.row.is_set("Gain") else gain
+            dof.max_force = dof.max_force if placed.row.is_set("MaxForce") else force
     return result
 
 
-def shape_of(row: Row) -> Shape | None:
+def shape_from_row(row: Row) -> Shape | None:
     """The shape that a body's row describes; None for the invalid or unknown one."""
     number = row["Shape"]
     if number == BOX:
-        return Shape("box", {axis: row[f"BoxDimensions/{axis.upper()}"] for axis in "xyz"}, HERE)
+        return Shape("box", {axis: row[f"BoxDimensions/{axis.upper()}"] for axis in "xyz"}, IDENTITY_POSE)
     if number == SPHERE:
-        return Shape("sphere", {"radius": row["BallDiameter"] / 2}, HERE)
+        return Shape("sphere", {"radius": row["BallDiameter"] / 2}, IDENTITY_POSE)
     if number in {CAPSULE, CYLINDER}:
         size = {"length": row["TubeLength"], "radius": row["TubeDiameter"] / 2}
-        return Shape("capsule" if number == CAPSULE else "cylinder", size, HERE)
+        return Shape("capsule" if number == CAPSULE else "cylinder", size, IDENTITY_POSE)
     return None
 
 
-def _shared(values: dict[str, Any], known: dict[tuple[Any, ...], Shared]) -> Shared:
+def _intern_equal(values: dict[str, Any], known: dict[tuple[Any, ...], FrozenDict]) -> FrozenDict:
     """The first of equal dictionaries with the same keys, of as many as there are."""
     key = tuple(values.values())
     found = known.get(key)
     if found is None or any(map(_differs, found.values(), key)):
-        found = known[key] = Shared(values)
+        found = known[key] = FrozenDict(values)
     return found
 
 
@@ -91,7 +91,7 @@ def _differs(one: Any, other: Any) -> bool:
     return type(one) is not type(other) or (one == 0.0 and math.copysign(1.0, one) != math.copysign(1.0, other))
 
 
-def limits_of(row: Row, kind: str, sense: float) -> tuple[float | None, float | None]:
+def stops_from_row(row: Row, kind: str, sense: float) -> tuple[float | None, float | None]:
     """Lower and upper stop (rad or length units) in our sense of the coordinate; None where there is none."""
     unit = math.radians(1.0) if kind == "revolute" else 1.0
     low = row["LoStopValue"] * unit if row["LoStopFlag"] else None
@@ -110,53 +110,57 @@ def _world(row: Row) -> World:
     )
 
 
-def _positions(placed: list[Placed]) -> Array:
+def _positions(placed: list[SourceElement]) -> Array:
     return np.array([[item.row[f"Position/{axis}"] for axis in "XYZ"] for item in placed]).reshape(-1, 3)
 
 
-def _angles(placed: list[Placed]) -> Array:
+def _angles(placed: list[SourceElement]) -> Array:
     return np.array([[item.row[f"Rotation/{angle}"] for angle in "YPR"] for item in placed]).reshape(-1, 3)
 
 
-def _bodies(placed: list[Placed], body_of: Resolver, report: Report) -> list[Body]:
+def _bodies(placed: list[SourceElement], body_of: ReferenceResolver, report: Report) -> list[Body]:
     bodies = []
-    extras: dict[tuple[Any, ...], Shared] = {}
-    sizes: dict[str, dict[tuple[Any, ...], Shared]] = {}
-    for item, pose in zip(placed, geometry.poses(_positions(placed), _angles(placed)), strict=True):
+    extras: dict[tuple[Any, ...], FrozenDict] = {}
+    sizes: dict[str, dict[tuple[Any, ...], FrozenDict]] = {}
+    for item, pose in zip(placed, geometry.poses_from_angles(_positions(placed), _angles(placed)), strict=True):
         row = item.row
-        shape = shape_of(row)
+        shape = shape_from_row(row)
         if shape is None and row["Shape"] != INVALID:
             message = f"{item.label} has the unknown shape {row['Shape']}; it has none here"
-            report_at(report, "warning", "unknown-shape", message, item.element)
+            report_element(report, "warning", "unknown-shape", message, item.element)
         if shape is not None:
-            shape.size = _shared(shape.size, sizes.setdefault(shape.type, {}))
+            shape.size = _intern_equal(shape.size, sizes.setdefault(shape.type, {}))
         bodies.append(
             Body(
                 row["ID"],
                 row["Name"],
                 pose=pose,
                 mass=row["Mass"],
-                com=MIDDLE,
+                com=ZERO_VECTOR,
                 shapes=[shape] if shape else [],
                 twin=body_of(row["Twin"]),
-                extra=_shared({path: row[path] for path in _BODY_EXTRA}, extras),
+                extra=_intern_equal({path: row[path] for path in _BODY_EXTRA}, extras),
                 line=item.line,
             )
         )
-    _tell_twins(placed, {body.id: body.twin for body in bodies}, body_of, report)
+    _report_twins(placed, {body.id: body.twin for body in bodies}, body_of, report)
     return bodies
 
 
 def _joints(
-    placed: list[Placed], bodies: list[Body], body_of: Resolver, joint_of: Resolver, report: Report
+    placed: list[SourceElement],
+    bodies: list[Body],
+    body_of: ReferenceResolver,
+    joint_of: ReferenceResolver,
+    report: Report,
 ) -> list[Joint]:
     pose_of = {body.id: body.pose for body in bodies}
     angles = _angles(placed)
-    frames = geometry.poses(_positions(placed), angles)
-    senses = _senses(placed, angles, report)
-    ends = [[_end(item, path, body_of, report) for path in ("Body1", "Body2")] for item in placed]
+    frames = geometry.poses_from_angles(_positions(placed), angles)
+    senses = _joint_signs(placed, angles, report)
+    ends = [[_joint_end(item, path, body_of, report) for path in ("Body1", "Body2")] for item in placed]
     parents, children = (
-        geometry.inverses(np.array([pose_of.get(end[i], identity()) for end in ends]).reshape(-1, 4, 4)) @ frames
+        geometry.inverse_poses(np.array([pose_of.get(end[i], identity()) for end in ends]).reshape(-1, 4, 4)) @ frames
         for i in range(2)
     )
     joints = []
@@ -171,14 +175,14 @@ def _joints(
                 child,
                 parents[i],
                 children[i],
-                dofs=[with_sources(_dof(row, kind, float(senses[i])), row)],
+                dofs=[attach_source_gains(_dof(row, kind, float(senses[i])), row)],
                 active=_is_active(item, parent, child, report),
                 twin=joint_of(row["Twin"]),
                 extra={path: row[path] for path in _JOINT_EXTRA if path in row},
                 line=item.line,
             )
         )
-    _tell_twins(placed, {joint.id: joint.twin for joint in joints}, joint_of, report)
+    _report_twins(placed, {joint.id: joint.twin for joint in joints}, joint_of, report)
     return joints
 
 
@@ -186,59 +190,63 @@ def _dof(row: Row, kind: str, sense: float) -> Dof:
     strength = {"gain": row["Gain"], "max_force": row["MaxForce"]}
     if kind == "ball":
         return Dof("ball", **strength)  # its stops are stored but never used
-    lower, upper = limits_of(row, kind, sense)
+    lower, upper = stops_from_row(row, kind, sense)
     return Dof(
         "rotation" if kind == "revolute" else "translation", lower=lower, upper=upper, file_sign=sense, **strength
     )
 
 
-def _senses(placed: list[Placed], angles: Array, report: Report) -> Array:
+def _joint_signs(placed: list[SourceElement], angles: Array, report: Report) -> Array:
     """The factor from our coordinate to the file's for every joint; reports axes that the program simulates
     otherwise than it draws."""
     result = np.ones(len(placed))
     tags = np.array([JOINT_TYPE[item.table.tag] for item in placed], dtype=object)
     for kind in ("revolute", "prismatic"):
         mine = np.flatnonzero(tags == kind)
-        result[mine], same_line = geometry.senses(angles[mine], kind)
+        result[mine], same_line = geometry.joint_signs(angles[mine], kind)
         for i in mine[~same_line]:
             message = f"{placed[i].label}: Juice draws its axis along one line and simulates it along another"
-            report_at(report, "warning", "axis-differs", f"{message}; the drawn one is taken", placed[i].element)
+            report_element(report, "warning", "axis-differs", f"{message}; the drawn one is taken", placed[i].element)
     return result
 
 
-def _end(item: Placed, path: str, body_of: Resolver, report: Report) -> str | None:
+def _joint_end(item: SourceElement, path: str, body_of: ReferenceResolver, report: Report) -> str | None:
     raw = item.row[path]
     found = body_of(raw)
     if found is None and not body_of.is_none(raw):
         message = f"{path} of {item.label} refers to {raw.strip()}, which no body has as its ID"
-        report_at(report, "warning", "dangling-reference", message, item.element)
+        report_element(report, "warning", "dangling-reference", message, item.element)
     return found
 
 
-def _is_active(item: Placed, parent: str | None, child: str | None, report: Report) -> bool:
+def _is_active(item: SourceElement, parent: str | None, child: str | None, report: Report) -> bool:
     if parent is not None and child is not None and parent != child:
         return True
     count = (parent is not None) + (child is not None)
     reason = "both its ends are one body" if count == 2 else "it has no body" if count == 0 else "it has one body only"
-    report_at(report, "warning", "inactive-joint", f"{item.label} joins nothing: {reason}", item.element)
+    report_element(report, "warning", "inactive-joint", f"{item.label} joins nothing: {reason}", item.element)
     return False
 
 
-def _tell_twins(placed: list[Placed], twins: dict[str, str | None], resolve: Resolver, report: Report) -> None:
+def _report_twins(
+    placed: list[SourceElement], twins: dict[str, str | None], resolve: ReferenceResolver, report: Report
+) -> None:
     for item in placed:
         own, raw = item.row["ID"], item.row["Twin"]
         twin = twins[own]
         if twin is None:
             if not resolve.is_none(raw):
                 message = f"{item.label} has the twin {raw.strip()}, which is not in the file"
-                report_at(report, "warning", "dangling-reference", message, item.element)
+                report_element(report, "warning", "dangling-reference", message, item.element)
         elif twins.get(twin) != own:
-            report_at(report, "info", "twin-not-mutual", f"{item.label} is not the twin of its twin", item.element)
-        elif own < twin and not _mirrored(item.row, resolve.by_id[twin].row):
-            report_at(report, "info", "twin-not-mirrored", f"{item.label} and its twin are not mirrored", item.element)
+            report_element(report, "info", "twin-not-mutual", f"{item.label} is not the twin of its twin", item.element)
+        elif own < twin and not _is_mirrored(item.row, resolve.by_id[twin].row):
+            report_element(
+                report, "info", "twin-not-mirrored", f"{item.label} and its twin are not mirrored", item.element
+            )
 
 
-def _mirrored(row: Row, twin: Row) -> bool:
+def _is_mirrored(row: Row, twin: Row) -> bool:
     """Return whether two positions mirror each other across X = 0."""
     return (
         math.isclose(row["Position/X"], -twin["Position/X"], abs_tol=1e-6)

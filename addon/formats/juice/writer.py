@@ -10,50 +10,61 @@ from typing import Any
 
 from lxml import etree
 
-from ...core.gait.behaviors import Behaviours, Clockwork, Network
+from ...core.gait.behaviors import Clockwork, GaitBehaviors, Network
 from ...core.model import Array, Body, Joint, Mechanism
 from ...core.report import FormatError, Report
-from ..text.xml_editor import Edits, edits_of
-from ..text.xml_reader import escape
+from ..text.xml_editor import XmlEdits, start_edits
+from ..text.xml_reader import escape_text
 from .document import Document
-from .from_model import Number, Numbers, body_row, joint_frame, joint_row, lowered, record_row, settings_row
+from .from_model import (
+    IdAllocator,
+    IdLookup,
+    body_row,
+    convert_for_juice,
+    joint_frame,
+    joint_row,
+    record_row,
+    settings_row,
+)
 from .gait import (
     CLOCKWORK,
     CLOCKWORK_MOTOR,
     EDGE,
-    MOTORS_BEHIND,
+    MOTORS_AFTER_FIELD,
     NETWORK,
     NODE_LISTS,
     NODES,
-    PlacedRecord,
-    parts_of,
-    table_of,
+    SourceRecord,
+    behaviour_parts,
+    record_table,
 )
-from .reader import Placed, model_of
+from .reader import SourceElement, model_element
 from .schema import BODY, CONTAINERS, INTEGER, JOINTS, MODEL, NUMBER, Field, Row, Table
-from .servo_strength import softness
+from .servo_strength import choose_cfm
 
 #: An element as its tag and its text or its children.
-Node = tuple[str, "str | list[Node]"]
+ElementTuple = tuple[str, "str | list[ElementTuple]"]
 
 _JPM_COMPONENT = frozenset({"ID", "Name", "Position", "Rotation", "Twin"})
 _JPM_BARE = frozenset({"Length", "Diameter"})
 
 
-def spelt(item: Field, value: object) -> str:
+def format_value(item: Field, value: object) -> str:
     """A value as the file's text."""
-    return escape(item.kind.spell(value))
+    return escape_text(item.kind.spell(value))
 
 
-def fields(table: Table, row: Row, paths: Iterable[str] | None = None) -> list[Node]:
+def field_nodes(table: Table, row: Row, paths: Iterable[str] | None = None) -> list[ElementTuple]:
     """The elements of a row (of some of its fields), grouped; fields that the row lacks are left out, and numbers
     that nobody knows."""
     chosen = None if paths is None else set(paths)
     items = [item for item in table if item.path in row and (chosen is None or item.path in chosen)]
     items = [item for item in items if item.kind not in (NUMBER, INTEGER) or row[item.path] is not None]
-    nodes: list[Node] = []
+    nodes: list[ElementTuple] = []
     for group, members in groupby(items, key=lambda item: item.path.rpartition("/")[0]):
-        leaves: list[Node] = [(item.path.rpartition("/")[2], spelt(item, row[item.path])) for item in members]
+        leaves: list[ElementTuple] = [
+            (item.path.rpartition("/")[2], format_value(item, row[item.path])) for item in members
+        ]
         if group:
             nodes.append((group, leaves))
         else:
@@ -61,29 +72,29 @@ def fields(table: Table, row: Row, paths: Iterable[str] | None = None) -> list[N
     return nodes
 
 
-def object_node(table: Table, row: Row, dialect: str = "jm") -> Node:
+def object_node(table: Table, row: Row, dialect: str = "jm") -> ElementTuple:
     """A body or joint as an element of a dialect."""
-    nodes = fields(table, row)
+    nodes = field_nodes(table, row)
     if dialect != "jpm":
         return table.tag, nodes
-    component: Node = ("Component", [_older(node) for node in nodes if node[0] in _JPM_COMPONENT])
-    rest = [_older(node) for node in nodes if node[0] not in _JPM_COMPONENT]
+    component: ElementTuple = ("Component", [_legacy_node(node) for node in nodes if node[0] in _JPM_COMPONENT])
+    rest = [_legacy_node(node) for node in nodes if node[0] not in _JPM_COMPONENT]
     if "Body1" not in table:
         return table.tag, [component, *rest]
-    joint: Node = ("Joint", [component, *(node for node in rest if node[0] not in _JPM_BARE)])
+    joint: ElementTuple = ("Joint", [component, *(node for node in rest if node[0] not in _JPM_BARE)])
     return table.tag, [joint, *(node for node in rest if node[0] in _JPM_BARE)]
 
 
-def text_of(node: Node, indent: str = "", newline: str = "\n") -> str:
+def format_node(node: ElementTuple, indent: str = "", newline: str = "\n") -> str:
     """An element as text, without white space before and after."""
     tag, content = node
     if isinstance(content, str):
         return f"<{tag}>{content.replace(chr(10), newline)}</{tag}>"
-    inside = "".join(f"{newline}{indent}\t{text_of(child, indent + chr(9), newline)}" for child in content)
+    inside = "".join(f"{newline}{indent}\t{format_node(child, indent + chr(9), newline)}" for child in content)
     return f"<{tag}>{inside}{newline}{indent}</{tag}>"
 
 
-def _older(node: Node) -> Node:
+def _legacy_node(node: ElementTuple) -> ElementTuple:
     tag, content = node
     if tag == "Rotation" and not isinstance(content, str):
         return tag, [("H" if name == "Y" else name, value) for name, value in content]
@@ -94,65 +105,65 @@ _COLUMN = {"source": 60, "motor": 420}  # canvas pixels for nodes that have no p
 _SPACING = 50
 
 
-class Writer:
+class BehaviourWriter:
     """Writes behaviours.
 
-    ``body_number`` and ``joint_number`` give the IDs of what is there; ``near`` the rows of nodes by id, for what a
+    ``body_id_of`` and ``joint_id_of`` give the IDs of what is there; ``near`` the rows of nodes by id, for what a
     record does not hold (their places on the canvas).
     """
 
-    def __init__(self, body_number: Number, joint_number: Number, near: Mapping[str, Row] | None = None) -> None:
-        self.body_number, self.joint_number = body_number, joint_number
+    def __init__(self, body_id_of: IdLookup, joint_id_of: IdLookup, near: Mapping[str, Row] | None = None) -> None:
+        self.body_id_of, self.joint_id_of = body_id_of, joint_id_of
         self.near = near or {}
 
-    def row(self, record: Any, node_number: Number) -> Row:
+    def row(self, record: Any, node_number: IdLookup) -> Row:
         """A record's row, with everything but its own ID."""
         numbers = {
-            "joint": self.joint_number,
-            "body": self.body_number,
-            "feedback_body": self.body_number,
+            "joint": self.joint_id_of,
+            "body": self.body_id_of,
+            "feedback_body": self.body_id_of,
             "source": node_number,
             "destination": node_number,
         }
-        return record_row(record, table_of(record), numbers)
+        return record_row(record, record_table(record), numbers)
 
-    def node(self, item: Clockwork | Network, taken: Collection[str] = ()) -> Node:
+    def node(self, item: Clockwork | Network, taken: Collection[str] = ()) -> ElementTuple:
         """A behaviour as an element; ``taken`` are IDs that its nodes may not be given."""
         return self._clockwork(item) if isinstance(item, Clockwork) else self._network(item, taken)
 
-    def _clockwork(self, item: Clockwork) -> Node:
-        nothing: Number = Numbers(())
-        motors: list[Node] = [
-            (CLOCKWORK_MOTOR.tag, fields(CLOCKWORK_MOTOR, self.row(motor, nothing))) for motor in item.motors
+    def _clockwork(self, item: Clockwork) -> ElementTuple:
+        nothing: IdLookup = IdAllocator(())
+        motors: list[ElementTuple] = [
+            (CLOCKWORK_MOTOR.tag, field_nodes(CLOCKWORK_MOTOR, self.row(motor, nothing))) for motor in item.motors
         ]
-        nodes = fields(CLOCKWORK, {"AbsoluteValue": 0, **self.row(item, nothing)})
-        behind = [tag for tag, _ in nodes].index(MOTORS_BEHIND) + 1
+        nodes = field_nodes(CLOCKWORK, {"AbsoluteValue": 0, **self.row(item, nothing)})
+        behind = [tag for tag, _ in nodes].index(MOTORS_AFTER_FIELD) + 1
         return CLOCKWORK.tag, [*nodes[:behind], ("ClockworkMotors", motors), *nodes[behind:]]
 
-    def _network(self, item: Network, taken: Collection[str]) -> Node:
-        number = Numbers([node.id for node in item.nodes], taken)
-        lists: list[Node] = []
+    def _network(self, item: Network, taken: Collection[str]) -> ElementTuple:
+        number = IdAllocator([node.id for node in item.nodes], taken)
+        lists: list[ElementTuple] = []
         for name, kinds in NODE_LISTS.items():
             members = [node for node in item.nodes if node.kind in kinds]
-            nodes: list[Node] = []
+            nodes: list[ElementTuple] = []
             for i, node in enumerate(members):
                 place = {"X": _COLUMN.get(node.kind, 240), "Y": 40 + _SPACING * i}
                 extra = {"AmpModSource": 0} if node.kind == "source" else {}
                 row = {**place, **extra, **self.near.get(node.id, {}), **self.row(node, number), "ID": number(node.id)}
-                nodes.append((NODES[node.kind].tag, fields(NODES[node.kind], row)))
+                nodes.append((NODES[node.kind].tag, field_nodes(NODES[node.kind], row)))
             lists.append((name, nodes))
-        edges: list[Node] = [(EDGE.tag, fields(EDGE, self.row(edge, number))) for edge in item.edges]
-        return NETWORK.tag, [*fields(NETWORK, self.row(item, number)), *lists, ("Edges", edges)]
+        edges: list[ElementTuple] = [(EDGE.tag, field_nodes(EDGE, self.row(edge, number))) for edge in item.edges]
+        return NETWORK.tag, [*field_nodes(NETWORK, self.row(item, number)), *lists, ("Edges", edges)]
 
 
-def turned(behaviours: Behaviours, joints: Collection[str]) -> Behaviours:
+def reverse_behaviour_signs(behaviours: GaitBehaviors, joints: Collection[str]) -> GaitBehaviors:
     """Return behaviours for a file that counts some joints (ids) the other way round."""
     if not joints:
         return behaviours
-    return replace(behaviours, items=[_turned(item, joints) for item in behaviours.items])
+    return replace(behaviours, items=[_reverse_signs(item, joints) for item in behaviours.items])
 
 
-def _turned(item: Clockwork | Network, joints: Collection[str]) -> Clockwork | Network:
+def _reverse_signs(item: Clockwork | Network, joints: Collection[str]) -> Clockwork | Network:
     if isinstance(item, Clockwork):
         motors = [
             replace(motor, offset=-motor.offset, amplitude=-motor.amplitude) if motor.joint in joints else motor
@@ -167,7 +178,7 @@ def _turned(item: Clockwork | Network, joints: Collection[str]) -> Clockwork | N
 _CONTAINER = {table.tag: name for name, table in CONTAINERS.items()}
 
 
-def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+def patch_document(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits."""
     return _Patch(document, mechanism, report).text()
 
@@ -177,18 +188,18 @@ class _Patch:
 
     def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
         self.document, self.mechanism, self.report = document, mechanism, report
-        self.model = model_of(document.root)
-        self.todo: list[Callable[[Edits], None]] = []
-        self.added: dict[str, list[Node]] = {}
+        self.model = model_element(document.root)
+        self.todo: list[Callable[[XmlEdits], None]] = []
+        self.added: dict[str, list[ElementTuple]] = {}
         self.counts = {"changed": 0, "added": 0, "deleted": 0}
         before = document.mechanism
         self.before = before
         ids = [item.row["ID"] for item in (*document.bodies, *document.joints)]
         node_ids = [item.placed.row["ID"] for item in document.behaviours if "ID" in item.placed.table]
         self.taken = (*ids, *node_ids)
-        self.plan = Plan.of(mechanism, report, self.taken)
-        self.body_before = Numbers(body.id for body in before.bodies)
-        self.joint_before = Numbers(joint.id for joint in before.joints)
+        self.plan = JuicePlan.of(mechanism, report, self.taken)
+        self.body_before = IdAllocator(body.id for body in before.bodies)
+        self.joint_before = IdAllocator(joint.id for joint in before.joints)
 
     def text(self) -> str:
         """The document's text with every edit made; the very text where there is none."""
@@ -198,7 +209,7 @@ class _Patch:
         if not self.todo and not self.added:
             self.report.info("document-kept", "nothing was edited; the document is written as it was read")
             return self.document.text
-        edits = edits_of(self.document)
+        edits = start_edits(self.document)
         for change in self.todo:
             change(edits)
         for tag, nodes in self.added.items():
@@ -221,16 +232,16 @@ class _Patch:
         for body in self.plan.bodies:
             item = placed.pop(body.id, None)
             if item is None:
-                self._append(object_node(BODY, body_row(body, self.plan.body_number), self._dialect))
+                self._append(object_node(BODY, body_row(body, self.plan.body_id_of), self._dialect))
             else:
                 self._body(item, before[body.id], body)
         for item in placed.values():
             self._delete(item.element)
 
-    def _body(self, item: Placed, before: Body, now: Body) -> None:
+    def _body(self, item: SourceElement, before: Body, now: Body) -> None:
         row = item.row.whole()
         old = body_row(before, self.body_before, row, before.pose)
-        self._fields(item, old, body_row(now, self.plan.body_number, row, before.pose))
+        self._fields(item, old, body_row(now, self.plan.body_id_of, row, before.pose))
 
     def _joints(self) -> set[str]:
         """Ids of the joints that the file will count the other way round."""
@@ -245,8 +256,8 @@ class _Patch:
                 del placed[joint.id]
                 sense = self._joint(item, before[joint.id], joint, poses_before, poses)
             else:
-                frame = frame_of(joint, poses, self.report)
-                row, sense = joint_row(joint, frame, self.plan.body_number, self.plan.joint_number)
+                frame = world_joint_frame(joint, poses, self.report)
+                row, sense = joint_row(joint, frame, self.plan.body_id_of, self.plan.joint_id_of)
                 self._append(object_node(JOINTS[joint.type], row, self._dialect))
             if self.plan.is_reversed(joint, sense):
                 turned_round.add(joint.id)
@@ -254,33 +265,33 @@ class _Patch:
             self._delete(item.element)
         return turned_round
 
-    def _joint(self, item: Placed, before: Joint, now: Joint, poses_before: dict, poses: dict) -> float:
+    def _joint(self, item: SourceElement, before: Joint, now: Joint, poses_before: dict, poses: dict) -> float:
         quiet = Report()
-        frame_before = frame_of(before, poses_before, quiet)
-        frame = frame_of(now, poses, self.report)
+        frame_before = world_joint_frame(before, poses_before, quiet)
+        frame = world_joint_frame(now, poses, self.report)
         row = item.row.whole()
         old, _ = joint_row(before, frame_before, self.body_before, self.joint_before, row, frame_before)
-        new, sense = joint_row(now, frame, self.plan.body_number, self.plan.joint_number, row, frame_before)
+        new, sense = joint_row(now, frame, self.plan.body_id_of, self.plan.joint_id_of, row, frame_before)
         self._fields(item, old, new)
         return sense
 
     def _behaviours(self, turned_round: set[str]) -> None:
-        if not isinstance(self.mechanism.behaviours, Behaviours):
+        if not isinstance(self.mechanism.behaviours, GaitBehaviors):
             return
-        now = turned(self.mechanism.behaviours, turned_round).items
-        groups = _grouped(self.document.behaviours)
+        now = reverse_behaviour_signs(self.mechanism.behaviours, turned_round).items
+        groups = _group_behaviours(self.document.behaviours)
         objects = [item.placed for item in self.document.behaviours]
         near = {item.row["ID"]: item.row.whole() for item in objects if "ID" in item.table}
-        writer = Writer(self.plan.body_number, self.plan.joint_number, near)
-        old_writer = Writer(self.body_before, self.joint_before)
-        pairs, lost, new = _paired(groups, now)
+        writer = BehaviourWriter(self.plan.body_id_of, self.plan.joint_id_of, near)
+        old_writer = BehaviourWriter(self.body_before, self.joint_before)
+        pairs, lost, new = _match_behaviours(groups, now)
         for group, item in pairs:
-            records = [item, *parts_of(item)]
+            records = [item, *behaviour_parts(item)]
             if not _same_structure(group, records):
                 self._replace(group[0].placed.element, writer.node(item, self._used))
                 continue
             node_ids = {record.record.id for record in group if "ID" in record.placed.table}
-            number = _Same(node_ids)
+            number = _FixedIds(node_ids)
             for placed, record in zip(group, records, strict=True):
                 self._fields(placed.placed, old_writer.row(placed.record, number), writer.row(record, number))
         for group in lost:
@@ -290,15 +301,15 @@ class _Patch:
 
     @property
     def _used(self) -> set[str]:
-        return {*self.taken, *self.plan.body_number.values(), *self.plan.joint_number.values()}
+        return {*self.taken, *self.plan.body_id_of.values(), *self.plan.joint_id_of.values()}
 
     @property
     def _dialect(self) -> str:
         return self.before.source.dialect
 
-    def _fields(self, item: Placed, old: Row, new: Row) -> None:
+    def _fields(self, item: SourceElement, old: Row, new: Row) -> None:
         """Write the values of one object that differ."""
-        changed = [path for path in new if path in item.table and not _same(item, path, old[path], new[path])]
+        changed = [path for path in new if path in item.table and not _is_same_value(item, path, old[path], new[path])]
         if not changed:
             return
         self.counts["changed"] += 1
@@ -306,7 +317,7 @@ class _Patch:
         missing = [path for path in changed if path not in places]
         for path in changed:
             if path in places:
-                value = spelt(item.table[path], new[path])
+                value = format_value(item.table[path], new[path])
                 self.todo.append(lambda edits, element=places[path], value=value: edits.set_text(element, value))
         if missing:
             # a group that is not there at all is written whole
@@ -318,31 +329,31 @@ class _Patch:
         self.counts["deleted"] += 1
         self.todo.append(lambda edits: edits.delete(element))
 
-    def _replace(self, element: etree._Element, node: Node) -> None:
+    def _replace(self, element: etree._Element, node: ElementTuple) -> None:
         self.counts["changed"] += 1
-        self.todo.append(lambda edits: edits.replace(element, text_of(node, edits.indent(element), edits.newline)))
+        self.todo.append(lambda edits: edits.replace(element, format_node(node, edits.indent(element), edits.newline)))
 
-    def _append(self, node: Node, container: str | None = None) -> None:
+    def _append(self, node: ElementTuple, container: str | None = None) -> None:
         self.counts["added"] += 1
         self.added.setdefault(container or _CONTAINER[node[0]], []).append(node)
 
-    def _add(self, edits: Edits, container: str, nodes: list[Node]) -> None:
+    def _add(self, edits: XmlEdits, container: str, nodes: list[ElementTuple]) -> None:
         """Put new elements at the end of their list, which is made where there is none."""
         parent = self.model.find(container)
         if parent is not None:
             indent = edits.indent(parent) + "\t"
             edits.insert_last(
-                parent, "".join(f"{edits.newline}{indent}{text_of(n, indent, edits.newline)}" for n in nodes)
+                parent, "".join(f"{edits.newline}{indent}{format_node(n, indent, edits.newline)}" for n in nodes)
             )
             return
         indent = edits.indent(self.model) + ("" if self._dialect == "jpm" else "\t")
         if self._dialect != "jpm":
             nodes = [(container, nodes)]
         for node in nodes:
-            edits.insert_last(self.model, f"{edits.newline}{indent}{text_of(node, indent, edits.newline)}")
+            edits.insert_last(self.model, f"{edits.newline}{indent}{format_node(node, indent, edits.newline)}")
 
 
-class _Same:
+class _FixedIds:
     """Numbers of the nodes of a network whose wiring keeps its nodes: each its own."""
 
     def __init__(self, ids: set[str]) -> None:
@@ -352,22 +363,22 @@ class _Same:
         return own if own in self.ids else None
 
 
-def _same(item: Placed, path: str, old: Any, new: Any) -> bool:
+def _is_same_value(item: SourceElement, path: str, old: Any, new: Any) -> bool:
     if item.table[path].kind is NUMBER:
         return old == new or math.isclose(old, new, rel_tol=1e-12)
     return bool(old == new)
 
 
-def _insert_fields(edits: Edits, item: Placed, row: Row, paths: set[str]) -> None:
+def _insert_fields(edits: XmlEdits, item: SourceElement, row: Row, paths: set[str]) -> None:
     """Write fields that the document lacks behind the field that precedes them in the table."""
     order, places = [field.path for field in item.table], item.places()
-    for node in fields(item.table, row, paths):
+    for node in field_nodes(item.table, row, paths):
         group, leaves = (node[0], node[1]) if not isinstance(node[1], str) else ("", [])
         first = f"{group}/{leaves[0][0]}" if group else node[0]
         mates = [element for path, element in places.items() if group and path.startswith(f"{group}/")]
         if mates:
             for leaf in leaves:
-                edits.insert_after(mates[-1], edits.space_before(mates[-1]) + text_of(leaf))
+                edits.insert_after(mates[-1], edits.space_before(mates[-1]) + format_node(leaf))
             continue
         before = [path for path in order[: order.index(first)] if path in places]
         anchor = places[before[-1]] if before else None
@@ -375,16 +386,16 @@ def _insert_fields(edits: Edits, item: Placed, row: Row, paths: set[str]) -> Non
             anchor = anchor.getparent()
         parent = anchor if anchor is not None else item.element[0] if len(item.element) else None
         space = edits.space_before(parent) if parent is not None else edits.newline
-        markup = space + text_of(node, space.rpartition("\n")[2], edits.newline)
+        markup = space + format_node(node, space.rpartition("\n")[2], edits.newline)
         if anchor is not None:
             edits.insert_after(anchor, markup)
         else:
             edits.insert_first(item.element, markup)
 
 
-def _grouped(found: list[PlacedRecord]) -> list[list[PlacedRecord]]:
+def _group_behaviours(found: list[SourceRecord]) -> list[list[SourceRecord]]:
     """Behaviours with their parts, one list each."""
-    groups: list[list[PlacedRecord]] = []
+    groups: list[list[SourceRecord]] = []
     for item in found:
         if isinstance(item.record, Clockwork | Network):
             groups.append([])
@@ -392,9 +403,9 @@ def _grouped(found: list[PlacedRecord]) -> list[list[PlacedRecord]]:
     return groups
 
 
-def _paired(
-    groups: list[list[PlacedRecord]], now: list[Clockwork | Network]
-) -> tuple[list[tuple[list[PlacedRecord], Clockwork | Network]], list[list[PlacedRecord]], list[Clockwork | Network]]:
+def _match_behaviours(
+    groups: list[list[SourceRecord]], now: list[Clockwork | Network]
+) -> tuple[list[tuple[list[SourceRecord], Clockwork | Network]], list[list[SourceRecord]], list[Clockwork | Network]]:
     """Return which behaviour of the document is which of now; those that are gone, and those that are new."""
     if len(groups) == len(now):
         return list(zip(groups, now, strict=True)), [], []
@@ -417,55 +428,56 @@ def _same_name(a: Clockwork | Network, b: Clockwork | Network) -> bool:
     return type(a) is type(b) and a.name == b.name
 
 
-def _same_structure(group: list[PlacedRecord], records: list[Any]) -> bool:
+def _same_structure(group: list[SourceRecord], records: list[Any]) -> bool:
     if len(group) != len(records):
         return False
     return all(
-        table_of(placed.record) is table_of(record) and getattr(placed.record, "id", "") == getattr(record, "id", "")
+        record_table(placed.record) is record_table(record)
+        and getattr(placed.record, "id", "") == getattr(record, "id", "")
         for placed, record in zip(group, records, strict=True)
     )
 
 
-SAME_PLACE = 1e-6
+FRAME_TOLERANCE = 1e-6
 
 
 @dataclass
-class Plan:
+class JuicePlan:
     """What is to be written, in Juice's vocabulary, with the IDs to be given."""
 
     bodies: list[Body]
     joints: list[Joint]
-    body_number: Numbers
-    joint_number: Numbers
+    body_id_of: IdAllocator
+    joint_id_of: IdAllocator
     pose_of: dict[str, Array]
     #: How the coordinates of joints relate to those that the file counts in, by id. A weld has none.
     file_signs: dict[str, float]
 
     @classmethod
-    def of(cls, mechanism: Mechanism, report: Report, taken: Iterable[str] = ()) -> Plan:
+    def of(cls, mechanism: Mechanism, report: Report, taken: Iterable[str] = ()) -> JuicePlan:
         """Lower a mechanism.
 
         ``taken`` are IDs not to be given to what has none. FormatError for two objects of one kind with one id.
         """
-        bodies, joints = lowered(mechanism, report)
+        bodies, joints = convert_for_juice(mechanism, report)
         try:
-            body_number = Numbers((body.id for body in bodies), (*taken, *(joint.id for joint in joints)))
-            joint_number = Numbers((joint.id for joint in joints), (*taken, *body_number.values()))
+            body_id_of = IdAllocator((body.id for body in bodies), (*taken, *(joint.id for joint in joints)))
+            joint_id_of = IdAllocator((joint.id for joint in joints), (*taken, *body_id_of.values()))
         except FormatError as error:
             raise FormatError(error.message, path=mechanism.source.path, remedy=error.remedy) from None
         pose_of = {body.id: body.pose for body in mechanism.bodies}
         file_signs = {joint.id: joint.dofs[0].file_sign for joint in mechanism.joints if joint.dofs}
-        return cls(bodies, joints, body_number, joint_number, pose_of, file_signs)
+        return cls(bodies, joints, body_id_of, joint_id_of, pose_of, file_signs)
 
     def is_reversed(self, joint: Joint, sense: float) -> bool:
         """Return whether the file will count a joint the other way round, ``sense`` being that of its row."""
         return sense != self.file_signs.get(joint.id, sense)
 
 
-def frame_of(joint: Joint, pose_of: Mapping[str, Array], report: Report) -> Array:
+def world_joint_frame(joint: Joint, pose_of: Mapping[str, Array], report: Report) -> Array:
     """A joint's frame in the world (4, 4); reported where its two bodies have it in two places."""
     frame, apart = joint_frame(joint, pose_of)
-    if apart > SAME_PLACE * (1.0 + abs(frame[:3, 3]).max()):
+    if apart > FRAME_TOLERANCE * (1.0 + abs(frame[:3, 3]).max()):
         message = f"the bodies of joint '{joint.name}' have it {apart:.3g} apart; its parent's is written"
         report.warn("joint-apart", message)
     return frame
@@ -473,35 +485,38 @@ def frame_of(joint: Joint, pose_of: Mapping[str, Array], report: Report) -> Arra
 
 def new_document(mechanism: Mechanism, report: Report) -> str:
     """The text of a Juice file (.jm) with everything of a mechanism that Juice can hold."""
-    plan = Plan.of(mechanism, report)
+    plan = JuicePlan.of(mechanism, report)
     rows: dict[str, list[Row]] = {table.tag: [] for table in CONTAINERS.values()}
-    rows[BODY.tag] = [body_row(body, plan.body_number) for body in plan.bodies]
+    rows[BODY.tag] = [body_row(body, plan.body_id_of) for body in plan.bodies]
     reversed_joints = set()
     for joint in plan.joints:
-        frame = frame_of(joint, plan.pose_of, report)
-        row, sense = joint_row(joint, frame, plan.body_number, plan.joint_number)
+        frame = world_joint_frame(joint, plan.pose_of, report)
+        row, sense = joint_row(joint, frame, plan.body_id_of, plan.joint_id_of)
         rows[JOINTS[joint.type].tag].append(row)
         if plan.is_reversed(joint, sense):
             reversed_joints.add(joint.id)
-    behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, Behaviours) else Behaviours()
+    behaviours = mechanism.behaviours if isinstance(mechanism.behaviours, GaitBehaviors) else GaitBehaviors()
     usual = dict(MODEL.defaults)
     if mechanism.source.format != "juice" and mechanism.behaviours is None:
-        rigid = softness(mechanism, usual["ERP"], usual["CFM"])
+        rigid = choose_cfm(mechanism, usual["ERP"], usual["CFM"])
         if mechanism.world.cfm is None and rigid != usual["CFM"]:
             report.info(
                 "approximated-softness", f"its joints are rigid; Juice's are springs, with a CFM of {rigid:g} here"
             )
         usual["CFM"] = rigid
     settings = settings_row(mechanism.world, behaviours.engine, usual)
-    writer = Writer(plan.body_number, plan.joint_number)
-    taken = {*plan.body_number.values(), *plan.joint_number.values()}
-    content: list[Node] = [
-        *fields(MODEL, settings),
-        *((name, _objects(table, rows[table.tag])) for name, table in CONTAINERS.items()),
-        ("Behaviors", [writer.node(item, taken) for item in turned(behaviours, reversed_joints).items]),
+    writer = BehaviourWriter(plan.body_id_of, plan.joint_id_of)
+    taken = {*plan.body_id_of.values(), *plan.joint_id_of.values()}
+    content: list[ElementTuple] = [
+        *field_nodes(MODEL, settings),
+        *((name, _object_nodes(table, rows[table.tag])) for name, table in CONTAINERS.items()),
+        (
+            "Behaviors",
+            [writer.node(item, taken) for item in reverse_behaviour_signs(behaviours, reversed_joints).items],
+        ),
     ]
-    return text_of((MODEL.tag, content)).replace("<Model>", '<Model FileVersion="1">', 1) + "\n"
+    return format_node((MODEL.tag, content)).replace("<Model>", '<Model FileVersion="1">', 1) + "\n"
 
 
-def _objects(table: Table, rows: list[Row]) -> list[Node]:
+def _object_nodes(table: Table, rows: list[Row]) -> list[ElementTuple]:
     return [object_node(table, row) for row in rows]

@@ -15,30 +15,30 @@ import numpy as np
 
 from ...core.model import Array, Body, Mechanism, Shape
 from ...core.report import Report
-from ..document.conversion_losses import Losses
-from ..skel.to_model_shapes import DERIVED, complete
+from ..document.conversion_losses import ConversionLosses
+from ..skel.to_model_shapes import DERIVED_MOMENT, complete_moments
 from ..text.file_io import check_size, read_bytes
-from ..text.numbers import read_many
+from ..text.numbers import parse_numbers
 from .collada import read_collada
-from .locate import MeshTrouble, as_trouble, find_mesh, library_at_hand
-from .ply import Head, List, head_of
+from .locate import MeshError, convert_to_mesh_error, find_mesh, require_library
+from .ply import ListProperty, PlyHeader, read_ply_header
 
 #: The kinds of mesh files that are read, by the ends of their names.
-KINDS = (".obj", ".stl", ".ply", ".dae")
+MESH_EXTENSIONS = (".obj", ".stl", ".ply", ".dae")
 #: The least edge of a box that stands for a mesh, as a share of its largest.
-_THINNEST = 1e-3
+_MIN_EDGE = 1e-3
 
 
-def kind_of(path: Path) -> str:
-    """The kind of a mesh file, one of ``KINDS``; MeshTrouble for any other, and for one that is too large."""
+def mesh_kind(path: Path) -> str:
+    """The kind of a mesh file, one of ``MESH_EXTENSIONS``; MeshTrouble for any other, and for one that is too large."""
     kind = path.suffix.lower()
-    with as_trouble():
+    with convert_to_mesh_error():
         check_size(path)
-    if kind not in KINDS:
-        raise MeshTrouble(
+    if kind not in MESH_EXTENSIONS:
+        raise MeshError(
             f"meshes of the kind {kind or 'without an ending'} are not read",
             path=str(path),
-            remedy=f"Convert it to one of {', '.join(KINDS)}.",
+            remedy=f"Convert it to one of {', '.join(MESH_EXTENSIONS)}.",
         )
     return kind
 
@@ -53,7 +53,7 @@ def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
 
 def mesh_bounds(path: Path, ignore_unit: bool = True, report: Report | None = None) -> Array:
     """The least and the greatest coordinates (2, 3) of the same; ``report`` takes what is left out of it."""
-    kind = kind_of(path)
+    kind = mesh_kind(path)
     if kind == ".dae":
         surfaces = read_collada(path, ignore_unit, report)
         low = np.min([surface.points.min(axis=0) for surface in surfaces], axis=0)
@@ -63,41 +63,41 @@ def mesh_bounds(path: Path, ignore_unit: bool = True, report: Report | None = No
     with np.errstate(over="ignore"):
         low, high = (np.asarray(end, dtype=np.float32).astype(np.float64) for end in (low, high))
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        raise MeshTrouble("this mesh has coordinates that are too large for single precision", path=str(path))
+        raise MeshError("this mesh has coordinates that are too large for single precision", path=str(path))
     return np.stack([low, high])
 
 
 def _bounds(path: Path, kind: str, report: Report | None) -> Array:
     """The least and the greatest coordinates (2, 3) of a file's polygons."""
-    with as_trouble():
+    with convert_to_mesh_error():
         data = read_bytes(path)
     if kind in (".obj", ".ply"):
         try:
-            faults = Faults()
-            points = obj_points(data, faults) if kind == ".obj" else ply_points(data, head_of(data, path))
+            faults = PolygonFaults()
+            points = obj_points(data, faults) if kind == ".obj" else ply_points(data, read_ply_header(data, path))
             if report is not None and faults.told:
                 report.warn("repaired-mesh", f"{path.name}: {faults.told}")
-        except MeshTrouble as trouble:
-            raise MeshTrouble(trouble.message, path=str(path), remedy=trouble.remedy) from None
+        except MeshError as trouble:
+            raise MeshError(trouble.message, path=str(path), remedy=trouble.remedy) from None
         if not np.isfinite(points).all():
-            raise MeshTrouble("this mesh has coordinates that are no numbers", path=str(path))
+            raise MeshError("this mesh has coordinates that are no numbers", path=str(path))
         return np.stack([points.min(axis=0), points.max(axis=0)])
-    with library_at_hand("the size of a mesh needs trimesh", path):
+    with require_library("the size of a mesh needs trimesh", path):
         import trimesh
     try:
         # from memory, so that nothing the file names can be opened; as it is, no vertex merged or moved
         scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, skip_materials=True)
         bounds = scene.bounds
     except Exception as error:  # whatever a library makes of a bad file
-        raise MeshTrouble(f"this mesh cannot be read: {error or type(error).__name__}", path=str(path)) from error
+        raise MeshError(f"this mesh cannot be read: {error or type(error).__name__}", path=str(path)) from error
     if bounds is None or not np.isfinite(bounds).all():
-        raise MeshTrouble("this file holds no mesh", path=str(path))
+        raise MeshError("this file holds no mesh", path=str(path))
     return np.asarray(bounds, dtype=np.float64)
 
 
-def lacks_masses(mechanism: Mechanism) -> bool:
+def needs_mesh_inertia(mechanism: Mechanism) -> bool:
     """Return whether a moment of inertia hangs on the size of a mesh and is not known yet."""
-    return any(_is_lacking(body) for body in mechanism.bodies)
+    return any(_needs_inertia(body) for body in mechanism.bodies)
 
 
 def complete_masses(
@@ -114,11 +114,11 @@ def complete_masses(
     6.13 and older, for which SKEL models were made, do not. With ``ignore_unit`` we do not either, neither here nor
     where the mesh is drawn. ``folders``: absolute ones, beside the model's, in which meshes may lie; ``tell_missing``:
     warn of meshes that cannot be read."""
-    lacking = [body for body in mechanism.bodies if _is_lacking(body)]
+    lacking = [body for body in mechanism.bodies if _needs_inertia(body)]
     if not lacking:
         return []
-    boxes = _Boxes(mechanism.source.path, tuple(folders), ignore_unit, report if tell_missing else None)
-    done = complete(lacking, boxes.box)
+    boxes = _MeshBoxes(mechanism.source.path, tuple(folders), ignore_unit, report if tell_missing else None)
+    done = complete_moments(lacking, boxes.box)
     for body in done:
         unit = "; the unit that its Collada file names is not applied" if ignore_unit and _is_collada(body) else ""
         message = f"the moment of inertia of {body.name} is made from the box around its mesh, as DART 6.20 does{unit}"
@@ -130,20 +130,22 @@ def complete_masses(
     return done
 
 
-def _is_lacking(body: Body) -> bool:
-    return body.inertia is None and bool(body.extra.get(DERIVED)) and any(shape.mesh for shape in body.shapes)
+def _needs_inertia(body: Body) -> bool:
+    return body.inertia is None and bool(body.extra.get(DERIVED_MOMENT)) and any(shape.mesh for shape in body.shapes)
 
 
 def _is_collada(body: Body) -> bool:
     return any((shape.mesh or "").lower().endswith(".dae") for shape in body.shapes)
 
 
-def boxed(mechanism: Mechanism, report: Report, folders: Iterable[str] = (), ignore_unit: bool = True) -> Mechanism:
+def replace_meshes_with_boxes(
+    mechanism: Mechanism, report: Report, folders: Iterable[str] = (), ignore_unit: bool = True
+) -> Mechanism:
     """Return a mechanism for a format that names no mesh files: in the place of each mesh that is found stands the box
     that holds it. The mechanism itself where it names none."""
     if not any(_names_mesh(shape) for body in mechanism.bodies for shape in body.shapes):
         return mechanism
-    boxes, losses = _Boxes(mechanism.source.path, tuple(folders), ignore_unit, report), Losses()
+    boxes, losses = _MeshBoxes(mechanism.source.path, tuple(folders), ignore_unit, report), ConversionLosses()
     bodies = []
     for body in mechanism.bodies:
         shapes = [boxes.boxed(shape) if _names_mesh(shape) else shape for shape in body.shapes]
@@ -160,13 +162,13 @@ def _names_mesh(shape: Shape) -> bool:
     return shape.type == "mesh" and bool(shape.mesh)
 
 
-class _Boxes:
+class _MeshBoxes:
     """The boxes of a model's meshes, each file read once."""
 
     def __init__(self, model: str, folders: Sequence[str], ignore_unit: bool, report: Report | None) -> None:
         self._model, self._folders, self._ignore_unit, self._report = model, folders, ignore_unit, report
         self._bounds: dict[tuple[str, ...], Array | None] = {}
-        self.troubles: list[MeshTrouble] = []
+        self.troubles: list[MeshError] = []
 
     def box(self, name: str) -> Array | None:
         """Edges (3,) of a mesh's box; None where it is missing or unreadable."""
@@ -178,15 +180,15 @@ class _Boxes:
 
         What is flat gets some thickness, for a box has moments of inertia.
         """
-        found = self._of(str(shape.mesh), _includes(shape))
+        found = self._of(str(shape.mesh), _include_folders(shape))
         if found is None:
             return shape
         scale = np.array([shape.size.get(axis, 1.0) for axis in "xyz"])
         edges = np.abs(scale) * (found[1] - found[0])
-        edges = np.maximum(edges, _THINNEST * edges.max())
+        edges = np.maximum(edges, _MIN_EDGE * edges.max())
         middle = np.eye(4)
-        middle[:3, 3] = _plain(scale * found.mean(axis=0))
-        size = dict(zip("xyz", _plain(edges), strict=True))
+        middle[:3, 3] = _round_to_single(scale * found.mean(axis=0))
+        size = dict(zip("xyz", _round_to_single(edges), strict=True))
         return Shape("box", size, shape.pose @ middle, shape.visual, shape.collision, shape.color)
 
     def _of(self, name: str, include: tuple[str, ...] = ()) -> Array | None:
@@ -195,18 +197,18 @@ class _Boxes:
             try:
                 path = find_mesh(name, self._model, include, self._folders)
                 self._bounds[name, *include] = mesh_bounds(path, self._ignore_unit, self._report)
-            except MeshTrouble as trouble:
+            except MeshError as trouble:
                 self._bounds[name, *include] = None
                 self.troubles.append(trouble)
         return self._bounds[name, *include]
 
 
-def _plain(numbers: Array) -> list[float]:
+def _round_to_single(numbers: Array) -> list[float]:
     """Numbers without the digits that single precision does not have."""
     return [float(f"{number:.7g}") for number in numbers.tolist()]
 
 
-def _includes(shape: Shape) -> tuple[str, ...]:
+def _include_folders(shape: Shape) -> tuple[str, ...]:
     """The folders that a model names for its meshes."""
     named = shape.extra.get("include")
     return tuple(str(each) for each in named) if isinstance(named, (list, tuple)) else ()
@@ -215,35 +217,35 @@ def _includes(shape: Shape) -> tuple[str, ...]:
 _STATEMENT = rb"^[ \t]*%s[ \t]+([^\n]*)"
 _POINT, _FACE = (re.compile(_STATEMENT % letter, re.MULTILINE) for letter in (b"v", b"f"))
 #: Of a corner all but its point.
-_MORE = re.compile(rb"/\S*")
+_INDEX_SUFFIX = re.compile(rb"/\S*")
 #: Lines that are held while they become numbers.
-_AT_ONCE = 5000
+_BATCH_SIZE = 5000
 
 
 #: A decimal comma in a coordinate of a point.
-_COMMA = re.compile(rb"^[ \t]*v[ \t](?:[^\n#]*[ \t])?[+-]?[0-9]*,[0-9]", re.MULTILINE)
+_DECIMAL_COMMA = re.compile(rb"^[ \t]*v[ \t](?:[^\n#]*[ \t])?[+-]?[0-9]*,[0-9]", re.MULTILINE)
 
 
-def obj_faults(data: bytes, polygons: int) -> str:
+def describe_obj_faults(data: bytes, polygons: int) -> str:
     """Describe what other programs pass over in an .obj in silence; empty for nothing.
 
     ``polygons``: how many they found. MeshTrouble for points with decimal commas, of which they make other points.
     """
-    if b"," in data and (comma := _COMMA.search(data)):
+    if b"," in data and (comma := _DECIMAL_COMMA.search(data)):
         line = data.count(b"\n", 0, comma.end()) + 1
-        raise MeshTrouble(
+        raise MeshError(
             f"line {line} of this mesh has a decimal comma", remedy="Write its coordinates with decimal points."
         )
     if polygons == data.count(b"\nf ") + data.startswith(b"f "):
         return ""
-    faults = Faults()
-    with suppress(MeshTrouble):
+    faults = PolygonFaults()
+    with suppress(MeshError):
         obj_points(data, faults)
     return faults.told
 
 
 @dataclass
-class Faults:
+class PolygonFaults:
     """Polygons of an .obj that are none: how many, and the line of the first, where that is known."""
 
     count: int = 0
@@ -260,12 +262,12 @@ class Faults:
         return f"{self.count} {those} left out, with {what}{where}"
 
 
-def obj_points(data: bytes, faults: Faults | None = None) -> Array:
-    """The points (n, 3) that polygons of an .obj name, without the polygons that are none (see ``Faults``).
+def obj_points(data: bytes, faults: PolygonFaults | None = None) -> Array:
+    """The points (n, 3) that polygons of an .obj name, without the polygons that are none (see ``PolygonFaults``).
 
     MeshTrouble where there are no others.
     """
-    faults = Faults() if faults is None else faults
+    faults = PolygonFaults() if faults is None else faults
     whole = data
     if b"\\" in data:  # at the end of a line that goes on in the next
         data = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ")
@@ -278,38 +280,38 @@ def obj_points(data: bytes, faults: Faults | None = None) -> Array:
     for lines in _statements(_FACE, data):
         try:
             if any(len(line.split(None, 2)) != 3 for _, line in lines):
-                raise MeshTrouble("a polygon has no three corners")
-            _use_faces(used, before, lines)
-        except MeshTrouble:
+                raise MeshError("a polygon has no three corners")
+            _mark_used_faces(used, before, lines)
+        except MeshError:
             for start, line in lines:
                 try:
                     if len(line.split(None, 2)) != 3:
-                        raise MeshTrouble("a polygon has no three corners")
-                    _use_faces(used, before, [(start, line)])
-                except MeshTrouble:
+                        raise MeshError("a polygon has no three corners")
+                    _mark_used_faces(used, before, [(start, line)])
+                except MeshError:
                     if not faults.count and whole is data:
                         faults.line = data.count(b"\n", 0, start) + 1
                     faults.count += 1
-    return _used(points, used)
+    return _select_used(points, used)
 
 
-def _use_faces(used: np.ndarray, before: np.ndarray, faces: Sequence[tuple[int, bytes]]) -> None:
+def _mark_used_faces(used: np.ndarray, before: np.ndarray, faces: Sequence[tuple[int, bytes]]) -> None:
     """Mark the points of polygons, of which each is given by where its line begins and what it says."""
     text = b" ".join(line for _, line in faces)
-    numbers = _numbers(_MORE.sub(b"", text) if b"/" in text else text)
+    numbers = _numbers(_INDEX_SUFFIX.sub(b"", text) if b"/" in text else text)
     if (numbers < 0).any():  # counted from the line backwards
         there = np.searchsorted(before, [start for start, _ in faces])
         counts = [len(line.split()) for _, line in faces]
         if sum(counts) != len(numbers):
-            raise MeshTrouble("a corner of this mesh has no point")
+            raise MeshError("a corner of this mesh has no point")
         numbers += (numbers < 0) * (1.0 + np.repeat(there, counts))
-    _use(used, numbers - 1.0)
+    _mark_used(used, numbers - 1.0)
 
 
 def _statements(kind: re.Pattern[bytes], data: bytes) -> Iterator[list[tuple[int, bytes]]]:
     """Yield where statements of a kind begin and what they say, some at a time, comments left out."""
     found = ((match.start(), match[1].partition(b"#")[0]) for match in kind.finditer(data))
-    while some := list(islice(found, _AT_ONCE)):
+    while some := list(islice(found, _BATCH_SIZE)):
         yield some
 
 
@@ -319,33 +321,33 @@ def _coordinates(lines: Sequence[bytes]) -> Array:
     if len(numbers) != 3 * len(lines) or any(len(line.split(None, 3)) != 3 for line in lines):
         numbers = _numbers(b" ".join(chain.from_iterable(line.split(None, 3)[:3] for line in lines)))
         if len(numbers) != 3 * len(lines):
-            raise MeshTrouble("a point of this mesh has no three coordinates")
+            raise MeshError("a point of this mesh has no three coordinates")
     return numbers.reshape(-1, 3)
 
 
 def _numbers(text: bytes) -> Array:
-    found = read_many(text.decode("latin-1"))
+    found = parse_numbers(text.decode("latin-1"))
     if found is None:
-        raise MeshTrouble("this mesh has numbers that are none")
+        raise MeshError("this mesh has numbers that are none")
     return found
 
 
-def _use(used: np.ndarray, places: Array) -> None:
+def _mark_used(used: np.ndarray, places: Array) -> None:
     """Mark points by their places, counted from 0."""
     if len(places) and (places.min() < 0 or places.max() >= len(used) or (places % 1.0).any()):
-        raise MeshTrouble("polygons of this mesh name points that are not there")
+        raise MeshError("polygons of this mesh name points that are not there")
     used[places.astype(np.int64)] = True
 
 
-def _used(points: Array, used: np.ndarray) -> Array:
+def _select_used(points: Array, used: np.ndarray) -> Array:
     if not used.any():
-        raise MeshTrouble("this file holds no mesh")
+        raise MeshError("this file holds no mesh")
     return points[used]
 
 
-def ply_points(data: bytes, head: Head) -> Array:
+def ply_points(data: bytes, head: PlyHeader) -> Array:
     """The points (n, 3) that polygons of a .ply name; the same."""
-    body = _Words(data[head.end :]) if head.order is None else _Bytes(data, head.end, head.order)
+    body = _TextValues(data[head.end :]) if head.order is None else _BinaryValues(data, head.end, head.order)
     points, faces = np.empty((0, 3)), list[Array]()
     for name, count, properties in head.elements:
         rows = body.rows(count, properties)
@@ -356,14 +358,14 @@ def ply_points(data: bytes, head: Head) -> Array:
             faces = [np.asarray(rows[each], np.float64) for each in named]
     used = np.zeros(len(points), bool)
     for corners in faces:
-        _use(used, corners)
-    return _used(points, used)
+        _mark_used(used, corners)
+    return _select_used(points, used)
 
 
-Properties = Sequence[tuple[bytes, str | List]]
+Properties = Sequence[tuple[bytes, str | ListProperty]]
 
 
-class _Words:
+class _TextValues:
     """The numbers of a .ply in plain text, taken one element after the other."""
 
     def __init__(self, body: bytes) -> None:
@@ -371,7 +373,7 @@ class _Words:
 
     def rows(self, count: int, properties: Properties) -> dict[bytes, Array]:
         """The values of each property of some rows; of a list, those of all rows that have three or more."""
-        lists = [place for place, (_, kind) in enumerate(properties) if isinstance(kind, List)]
+        lists = [place for place, (_, kind) in enumerate(properties) if isinstance(kind, ListProperty)]
         if not lists:
             return self._table(count, [name for name, _ in properties])
         if len(lists) == 1 and (found := self._alike(count, properties, lists[0])) is not None:
@@ -381,11 +383,11 @@ class _Words:
         for _ in range(count):
             for name, kind in properties:
                 length = 1
-                if isinstance(kind, List):
-                    _enough(left, at + 1)
+                if isinstance(kind, ListProperty):
+                    _require_length(left, at + 1)
                     length, at = int(left[at]), at + 1
-                _enough(left, at + length if length >= 0 else -1)
-                if not isinstance(kind, List) or length >= 3:
+                _require_length(left, at + length if length >= 0 else -1)
+                if not isinstance(kind, ListProperty) or length >= 3:
                     out[name].append(left[at : at + length])
                 at += length
         self.left = left[at:]
@@ -393,7 +395,7 @@ class _Words:
 
     def _table(self, count: int, names: Sequence[bytes]) -> dict[bytes, Array]:
         size = count * len(names)
-        _enough(self.left, size)
+        _require_length(self.left, size)
         table, self.left = self.left[:size].reshape(count, len(names)), self.left[size:]
         return {name: table[:, place] for place, name in enumerate(names)}
 
@@ -411,22 +413,22 @@ class _Words:
         return out | {names[place]: table[:, place + 1 : place + 1 + length].ravel() if length >= 3 else np.empty(0)}
 
 
-class _Bytes:
+class _BinaryValues:
     """The same of a binary .ply."""
 
     def __init__(self, data: bytes, start: int, order: str) -> None:
         self.data, self.at, self.order = data, start, order
 
     def rows(self, count: int, properties: Properties) -> dict[bytes, Array]:
-        """As of ``_Words``."""
-        lists = [place for place, (_, kind) in enumerate(properties) if isinstance(kind, List)]
+        """As of ``_TextValues``."""
+        lists = [place for place, (_, kind) in enumerate(properties) if isinstance(kind, ListProperty)]
         if not lists:
             return self._table(count, [(name, np.dtype(self.order + str(kind))) for name, kind in properties])
         if len(lists) == 1 and (found := self._alike(count, properties, lists[0])) is not None:
             return found
         steps: list[tuple[bytes, np.dtype | None, np.dtype]] = []
         for name, kind in properties:
-            if isinstance(kind, List):
+            if isinstance(kind, ListProperty):
                 steps.append((name, np.dtype(self.order + kind.count), np.dtype(self.order + kind.item)))
             else:
                 steps.append((name, None, np.dtype(self.order + kind)))
@@ -437,9 +439,9 @@ class _Bytes:
             for name, before, item in steps:
                 length = 1
                 if before is not None:
-                    _enough(data, at + before.itemsize)
+                    _require_length(data, at + before.itemsize)
                     length, at = int(take(data, before, 1, at)[0]), at + before.itemsize
-                _enough(data, at + length * item.itemsize if length >= 0 else -1)
+                _require_length(data, at + length * item.itemsize if length >= 0 else -1)
                 if before is None or length >= 3:
                     out[name].append(take(data, item, length, at))
                 at += length * item.itemsize
@@ -448,14 +450,14 @@ class _Bytes:
 
     def _table(self, count: int, fields: list[tuple[bytes, np.dtype]]) -> dict[bytes, Array]:
         kind = np.dtype([(str(place), each) for place, (_, each) in enumerate(fields)])
-        _enough(self.data, self.at + count * kind.itemsize)
+        _require_length(self.data, self.at + count * kind.itemsize)
         table = np.frombuffer(self.data, kind, count, self.at) if count else np.empty(0, kind)
         self.at += count * kind.itemsize
         return {name: table[str(place)] for place, (name, _) in enumerate(fields)}
 
     def _alike(self, count: int, properties: Properties, place: int) -> dict[bytes, Array] | None:
         listed = properties[place][1]
-        assert isinstance(listed, List)
+        assert isinstance(listed, ListProperty)
         before = [np.dtype(self.order + str(kind)) for _, kind in properties[:place]]
         length_at, length_kind = self.at + sum(each.itemsize for each in before), np.dtype(self.order + listed.count)
         if not count or length_at + length_kind.itemsize > len(self.data):
@@ -480,6 +482,6 @@ class _Bytes:
         return out | {properties[place][0]: table["items"].ravel() if length >= 3 else np.empty(0)}
 
 
-def _enough(data: Sequence | Array | bytes, wanted: int) -> None:
+def _require_length(data: Sequence | Array | bytes, wanted: int) -> None:
     if wanted < 0 or wanted > len(data):
-        raise MeshTrouble("this mesh ends before all that it promises")
+        raise MeshError("this mesh ends before all that it promises")

@@ -24,27 +24,27 @@ from numpy.typing import NDArray
 from ...core.model import Array
 from ...core.report import Report
 from ..text.file_io import decode, read_bytes
-from .locate import MeshTrouble, as_trouble, library_at_hand
+from .locate import MeshError, convert_to_mesh_error, require_library
 
 #: More holes of one polygon, and more corners of it, than are joined: each is looked for among all corners.
-_MOST_HOLES, _MOST_HOLE_CORNERS = 100, 10_000
+_MAX_HOLES, _MAX_HOLE_CORNERS = 100, 10_000
 #: An area that is none, as a share of the square of a polygon's extent.
-_NO_AREA = 1e-12
+_ZERO_AREA = 1e-12
 
 
 def is_flat(outline: Array) -> bool:
     """Return whether a polygon (n, 3) has no area: less than three corners, or all of them on a line."""
     extent = float(np.ptp(outline, axis=0).max()) if len(outline) >= 3 else 0.0
-    return extent == 0.0 or float(np.linalg.norm(_normal((outline - outline[0]) / extent))) <= _NO_AREA
+    return extent == 0.0 or float(np.linalg.norm(_normal((outline - outline[0]) / extent))) <= _ZERO_AREA
 
 
-def bridged(loops: Sequence[tuple[np.ndarray, Array]]) -> np.ndarray:
+def bridge_holes(loops: Sequence[tuple[np.ndarray, Array]]) -> np.ndarray:
     """The corners of the first loop with those of the others, its holes, cut into it: rows of one or more numbers.
 
     ``loops``: the corners (n, k) of each, and where they are (n, 3).
     """
     (corners, outline), *holes = loops
-    if len(holes) > _MOST_HOLES or sum(len(rows) for rows, _ in loops) > _MOST_HOLE_CORNERS:
+    if len(holes) > _MAX_HOLES or sum(len(rows) for rows, _ in loops) > _MAX_HOLE_CORNERS:
         return corners
     normal = _normal(outline)
     flat = np.delete(np.arange(3), int(np.argmax(np.abs(normal))))
@@ -57,7 +57,7 @@ def bridged(loops: Sequence[tuple[np.ndarray, Array]]) -> np.ndarray:
         inner.append((rows[::-1], place[::-1]) if same_way else (rows, place))
     for rows, place in sorted(inner, key=lambda hole: -float(hole[1][:, 0].max())):
         first = int(np.argmax(place[:, 0]))
-        seen = _seen_from(place[first], outside)
+        seen = _visible_corner(place[first], outside)
         order = [*range(first, len(rows)), *range(first + 1)]
         corners = np.concatenate([corners[: seen + 1], rows[order], corners[seen:]])
         outside = np.concatenate([outside[: seen + 1], place[order], outside[seen:]])
@@ -74,7 +74,7 @@ def _area(points: Array) -> float:
     return float((x * v - u * y).sum())
 
 
-def _seen_from(point: Array, outline: Array) -> int:
+def _visible_corner(point: Array, outline: Array) -> int:
     """The corner (its index) of an outline that a point inside, to the left of it, sees."""
     start, end = outline, np.roll(outline, -1, axis=0)
     below, above = np.minimum(start[:, 1], end[:, 1]), np.maximum(start[:, 1], end[:, 1])
@@ -106,63 +106,63 @@ def _side(start: Array, end: Array, points: Array) -> Array:
 #: Pieces of a mesh that have no surface.
 _LINES = {"lines", "linestrips", "points"}
 _SURFACES = {"triangles", "tristrips", "trifans", "polylist", "polygons"}
-_KEPT = {"source", "vertices", "extra"}
+_NON_PRIMITIVES = {"source", "vertices", "extra"}
 _NO_NUMBER = re.compile(r"\b(?:nan|inf)", re.IGNORECASE)
 #: What an input is made of that nobody reads: its numbers still stand between those of others.
-_UNREAD = "COLOR"
+_IGNORED_SEMANTIC = "COLOR"
 
 #: More numbers of one corner than any file has, and what none of them is beyond; no point is in single precision.
-_MOST_OFFSET, _MOST_INDEX, _MOST_LENGTH = 1000, 2**31, float(np.finfo(np.float32).max)
+_MAX_OFFSET, _MAX_INDEX, _MAX_COORDINATE = 1000, 2**31, float(np.finfo(np.float32).max)
 
 #: What is worth saying, and how often it was so.
-Remarks = Counter[str]
+WarningCounts = Counter[str]
 
 
-def local(element: etree._Element) -> str:
+def local_name(element: etree._Element) -> str:
     """An element's name without its namespace. (lxml's own ``QName`` refuses names that its parser let through.)"""
     return str(element.tag).rpartition("}")[2]
 
 
 def children(element: etree._Element, *names: str) -> Iterator[etree._Element]:
     """The children of these names."""
-    return (child for child in element.iterchildren(etree.Element) if local(child) in names)
+    return (child for child in element.iterchildren(etree.Element) if local_name(child) in names)
 
 
-def repair(root: etree._Element, path: str) -> Remarks:
+def repair_collada(root: etree._Element, path: str) -> WarningCounts:
     """Repair what pycollada cannot read, in place. MeshTrouble for points that are no numbers."""
-    remarks = Remarks()
-    for element in [each for each in root.iter(etree.Element) if local(each) in {"mesh", "skew"}]:
-        if local(element) == "skew":
+    remarks = WarningCounts()
+    for element in [each for each in root.iter(etree.Element) if local_name(each) in {"mesh", "skew"}]:
+        if local_name(element) == "skew":
             _write_matrix(element, remarks)
         else:
             _repair_mesh(element, path, remarks)
     return remarks
 
 
-def unbind(root: etree._Element, materials: Iterable[str]) -> None:
+def remove_unknown_materials(root: etree._Element, materials: Iterable[str]) -> None:
     """Take away the uses of materials that are not among the ids of those that are there."""
     there = {f"#{each}" for each in materials}
-    for element in [each for each in root.iter(etree.Element) if local(each) == "instance_material"]:
+    for element in [each for each in root.iter(etree.Element) if local_name(each) == "instance_material"]:
         if element.get("target") not in there:
             _remove(element)
 
 
-def without_normals(root: etree._Element) -> None:
+def disable_normals(root: etree._Element) -> None:
     """Have the normals of all meshes not read."""
-    for mesh in [each for each in root.iter(etree.Element) if local(each) == "mesh"]:
+    for mesh in [each for each in root.iter(etree.Element) if local_name(each) == "mesh"]:
         for piece in children(mesh, "vertices", *_SURFACES):
             for each in [each for each in children(piece, "input") if each.get("semantic") == "NORMAL"]:
-                _remove(each) if local(piece) == "vertices" else each.set("semantic", _UNREAD)
+                _remove(each) if local_name(piece) == "vertices" else each.set("semantic", _IGNORED_SEMANTIC)
 
 
-def _repair_mesh(mesh: etree._Element, path: str, remarks: Remarks) -> None:
-    for piece in [each for each in mesh.iterchildren(etree.Element) if local(each) not in _SURFACES]:
-        if local(piece) not in _KEPT:
-            is_line = local(piece) in _LINES
-            remarks["lines and points are left out" if is_line else f"<{local(piece)}> is left out"] += 1
+def _repair_mesh(mesh: etree._Element, path: str, remarks: WarningCounts) -> None:
+    for piece in [each for each in mesh.iterchildren(etree.Element) if local_name(each) not in _SURFACES]:
+        if local_name(piece) not in _NON_PRIMITIVES:
+            is_line = local_name(piece) in _LINES
+            remarks["lines and points are left out" if is_line else f"<{local_name(piece)}> is left out"] += 1
             mesh.remove(piece)
     sources = {f"#{each.get('id')}": each for each in children(mesh, "source")}
-    wild = {name for name, each in sources.items() if _is_wild(each)}
+    wild = {name for name, each in sources.items() if _has_invalid_numbers(each)}
     vertices = next(children(mesh, "vertices"), None)
     points = ""
     if vertices is not None:
@@ -175,17 +175,17 @@ def _repair_mesh(mesh: etree._Element, path: str, remarks: Remarks) -> None:
             if semantic != "POSITION" and (semantic != "NORMAL" or source not in sources or source in wild):
                 vertices.remove(each)
     if points in wild:
-        raise MeshTrouble("this Collada file has coordinates that are no numbers", path=path)
+        raise MeshError("this Collada file has coordinates that are no numbers", path=path)
     known = {*sources, *([f"#{vertices.get('id')}"] if vertices is not None else [])}
     points_at = functools.cache(lambda: _points_of(sources.get(points)))
     for piece in list(children(mesh, *_SURFACES)):
         if not _repair_inputs(piece, points, known, wild, remarks):
             mesh.remove(piece)
-        elif local(piece) == "polygons":
+        elif local_name(piece) == "polygons":
             _close_holes(piece, points_at, remarks)
 
 
-def _repair_inputs(piece: etree._Element, points: str, known: set[str], wild: set[str], remarks: Remarks) -> bool:
+def _repair_inputs(piece: etree._Element, points: str, known: set[str], wild: set[str], remarks: WarningCounts) -> bool:
     """Have only those inputs of polygons read that are there and are used here; False where the points are missing,
     or where nobody knows which numbers are whose."""
     inputs = list(children(piece, "input"))
@@ -210,12 +210,12 @@ def _repair_inputs(piece: etree._Element, points: str, known: set[str], wild: se
         elif semantic == "NORMAL" and source in wild:
             remarks["normals are missing or no numbers; they are left out"] += 1
         if semantic != "NORMAL" or not is_there or source in wild:
-            each.set("semantic", _UNREAD)
+            each.set("semantic", _IGNORED_SEMANTIC)
             each.set("source", points)
     return True
 
 
-def _is_wild(source: etree._Element) -> bool:
+def _has_invalid_numbers(source: etree._Element) -> bool:
     return any(_NO_NUMBER.search(each.text or "") for each in children(source, "float_array"))
 
 
@@ -223,11 +223,11 @@ def _offset_of(element: etree._Element) -> int | None:
     """Return where an input's number stands among those of a corner, 0 where that is not told; None where it is no
     place."""
     told = (element.get("offset") or "0").strip()
-    offset = int(told) if re.fullmatch(r"\+?[0-9]{1,9}", told) else _MOST_OFFSET
-    return offset if offset < _MOST_OFFSET else None
+    offset = int(told) if re.fullmatch(r"\+?[0-9]{1,9}", told) else _MAX_OFFSET
+    return offset if offset < _MAX_OFFSET else None
 
 
-def _close_holes(piece: etree._Element, points_at: Callable[[], Array], remarks: Remarks) -> None:
+def _close_holes(piece: etree._Element, points_at: Callable[[], Array], remarks: WarningCounts) -> None:
     """Write polygons with holes as such without, each hole joined to what is around it by a cut."""
     holed = list(children(piece, "ph"))
     if not holed:
@@ -240,12 +240,12 @@ def _close_holes(piece: etree._Element, points_at: Callable[[], Array], remarks:
         outline, *holes = [_corners_of(part, width) for part in (next(children(each, "p"), None), *children(each, "h"))]
         loops = [outline, *(hole for hole in holes if len(hole) >= 3)]
         piece.remove(each)
-        if not all(_is_there(loop[:, at], points) for loop in loops):
+        if not all(_is_valid_index(loop[:, at], points) for loop in loops):
             remarks["a polygon with holes names points that are not there; it is left out"] += 1
         elif is_flat(points[outline[:, at]]):
             remarks["a polygon with holes has an outline without an area; it is left out"] += 1
         else:
-            whole = bridged([(loop, points[loop[:, at]]) for loop in loops])
+            whole = bridge_holes([(loop, points[loop[:, at]]) for loop in loops])
             made = etree.SubElement(piece, each.tag[:-2] + "p")
             made.text = " ".join(map(str, whole.ravel().tolist()))
             remarks["polygons have holes; each is joined to its edge by a cut"] += 1
@@ -254,15 +254,15 @@ def _close_holes(piece: etree._Element, points_at: Callable[[], Array], remarks:
 def _corners_of(element: etree._Element | None, width: int) -> np.ndarray:
     """The corners (n, ``width``) of a loop; -1 for what is no index."""
     numbers = _numbers_of(element)
-    sound = np.isfinite(numbers) & (np.abs(numbers) < _MOST_INDEX)
+    sound = np.isfinite(numbers) & (np.abs(numbers) < _MAX_INDEX)
     whole = np.where(sound, numbers, -1.0).astype(np.int64)
     return whole[: len(whole) // width * width].reshape(-1, width)
 
 
-def _is_there(index: np.ndarray, points: Array) -> bool:
+def _is_valid_index(index: np.ndarray, points: Array) -> bool:
     if len(index) and (index.min() < 0 or index.max() >= len(points)):
         return False
-    return bool((np.abs(points[index]) <= _MOST_LENGTH).all())
+    return bool((np.abs(points[index]) <= _MAX_COORDINATE).all())
 
 
 def _points_of(source: etree._Element | None) -> Array:
@@ -270,7 +270,7 @@ def _points_of(source: etree._Element | None) -> Array:
     if source is None:
         return np.empty((0, 3))
     numbers = _numbers_of(next(children(source, "float_array"), None))
-    accessor = next((each for each in source.iter(etree.Element) if local(each) == "accessor"), None)
+    accessor = next((each for each in source.iter(etree.Element) if local_name(each) == "accessor"), None)
     told = "" if accessor is None else accessor.get("stride") or ""
     stride = max(int(told) if re.fullmatch("[0-9]{1,9}", told) else 3, 3)
     return numbers[: len(numbers) // stride * stride].reshape(-1, stride)[:, :3]
@@ -285,7 +285,7 @@ def _numbers_of(element: etree._Element | None) -> Array:
         return np.full(len(words), np.nan)
 
 
-def _write_matrix(skew: etree._Element, remarks: Remarks) -> None:
+def _write_matrix(skew: etree._Element, remarks: WarningCounts) -> None:
     """Write a ``<skew>`` as a matrix: the first of its two axes turns by its angle towards the second, along which all
     is moved (Collada 1.4.1, "skew"; RenderMan's Skew)."""
     numbers = _numbers_of(skew)
@@ -312,16 +312,31 @@ def _remove(element: etree._Element) -> None:
         parent.remove(element)
 
 
-Single = NDArray[np.float32]
+Float32Array = NDArray[np.float32]
 
 #: More places for geometry than any mesh has: nodes that name nodes can multiply without bound.
-_MOST_VISITS = 100_000
-_MOST_CORNERS = 20_000_000
+_MAX_VISITS = 100_000
+_MAX_CORNERS = 20_000_000
 #: Libraries that hold nothing to draw. What is wrong in them shall not matter.
-_IDLE = {"animations", "animation_clips", "cameras", "lights", "force_fields", "physics_materials", "physics_models"}
-_IDLE |= {"physics_scenes", "articulated_systems", "kinematics_models", "kinematics_scenes", "joints", "formulas"}
-_IDLE_PARTS = {"instance_camera", "instance_light", "contributor", "created", "modified", "extra"}
-_IDLE_PARTS |= {f"library_{name}" for name in _IDLE}
+_IGNORED_LIBRARIES = {
+    "animations",
+    "animation_clips",
+    "cameras",
+    "lights",
+    "force_fields",
+    "physics_materials",
+    "physics_models",
+}
+_IGNORED_LIBRARIES |= {
+    "physics_scenes",
+    "articulated_systems",
+    "kinematics_models",
+    "kinematics_scenes",
+    "joints",
+    "formulas",
+}
+_IGNORED_ELEMENTS = {"instance_camera", "instance_light", "contributor", "created", "modified", "extra"}
+_IGNORED_ELEMENTS |= {f"library_{name}" for name in _IGNORED_LIBRARIES}
 
 
 @dataclass
@@ -348,35 +363,33 @@ def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = N
     """
     root = _parse(path)
     try:
-        remarks = repair(root, str(path))
+        remarks = repair_collada(root, str(path))
         sound = etree.tostring(root)
         del root  # of the two trees, that which pycollada makes stays alone
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy has much to say about how pycollada uses it
-            document = _loaded(sound, path, remarks)
+            document = _load_document(sound, path, remarks)
             unit = 1.0 if ignore_unit else float(document.assetInfo.unitmeter or 1.0)
             surfaces = list(_surfaces(document, np.diag([unit, unit, unit, 1.0]).astype(np.float32)))
-    except MeshTrouble:
+    except MeshError:
         raise
     except Exception as error:  # whatever a library makes of a bad file
-        raise MeshTrouble(
-            f"this Collada file cannot be read: {error or type(error).__name__}", path=str(path)
-        ) from error
+        raise MeshError(f"this Collada file cannot be read: {error or type(error).__name__}", path=str(path)) from error
     if not surfaces:
         told = f": {next(iter(remarks))}" if remarks else ""
-        raise MeshTrouble(f"this Collada file holds no polygons{told}", path=str(path))
+        raise MeshError(f"this Collada file holds no polygons{told}", path=str(path))
     for surface in surfaces:
         if not np.isfinite(surface.points).all():
-            raise MeshTrouble("this Collada file has coordinates that are no numbers", path=str(path))
+            raise MeshError("this Collada file has coordinates that are no numbers", path=str(path))
     for remark, count in remarks.items() if report is not None else ():
         report.warn("repaired-mesh", f"{path.name}: {remark}{f' ({count} times)' if count > 1 else ''}")
     return surfaces
 
 
-def _loaded(sound: bytes, path: Path, remarks: Remarks) -> Any:
+def _load_document(sound: bytes, path: Path, remarks: WarningCounts) -> Any:
     """Pycollada's document of a text, with all geometry that it can read: uses of materials that are broken, and
     normals where some of a mesh are, are taken away first where there are any."""
-    with library_at_hand("Collada files need pycollada", path):
+    with require_library("Collada files need pycollada", path):
         from collada import Collada
         from collada.common import DaeError, DaeIncompleteError, DaeMalformedError
 
@@ -387,19 +400,19 @@ def _loaded(sound: bytes, path: Path, remarks: Remarks) -> Any:
     if not document.errors:
         return document
     root, count = etree.fromstring(sound, _parser()), len(document.geometries)
-    unbind(root, (each.id for each in document.materials))
+    remove_unknown_materials(root, (each.id for each in document.materials))
     found, again = document.errors, load(etree.tostring(root))
     if any(isinstance(error, DaeMalformedError | DaeIncompleteError) for error in again.errors):
-        without_normals(root)
+        disable_normals(root)
         third = load(etree.tostring(root))
         if len(third.geometries) > count:
             again = third
             remarks["normals of a mesh are missing or no numbers; they are left out"] += 1
-    remarks.update(dict.fromkeys([*map(_told, found), *map(_told, again.errors)], 1))
+    remarks.update(dict.fromkeys([*map(_error_text, found), *map(_error_text, again.errors)], 1))
     return again
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     text = " ".join(str(getattr(error, "msg", error)).split())
     return f"something in it is passed over: {text[:200]}"
 
@@ -413,24 +426,24 @@ def _parser() -> etree.XMLParser:
 
 def _parse(path: Path) -> etree._Element:
     """The document's root without what is not drawn. Definitions of entities are refused whatever the encoding."""
-    with as_trouble():
+    with convert_to_mesh_error():
         text, _ = decode(read_bytes(path), Report())
     if "<!DOCTYPE" in text:
-        raise MeshTrouble("the document type may define entities, which are never read", path=str(path))
+        raise MeshError("the document type may define entities, which are never read", path=str(path))
     text = re.sub(r"\A\s*<\?xml[^>]*\?>", "", text.lstrip("\ufeff"))
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), _parser())
     except etree.XMLSyntaxError as error:
-        raise MeshTrouble(f"this is no sound XML: {error}", path=str(path)) from error
-    if local(root) != "COLLADA":
-        raise MeshTrouble(f"this is no Collada file: it begins with <{local(root)}>", path=str(path))
-    for element in [each for each in root.iter(etree.Element) if local(each) in _IDLE_PARTS]:
+        raise MeshError(f"this is no sound XML: {error}", path=str(path)) from error
+    if local_name(root) != "COLLADA":
+        raise MeshError(f"this is no Collada file: it begins with <{local_name(root)}>", path=str(path))
+    for element in [each for each in root.iter(etree.Element) if local_name(each) in _IGNORED_ELEMENTS]:
         if element.getparent() is not None:
             element.getparent().remove(element)
     return root
 
 
-def _placed(document: Any, base: Single) -> Iterator[tuple[Any, Single, dict[str, Any]]]:
+def _geometry_with_poses(document: Any, base: Float32Array) -> Iterator[tuple[Any, Float32Array, dict[str, Any]]]:
     """Every piece of geometry, with its pose (4, 4) in the scene, which itself stands at ``base``, and its materials by
     the names it calls them; all of the library as it is where there is no scene."""
     if document.scene is None:
@@ -442,8 +455,8 @@ def _placed(document: Any, base: Single) -> Iterator[tuple[Any, Single, dict[str
     visits = 0
     while waiting:
         visits += 1
-        if visits > _MOST_VISITS:
-            raise MeshTrouble(f"the scene of this Collada file has more than {_MOST_VISITS} nodes")
+        if visits > _MAX_VISITS:
+            raise MeshError(f"the scene of this Collada file has more than {_MAX_VISITS} nodes")
         node, pose = waiting.pop()
         if hasattr(node, "node"):  # an instance of another node
             waiting.append((node.node, pose))
@@ -462,22 +475,22 @@ def _placed(document: Any, base: Single) -> Iterator[tuple[Any, Single, dict[str
             waiting += [(child, inner) for child in reversed(node.children)]
 
 
-def _surfaces(document: Any, base: Single) -> Iterator[Surface]:
+def _surfaces(document: Any, base: Float32Array) -> Iterator[Surface]:
     pieces: dict[int, _Piece | None] = {}
     visits = corners = 0
-    for geometry, pose, materials in _placed(document, base):
+    for geometry, pose, materials in _geometry_with_poses(document, base):
         for primitive in geometry.primitives:
             visits += 1
-            if visits > _MOST_VISITS:
-                raise MeshTrouble(f"this Collada file has more than {_MOST_VISITS} pieces")
+            if visits > _MAX_VISITS:
+                raise MeshError(f"this Collada file has more than {_MAX_VISITS} pieces")
             if id(primitive) not in pieces:
                 pieces[id(primitive)] = _piece(primitive)
             piece = pieces[id(primitive)]
             if piece is None:
                 continue
             corners += len(piece.corners)
-            if corners > _MOST_CORNERS:
-                raise MeshTrouble(f"this Collada file has more than {_MOST_CORNERS} corners")
+            if corners > _MAX_CORNERS:
+                raise MeshError(f"this Collada file has more than {_MAX_CORNERS} corners")
             yield _surface(piece, pose, *_material(primitive, materials))
 
 
@@ -485,7 +498,7 @@ def _surfaces(document: Any, base: Single) -> Iterator[Surface]:
 class _Piece:
     """Polygons as the file has them, wherever they stand: as a ``Surface``, normals as ``normals[normal_corners]``."""
 
-    points: Single
+    points: Float32Array
     corners: NDArray[np.int64]
     counts: NDArray[np.int64]
     normals: Array | None
@@ -502,7 +515,7 @@ def _piece(primitive: Any) -> _Piece | None:
     else:
         counts = np.full(len(corners) // 3, 3)
     if counts.sum() != len(corners) or counts.min() < 0 or corners.min() < 0 or corners.max() >= len(primitive.vertex):
-        raise MeshTrouble("polygons of this Collada file name points that are not there")
+        raise MeshError("polygons of this Collada file name points that are not there")
     keep = np.repeat(counts >= 3, counts)
     used, index = np.unique(corners[keep], return_inverse=True)
     if not len(used):
@@ -517,7 +530,9 @@ def _piece(primitive: Any) -> _Piece | None:
     return _Piece(points, index.reshape(-1), counts[counts >= 3], normals, normal_corners.reshape(-1))
 
 
-def _surface(piece: _Piece, pose: Single, material: str, color: tuple[float, float, float, float] | None) -> Surface:
+def _surface(
+    piece: _Piece, pose: Float32Array, material: str, color: tuple[float, float, float, float] | None
+) -> Surface:
     """A piece where it stands, its normals turned with their planes."""
     # single precision, term by term, as DART's reader does it: moments of inertia are then the same to the last digit
     x, y, z = piece.points.T

@@ -17,15 +17,17 @@ from urllib.parse import unquote
 
 from ...core.model import Mechanism, Shape
 from ...core.report import FormatError, Report
-from ..text.file_io import make_folder, read_bytes, write_whole
-from .bounds import kind_of
-from .locate import MeshTrouble, find_mesh
-from .obj import libraries, picture_name
+from ..text.file_io import make_folder, read_bytes, write_atomically
+from .bounds import mesh_kind
+from .locate import MeshError, find_mesh
+from .obj import material_libraries, texture_name
 
 _SCHEME_OR_DRIVE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_PICTURES = frozenset({".png", ".jpg", ".jpeg", ".tga", ".bmp", ".tif", ".tiff", ".exr", ".hdr", ".webp", ".gif"})
-_COLLADA_PICTURE = re.compile(rb"(<init_from>\s*(?:<ref>\s*)?)([^<]+?)(\s*<)")
-_MOST_FILES = 10_000
+_IMAGE_EXTENSIONS = frozenset(
+    {".png", ".jpg", ".jpeg", ".tga", ".bmp", ".tif", ".tiff", ".exr", ".hdr", ".webp", ".gif"}
+)
+_COLLADA_IMAGE = re.compile(rb"(<init_from>\s*(?:<ref>\s*)?)([^<]+?)(\s*<)")
+_MAX_FILES = 10_000
 #: In the ``extra`` of a shape whose mesh was written beside the model's new file just now.
 IS_WRITTEN = "is_written"
 
@@ -54,7 +56,7 @@ def copy_meshes(
     return replace(mechanism, bodies=bodies)
 
 
-def unmarked(mechanism: Mechanism) -> Mechanism:
+def without_written_marks(mechanism: Mechanism) -> Mechanism:
     """A model whose shapes do not say any more which meshes were written just now: that is no file's concern."""
     marked = [body for body in mechanism.bodies if any(IS_WRITTEN in shape.extra for shape in body.shapes)]
     if not marked:
@@ -119,10 +121,10 @@ class _Copier:
         None where the mesh is not to be had."""
         try:
             found = find_mesh(name, self.source, include, self.folders)
-            kind_of(found)  # anything else might be what another program runs
+            mesh_kind(found)  # anything else might be what another program runs
             mesh = self._file(found)
         except FormatError as trouble:
-            code = trouble.code if isinstance(trouble, MeshTrouble) else "unreadable"
+            code = trouble.code if isinstance(trouble, MeshError) else "unreadable"
             self.report.warn(f"mesh-{code}", f"not copied: {trouble}", where=name)
             return None
         others: dict[str, _File] = {}
@@ -151,13 +153,13 @@ class _Copier:
 
     def _place(self, folder: Path, name: str, file: _File, places: dict[Path, _File]) -> bool:
         """Find the place of a file, and of what it names, from the folder of what names it."""
-        plain = _plain(name)
+        plain = _relative_path(name)
         if plain is None:
             return False
         place = Path(os.path.normpath(folder / plain))
         if places.get(place) is file:
             return True
-        if place in places or not self._is_free(place, file.data) or len(places) > _MOST_FILES:
+        if place in places or not self._is_free(place, file.data) or len(places) > _MAX_FILES:
             return False
         places[place] = file
         return all(self._place(place.parent, each, other, places) for each, other in file.names.items())
@@ -173,7 +175,7 @@ class _Copier:
         for above in place.relative_to(room).parents:
             if os.path.lexists(room / above) and not (room / above).is_dir():
                 return False
-        return not os.path.lexists(place) or _has(place, data)
+        return not os.path.lexists(place) or _holds_same_data(place, data)
 
     # ------------------------------------------------------------ names of our own
 
@@ -192,17 +194,17 @@ class _Copier:
             while name.lower() in taken or not self._is_free(folder / name, data):
                 number += 1
                 name = f"{file.path.stem}_{number}{file.path.suffix}"
-                if number > _MOST_FILES:
+                if number > _MAX_FILES:
                     raise FormatError(f"{folder.name} cannot take {file.path.name}", path=str(self.target))
             self._flat[file.path] = name
             self._write(folder / name, data)
         return self._flat[file.path]
 
     def _write(self, place: Path, data: bytes) -> None:
-        if place in self._written or _has(place, data):
+        if place in self._written or _holds_same_data(place, data):
             return
         make_folder(place.parent)
-        write_whole(place, data)
+        write_atomically(place, data)
         self._written[place] = None
 
     # ------------------------------------------------------------ what files name
@@ -210,7 +212,7 @@ class _Copier:
     def _file(self, path: Path) -> _File:
         if path not in self._files:
             data = read_bytes(path)
-            finder, renamed = _KINDS.get(path.suffix.lower(), (_nothing, _as_it_is))
+            finder, renamed = _FILE_HANDLERS.get(path.suffix.lower(), (_no_references, _unchanged))
             made = self._files[path] = _File(path, data, {}, renamed)
             for name in finder(path, data):
                 self._add(made, name)
@@ -220,13 +222,13 @@ class _Copier:
         room = os.path.dirname(os.path.abspath(self.source))
         try:
             found = find_mesh(name, file.path, (), [room, *self.folders])
-            if _is_material(found.name) or _is_picture(found.name):  # a link may lead to anything
+            if _is_material(found.name) or _is_image(found.name):  # a link may lead to anything
                 file.names[name] = self._file(found)
         except FormatError:
             return  # a mesh is as good without its colours
 
 
-def _plain(name: str) -> str | None:
+def _relative_path(name: str) -> str | None:
     """A name as a relative path, None where it is none: an address, an absolute path."""
     path = unquote(name.strip()).replace("\\", "/")
     if not path or path.startswith("/") or _SCHEME_OR_DRIVE.match(path) or "\0" in path:
@@ -234,26 +236,26 @@ def _plain(name: str) -> str | None:
     return str(PurePosixPath(path))
 
 
-def _has(place: Path, data: bytes) -> bool:
+def _holds_same_data(place: Path, data: bytes) -> bool:
     try:
         return place.is_file() and place.stat().st_size == len(data) and place.read_bytes() == data
     except OSError:
         return False
 
 
-def _nothing(_path: Path, _data: bytes) -> list[str]:
+def _no_references(_path: Path, _data: bytes) -> list[str]:
     return []
 
 
-def _as_it_is(data: bytes, _names: Mapping[str, str]) -> bytes:
+def _unchanged(data: bytes, _names: Mapping[str, str]) -> bytes:
     return data
 
 
-def _of_obj(path: Path, data: bytes) -> list[str]:
-    return [name for name in libraries(data) if _is_material(name)] or [path.with_suffix(".mtl").name]
+def _obj_references(path: Path, data: bytes) -> list[str]:
+    return [name for name in material_libraries(data) if _is_material(name)] or [path.with_suffix(".mtl").name]
 
 
-def _obj_renamed(data: bytes, names: Mapping[str, str]) -> bytes:
+def _rename_in_obj(data: bytes, names: Mapping[str, str]) -> bytes:
     """An .obj whose materials are called otherwise. One that names none has them in the file of its own name."""
     if not names:
         return data
@@ -267,14 +269,14 @@ def _obj_renamed(data: bytes, names: Mapping[str, str]) -> bytes:
     return changed if count else f"mtllib {' '.join(names.values())}\n".encode() + data
 
 
-def _of_mtl(_path: Path, data: bytes) -> list[str]:
-    return [name for line in data.splitlines() if (name := picture_name(line)) and _is_picture(name)]
+def _mtl_references(_path: Path, data: bytes) -> list[str]:
+    return [name for line in data.splitlines() if (name := texture_name(line)) and _is_image(name)]
 
 
-def _mtl_renamed(data: bytes, names: Mapping[str, str]) -> bytes:
+def _rename_in_mtl(data: bytes, names: Mapping[str, str]) -> bytes:
     out = []
     for line in data.splitlines(keepends=True):
-        name = picture_name(line)
+        name = texture_name(line)
         if name in names:
             words = line.decode("utf-8", "replace").split()
             kept = words[: len(words) - len(name.split())]
@@ -284,29 +286,29 @@ def _mtl_renamed(data: bytes, names: Mapping[str, str]) -> bytes:
     return b"".join(out)
 
 
-def _of_collada(_path: Path, data: bytes) -> list[str]:
-    named = [found[2].decode("utf-8", "replace") for found in _COLLADA_PICTURE.finditer(data)]
-    return [name for name in dict.fromkeys(named) if _is_picture(name)]
+def _collada_references(_path: Path, data: bytes) -> list[str]:
+    named = [found[2].decode("utf-8", "replace") for found in _COLLADA_IMAGE.finditer(data)]
+    return [name for name in dict.fromkeys(named) if _is_image(name)]
 
 
-def _collada_renamed(data: bytes, names: Mapping[str, str]) -> bytes:
+def _rename_in_collada(data: bytes, names: Mapping[str, str]) -> bytes:
     def line(found: re.Match[bytes]) -> bytes:
         name = found[2].decode("utf-8", "replace")
         return found[1] + names.get(name, name).encode() + found[3]
 
-    return _COLLADA_PICTURE.sub(line, data) if names else data
+    return _COLLADA_IMAGE.sub(line, data) if names else data
 
 
 def _is_material(name: str) -> bool:
     return name.lower().endswith(".mtl")
 
 
-def _is_picture(name: str) -> bool:
-    return PurePosixPath(name.replace("\\", "/")).suffix.lower() in _PICTURES
+def _is_image(name: str) -> bool:
+    return PurePosixPath(name.replace("\\", "/")).suffix.lower() in _IMAGE_EXTENSIONS
 
 
-_KINDS: dict[str, tuple[Callable[[Path, bytes], list[str]], Callable[[bytes, Mapping[str, str]], bytes]]] = {
-    ".obj": (_of_obj, _obj_renamed),
-    ".mtl": (_of_mtl, _mtl_renamed),
-    ".dae": (_of_collada, _collada_renamed),
+_FILE_HANDLERS: dict[str, tuple[Callable[[Path, bytes], list[str]], Callable[[bytes, Mapping[str, str]], bytes]]] = {
+    ".obj": (_obj_references, _rename_in_obj),
+    ".mtl": (_mtl_references, _rename_in_mtl),
+    ".dae": (_collada_references, _rename_in_collada),
 }

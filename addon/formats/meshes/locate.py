@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
 
-REMEDY = (
+MISSING_MESH_REMEDY = (
     "Put the file beside the model, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh Folders "
     "(on the command line: --meshes)"
 )
@@ -28,7 +28,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
-class MeshTrouble(FormatError):
+class MeshError(FormatError):
     """A mesh file that is missing, not allowed or not readable.
 
     ``tried`` names the places that were looked at; ``code`` says in a word what it is: ``missing``, ``address`` or
@@ -48,41 +48,41 @@ class MeshTrouble(FormatError):
 
 
 #: Of bodies in a line of the report.
-_MOST_NAMES = 3
+_MAX_NAMES = 3
 
 
-def told_of_mesh(name: str, is_seen: bool, trouble: MeshTrouble, bodies: Iterable[str]) -> tuple[str, str]:
+def mesh_error_entry(name: str, is_seen: bool, trouble: MeshError, bodies: Iterable[str]) -> tuple[str, str]:
     """The code and the words of the report for a mesh that is not to be had, with the name that the model gives it."""
     text = str(trouble)
     text = text if name and name in text else f"{name}: {text}"
     names = [*bodies]
-    who = ", ".join(names[:_MOST_NAMES])
-    who += f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    who = ", ".join(names[:_MAX_NAMES])
+    who += f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     if is_seen:
         return f"mesh-{trouble.code}", f"a box stands for the mesh of {who}: {text}"
     return f"collision-mesh-{trouble.code}", f"nothing collides in place of the collision mesh of {who}: {text}"
 
 
 @contextmanager
-def as_trouble() -> Iterator[None]:
+def convert_to_mesh_error() -> Iterator[None]:
     """Has what a file may do wrong become a MeshTrouble."""
     try:
         yield
-    except MeshTrouble:
+    except MeshError:
         raise
     except FormatError as error:
-        raise MeshTrouble(error.message, path=error.path, remedy=error.remedy) from error
+        raise MeshError(error.message, path=error.path, remedy=error.remedy) from error
     except OSError as error:
-        raise MeshTrouble(f"the file cannot be read: {error.strerror or error}", path=str(error.filename)) from error
+        raise MeshError(f"the file cannot be read: {error.strerror or error}", path=str(error.filename)) from error
 
 
 @contextmanager
-def library_at_hand(need: str, path: Path) -> Iterator[None]:
+def require_library(need: str, path: Path) -> Iterator[None]:
     """Has a library that cannot be imported become a MeshTrouble; ``need`` says what needs which."""
     try:
         yield
     except ImportError as error:
-        raise MeshTrouble(f"{need} ({error})", path=str(path), remedy="Install Knuckle again from its zip.") from error
+        raise MeshError(f"{need} ({error})", path=str(path), remedy="Install Knuckle again from its zip.") from error
 
 
 def is_network(name: str) -> bool:
@@ -114,41 +114,41 @@ def find_mesh(
     allows. MeshTrouble, with every place looked at, where there is none.
     """
     if "\0" in name or not name.strip():
-        raise MeshTrouble("the mesh has no name of a file", code="missing")
-    if any(is_network(each) for each in _spellings(name)):
-        raise MeshTrouble(
+        raise MeshError("the mesh has no name of a file", code="missing")
+    if any(is_network(each) for each in _name_variants(name)):
+        raise MeshError(
             f"{name} is an address in a network; nothing is ever fetched",
             remedy="Download the mesh and name the file in the model.",
             code="address",
         )
-    rooms = Rooms(model_path, folders)
+    rooms = AllowedFolders(model_path, folders)
     tried: dict[str, None] = {}
     places = []
-    for place in _places(name, rooms, include):
+    for place in _candidate_paths(name, rooms, include):
         if not rooms.hold(place):
-            if name_is_outside(place, name, rooms):
+            if is_named_outside(place, name, rooms):
                 tried[f"{place} (outside the folders that may be read)"] = None
             continue
         tried[str(place)] = None
         places.append(place)
-    for look in (_exact, _any_case):
+    for look in (_exact_file, _case_insensitive_file):
         for place in places:
             found = look(place, rooms)
-            if found is not None and rooms.hold_really(found):
+            if found is not None and rooms.contains_resolved(found):
                 return found.resolve()
             if found is not None:
                 tried.pop(str(place), None)
                 tried[f"{place} (leads outside the folders that may be read)"] = None
-    raise MeshTrouble(f"{name} is not found", remedy=f"{REMEDY}.", tried=list(tried), code="missing")
+    raise MeshError(f"{name} is not found", remedy=f"{MISSING_MESH_REMEDY}.", tried=list(tried), code="missing")
 
 
-class Rooms:
+class AllowedFolders:
     """The folders that may be read: that of the model, and those that the user allows."""
 
     def __init__(self, model_path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> None:
         path = os.fspath(model_path)
         self.model = Path(os.path.abspath(path)).parent if path else None
-        self.folders = [Path(os.path.normpath(folder)) for folder in folders if _may_be_room(os.fspath(folder))]
+        self.folders = [Path(os.path.normpath(folder)) for folder in folders if _is_allowed_folder(os.fspath(folder))]
         written = [*([self.model] if self.model else []), *self.folders]
         self._real = [Path(os.path.realpath(each)) for each in written]
         self.all = list(dict.fromkeys([*written, *self._real]))
@@ -157,7 +157,7 @@ class Rooms:
         """Return whether a place lies in one of them by its name, ``..`` taken out; nothing is looked at on disk."""
         return any(place.is_relative_to(room) for room in self.all)
 
-    def hold_really(self, place: Path) -> bool:
+    def contains_resolved(self, place: Path) -> bool:
         """Return whether a place lies in one of them once every symbolic link is followed."""
         real = Path(os.path.realpath(place))
         return any(real.is_relative_to(room) for room in self._real)
@@ -167,25 +167,25 @@ class Rooms:
         return next(room for room in self.all if place.is_relative_to(room))
 
 
-def _may_be_room(folder: str) -> bool:
+def _is_allowed_folder(folder: str) -> bool:
     """A folder counts where it is written out absolutely."""
     return os.path.isabs(folder) and "\0" not in folder
 
 
-def name_is_outside(place: Path, name: str, rooms: Rooms) -> bool:
+def is_named_outside(place: Path, name: str, rooms: AllowedFolders) -> bool:
     """Return whether a place outside is what the name itself says, rather than a guess of ours that is not worth
     telling."""
-    plain = _local(name)
+    plain = _path_from_name(name)
     own = plain if _is_absolute(plain) else os.path.join(rooms.model, plain) if rooms.model else ""
     return bool(own) and place == Path(os.path.normpath(own))
 
 
-def _spellings(name: str) -> list[str]:
+def _name_variants(name: str) -> list[str]:
     """A name as written and, where it has percent signs, as an address would mean it."""
     return list(dict.fromkeys([name, unquote(name)]))
 
 
-def _local(name: str) -> str:
+def _path_from_name(name: str) -> str:
     """A name as a path with slashes: a ``file:`` address without what makes it one."""
     plain = name.strip().replace("\\", "/")
     scheme = _SCHEME.match(plain)
@@ -199,52 +199,52 @@ def _is_absolute(path: str) -> bool:
     return os.path.isabs(path) or path.startswith("/") or _DRIVE.match(path) is not None
 
 
-def _places(name: str, rooms: Rooms, include: Sequence[str]) -> Iterator[Path]:
+def _candidate_paths(name: str, rooms: AllowedFolders, include: Sequence[str]) -> Iterator[Path]:
     """Every place to look, likely ones first, ``..`` taken out of each; they need not be allowed."""
-    for path in map(_local, _spellings(name)):
+    for path in map(_path_from_name, _name_variants(name)):
         collection = _SCHEME.match(path)
         if collection is not None and collection[1].lower() in _COLLECTIONS:
             inner = path[collection.end() :].strip("/")  # with the name of the collection or without
             for each in dict.fromkeys((inner.partition("/")[2], inner)):
-                yield from _relative_places(each, rooms, include, above=True)
+                yield from _relative_candidates(each, rooms, include, above=True)
         elif _is_absolute(path):
             yield Path(os.path.normpath(path))
         else:
-            yield from _relative_places(path, rooms, include, above=False)
-        yield from _relative_places(PurePosixPath(path).name, rooms, include, above=False)
+            yield from _relative_candidates(path, rooms, include, above=False)
+        yield from _relative_candidates(PurePosixPath(path).name, rooms, include, above=False)
 
 
-def _relative_places(path: str, rooms: Rooms, include: Sequence[str], above: bool) -> Iterator[Path]:
+def _relative_candidates(path: str, rooms: AllowedFolders, include: Sequence[str], above: bool) -> Iterator[Path]:
     if not path:
         return
     model = [rooms.model] if rooms.model is not None else []
     parents = [*rooms.model.parents] if rooms.model is not None else []
     for directory in include:
-        plain = _local(directory)
+        plain = _path_from_name(directory)
         if is_network(directory) or is_network(unquote(directory)):
             continue
         bases = [Path(plain)] if _is_absolute(plain) else [base / plain for base in (*model, *parents)]
-        yield from (_joined(base, path) for base in bases)
-    yield from (_joined(base, path) for base in (*model, *rooms.folders))
+        yield from (_join_paths(base, path) for base in bases)
+    yield from (_join_paths(base, path) for base in (*model, *rooms.folders))
     inner = re.sub(r"^(\.\.?/)+", "", path)
     if inner != path:
-        yield from (_joined(base, inner) for base in rooms.folders)
+        yield from (_join_paths(base, inner) for base in rooms.folders)
     if above:
-        yield from (_joined(base, path) for base in parents)
+        yield from (_join_paths(base, path) for base in parents)
 
 
-def _joined(base: Path, path: str) -> Path:
+def _join_paths(base: Path, path: str) -> Path:
     return Path(os.path.normpath(base / path))
 
 
-def _exact(place: Path, _rooms: Rooms) -> Path | None:
+def _exact_file(place: Path, _rooms: AllowedFolders) -> Path | None:
     try:
         return place if place.is_file() else None
     except (OSError, ValueError):
         return None
 
 
-def _any_case(place: Path, rooms: Rooms) -> Path | None:
+def _case_insensitive_file(place: Path, rooms: AllowedFolders) -> Path | None:
     """The file of that name but for capitals, as models from systems that ignore them name it."""
     room = rooms.of(place)
     here = room
@@ -258,13 +258,13 @@ def _any_case(place: Path, rooms: Rooms) -> Path | None:
             if not names:
                 return None
             step = here / names[0]
-        if not rooms.hold_really(step):
+        if not rooms.contains_resolved(step):
             return step if step == place else None
         here = step
-    return _exact(here, rooms)
+    return _exact_file(here, rooms)
 
 
-def tell_missing(mechanism: Mechanism, report: Report, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
+def report_missing_meshes(mechanism: Mechanism, report: Report, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
     """Warn of the mesh files of a model that are not where they may be read, in the words of an import.
 
     ``folders`` as in ``find_mesh``.
@@ -279,5 +279,5 @@ def tell_missing(mechanism: Mechanism, report: Report, folders: Iterable[str | o
     for (name, is_seen, include), names in bodies.items():
         try:
             find_mesh(name, mechanism.source.path, include, folders)
-        except MeshTrouble as trouble:
-            report.warn(*told_of_mesh(name, is_seen, trouble, names))
+        except MeshError as trouble:
+            report.warn(*mesh_error_entry(name, is_seen, trouble, names))

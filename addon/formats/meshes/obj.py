@@ -16,50 +16,61 @@ from ..text.file_io import read_bytes
 from .locate import find_mesh
 
 #: Blender's points are 32-bit numbers.
-_DIGITS = 7
+_SIGNIFICANT_DIGITS = 7
 
 
-def obj_text(name: str, points: Array, polygons: Iterable[Sequence[int]]) -> str:
+def format_obj(name: str, points: Array, polygons: Iterable[Sequence[int]]) -> str:
     """The text of an .obj with one object: its points (n, 3), and polygons by the numbers of their points, from 0."""
     lines = ["# knuckle", f"o {name.replace(chr(10), ' ')}"]
-    lines += [f"v {' '.join(f'{float(x):.{_DIGITS}g}' for x in point)}" for point in points]
+    lines += [f"v {' '.join(f'{float(x):.{_SIGNIFICANT_DIGITS}g}' for x in point)}" for point in points]
     lines += ["f " + " ".join(str(number + 1) for number in polygon) for polygon in polygons]
     return "\n".join(lines) + "\n"
 
 
 #: What a made .obj says of its materials.
-LIBRARY = "knuckle.mtl"
+MATERIAL_LIBRARY = "knuckle.mtl"
 #: Blender cuts paths at 1023 bytes, and what is left may be another file.
-LONGEST_PATH = 1000
+MAX_PATH_LENGTH = 1000
 #: More than any mesh has of names of .mtl files, of bytes in these, and of names of pictures.
-_MOST_LIBRARIES, _MOST_BYTES, _MOST_PICTURES = 100, 16 * 2**20, 1000
-_PLAIN = {"newmtl", "illum", "Ka", "Kd", "Ks", "Ke", "Tf", "Ns", "Ni", "d", "Tr"}
-_PLAIN |= {"Pr", "Pm", "Ps", "Pc", "Pcr", "aniso", "anisor"}
-_PICTURES = {"map_Ka", "map_Kd", "map_Ks", "map_Ke", "map_Ns", "map_d", "map_Pr", "map_Pm", "map_Ps", "map_refl"}
-_PICTURES |= {"refl", "map_Bump", "map_bump", "bump", "norm"}
+_MAX_LIBRARIES, _MAX_BYTES, _MAX_TEXTURES = 100, 16 * 2**20, 1000
+_MATERIAL_STATEMENTS = {"newmtl", "illum", "Ka", "Kd", "Ks", "Ke", "Tf", "Ns", "Ni", "d", "Tr"}
+_MATERIAL_STATEMENTS |= {"Pr", "Pm", "Ps", "Pc", "Pcr", "aniso", "anisor"}
+_TEXTURE_STATEMENTS = {
+    "map_Ka",
+    "map_Kd",
+    "map_Ks",
+    "map_Ke",
+    "map_Ns",
+    "map_d",
+    "map_Pr",
+    "map_Pm",
+    "map_Ps",
+    "map_refl",
+}
+_TEXTURE_STATEMENTS |= {"refl", "map_Bump", "map_bump", "bump", "norm"}
 #: Options of pictures, with how many words follow; of three numbers some may be missing.
 _OPTIONS = {"-blendu": 1, "-blendv": 1, "-boost": 1, "-mm": 2, "-o": 3, "-s": 3, "-t": 3, "-texres": 1, "-clamp": 1}
 _OPTIONS |= {"-bm": 1, "-imfchan": 1, "-type": 1, "-cc": 1}
 #: Those that are kept, with the numbers that they mean where they give none.
-_KEPT = {"-o": (0.0, 0.0, 0.0), "-s": (1.0, 1.0, 1.0), "-bm": (1.0,)}
-_PICTURE_KINDS = {".png", ".jpg", ".jpeg", ".tga", ".bmp", ".tif", ".tiff", ".exr", ".hdr", ".webp", ".jp2", ".dds"}
+_KEPT_OPTIONS = {"-o": (0.0, 0.0, 0.0), "-s": (1.0, 1.0, 1.0), "-bm": (1.0,)}
+_IMAGE_EXTENSIONS = {".png", ".jpg", ".jpeg", ".tga", ".bmp", ".tif", ".tiff", ".exr", ".hdr", ".webp", ".jp2", ".dds"}
 #: Statements that name files, and curves, of some of which Blender dies. Wherever the word stands: which bytes a reader
 #: takes for the beginning of a line is its own affair.
-_HARMFUL = re.compile(rb"(?<![\x21-\x5b\x5d-\x7e])(?:mtllib|curv2?|cstype)(?![\x21-\x5b\x5d-\x7e])")
+_UNSAFE_STATEMENTS = re.compile(rb"(?<![\x21-\x5b\x5d-\x7e])(?:mtllib|curv2?|cstype)(?![\x21-\x5b\x5d-\x7e])")
 
 
 @dataclass
-class Harmless:
-    """An .obj that names no file but ``LIBRARY``, the bytes of that, and the pictures that it names."""
+class SanitizedObj:
+    """An .obj that names no file but ``MATERIAL_LIBRARY``, the bytes of that, and the pictures that it names."""
 
     data: bytes
     materials: bytes
     pictures: list[Path]
 
 
-def harmless(
+def sanitize_obj(
     path: Path, folders: Iterable[Path | str], materials: Sequence[str], names: MutableMapping[Path, str]
-) -> Harmless:
+) -> SanitizedObj:
     """An .obj made harmless.
 
     ``folders``: where what is named may lie beside the .obj; ``materials``: names of .mtl files to take where the .obj
@@ -67,15 +78,15 @@ def harmless(
     """
     data = read_bytes(path)
     gathered = _Materials([*folders], names)
-    named = libraries(data) or [path.with_suffix(".mtl").name, *materials]
-    for name in [*dict.fromkeys(named)][:_MOST_LIBRARIES]:
+    named = material_libraries(data) or [path.with_suffix(".mtl").name, *materials]
+    for name in [*dict.fromkeys(named)][:_MAX_LIBRARIES]:
         gathered.add(name, path)
-    head = f"mtllib {LIBRARY}\n".encode()
-    made = _HARMFUL.sub(b"#", b"\n".join(gathered.statements)) + b"\n"
-    return Harmless(head + _HARMFUL.sub(b"#", data), made, [*gathered.pictures])
+    head = f"mtllib {MATERIAL_LIBRARY}\n".encode()
+    made = _UNSAFE_STATEMENTS.sub(b"#", b"\n".join(gathered.statements)) + b"\n"
+    return SanitizedObj(head + _UNSAFE_STATEMENTS.sub(b"#", data), made, [*gathered.pictures])
 
 
-def libraries(data: bytes) -> list[str]:
+def material_libraries(data: bytes) -> list[str]:
     """The .mtl files that an .obj names, a name with spaces in it whole and in its parts."""
     names = []
     for found in re.finditer(rb"^[ \t]*mtllib[ \t]+(.*)$", data, re.MULTILINE):
@@ -101,7 +112,7 @@ class _Materials:
         """Add the .mtl of a name, if it may be read; a mesh is as good without its colours."""
         try:
             library = find_mesh(name, beside, (), self.folders)
-            if library in self._seen or self._size + library.stat().st_size > _MOST_BYTES:
+            if library in self._seen or self._size + library.stat().st_size > _MAX_BYTES:
                 return
             self._seen.add(library)
             data = read_bytes(library)
@@ -110,16 +121,16 @@ class _Materials:
         self._size += len(data)
         for line in data.splitlines():
             words = line.decode("utf-8", "replace").rstrip(string.whitespace + "\\").split()
-            if words and words[0] in _PLAIN:
+            if words and words[0] in _MATERIAL_STATEMENTS:
                 self.statements.append(" ".join(words).encode())
-            elif words and words[0] in _PICTURES:
+            elif words and words[0] in _TEXTURE_STATEMENTS:
                 self._add_picture(words, library)
 
     def _add_picture(self, words: Sequence[str], library: Path) -> None:
-        options, name = _options(words[1:])
+        options, name = _texture_options(words[1:])
         key = library.parent, name
-        if key not in self._looked_for and len(self._looked_for) < _MOST_PICTURES:
-            self._looked_for[key] = _picture(name, library, self.folders)
+        if key not in self._looked_for and len(self._looked_for) < _MAX_TEXTURES:
+            self._looked_for[key] = _find_texture(name, library, self.folders)
         picture = self._looked_for.get(key)
         if picture is not None:
             self.pictures[picture] = None
@@ -127,25 +138,25 @@ class _Materials:
             self.statements.append(" ".join([words[0], *options, plain]).encode())
 
 
-def _picture(name: str, library: Path, folders: Sequence[Path | str]) -> Path | None:
+def _find_texture(name: str, library: Path, folders: Sequence[Path | str]) -> Path | None:
     """The file of a picture that an .mtl names, where it is one and may be read."""
-    if Path(name.replace("\\", "/")).suffix.lower() not in _PICTURE_KINDS:
+    if Path(name.replace("\\", "/")).suffix.lower() not in _IMAGE_EXTENSIONS:
         return None
     try:
         picture = find_mesh(name, library, (), folders)
     except FormatError:
         return None
-    fits = picture.suffix.lower() in _PICTURE_KINDS and len(os.fsencode(picture)) <= LONGEST_PATH
+    fits = picture.suffix.lower() in _IMAGE_EXTENSIONS and len(os.fsencode(picture)) <= MAX_PATH_LENGTH
     return picture if fits else None
 
 
-def picture_name(line: bytes) -> str:
+def texture_name(line: bytes) -> str:
     """The picture that a line of an .mtl names; empty where it names none."""
     words = line.decode("utf-8", "replace").rstrip(string.whitespace + "\\").split()
-    return _options(words[1:])[1] if words and words[0] in _PICTURES else ""
+    return _texture_options(words[1:])[1] if words and words[0] in _TEXTURE_STATEMENTS else ""
 
 
-def _options(words: Sequence[str]) -> tuple[list[str], str]:
+def _texture_options(words: Sequence[str]) -> tuple[list[str], str]:
     """The options of a picture that are kept, with all their numbers, and its name."""
     kept: list[str] = []
     at = 0
@@ -154,9 +165,9 @@ def _options(words: Sequence[str]) -> tuple[list[str], str]:
         at = min(first + _OPTIONS[option], len(words))
         if _OPTIONS[option] == 3:  # it may leave some out
             at = next((k for k in range(first, at) if _number(words[k]) is None), at)
-        if option in _KEPT:
+        if option in _KEPT_OPTIONS:
             given = [_number(word) for word in words[first:at]]
-            full = [*given, *_KEPT[option][len(given) :]]
+            full = [*given, *_KEPT_OPTIONS[option][len(given) :]]
             kept += [option, *(f"{one if one is not None else 1.0:.9g}" for one in full)]
     return kept, " ".join(words[at:])
 

@@ -7,28 +7,36 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..text.file_io import read_bytes
-from .locate import MeshTrouble, as_trouble
+from .locate import MeshError, convert_to_mesh_error
 
 _TYPE = rb"(?:char|uchar|short|ushort|int|uint|float|double|int8|uint8|int16|uint16|int32|uint32|float32|float64)"
 _NAME = rb"[\x21-\x7e]+"
 _FORMAT = re.compile(rb"format\s+(ascii|binary_little_endian|binary_big_endian)\s+1\.0\s*")
-_REMARK = re.compile(rb"(?:comment|obj_info)(?:\s.*)?")
+_COMMENT = re.compile(rb"(?:comment|obj_info)(?:\s.*)?")
 _ELEMENT = re.compile(rb"element\s+(" + _NAME + rb")\s+([0-9]{1,9})\s*")
 _PROPERTY = re.compile(
     rb"property\s+(?:(" + _TYPE + rb")|list\s+(" + _TYPE + rb")\s+(" + _TYPE + rb"))\s+(" + _NAME + rb")\s*"
 )
-_LONGEST_HEAD = 1 << 20
+_MAX_HEADER_LENGTH = 1 << 20
 
 
 #: What numpy calls the types, without the order of their bytes.
-_CODES = {b"char": "i1", b"uchar": "u1", b"short": "i2", b"ushort": "u2", b"int": "i4", b"uint": "u4", b"float": "f4"}
-_CODES |= {b"int8": "i1", b"uint8": "u1", b"int16": "i2", b"uint16": "u2", b"int32": "i4", b"uint32": "u4"}
-_CODES |= {b"float32": "f4", b"double": "f8", b"float64": "f8"}
-_ORDERS = {b"ascii": None, b"binary_little_endian": "<", b"binary_big_endian": ">"}
+_TYPE_CODES = {
+    b"char": "i1",
+    b"uchar": "u1",
+    b"short": "i2",
+    b"ushort": "u2",
+    b"int": "i4",
+    b"uint": "u4",
+    b"float": "f4",
+}
+_TYPE_CODES |= {b"int8": "i1", b"uint8": "u1", b"int16": "i2", b"uint16": "u2", b"int32": "i4", b"uint32": "u4"}
+_TYPE_CODES |= {b"float32": "f4", b"double": "f8", b"float64": "f8"}
+_BYTE_ORDERS = {b"ascii": None, b"binary_little_endian": "<", b"binary_big_endian": ">"}
 
 
 @dataclass
-class List:
+class ListProperty:
     """The types of a list's length and of its items."""
 
     count: str
@@ -36,29 +44,29 @@ class List:
 
 
 @dataclass
-class Head:
+class PlyHeader:
     """A file's head: where it ends, the order of the bytes of what follows, None where that is plain text, and its
     elements: name, how many, and their properties, each a type or a list."""
 
     end: int
     order: str | None
-    elements: list[tuple[bytes, int, list[tuple[bytes, str | List]]]]
+    elements: list[tuple[bytes, int, list[tuple[bytes, str | ListProperty]]]]
 
 
 def check_ply(path: Path) -> None:
     """MeshTrouble where a file's head is none, or says what the file cannot hold."""
-    with as_trouble():
-        head_of(read_bytes(path), path)
+    with convert_to_mesh_error():
+        read_ply_header(read_bytes(path), path)
 
 
-def head_of(data: bytes, path: Path) -> Head:
+def read_ply_header(data: bytes, path: Path) -> PlyHeader:
     """The head of a file's bytes; the same."""
-    end = re.search(rb"\nend_header[ \t]*\r?\n", data[:_LONGEST_HEAD])
+    end = re.search(rb"\nend_header[ \t]*\r?\n", data[:_MAX_HEADER_LENGTH])
     lines = data[: end.start()].splitlines() if end is not None else []
     if end is None or not lines or lines[0].strip() != b"ply" or len(lines) < 2:
-        raise MeshTrouble("this is no PLY file: its head is missing", path=str(path))
+        raise MeshError("this is no PLY file: its head is missing", path=str(path))
     size = len(data) - end.end()
-    head, seen = Head(end.end(), None, []), dict[bytes, set[bytes]]()
+    head, seen = PlyHeader(end.end(), None, []), dict[bytes, set[bytes]]()
     for number, line in enumerate(lines[1:], 2):
         element, prop = _ELEMENT.fullmatch(line), _PROPERTY.fullmatch(line)
         form = _FORMAT.fullmatch(line) if number == 2 else None
@@ -66,14 +74,14 @@ def head_of(data: bytes, path: Path) -> Head:
             head.elements.append((element[1], int(element[2]), []))
             seen[element[1]] = set()
         elif prop is not None and head.elements:
-            kind = _CODES[prop[1]] if prop[1] else List(_CODES[prop[2]], _CODES[prop[3]])
+            kind = _TYPE_CODES[prop[1]] if prop[1] else ListProperty(_TYPE_CODES[prop[2]], _TYPE_CODES[prop[3]])
             head.elements[-1][2].append((prop[4], kind))
             seen[head.elements[-1][0]].add(prop[4])
         elif form is not None:
-            head.order = _ORDERS[form[1]]
-        elif not _REMARK.fullmatch(line):
+            head.order = _BYTE_ORDERS[form[1]]
+        elif not _COMMENT.fullmatch(line):
             what = line.decode("latin-1").strip()
-            raise MeshTrouble(f"line {number} of its head is wrong or says what it cannot hold: {what}", path=str(path))
+            raise MeshError(f"line {number} of its head is wrong or says what it cannot hold: {what}", path=str(path))
     if not seen.get(b"vertex", set()) >= {b"x", b"y", b"z"}:
-        raise MeshTrouble("this PLY file has no points", path=str(path))
+        raise MeshError("this PLY file has no points", path=str(path))
     return head

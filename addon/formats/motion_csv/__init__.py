@@ -16,33 +16,33 @@ import os
 from collections.abc import Sequence
 
 from ...core.model import Motion, Source
-from ...core.motion.root_motion import mark_root_motion
+from ...core.motion.root_motion import detect_root_motion
 from ...core.report import FormatError, Report
-from ..document.cache import recall, remember
+from ..document.cache import attach_document, attached_document
 from ..text import csv_table as tables
-from ..text.detection import Opened
+from ..text.detection import OpenedFile
 from ..text.file_io import decode
-from ..webots.writer import only
-from .reader import Document, parse, trajectories_of
-from .writer import new_document, patched
+from ..webots.writer import single_motion
+from .reader import Document, document_trajectories, parse
+from .writer import new_document, patch_document
 
-__all__ = ["detect", "dump", "load", "refuse_other_tables"]
+__all__ = ["detect", "dump", "load", "reject_other_tables"]
 
 FORMAT = "csv"
 
 
-def detect(opened: Opened) -> bool:
+def detect(opened: OpenedFile) -> bool:
     """Return whether a document is a table of motion."""
     return opened.plain == FORMAT
 
 
-def load(opened: Opened) -> tuple[list[Motion], Report]:
+def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
     """The one motion of a table, called as the file is. FormatError with line and column for what is no motion."""
     source = Source(FORMAT, "", opened.path, opened.text, opened.encoding)
     document = parse(opened.text, opened.path, opened.report)
-    trajectories = trajectories_of(document, opened.path)
-    mark_root_motion(trajectories)
-    remember(source, document)
+    trajectories = document_trajectories(document, opened.path)
+    detect_root_motion(trajectories)
+    attach_document(source, document)
     for trajectory in trajectories:
         if not len(trajectory.times):
             opened.report.warn("empty-servo", f"servo {trajectory.name!r} has no key frames", document.header.number)
@@ -55,21 +55,25 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
 
     FormatError for several motions, and for what is no number.
     """
-    motion = only(motions, "A CSV file")
+    motion = single_motion(motions, "A CSV file")
     source = motion.source
     if source is None or source.format != FORMAT or not source.text:
         return new_document(motion, report)
     try:
-        document: Document = recall(source) or parse(source.text, source.path, Report())
-        trajectories_of(document)
+        document: Document = attached_document(source) or parse(source.text, source.path, Report())
+        document_trajectories(document)
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(motion, report)
-    return patched(document, motion, report)
+    return patch_document(document, motion, report)
 
 
-def refuse_other_tables(data: bytes, path: str) -> None:
+def reject_other_tables(data: bytes, path: str) -> None:
     """FormatError where a file is a table, but of something else than motion."""
     text, _ = decode(data, Report())
-    if "\0" not in text and (tables.is_table(text) or tables.is_column(text)) and not tables.begins(text):
+    if (
+        "\0" not in text
+        and (tables.is_table(text) or tables.is_single_column(text))
+        and not tables.is_motion_table(text)
+    ):
         parse(text, path, Report())

@@ -13,11 +13,11 @@ import numpy as np
 from ...core.model import Array, Trajectory
 from ...core.report import FormatError, Report
 from ..text import csv_table as tables
-from ..text.csv_table import UNITS, Cell, Line, Lines, Unit
-from ..text.numbers import BLANKS, DECIMAL, read_many
+from ..text.csv_table import UNITS, Cell, TableLine, TableLines, Unit
+from ..text.numbers import DECIMAL, WHITESPACE, parse_numbers
 
 #: Words that are held while they become numbers.
-_WORDS_AT_ONCE = 4000
+_BATCH_SIZE = 4000
 
 
 @dataclass
@@ -36,10 +36,10 @@ class Document:
 
     text: str
     delimiter: str
-    header: Line
+    header: TableLine
     time: Column
     columns: list[Column]
-    rows: Sequence[Line]
+    rows: Sequence[TableLine]
     times: Array
     table: Array
     comma: bool  # whether numbers have a decimal comma
@@ -52,7 +52,7 @@ class Document:
 
 def parse(text: str, path: str, report: Report) -> Document:
     """The document of a text."""
-    header, delimiter = tables.header(text)
+    header, delimiter = tables.read_header(text)
     at = tables.time_column(header) if delimiter else None
     if at is None:
         raise FormatError(
@@ -60,20 +60,20 @@ def parse(text: str, path: str, report: Report) -> Document:
             remedy="Its first line has to name the columns, one of them 'time [s]', the others the servos.",
         )  # fmt: skip
     width = sum(1 for _ in header.each())
-    if width > tables.MOST_COLUMNS:
+    if width > tables.MAX_COLUMNS:
         raise FormatError(
-            f"the table has {width} columns, more than the {tables.MOST_COLUMNS} that are read", path=path,
+            f"the table has {width} columns, more than the {tables.MAX_COLUMNS} that are read", path=path,
             line=header.number, remedy="Split it into several tables, each with the times.",
         )  # fmt: skip
     cells = header.cells
-    columns = [_column(cell, index, header.number, path) for index, cell in enumerate(cells)]
+    columns = [_read_column(cell, index, header.number, path) for index, cell in enumerate(cells)]
     time = columns.pop(at)
     if time.unit.base not in {"", "s"}:
         raise FormatError(
             "the times are not in seconds", path=path, line=header.number, where=time.name, remedy="Use [s] or [ms]."
         )
-    lines = tables.lines_below(text, delimiter, header)
-    vacant = _vacant(cells, lines)
+    lines = tables.read_lines_below(text, delimiter, header)
+    vacant = _empty_columns(cells, lines)
     columns = [column for column in columns if column.index not in vacant]
     if not columns:
         raise FormatError(
@@ -101,7 +101,7 @@ def parse(text: str, path: str, report: Report) -> Document:
     return Document(text, delimiter, header, time, columns, lines, times, table, comma)
 
 
-def trajectories_of(document: Document, path: str = "") -> list[Trajectory]:
+def document_trajectories(document: Document, path: str = "") -> list[Trajectory]:
     """A trajectory for every servo's column: its cells that are not empty.
 
     A cell at the time of the next one which repeats the one before says that that one is held.
@@ -111,19 +111,19 @@ def trajectories_of(document: Document, path: str = "") -> list[Trajectory]:
     for number, column in enumerate(document.columns):
         rows = np.flatnonzero(~np.isnan(table[:, number]))
         moments, values = times[rows], table[rows, number]
-        keys = keys_of(moments, values)
+        keys = find_keys(moments, values)
         if keys is None:
-            raise _two_at_once(document, rows, moments, values, column, path)
+            raise _duplicate_time_error(document, rows, moments, values, column, path)
         kept, held = keys
         unit: Any = column.unit.base
         found.append(Trajectory(column.name, moments[kept], values[kept], held=held if held.any() else None, unit=unit))
     return found
 
 
-def keys_of(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+def find_keys(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Return which of a column's cells are keys, and whether each of these is held; None where two are at one time that
     do not say so."""
-    steps, unclear = _steps(times, values)
+    steps, unclear = _find_steps(times, values)
     if not len(steps):
         return np.arange(len(times)), np.zeros(len(times), bool)
     if unclear.any():
@@ -134,7 +134,7 @@ def keys_of(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return kept, held[kept]
 
 
-def _steps(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _find_steps(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first cell of each two at one time, and whether it does not repeat the value before it, or is itself the
     second of two."""
     steps = np.flatnonzero(np.diff(times) == 0)
@@ -143,10 +143,10 @@ def _steps(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return steps, unclear
 
 
-def _two_at_once(
+def _duplicate_time_error(
     document: Document, rows: np.ndarray, times: np.ndarray, values: np.ndarray, column: Column, path: str
 ) -> FormatError:
-    steps, unclear = _steps(times, values)
+    steps, unclear = _find_steps(times, values)
     second = int(steps[unclear][0]) + 1
     return FormatError(
         f"servo {column.name!r} has two values at {times[second]:g} s", path=path,
@@ -155,7 +155,7 @@ def _two_at_once(
     )  # fmt: skip
 
 
-def _column(cell: Cell, index: int, line: int, path: str) -> Column:
+def _read_column(cell: Cell, index: int, line: int, path: str) -> Column:
     name, unit = tables.name_and_unit(cell)
     if unit not in UNITS:
         raise FormatError(
@@ -165,7 +165,7 @@ def _column(cell: Cell, index: int, line: int, path: str) -> Column:
     return Column(index, name, UNITS[unit])
 
 
-def _vacant(headings: list[Cell], lines: Iterable[Line]) -> set[int]:
+def _empty_columns(headings: list[Cell], lines: Iterable[TableLine]) -> set[int]:
     """The columns that have neither a heading nor anything below it: the lines end with delimiters."""
     left = {index for index, heading in enumerate(headings) if not heading.text.strip() and not heading.quoted}
     for line in lines:
@@ -176,7 +176,7 @@ def _vacant(headings: list[Cell], lines: Iterable[Line]) -> set[int]:
     return left
 
 
-def _wrong_width(line: Line, columns: list[Column], width: int, path: str) -> FormatError:
+def _column_count_error(line: TableLine, columns: list[Column], width: int, path: str) -> FormatError:
     count = len(line.words)
     missing = [column.name for column in columns if column.index >= count]
     return FormatError(
@@ -186,30 +186,30 @@ def _wrong_width(line: Line, columns: list[Column], width: int, path: str) -> Fo
     )  # fmt: skip
 
 
-def _numbers(lines: Lines, width: int, columns: list[Column], path: str) -> tuple[Array, Array, bool]:
+def _numbers(lines: TableLines, width: int, columns: list[Column], path: str) -> tuple[Array, Array, bool]:
     """The first column, of times, and the others (rows, columns), in s, rad and m; and whether there are decimal
     commas. By some rows at a time, as all their words at once would take ten times the memory of the file."""
     table = np.empty((len(lines), len(columns)))
     comma = False
-    step = max(_WORDS_AT_ONCE // len(columns), 1)
+    step = max(_BATCH_SIZE // len(columns), 1)
     whole = [column.index for column in columns] if len(columns) == width else []
     for start in range(0, len(lines), step):
-        plain = _plain(lines, slice(start, start + step), width) if whole else None
+        plain = _plain_numbers(lines, slice(start, start + step), width) if whole else None
         if plain is not None:
             comma |= plain[1]
-            table[start : start + step] = _in_units(plain[0][:, whole], columns)
+            table[start : start + step] = _to_base_units(plain[0][:, whole], columns)
             if np.isfinite(table[start : start + step]).all():
                 continue
         part = lines[start : start + step]
         rows = [line.words for line in part]
         short = next((line for line, row in zip(part, rows, strict=True) if len(row) != width), None)
         if short is not None:
-            raise _wrong_width(short, columns[1:], width, path)
+            raise _column_count_error(short, columns[1:], width, path)
         words = [row[column.index] for row in rows for column in columns]
         text = " ".join(filter(None, words))
         if lines.delimiter != "," and "," in text:
             comma, text = True, text.replace(",", ".")
-        table[start : start + step] = _read(words, text, columns, part, lines.delimiter != ",", path)
+        table[start : start + step] = _parse_words(words, text, columns, part, lines.delimiter != ",", path)
     without = np.flatnonzero(np.isnan(table[:, 0]))
     if len(without):
         raise FormatError(
@@ -219,7 +219,7 @@ def _numbers(lines: Lines, width: int, columns: list[Column], path: str) -> tupl
     return table[:, 0].copy(), table[:, 1:], comma
 
 
-def _plain(lines: Lines, some: slice, width: int) -> tuple[Array, bool] | None:
+def _plain_numbers(lines: TableLines, some: slice, width: int) -> tuple[Array, bool] | None:
     """The numbers of some lines, (rows, columns), and whether they have decimal commas, where every cell is a number
     and nothing else: a fifth of the time. None where that is not so, which says nothing yet."""
     delimiter = lines.delimiter
@@ -232,40 +232,42 @@ def _plain(lines: Lines, some: slice, width: int) -> tuple[Array, bool] | None:
     if ";;" in text or len(text.split(None, 1)) > 1:
         return None  # an empty cell, or several words in one
     text, comma = text.replace(";", " "), "," in text
-    numbers = read_many(text.replace(",", ".") if comma else text)
+    numbers = parse_numbers(text.replace(",", ".") if comma else text)
     if numbers is None or len(numbers) != width * len(rows):
         return None
     return numbers.reshape(-1, width), comma
 
 
-def _in_units(table: Array, columns: list[Column]) -> Array:
+def _to_base_units(table: Array, columns: list[Column]) -> Array:
     """Numbers (rows, columns) in s, rad and m; infinite where they are too large for that."""
     with np.errstate(over="ignore"):
         return table * [each.unit.factor for each in columns] / [each.unit.divisor for each in columns]
 
 
-def _read(words: list[str], text: str, columns: list[Column], lines: list[Line], comma: bool, path: str) -> Array:
+def _parse_words(
+    words: list[str], text: str, columns: list[Column], lines: list[TableLine], comma: bool, path: str
+) -> Array:
     """The words of some rows, which stand in ``text`` once more, as (rows, columns) in the columns' units."""
-    numbers = read_many(text)
+    numbers = parse_numbers(text)
     filled = np.array([bool(word) for word in words])
     if numbers is not None and len(numbers) == np.count_nonzero(filled):
         table = np.full(len(words), np.nan)
         table[filled] = numbers
-        table = _in_units(table.reshape(len(lines), len(columns)), columns)
+        table = _to_base_units(table.reshape(len(lines), len(columns)), columns)
         if not np.isinf(table).any():
             return table
     rows = zip(lines, (words[at : at + len(columns)] for at in range(0, len(words), len(columns))), strict=True)
     return np.array(
-        [[_number(word, line, column, comma, path) for word, column in zip(row, columns, strict=True)]
+        [[_parse_number(word, line, column, comma, path) for word, column in zip(row, columns, strict=True)]
          for line, row in rows]
     )  # fmt: skip
 
 
-def _number(word: str, line: Line, column: Column, comma: bool, path: str) -> float:
+def _parse_number(word: str, line: TableLine, column: Column, comma: bool, path: str) -> float:
     """Return what a cell says in seconds, rad or m; NaN where it is empty."""
     if not word.strip():
         return math.nan
-    word = word.strip(BLANKS)
+    word = word.strip(WHITESPACE)
     decimal = word.replace(",", ".") if comma else word
     value = column.unit.read(float(decimal)) if DECIMAL.fullmatch(decimal) else math.nan
     if not math.isfinite(value):

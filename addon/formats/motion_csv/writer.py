@@ -10,24 +10,24 @@ import numpy as np
 from ...core.model import Array, Motion, Trajectory
 from ...core.report import FormatError, Report
 from ..text import numbers
-from ..text.csv_table import LINE_END, UNITS, Cell, Line, Unit, quoted
-from ..text.numbers import Change, changed, shortest
-from ..webots.writer import tell_of_attributes
-from .reader import Document, trajectories_of
+from ..text.csv_table import LINE_END, UNITS, Cell, TableLine, Unit, quote_cell
+from ..text.numbers import TextChange, apply_changes, format_shortest
+from ..webots.writer import report_attributes
+from .reader import Document, document_trajectories
 
 NO_KEYS = (np.empty(0), np.empty(0))
 
 
-def patched(document: Document, motion: Motion, report: Report) -> str:
+def patch_document(document: Document, motion: Motion, report: Report) -> str:
     """The text of the document with a motion's edits; the very text where there are none."""
     return _Patch(document, motion, report).text()
 
 
-class _Line:
+class _OutputLine:
     """A line of the table to be: the document's row with its time (s) and values (NaN where a cell is empty), None for
     a new one; its time by now, and new values by the servo's place, None where a cell becomes empty."""
 
-    def __init__(self, time: float, row: Line | None = None, was: float = 0.0, old: Sequence[float] = ()) -> None:
+    def __init__(self, time: float, row: TableLine | None = None, was: float = 0.0, old: Sequence[float] = ()) -> None:
         self.time, self.row, self.was, self.old = time, row, was, old
         self.changes: dict[int, float | None] = {}
 
@@ -42,10 +42,10 @@ class _Patch:
     def __init__(self, document: Document, motion: Motion, report: Report) -> None:
         self.document, self.motion = document, motion
         check_servos(motion, report)
-        self.before = trajectories_of(document)
+        self.before = document_trajectories(document)
         self.width = len(document.header.cells)
         names = [column.name for column in document.columns]
-        places = numbers.servos(names, [trajectory.name for trajectory in motion.trajectories])
+        places = numbers.match_servo_names(names, [trajectory.name for trajectory in motion.trajectories])
         #: for every servo its column in the document, None where it has none yet
         self.columns = [
             place if place is not None and self._fits(place, trajectory) else None
@@ -78,40 +78,40 @@ class _Patch:
                 else:
                     end = line.row.end
                     changes += self._cells(line) if same else [(line.row.start, end, self._joined(line))]
-        return changed(self.document.text, changes)
+        return apply_changes(self.document.text, changes)
 
     # -------------------------------------------------------------- where keys are to stand
 
-    def _lines(self) -> dict[float, list[_Line]]:
+    def _lines(self) -> dict[float, list[_OutputLine]]:
         """The document's rows by their times, new ones where all keys of a row moved together."""
         moved = self._moved()
         self.stays = not moved  # whether all rows stay at their times
-        lines: dict[float, list[_Line]] = {}
+        lines: dict[float, list[_OutputLine]] = {}
         document = self.document
         for row, was, old in zip(document.rows, document.times.tolist(), document.table.tolist(), strict=True):
-            line = _Line(moved.get(was, was), row, was, old)
+            line = _OutputLine(moved.get(was, was), row, was, old)
             lines.setdefault(line.time, []).append(line)
         return lines
 
     def _moved(self) -> dict[float, float]:
         """New times of rows in whose old time no servo has a key any more."""
-        if all(map(self._has_its_times, range(len(self.columns)))):
+        if all(map(self._has_original_times, range(len(self.columns)))):
             return {}
         shared = [(servo, column) for servo, column in enumerate(self.columns) if column is not None]
         weights = np.random.default_rng(0).uniform(1.0, 2.0, len(self.columns))
-        old = _signatures((self.before[column], weights[servo]) for servo, column in shared)
-        new = _signatures((self.motion.trajectories[servo], weights[servo]) for servo, _ in shared)
+        old = _time_signatures((self.before[column], weights[servo]) for servo, column in shared)
+        new = _time_signatures((self.motion.trajectories[servo], weights[servo]) for servo, _ in shared)
         for trajectory in self.motion.trajectories:
             for time in _keys(trajectory)[0]:
                 new.setdefault(time, 0.0)
         times = [np.array(sorted(each), np.float64) for each in (old, new)]
         signs = [np.array([each[time] for time in sorted(each)], np.float64) for each in (old, new)]
-        places = numbers.keys(times[0], signs[0], times[1], signs[1])
+        places = numbers.match_key_times(times[0], signs[0], times[1], signs[1])
         pairs = ((times[0][place], time) for place, time in zip(places, times[1], strict=True) if place >= 0)
         found = {float(was): float(now) for was, now in pairs if was != now}
         return found if self._in_order(found) else {}
 
-    def _has_its_times(self, servo: int) -> bool:
+    def _has_original_times(self, servo: int) -> bool:
         """Return whether a servo's keys stand at the times at which they stood."""
         column = self.columns[servo]
         return column is not None and np.array_equal(self.before[column].times, self.motion.trajectories[servo].times)
@@ -121,12 +121,12 @@ class _Patch:
         times = [moved.get(time, time) for time in self.document.times.tolist()]
         return all(one <= two for one, two in zip(times[:-1], times[1:], strict=True))
 
-    def _fill(self, lines: dict[float, list[_Line]], servo: int, column: int | None) -> None:
+    def _fill(self, lines: dict[float, list[_OutputLine]], servo: int, column: int | None) -> None:
         """Put a servo's values into cells, into new rows where there are none for them."""
-        if column is not None and self._has_its_times(servo) and self._fill_alike(lines, servo, column):
+        if column is not None and self._has_original_times(servo) and self._fill_in_place(lines, servo, column):
             return
         wanted: dict[float, list[float]] = {}
-        for (time, _), value in sorted(cells_of(self.motion.trajectories[servo]).items()):
+        for (time, _), value in sorted(cell_values(self.motion.trajectories[servo]).items()):
             wanted.setdefault(time, []).append(value)
         for time in [*lines, *(time for time in wanted if time not in lines)]:
             there, values = lines.setdefault(time, []), wanted.get(time, [])
@@ -134,12 +134,12 @@ class _Patch:
             extra = max(len(filled) - len(values), 0)
             for line in filled[:extra]:
                 line.changes[servo] = None
-            chosen = filled[extra:] if len(filled) >= len(values) else _room(there, filled, time, len(values))
+            chosen = filled[extra:] if len(filled) >= len(values) else _free_lines(there, filled, time, len(values))
             for line, value in zip(chosen, values, strict=True):
                 if not line.holds(column) or line.old[column] != value:
                     line.changes[servo] = value
 
-    def _fill_alike(self, lines: dict[float, list[_Line]], servo: int, column: int) -> bool:
+    def _fill_in_place(self, lines: dict[float, list[_OutputLine]], servo: int, column: int) -> bool:
         """Put a servo's values into cells where all rows stay, there is one at a time, and keys are in the cells that
         were filled. Returns whether it is so."""
         document, wanted = self.document, self.motion.trajectories[servo]
@@ -156,7 +156,7 @@ class _Patch:
 
     # -------------------------------------------------------------- their text
 
-    def _is_emptied(self, line: _Line) -> bool:
+    def _is_emptied(self, line: _OutputLine) -> bool:
         """Return whether a row that had a value has none any more."""
         left = (servo for servo, column in enumerate(self.columns) if servo not in line.changes and line.holds(column))
         had = any(line.holds(column) for column in range(len(self.document.columns)))
@@ -167,7 +167,7 @@ class _Patch:
         end = LINE_END.search(self.document.text, position)
         return end.end() if end else len(self.document.text)
 
-    def _headings(self, same: bool) -> list[Change]:
+    def _headings(self, same: bool) -> list[TextChange]:
         """The header's changes."""
         document, text = self.document, self.document.text
         cells = document.header.cells
@@ -176,28 +176,28 @@ class _Patch:
             if column is not None and document.columns[column].name != trajectory.name:
                 old = document.columns[column]
                 suffix = cells[old.index].text[len(old.name) :]
-                name = trajectory.name + suffix if suffix else heading(Trajectory(trajectory.name, *NO_KEYS))
-                renamed[old.index] = quoted(name)
+                name = trajectory.name + suffix if suffix else format_heading(Trajectory(trajectory.name, *NO_KEYS))
+                renamed[old.index] = quote_cell(name)
         if same:
-            return [(*_inside(text, cells[index]), name) for index, name in sorted(renamed.items())]
+            return [(*_content_span(text, cells[index]), name) for index, name in sorted(renamed.items())]
         gone = {each.index for place, each in enumerate(document.columns) if place not in self.columns}
         words = [
             renamed.get(index, text[cell.start : cell.end]) for index, cell in enumerate(cells) if index not in gone
         ]
         added = [each for each, column in zip(self.motion.trajectories, self.columns, strict=True) if column is None]
-        words += [quoted(heading(trajectory)) for trajectory in added]
+        words += [quote_cell(format_heading(trajectory)) for trajectory in added]
         return [(document.header.start, document.header.end, document.delimiter.join(words))]
 
-    def _cells(self, line: _Line) -> list[Change]:
+    def _cells(self, line: _OutputLine) -> list[TextChange]:
         """The changes of a row whose columns stay."""
         text = self.document.text
         words = {self._index(servo): self._spelt(value, servo) for servo, value in line.changes.items()}
         if line.time != line.was:
             words[self.document.time.index] = self._when(line.time)
         cells = line.row.cells if words else []
-        return [(*_inside(text, cells[index]), word) for index, word in sorted(words.items())]
+        return [(*_content_span(text, cells[index]), word) for index, word in sorted(words.items())]
 
-    def _joined(self, line: _Line) -> str:
+    def _joined(self, line: _OutputLine) -> str:
         """A row written anew, with the very text of the cells that stay."""
         document = self.document
         old = line.row.cells if line.row is not None else []
@@ -233,16 +233,16 @@ class _Patch:
         return word.replace(".", ",") if self.document.comma else word
 
 
-def _room(there: list[_Line], filled: list[_Line], time: float, count: int) -> list[_Line]:
+def _free_lines(there: list[_OutputLine], filled: list[_OutputLine], time: float, count: int) -> list[_OutputLine]:
     """The lines for ``count`` values at a time, of which too few are filled: others of that time, or new ones."""
     last = there.index(filled[-1]) + 1 if filled else len(there)
     found = there[max(last - count, 0) : last]
-    new = [_Line(time) for _ in range(count - len(found))]
+    new = [_OutputLine(time) for _ in range(count - len(found))]
     there[:0] = new
     return new + found
 
 
-def _signatures(tracks: Iterable[tuple[Trajectory, float]]) -> dict[float, float]:
+def _time_signatures(tracks: Iterable[tuple[Trajectory, float]]) -> dict[float, float]:
     """A number for every time at which there are keys, by which to know their values again."""
     found: dict[float, float] = {}
     for trajectory, weight in tracks:
@@ -268,7 +268,7 @@ def _equal(one: Trajectory, other: Trajectory) -> bool:
     )
 
 
-def _inside(text: str, cell: Cell) -> tuple[int, int]:
+def _content_span(text: str, cell: Cell) -> tuple[int, int]:
     """Return where a cell stands without the space around it."""
     words = text[cell.start : cell.end]
     start = cell.start + len(words) - len(words.lstrip())
@@ -276,21 +276,21 @@ def _inside(text: str, cell: Cell) -> tuple[int, int]:
 
 
 #: A cell's place: its time, and whether it is the key itself or, before that, the value that was held until then.
-Place = tuple[float, bool]
+CellKey = tuple[float, bool]
 
 
 def new_document(motion: Motion, report: Report) -> str:
     """A motion as a new table."""
-    columns = columns_of(motion, report)
+    columns = column_values(motion, report)
     check_keys(motion)
-    lines = [["time [s]", *(quoted(heading(trajectory)) for trajectory in motion.trajectories)]]
+    lines = [["time [s]", *(quote_cell(format_heading(trajectory)) for trajectory in motion.trajectories)]]
     for place in sorted(set().union(*columns)):
         cells = (column.get(place) for column in columns)
-        lines.append([shortest(place[0]), *("" if value is None else shortest(value) for value in cells)])
+        lines.append([format_shortest(place[0]), *("" if value is None else format_shortest(value) for value in cells)])
     return "".join(",".join(line) + "\n" for line in lines)
 
 
-def heading(trajectory: Trajectory) -> str:
+def format_heading(trajectory: Trajectory) -> str:
     """A servo's name with its unit; ``[]`` says that what looks like one belongs to the name."""
     if trajectory.unit:
         return f"{trajectory.name} [{trajectory.unit}]"
@@ -305,10 +305,10 @@ def check_keys(motion: Motion) -> None:
         )
 
 
-def columns_of(motion: Motion, report: Report) -> list[dict[Place, float]]:
+def column_values(motion: Motion, report: Report) -> list[dict[CellKey, float]]:
     """Return what stands in every servo's column. FormatError where there are no servos, or their keys are none."""
     check_servos(motion, report)
-    return [cells_of(trajectory) for trajectory in motion.trajectories]
+    return [cell_values(trajectory) for trajectory in motion.trajectories]
 
 
 def check_servos(motion: Motion, report: Report) -> None:
@@ -319,7 +319,7 @@ def check_servos(motion: Motion, report: Report) -> None:
     where = f"motion {motion.name!r}"
     if not motion.trajectories:
         raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
-    tell_of_attributes(motion, "a table", report)
+    report_attributes(motion, "a table", report)
     for trajectory in motion.trajectories:
         _check(trajectory, np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64), where)
     steps = sum(int(np.count_nonzero(trajectory.holds()[:-1])) for trajectory in motion.trajectories)
@@ -327,7 +327,7 @@ def check_servos(motion: Motion, report: Report) -> None:
         report.info("held-keys", f"{steps} held values stand twice, as steps", where=where)
 
 
-def cells_of(trajectory: Trajectory) -> dict[Place, float]:
+def cell_values(trajectory: Trajectory) -> dict[CellKey, float]:
     """Return what stands in a servo's column."""
     times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
     cells = {(time, True): value for time, value in zip(times.tolist(), values.tolist(), strict=True)}

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..document.cache import document_of
-from ..text.detection import Opened
+from ..document.cache import source_document
+from ..text.detection import OpenedFile
 from .reader import Document, is_shift
 from .schema import ENDS, PAIRS
 from .to_model import read
-from .writer import new_document, patched
+from .writer import new_document, patch_document
 
 __all__ = ["detect", "dump", "load", "read_opened"]
 
 
-def detect(opened: Opened) -> bool:
+def detect(opened: OpenedFile) -> bool:
     """Return whether a document is a Shift model."""
     return opened.json is not None and is_shift(opened.json)
 
 
-def read_opened(opened: Opened) -> Document:
+def read_opened(opened: OpenedFile) -> Document:
     """The document in a file. FormatError for what cannot be read."""
     return read(opened.text, opened.path, opened.report, opened.json)
 
 
-def load(opened: Opened) -> Mechanism:
+def load(opened: OpenedFile) -> Mechanism:
     """The mechanism of a document. FormatError for what cannot be read."""
     return read_opened(opened).mechanism
 
@@ -35,8 +35,8 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     if source.format != "shift" or not source.text:
         return new_document(mechanism, report)
     try:
-        document = document_of(source, read)
+        document = source_document(source, read)
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(mechanism, report, ENDS if source.dialect == ENDS else PAIRS)
-    return patched(document, mechanism, report)
+    return patch_document(document, mechanism, report)

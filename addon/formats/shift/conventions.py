@@ -1,6 +1,6 @@
 """What single values of a Shift file mean, and how a meaning is written: axes, displacements, rates, springs.
 
-Each comes as a pair. A value that still means what it should is written as it was; ``kept`` decides that.
+Each comes as a pair. A value that still means what it should is written as it was; ``keep_if_equal`` decides that.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Any
 import numpy as np
 
 from ...core.model import Array, identity
-from ...core.transforms import identical, rotation_matrix, rotation_vector
+from ...core.transforms import bitwise_equal, rotation_matrix, rotation_vector
 
 #: How far from orthonormal a rotation may be before it is worth saying: the files have five digits and more.
-LOOSE = 1e-4
-SAME_POSE = 1e-10
+ROTATION_TOLERANCE = 1e-4
+POSE_ROUNDING = 1e-10
 
 
-def kept(raw: Any, meaning: Callable[[Any], Any], wanted: Any, fresh: Any) -> Any:
+def keep_if_equal(raw: Any, meaning: Callable[[Any], Any], wanted: Any, fresh: Any) -> Any:
     """``raw`` where it still means what is wanted, else ``fresh``."""
     if raw is not None and np.allclose(meaning(raw), wanted, rtol=1e-12, atol=1e-15):
         return raw
     return fresh
 
 
-def pose_of(turn: Any, shift: Any) -> Array:
+def pose_from_rt(turn: Any, shift: Any) -> Array:
     """The pose of ``R`` and ``T``, (4, 4); each None for nothing. The rotation is the nearest to what is written."""
     pose = identity()
     if turn is not None:
@@ -45,28 +45,30 @@ def nearest_rotation(matrix: Array) -> Array:
     return np.asarray(left @ flip @ right)
 
 
-def looseness(matrix: Any) -> float:
+def rotation_error(matrix: Any) -> float:
     """By how much the elements of a written rotation differ from those of the nearest one."""
     matrix = np.array(matrix, dtype=np.float64)
     return float(np.abs(matrix - nearest_rotation(matrix)).max())
 
 
-def turn_and_shift(pose: Array) -> tuple[list[list[float]], list[float]]:
+def rt_from_pose(pose: Array) -> tuple[list[list[float]], list[float]]:
     """``R`` and ``T`` of a pose as they are written; of a rotation, fifteen places, so that a sine of pi is 0."""
-    return (np.round(pose[:3, :3], 15) + 0.0).tolist(), tidy(pose[:3, 3])
+    return (np.round(pose[:3, :3], 15) + 0.0).tolist(), to_nested_lists(pose[:3, 3])
 
 
-def tidy(values: Array) -> Any:
+def to_nested_lists(values: Array) -> Any:
     """Numbers as nested lists, no zero with a sign."""
     return (np.asarray(values, dtype=np.float64) + 0.0).tolist()
 
 
 def same_pose(one: Array, other: Array) -> bool:
     """Return whether two poses are the same but for rounding."""
-    return identical(one, other) or bool(np.abs(one - other).max() <= SAME_POSE * (1.0 + np.abs(one[:3, 3]).max()))
+    return bitwise_equal(one, other) or bool(
+        np.abs(one - other).max() <= POSE_ROUNDING * (1.0 + np.abs(one[:3, 3]).max())
+    )
 
 
-def axis_of(written: Any) -> Array | None:
+def read_axis(written: Any) -> Array | None:
     """The unit vector of ``"x"``, ``"-z"`` or ``[x, y, z]``; None for one without length."""
     if isinstance(written, str):
         vector = np.array([float(written[-1] == letter) for letter in "xyz"])
@@ -76,23 +78,23 @@ def axis_of(written: Any) -> Array | None:
     return vector / length if length > 1e-12 else None
 
 
-def displaced(written: Any) -> Array:
+def displacement_pose(written: Any) -> Array:
     """The pose (4, 4) of a displacement ``{"R", "T"}``; a number or nothing is none."""
-    return pose_of(written.get("R"), written.get("T")) if isinstance(written, dict) else identity()
+    return pose_from_rt(written.get("R"), written.get("T")) if isinstance(written, dict) else identity()
 
 
-def ball_start(written: Any) -> Array:
+def ball_displacement(written: Any) -> Array:
     """Rotation vector (3,) of a displacement."""
-    return rotation_vector(displaced(written)[:3, :3])
+    return rotation_vector(displacement_pose(written)[:3, :3])
 
 
-def free_start(written: Any) -> Array:
+def free_displacement(written: Any) -> Array:
     """Rotation vector and translation (6,) of a displacement."""
-    pose = displaced(written)
+    pose = displacement_pose(written)
     return np.concatenate([rotation_vector(pose[:3, :3]), pose[:3, 3]])
 
 
-def free_rates(written: Any) -> Array:
+def free_velocity(written: Any) -> Array:
     """Angular and linear velocity (6,) of six numbers, of which the file has the linear ones first, as the screws
     of the author's mathematics library do; anything else is rest."""
     if isinstance(written, list) and len(written) == 6:
@@ -100,13 +102,13 @@ def free_rates(written: Any) -> Array:
     return np.zeros(6)
 
 
-def write_displacement(pose: Array) -> dict[str, Any]:
+def format_displacement(pose: Array) -> dict[str, Any]:
     """A pose as a displacement."""
-    turn, shift = turn_and_shift(pose)
+    turn, shift = rt_from_pose(pose)
     return {"R": turn, "T": shift}
 
 
-def started(start: Array) -> Array:
+def pose_from_coordinates(start: Array) -> Array:
     """The pose (4, 4) of a rotation vector and, where there are six numbers, a translation."""
     pose = identity()
     pose[:3, :3] = rotation_matrix(np.asarray(start[:3], dtype=np.float64))
@@ -115,12 +117,12 @@ def started(start: Array) -> Array:
     return pose
 
 
-def spring_of(terms: list[float]) -> tuple[float, float]:
+def spring_from_terms(terms: list[float]) -> tuple[float, float]:
     """Stiffness and rest position of the force ``-(c0 + c1 q)``; without c1 there is no rest."""
     stiffness = float(terms[1]) if len(terms) > 1 else 0.0
     return stiffness, (-float(terms[0]) / stiffness + 0.0 if stiffness else 0.0)
 
 
-def damper_of(terms: list[float]) -> float:
+def damping_from_terms(terms: list[float]) -> float:
     """Damping of the force ``-(c0 + c1 v)``."""
     return float(terms[1]) if len(terms) > 1 else 0.0

@@ -14,29 +14,29 @@ import numpy as np
 from ...core.model import DOF_SIZE, Body, Dof, DofKind, Joint, Shape, ShapeType, World, identity
 from .schema import is_number
 
-_SHAPE = ("visual", "collision", "soft", "name")
-_DOF = ("lower", "upper", "friction", "armature", "gain", "max_force", "actuator", "pitch", "name")
-_SPRING = ("stiffness", "rest", "damping")
-_BODY = ("twin", "gravity", "collidable", "immobile")
-_WORLD = ("friction", "erp", "cfm", "time_step", "ground")
+_SHAPE_FIELDS = ("visual", "collision", "soft", "name")
+_DOF_FIELDS = ("lower", "upper", "friction", "armature", "gain", "max_force", "actuator", "pitch", "name")
+_SPRING_FIELDS = ("stiffness", "rest", "damping")
+_BODY_FIELDS = ("twin", "gravity", "collidable", "immobile")
+_WORLD_FIELDS = ("friction", "erp", "cfm", "time_step", "ground")
 
 
 def _defaults(record: type) -> dict[str, Any]:
     return {item.name: item.default for item in fields(record)}
 
 
-_OF = {record: _defaults(record) for record in (Shape, Dof, Body, World)}
+_DEFAULTS = {record: _defaults(record) for record in (Shape, Dof, Body, World)}
 
 
-def _differing(record: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    defaults = _OF[type(record)]
+def _non_default(record: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    defaults = _DEFAULTS[type(record)]
     return {name: value for name in names if (value := getattr(record, name)) != defaults[name]}
 
 
-def _take(record: Any, kept: dict[str, Any], names: tuple[str, ...]) -> None:
+def _restore_attributes(record: Any, kept: dict[str, Any], names: tuple[str, ...]) -> None:
     """Set the attributes that are kept, where they are of the kind of the default."""
     for name in names:
-        value, default = kept.get(name), _OF[type(record)][name]
+        value, default = kept.get(name), _DEFAULTS[type(record)][name]
         if isinstance(default, bool):
             fits = isinstance(value, bool)
         elif isinstance(default, str) or name == "twin":
@@ -47,29 +47,29 @@ def _take(record: Any, kept: dict[str, Any], names: tuple[str, ...]) -> None:
             setattr(record, name, value)
 
 
-def world_mark(world: World) -> dict[str, Any]:
+def world_extension(world: World) -> dict[str, Any]:
     """Return what is kept of a world."""
-    return _differing(world, _WORLD)
+    return _non_default(world, _WORLD_FIELDS)
 
 
-def take_world(world: World, kept: Any) -> None:
+def restore_world_extension(world: World, kept: Any) -> None:
     """Set what was kept of a world."""
     if isinstance(kept, dict):
-        _take(world, kept, _WORLD)
+        _restore_attributes(world, kept, _WORLD_FIELDS)
 
 
-def body_mark(body: Body, shapes: list[Shape]) -> dict[str, Any]:
+def body_extension(body: Body, shapes: list[Shape]) -> dict[str, Any]:
     """Return what is kept of a body; ``shapes`` are those that the format cannot hold, all of them, or none."""
-    mark = _differing(body, _BODY)
+    mark = _non_default(body, _BODY_FIELDS)
     if body.inertia is None and body.mass:
         mark["inertia"] = "shapes"
     if shapes:
-        mark["shapes"] = [_shape_mark(shape) for shape in shapes]
+        mark["shapes"] = [_shape_extension(shape) for shape in shapes]
     return mark
 
 
-def _shape_mark(shape: Shape) -> dict[str, Any]:
-    mark: dict[str, Any] = {"type": shape.type, "size": dict(shape.size), **_differing(shape, _SHAPE)}
+def _shape_extension(shape: Shape) -> dict[str, Any]:
+    mark: dict[str, Any] = {"type": shape.type, "size": dict(shape.size), **_non_default(shape, _SHAPE_FIELDS)}
     if not np.array_equal(shape.pose, identity()):
         mark["pose"] = shape.pose[:3].tolist()
     if shape.color is not None:
@@ -81,41 +81,45 @@ def _shape_mark(shape: Shape) -> dict[str, Any]:
     return mark
 
 
-def take_body(body: Body, kept: Any) -> None:
+def restore_body_extension(body: Body, kept: Any) -> None:
     """Set what was kept of a body."""
     if not isinstance(kept, dict):
         return
-    _take(body, kept, _BODY)
+    _restore_attributes(body, kept, _BODY_FIELDS)
     if kept.get("inertia") == "shapes":
         body.inertia = None
     marks = kept.get("shapes")
     if isinstance(marks, list):
-        shapes = [_shape(mark) for mark in marks]
+        shapes = [_restore_shape(mark) for mark in marks]
         if None not in shapes:
             body.shapes = [shape for shape in shapes if shape is not None]
 
 
-def _shape(mark: Any) -> Shape | None:
+def _restore_shape(mark: Any) -> Shape | None:
     if not isinstance(mark, dict) or mark.get("type") not in get_args(ShapeType):
         return None
     size, pose = mark.get("size"), mark.get("pose")
-    if not isinstance(size, dict) or not all(map(is_number, size.values())) or not _NEEDED[mark["type"]] <= size.keys():
+    if (
+        not isinstance(size, dict)
+        or not all(map(is_number, size.values()))
+        or not _REQUIRED_SIZES[mark["type"]] <= size.keys()
+    ):
         return None
     shape = Shape(mark["type"], {str(key): float(value) for key, value in size.items()})
-    _take(shape, mark, _SHAPE)
-    if isinstance(pose, list) and len(pose) == 3 and all(_row(row, 4) for row in pose):
+    _restore_attributes(shape, mark, _SHAPE_FIELDS)
+    if isinstance(pose, list) and len(pose) == 3 and all(_is_number_list(row, 4) for row in pose):
         shape.pose = np.array([*pose, [0.0, 0.0, 0.0, 1.0]])
-    if _row(mark.get("color"), 4):
+    if _is_number_list(mark.get("color"), 4):
         shape.color = tuple(float(x) for x in mark["color"])  # type: ignore[assignment]
     if isinstance(mark.get("mesh"), str):
         shape.mesh = mark["mesh"]
     spheres = mark.get("spheres")
-    if isinstance(spheres, list) and all(_row(sphere, 4) for sphere in spheres):
+    if isinstance(spheres, list) and all(_is_number_list(sphere, 4) for sphere in spheres):
         shape.spheres = [tuple(float(x) for x in sphere) for sphere in spheres]  # type: ignore[misc]
     return shape
 
 
-_NEEDED: dict[str, set[str]] = {
+_REQUIRED_SIZES: dict[str, set[str]] = {
     **dict.fromkeys(get_args(ShapeType), set()),
     "box": {"x", "y", "z"},
     "ellipsoid": {"x", "y", "z"},
@@ -128,35 +132,37 @@ _NEEDED: dict[str, set[str]] = {
 }
 
 
-def _row(value: Any, count: int) -> bool:
+def _is_number_list(value: Any, count: int) -> bool:
     return isinstance(value, list) and len(value) == count and all(map(is_number, value))
 
 
-def joint_mark(joint: Joint, usual: str) -> dict[str, Any]:
+def joint_extension(joint: Joint, usual: str) -> dict[str, Any]:
     """Return what is kept of a joint. ``usual`` is the type that it would be read as."""
     mark: dict[str, Any] = {"type": joint.type} if joint.type != usual else {}
     if joint.twin is not None:
         mark["twin"] = joint.twin
-    dofs = [_dof_mark(dof) for dof in joint.dofs]
+    dofs = [_dof_extension(dof) for dof in joint.dofs]
     if any(dofs):
         mark["dofs"] = dofs
     return mark
 
 
-def _dof_mark(dof: Dof) -> dict[str, Any]:
-    mark = _differing(dof, _DOF)
+def _dof_extension(dof: Dof) -> dict[str, Any]:
+    mark = _non_default(dof, _DOF_FIELDS)
     if DOF_SIZE[dof.kind] > 1:
-        mark |= _differing(dof, _SPRING)
+        mark |= _non_default(dof, _SPRING_FIELDS)
     elif dof.rest and not dof.stiffness:
         mark["rest"] = dof.rest
     if dof.kind == "screw":
         mark["kind"] = "screw"
     if dof.parts:
-        mark["parts"] = [{"kind": part.kind, **_differing(part, (*_DOF, *_SPRING))} for part in dof.parts]
+        mark["parts"] = [
+            {"kind": part.kind, **_non_default(part, (*_DOF_FIELDS, *_SPRING_FIELDS))} for part in dof.parts
+        ]
     return {key: value for key, value in mark.items() if not isinstance(value, float) or math.isfinite(value)}
 
 
-def take_joint(joint: Joint, kept: Any) -> None:
+def restore_joint_extension(joint: Joint, kept: Any) -> None:
     """Set what was kept of a joint."""
     if not isinstance(kept, dict):
         return
@@ -168,11 +174,11 @@ def take_joint(joint: Joint, kept: Any) -> None:
     if isinstance(marks, list) and len(marks) == len(joint.dofs):
         for dof, mark in zip(joint.dofs, marks, strict=True):
             if isinstance(mark, dict):
-                _take_dof(dof, mark)
+                _restore_dof_extension(dof, mark)
 
 
-def _take_dof(dof: Dof, mark: dict[str, Any]) -> None:
-    _take(dof, mark, (*_DOF, *_SPRING))
+def _restore_dof_extension(dof: Dof, mark: dict[str, Any]) -> None:
+    _restore_attributes(dof, mark, (*_DOF_FIELDS, *_SPRING_FIELDS))
     if mark.get("kind") == "screw" and dof.kind == "rotation":
         dof.kind = "screw"
     parts = mark.get("parts")
@@ -180,5 +186,5 @@ def _take_dof(dof: Dof, mark: dict[str, Any]) -> None:
     if isinstance(parts, list) and all(isinstance(part, dict) and part.get("kind") in kinds for part in parts):
         for part in parts:
             made = Dof(part["kind"])
-            _take(made, part, (*_DOF, *_SPRING))
+            _restore_attributes(made, part, (*_DOF_FIELDS, *_SPRING_FIELDS))
             dof.parts.append(made)

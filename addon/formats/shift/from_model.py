@@ -16,19 +16,19 @@ import numpy as np
 from ...core.kinematics import spanning_tree
 from ...core.mass_properties import body_inertia
 from ...core.model import Array, Body, Joint, Mechanism, Shape, identity
-from ...core.record_utils import same_record
+from ...core.record_utils import records_equal
 from ...core.transforms import affine_inverse
-from ..document.conversion_losses import Losses
+from ..document.conversion_losses import ConversionLosses
 from . import conventions as values
 from . import extension_keys as keep
-from .conventions import SAME_POSE, same_pose
-from .from_model_joints import Names, Tree, axis_turn, joint_row, safe, usual_type
-from .reader import PLACEMENT, Key, between_id
-from .schema import ENDS, FIXED, MARK, MOMENTS, ORIGIN, SEPARATOR, Row
-from .to_model import files_of, mesh_of
+from .conventions import POSE_ROUNDING, same_pose
+from .from_model_joints import AssemblyTree, SafeNames, axis_rotation, default_joint_type, joint_row, path_safe_name
+from .reader import PLACEMENT, Key, intermediate_body_id
+from .schema import ENDS, EXTENSION_KEY, FIXED, MOMENTS, ORIGIN, SEPARATOR, Row
+from .to_model import mesh_file_groups, pick_mesh_file
 
 
-class Lowering:
+class ShiftConverter:
     """Makes the rows.
 
     ``top`` is the name for an assembly of what is in none; ``placed`` are the bodies that a document puts where they
@@ -38,27 +38,27 @@ class Lowering:
     def __init__(self, mechanism: Mechanism, dialect: str, top: str = "", placed: Collection[str] = ()) -> None:
         self.mechanism, self.dialect, self.placed = mechanism, dialect, placed
         self.own = mechanism.source.format == "shift"
-        self.losses = Losses()
-        tree = Tree(mechanism, top)
-        self.out = Lowered(tree, {}, {}, {}, {}, [], [], {None: {}}, {})
+        self.losses = ConversionLosses()
+        tree = AssemblyTree(mechanism, top)
+        self.out = ShiftRows(tree, {}, {}, {}, {}, [], [], {None: {}}, {})
         self.active = {body.id for body in mechanism.bodies if body.active}
-        self.used_names: dict[str, Names] = {}
-        self.joint_names: dict[str, Names] = {}
+        self.used_names: dict[str, SafeNames] = {}
+        self.joint_names: dict[str, SafeNames] = {}
         self.joint_of: dict[str, tuple[str, str]] = {}  # assembly and name
-        self.frames: dict[str | None, Frames] = {None: Frames()}
+        self.frames: dict[str | None, FrameIndex] = {None: FrameIndex()}
         self.wanted: dict[tuple[str | None, str], list[Array]] = {}  # by owner and name of a frame: the joints' poses
 
-    def lowered(self, before: Lowering | None = None) -> Lowered:
+    def lowered(self, before: ShiftConverter | None = None) -> ShiftRows:
         """Everything. ``before`` is the same of the document, which tells which frames were edited."""
         self._settings()
         for path, item in self.out.tree.assemblies.items():
-            self.out.assemblies[path] = {"name": safe(item.name), "active": item.active, MARK: None}
+            self.out.assemblies[path] = {"name": path_safe_name(item.name), "active": item.active, EXTENSION_KEY: None}
         for body in self.mechanism.bodies:
             self._name(body)
-        rows = {} if before is None else before.rows_of_bodies()
+        rows = {} if before is None else before.body_rows()
         for body in self.mechanism.bodies:
             self._body(body, rows)
-        self._given_frames()
+        self._document_frames()
         self._joint_frames(before)
         for joint in self.mechanism.joints:
             self._name_joint(joint)
@@ -69,15 +69,15 @@ class Lowering:
         self._restraints()
         for owner, frames in self.frames.items():
             for name, pose in frames.poses.items():
-                turn, shift = values.turn_and_shift(pose)
-                self.out.frames.setdefault(owner, {})[name] = {"name": name, "T": shift, "R": turn, MARK: None}
-        self._unsaid()
+                turn, shift = values.rt_from_pose(pose)
+                self.out.frames.setdefault(owner, {})[name] = {"name": name, "T": shift, "R": turn, EXTENSION_KEY: None}
+        self._report_unrepresented()
         return self.out
 
     def _settings(self) -> None:
         world = self.mechanism.world
-        mark = keep.world_mark(world)
-        self.out.settings = {"gravity": values.tidy(world.gravity), MARK: mark or None}
+        mark = keep.world_extension(world)
+        self.out.settings = {"gravity": values.to_nested_lists(world.gravity), EXTENSION_KEY: mark or None}
         if mark:
             self.losses.add(
                 "kept-aside", "a world's friction, softness, ground and time step are kept aside", self.mechanism
@@ -85,14 +85,14 @@ class Lowering:
 
     def _name(self, body: Body) -> None:
         home = self.out.tree.home(body.assembly)
-        names = made_in(self.used_names, home, Names)
+        names = get_or_make(self.used_names, home, SafeNames)
         # a document may repeat a name: then it stays repeated
         repeated = self.own and SEPARATOR not in body.name and body.name not in ("", FIXED)
         name = body.name if repeated else names.of(body.name, "body")
         names.add(name)
         self.out.names[body.id] = home, name
 
-    def rows_of_bodies(self) -> dict[str, tuple[Body, str, Row]]:
+    def body_rows(self) -> dict[str, tuple[Body, str, Row]]:
         """The body, its name and its row by its id, of those whose rows depend on nothing else."""
         rows = self.out.bodies
         return {
@@ -105,37 +105,37 @@ class Lowering:
         """The row of a body; the very one of ``rows`` where the body is what it was."""
         home, name = self.out.names[body.id]
         before = rows.get(body.id)
-        if before is not None and before[1] == name and same_record(before[0], body):
+        if before is not None and before[1] == name and records_equal(before[0], body):
             row = before[2]
         else:
             row = self._body_row(body, name)
-        if "shapes" in (row[MARK] or ()):
+        if "shapes" in (row[EXTENSION_KEY] or ()):
             self.losses.add(
                 "kept-aside",
                 "shapes that are not a plain mesh file are kept aside, and Shift does not show them",
                 body,
             )
-        self.out.bodies[body.id, 0] = Part((body.id, 0), home, row)
+        self.out.bodies[body.id, 0] = OutputElement((body.id, 0), home, row)
 
     def _body_row(self, body: Body, name: str) -> Row:
         row: Row = {
             "name": name,
             "active": bool(body.extra.get("active", True)) if not body.active else True,
-            "center_of_mass": values.tidy(body.com),
+            "center_of_mass": values.to_nested_lists(body.com),
             "mass": float(body.mass),
             "collision_geometry": body.extra.get("collision_geometry", "") if self.own else "",
         }
         tensor = body_inertia(body)
-        row |= {key: float(tensor[i, j]) + 0.0 for key, (i, j) in zip(MOMENTS, _CELLS, strict=True)}
+        row |= {key: float(tensor[i, j]) + 0.0 for key, (i, j) in zip(MOMENTS, _MOMENT_INDICES, strict=True)}
         plain = [shape for shape in body.shapes if self._is_plain(shape, body)]
         row |= self._geometry(body, plain)
         beyond = body.shapes if len(plain) < len(body.shapes) else []
-        mark = keep.body_mark(body, beyond)
+        mark = keep.body_extension(body, beyond)
         if body.twin in self.out.names:
             mark["twin"] = self._path(body.twin)
         if name != body.name:
             mark["name"] = body.name
-        row[MARK] = mark or None
+        row[EXTENSION_KEY] = mark or None
         return row
 
     def _path(self, body: str) -> str:
@@ -158,29 +158,29 @@ class Lowering:
 
     def _geometry(self, body: Body, meshes: list[Shape]) -> Row:
         raw = {key: body.extra.get(key) for key in ("definition", "geometry")} if self.own else {}
-        written = [mesh_of(files) for key in raw for files in files_of(raw[key])]
+        written = [pick_mesh_file(files) for key in raw for files in mesh_file_groups(raw[key])]
         if raw and written == [shape.mesh for shape in meshes]:
             return raw
-        groups = [[str(shape.mesh), *_materials(shape)] for shape in meshes]
+        groups = [[str(shape.mesh), *_material_files(shape)] for shape in meshes]
         if len(groups) == 1 and not (self.dialect == ENDS and raw.get("definition") is None):
             return {"definition": groups[0], "geometry": None}
         listed = [{"type": "mesh", "filename": group} for group in groups]
         return {"definition": None, "geometry": listed or None}
 
-    def _given_frames(self) -> None:
+    def _document_frames(self) -> None:
         for frame in self.mechanism.frames:
             if frame.body is None or frame.body in self.out.names:
-                frames = made_in(self.frames, frame.body, Frames)
+                frames = get_or_make(self.frames, frame.body, FrameIndex)
                 frames.put(frames.names.of(frame.name, "frame"), frame.pose)
 
-    def _joint_frames(self, before: Lowering | None) -> None:
+    def _joint_frames(self, before: ShiftConverter | None) -> None:
         """Frames that a document has and that joints use, with the poses the joints want; those that a joint wants
         elsewhere than it did, on which all agree, and which were not moved themselves, go where the joints want them.
         (Of a document it is no edit that a joint's frame is not what the joint made of it: it may name no body.)"""
         for joint in self.mechanism.joints if self.own else ():
             if len(joint.dofs) > 1:
                 continue
-            turn = axis_turn(joint, joint.extra, self.dialect)
+            turn = axis_rotation(joint, joint.extra, self.dialect)
             sides = ((joint.parent, self._parent_frame(joint)), (joint.child, joint.frame_child))
             for (owner, pose), name in zip(sides, joint.extra.get("frames", ()), strict=False):
                 if name != ORIGIN and (owner is None or owner in self.out.names):
@@ -193,7 +193,7 @@ class Lowering:
             earlier = () if before is None else before.wanted.get((owner, name), ())
             edited = here is None or not any(values.same_pose(pose, poses[0]) for pose in earlier)
             if unmoved and agree and edited:
-                made_in(self.frames, owner, Frames).put(name, poses[0])
+                get_or_make(self.frames, owner, FrameIndex).put(name, poses[0])
 
     def _frame(self, owner: str | None, name: str) -> Array | None:
         """The pose of a frame, None where there is none of this name."""
@@ -202,7 +202,9 @@ class Lowering:
     def _parent_frame(self, joint: Joint) -> Array:
         """A joint's frame on its parent, without the fixed displacement that a rigid joint has in it."""
         if joint.type == "weld" and self.own and not joint.dofs:
-            return joint.frame_parent @ affine_inverse(values.displaced(joint.extra.get("initial_displacement")))
+            return joint.frame_parent @ affine_inverse(
+                values.displacement_pose(joint.extra.get("initial_displacement"))
+            )
         return joint.frame_parent
 
     def frame_name(self, owner: str | None, pose: Array, hint: str) -> str:
@@ -210,7 +212,7 @@ class Lowering:
         owner = owner if owner in self.out.names else None
         if hint == ORIGIN and values.same_pose(pose, identity()):
             return ORIGIN
-        there = made_in(self.frames, owner, Frames)
+        there = get_or_make(self.frames, owner, FrameIndex)
         if hint in there.poses and values.same_pose(there.poses[hint], pose):
             return hint
         if values.same_pose(pose, identity()):
@@ -225,7 +227,7 @@ class Lowering:
         home = self.out.tree.home(joint.assembly)
         if joint.assembly == "" and self.out.tree.top and not self.own:
             home = next((self.out.names[end][0] for end in (joint.child, joint.parent) if end in self.out.names), home)
-        names = made_in(self.joint_names, home, Names)
+        names = get_or_make(self.joint_names, home, SafeNames)
         keeps = self.own and SEPARATOR not in joint.name and joint.name
         name = joint.name if keeps else names.of(joint.name, "joint")
         names.add(name)
@@ -236,18 +238,18 @@ class Lowering:
         if len(joint.dofs) > 1:
             self._chain(joint, home, name)
             return
-        mark = self._joint_mark(joint, name, usual_type(joint))
+        mark = self._joint_mark(joint, name, default_joint_type(joint))
         frames = joint.frame_parent, joint.frame_child
         if not joint.dofs and self.own:  # a rigid joint has its displacement in there
             frames = self._parent_frame(joint), joint.frame_child
-        part = Part((joint.id, 0), home, {"name": name, MARK: mark or None})
-        self._piece(part, joint, frames, self._hints(joint, name))
+        part = OutputElement((joint.id, 0), home, {"name": name, EXTENSION_KEY: mark or None})
+        self._piece(part, joint, frames, self._frame_hints(joint, name))
 
-    def _piece(self, part: Part, joint: Joint, frames: tuple[Array, Array], hints: tuple[str, str]) -> None:
+    def _piece(self, part: OutputElement, joint: Joint, frames: tuple[Array, Array], hints: tuple[str, str]) -> None:
         """One element of a joint with one degree of freedom or none."""
         raw = joint.extra if self.own else {}
-        turn = axis_turn(joint, raw, self.dialect)
-        part.row |= {**joint_row(joint, raw, self.dialect, self._degrees), "active": self._own_switch(joint)}
+        turn = axis_rotation(joint, raw, self.dialect)
+        part.row |= {**joint_row(joint, raw, self.dialect, self._degrees), "active": self._is_joint_active(joint)}
         for body, frame, hint in zip((joint.parent, joint.child), frames, hints, strict=True):
             part.ends.append((body, self.frame_name(body, frame @ turn, hint)))
             if body is not None and body not in self.out.names:
@@ -256,7 +258,7 @@ class Lowering:
         self.out.joints[part.key] = part
 
     def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
-        mark = keep.joint_mark(joint, usual)
+        mark = keep.joint_extension(joint, usual)
         if joint.twin in self.joint_of:  # by the id that it will be read with
             home, twin = self.joint_of[joint.twin]
             mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
@@ -266,7 +268,7 @@ class Lowering:
             self.losses.add("approximated-joint", "a screw is written as a hinge; its pitch is kept aside", joint)
         return mark | ({"name": joint.name} if name != joint.name else {})
 
-    def _hints(self, joint: Joint, name: str) -> tuple[str, str]:
+    def _frame_hints(self, joint: Joint, name: str) -> tuple[str, str]:
         frames = joint.extra.get("frames") if self.own else None
         return (frames[0], frames[1]) if isinstance(frames, list) and len(frames) == 2 else (name, name)
 
@@ -275,7 +277,7 @@ class Lowering:
         entries = getattr(self.mechanism.report, "entries", ())
         return self.own and any(entry.code == "degrees" for entry in entries)
 
-    def _own_switch(self, joint: Joint) -> bool:
+    def _is_joint_active(self, joint: Joint) -> bool:
         """Return whether a joint itself is on: off with its assembly or its bodies it may still be on."""
         if joint.active:
             return True
@@ -294,27 +296,27 @@ class Lowering:
         self.losses.add(
             "split-joint", "a joint with several degrees of freedom is written as a marked chain of joints", joint
         )
-        count, hints = len(joint.dofs), self._hints(joint, name)
-        names = made_in(self.used_names, home, Names)
+        count, hints = len(joint.dofs), self._frame_hints(joint, name)
+        names = get_or_make(self.used_names, home, SafeNames)
         before = joint.parent
         for part, dof in enumerate(joint.dofs):
             last = part == count - 1
             mark: Row = {"joint": name, "part": part + 1, "parts": count}
             if not part:
                 mark |= self._joint_mark(joint, name, "")
-            after = joint.child if last else between_id(joint.id, part + 1)
+            after = joint.child if last else intermediate_body_id(joint.id, part + 1)
             if not last:
                 helper = names.of(f"{name}_{part + 1}", "part")
                 self.out.names[str(after)] = home, helper
-                row = {"name": helper, "active": True, MARK: {"part_of": name}, **_MASSLESS}
-                self.out.bodies[joint.id, part + 1] = Part((joint.id, part + 1), home, row)
+                row = {"name": helper, "active": True, EXTENSION_KEY: {"part_of": name}, **_MASSLESS_BODY}
+                self.out.bodies[joint.id, part + 1] = OutputElement((joint.id, part + 1), home, row)
             frames = (identity() if part else joint.frame_parent), (joint.frame_child if last else identity())
             piece = replace(joint, parent=before, child=after, dofs=[dof], extra={})
-            written = Part((joint.id, part), home, {"name": f"{name}_{part + 1}", MARK: mark})
+            written = OutputElement((joint.id, part), home, {"name": f"{name}_{part + 1}", EXTENSION_KEY: mark})
             self._piece(written, piece, frames, ("in" if part else hints[0], hints[1] if last else "out"))
             before = after
 
-    def _placements(self, before: Lowering | None) -> None:
+    def _placements(self, before: ShiftConverter | None) -> None:
         """A part of the mechanism that nothing joins to the ground is put where it is by a joint of its own.
 
         What a joint of the document would hold if it were not switched off is not, unless it was moved from where
@@ -330,29 +332,29 @@ class Lowering:
             home, name = self.out.names[root.id]
             fixed = root.immobile
             row: Row = {
-                "name": made_in(self.joint_names, home, Names).of(f"{name}_place", "part"),
+                "name": get_or_make(self.joint_names, home, SafeNames).of(f"{name}_place", "part"),
                 "active": root.active,
                 "type": "rigid" if fixed else "float",
                 "axis": None,
-                "initial_displacement": values.write_displacement(root.pose),
+                "initial_displacement": values.format_displacement(root.pose),
                 "initial_velocity": 0.0,
                 "stiffness": [],
                 "damping": [],
-                MARK: {"placement": True},
+                EXTENSION_KEY: {"placement": True},
             }
-            self.out.joints[root.id, PLACEMENT] = Part(
+            self.out.joints[root.id, PLACEMENT] = OutputElement(
                 (root.id, PLACEMENT), home, row, [(None, ORIGIN), (root.id, ORIGIN)]
             )
 
     def _lights(self) -> None:
         for number, light in enumerate(self.mechanism.lights):
-            hint = str(light.extra.get("frame", safe(light.name) or "light"))
+            hint = str(light.extra.get("frame", path_safe_name(light.name) or "light"))
             kind = light.extra.get("type", light.type) if self.own else light.type
             row: Row = {"name": light.name, "type": kind}
             row |= dict(zip(("Ka", "Kd", "Ks"), map(list, (light.ambient, light.diffuse, light.specular)), strict=True))
             owner = light.body if light.body in self.out.names else None
             ends = [(owner, self.frame_name(owner, light.pose, hint))]
-            self.out.lights.append(Part((light.name, number), "", row, ends))
+            self.out.lights.append(OutputElement((light.name, number), "", row, ends))
 
     def _restraints(self) -> None:
         for number, item in enumerate(self.mechanism.restraints):
@@ -365,14 +367,14 @@ class Lowering:
                 "distance_type": item.distance,
                 "knot_points": list(item.knots),
                 "coefficients": [list(piece) for piece in item.coefficients],
-                MARK: None,
+                EXTENSION_KEY: None,
             }
             ends = []
-            hints = item.extra.get("frames", [item.name] * 2) if self.own else [safe(item.name)] * 2
+            hints = item.extra.get("frames", [item.name] * 2) if self.own else [path_safe_name(item.name)] * 2
             if item.bodies is not None and item.frames is not None:
                 triples = zip(item.bodies, item.frames, hints, strict=False)
                 ends = [(body, self.frame_name(body, pose, str(hint))) for body, pose, hint in triples]
-            self.out.restraints.append(Part((item.name, number), home, row, ends))
+            self.out.restraints.append(OutputElement((item.name, number), home, row, ends))
 
     def _joint_reference(self, joint: str | None, home: str) -> str:
         part = self.out.joints.get((joint or "", 0))
@@ -381,15 +383,15 @@ class Lowering:
         name = str(part.row["name"])
         return name if part.assembly == home else SEPARATOR.join((self.out.tree.written(part.assembly), name))
 
-    def _unsaid(self) -> None:
+    def _report_unrepresented(self) -> None:
         if self.mechanism.motions:
             self.losses.add("dropped-motion", "motions are not written; save them as servo motion", self.mechanism)
         if getattr(self.mechanism.behaviours, "items", None):
             self.losses.add("dropped-behaviours", "behaviours are not written", self.mechanism)
 
 
-_CELLS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
-_MASSLESS: Row = {
+_MOMENT_INDICES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
+_MASSLESS_BODY: Row = {
     "center_of_mass": [0.0, 0.0, 0.0],
     "mass": 0.0,
     "collision_geometry": "",
@@ -399,17 +401,17 @@ _MASSLESS: Row = {
 }
 
 
-def _materials(shape: Shape) -> list[str]:
+def _material_files(shape: Shape) -> list[str]:
     files = shape.extra.get("files")
-    return [name for name in files if name != mesh_of(files)] if isinstance(files, list) and files else []
+    return [name for name in files if name != pick_mesh_file(files)] if isinstance(files, list) and files else []
 
 
 #: What a pose's twelve numbers are multiplied by to make one of them, so that few poses share it.
-_WEIGHTS = np.sqrt([[2.0, 3.0, 5.0, 7.0], [11.0, 13.0, 17.0, 19.0], [23.0, 29.0, 31.0, 37.0]])
-_ALL_WEIGHTS = float(_WEIGHTS.sum())
+_HASH_WEIGHTS = np.sqrt([[2.0, 3.0, 5.0, 7.0], [11.0, 13.0, 17.0, 19.0], [23.0, 29.0, 31.0, 37.0]])
+_TOTAL_HASH_WEIGHT = float(_HASH_WEIGHTS.sum())
 
 
-class Frames:
+class FrameIndex:
     """Frames by name.
 
     A body that a thousand joints hang on has as many: where one is wanted, only those are looked at whose numbers have
@@ -418,7 +420,7 @@ class Frames:
 
     def __init__(self) -> None:
         self.poses: dict[str, Array] = {}
-        self.names = Names()
+        self.names = SafeNames()
         self._order: dict[str, int] = {}
         self._sums: list[tuple[float, int, str]] = []  # ascending, each with the place in the order and the name
 
@@ -426,15 +428,15 @@ class Frames:
         """Give a name a pose, be it a new one or not."""
         order = self._order.setdefault(name, len(self._order))
         if name in self.poses:
-            del self._sums[bisect_left(self._sums, (_sum(self.poses[name]), order))]
+            del self._sums[bisect_left(self._sums, (_pose_hash(self.poses[name]), order))]
         self.names.add(name)
         self.poses[name] = pose
-        insort(self._sums, (_sum(pose), order, name))
+        insort(self._sums, (_pose_hash(pose), order, name))
 
     def at(self, pose: Array) -> str | None:
         """The first frame that is at a pose but for rounding, None where there is none."""
-        middle = _sum(pose)
-        reach = 2.0 * SAME_POSE * (1.0 + float(np.abs(pose[:3, 3]).max())) * _ALL_WEIGHTS
+        middle = _pose_hash(pose)
+        reach = 2.0 * POSE_ROUNDING * (1.0 + float(np.abs(pose[:3, 3]).max())) * _TOTAL_HASH_WEIGHT
         near: list[tuple[int, str]] = []
         for number in range(bisect_left(self._sums, (middle - reach,)), len(self._sums)):
             found, order, name = self._sums[number]
@@ -445,15 +447,15 @@ class Frames:
         return min(near)[1] if near else None
 
 
-def _sum(pose: Array) -> float:
+def _pose_hash(pose: Array) -> float:
     with np.errstate(over="ignore"):  # of numbers near the end of all numbers it is infinite
-        return float((pose[:3] * _WEIGHTS).sum())
+        return float((pose[:3] * _HASH_WEIGHTS).sum())
 
 
-Made = TypeVar("Made")
+Cached = TypeVar("Cached")
 
 
-def made_in(made: dict[Any, Made], key: Any, make: Callable[[], Made]) -> Made:
+def get_or_make(made: dict[Any, Cached], key: Any, make: Callable[[], Cached]) -> Cached:
     """Return what is made for a key, the first time that it is asked for."""
     if key not in made:
         made[key] = make()
@@ -461,7 +463,7 @@ def made_in(made: dict[Any, Made], key: Any, make: Callable[[], Made]) -> Made:
 
 
 @dataclass
-class Part:
+class OutputElement:
     """An element to be written: what it makes, the assembly it is in, its row, and the ends it joins, each the body
     (None for the ground) and the name of a frame."""
 
@@ -472,37 +474,37 @@ class Part:
 
 
 @dataclass
-class Held:
+class AssemblyContents:
     """What an assembly holds, but for other assemblies."""
 
-    bodies: list[Part] = field(default_factory=list)
-    joints: list[Part] = field(default_factory=list)
-    restraints: list[Part] = field(default_factory=list)
+    bodies: list[OutputElement] = field(default_factory=list)
+    joints: list[OutputElement] = field(default_factory=list)
+    restraints: list[OutputElement] = field(default_factory=list)
 
 
 @dataclass
-class Lowered:
+class ShiftRows:
     """All that is to be written. ``frames`` are rows by owner (None for the ground) and name."""
 
-    tree: Tree
+    tree: AssemblyTree
     settings: Row
     assemblies: dict[str, Row]
-    bodies: dict[Key, Part]
-    joints: dict[Key, Part]
-    lights: list[Part]
-    restraints: list[Part]
+    bodies: dict[Key, OutputElement]
+    joints: dict[Key, OutputElement]
+    lights: list[OutputElement]
+    restraints: list[OutputElement]
     frames: dict[str | None, dict[str, Row]]
     names: dict[str, tuple[str, str]]  # of bodies: assembly and name
 
     @cached_property
-    def held(self) -> dict[str, Held]:
+    def held(self) -> dict[str, AssemblyContents]:
         """The parts in each assembly, once all are there."""
-        found: dict[str, Held] = {}
+        found: dict[str, AssemblyContents] = {}
         for kind, parts in (("bodies", self.bodies.values()), ("joints", self.joints.values())):
             for part in parts:
-                getattr(made_in(found, part.assembly, Held), kind).append(part)
+                getattr(get_or_make(found, part.assembly, AssemblyContents), kind).append(part)
         for part in self.restraints:
-            made_in(found, part.assembly, Held).restraints.append(part)
+            get_or_make(found, part.assembly, AssemblyContents).restraints.append(part)
         return found
 
     def reference(self, body: str | None, assembly: str) -> str:

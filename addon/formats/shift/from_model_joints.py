@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...core.model import Array, Assembly, Dof, Joint, Mechanism, identity
-from ...core.naming import Unique
-from ...core.transforms import frame_with_z
+from ...core.naming import UniqueNamer
+from ...core.transforms import rotation_with_z
 from . import conventions as values
 from .schema import ELEMENTARY, ENDS, FIXED, ORIGIN, SEPARATOR, TYPES, Row
 
-_ELEMENTARY_OF = {(kind, axis): name for name, (kind, axis) in ELEMENTARY.items()}
+_ELEMENTARY_NAMES = {(kind, axis): name for name, (kind, axis) in ELEMENTARY.items()}
 
 
 def joint_row(joint: Joint, raw: dict[str, Any], dialect: str, degrees: bool = False) -> Row:
@@ -31,15 +31,17 @@ def joint_row(joint: Joint, raw: dict[str, Any], dialect: str, degrees: bool = F
     dof = joint.dofs[0]
     if dof.kind not in ("ball", "free"):
         return row | _simple_row(dof, raw, dialect, np.radians(1.0) if degrees and dof.kind != "translation" else 1.0)
-    fresh = values.write_displacement(values.started(dof.initial))
+    fresh = values.format_displacement(values.pose_from_coordinates(dof.initial))
     if dof.kind == "ball":
         row |= {"type": "spherical", "initial_velocity": 0.0 if velocity is None else velocity}
-        row["initial_displacement"] = values.kept(displacement, values.ball_start, dof.initial, {"R": fresh["R"]})
+        row["initial_displacement"] = values.keep_if_equal(
+            displacement, values.ball_displacement, dof.initial, {"R": fresh["R"]}
+        )
         return row
     rates = np.array(dof.start_rates or [0.0] * 6)
-    shown = values.tidy(np.concatenate([rates[3:], rates[:3]]))
-    row |= {"type": "float", "initial_velocity": values.kept(velocity, values.free_rates, rates, shown)}
-    row["initial_displacement"] = values.kept(displacement, values.free_start, dof.initial, fresh)
+    shown = values.to_nested_lists(np.concatenate([rates[3:], rates[:3]]))
+    row |= {"type": "float", "initial_velocity": values.keep_if_equal(velocity, values.free_velocity, rates, shown)}
+    row["initial_displacement"] = values.keep_if_equal(displacement, values.free_displacement, dof.initial, fresh)
     return row
 
 
@@ -48,7 +50,7 @@ def _simple_row(dof: Dof, raw: dict[str, Any], dialect: str, unit: float) -> Row
     elementary = _elementary(dof)
     if _has_axis(raw) or (dialect == ENDS and not (elementary and raw.get("type") == elementary)):
         row["type"] = "prismatic" if dof.kind == "translation" else "revolute"
-        row["axis"] = values.kept(raw.get("axis"), _known_axis, dof.axis, values.tidy(dof.axis))
+        row["axis"] = values.keep_if_equal(raw.get("axis"), _axis_or_z, dof.axis, values.to_nested_lists(dof.axis))
     else:
         row["type"] = elementary or ("Tz" if dof.kind == "translation" else "Rz")
         row["axis"] = raw.get("axis")
@@ -59,18 +61,18 @@ def _simple_row(dof: Dof, raw: dict[str, Any], dialect: str, unit: float) -> Row
     return row
 
 
-def axis_turn(joint: Joint, raw: dict[str, Any], dialect: str) -> Array:
+def axis_rotation(joint: Joint, raw: dict[str, Any], dialect: str) -> Array:
     """Return what to turn a joint's frames by, (4, 4), so that an elementary joint does what its one degree of freedom
     does along an axis that is none of the frames' own."""
     turn = identity()
     if dialect != ENDS and not _has_axis(raw) and joint.dofs:
         dof = joint.dofs[0]
         if dof.kind in ("rotation", "translation", "screw") and not _elementary(dof):
-            turn[:3, :3] = frame_with_z(dof.axis)
+            turn[:3, :3] = rotation_with_z(dof.axis)
     return turn
 
 
-def usual_type(joint: Joint) -> str:
+def default_joint_type(joint: Joint) -> str:
     """The type that a joint with these degrees of freedom is read as."""
     if not joint.dofs:
         return "weld"
@@ -84,18 +86,18 @@ def _has_axis(raw: dict[str, Any]) -> bool:
 
 def _elementary(dof: Dof) -> str | None:
     kind = "rotation" if dof.kind == "screw" else dof.kind
-    return _ELEMENTARY_OF.get((kind, tuple((np.asarray(dof.axis) + 0.0).tolist())))  # type: ignore[arg-type]
+    return _ELEMENTARY_NAMES.get((kind, tuple((np.asarray(dof.axis) + 0.0).tolist())))  # type: ignore[arg-type]
 
 
-def _known_axis(written: Any) -> Array:
-    axis = values.axis_of(written)
+def _axis_or_z(written: Any) -> Array:
+    axis = values.read_axis(written)
     return np.array([0.0, 0.0, 1.0]) if axis is None else axis
 
 
 def _spring_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]:
     """The terms of a spring; what a document has beyond the linear ones stays."""
     stiffness, rest = dof.stiffness * unit, dof.rest / unit
-    if raw is not None and np.allclose(values.spring_of(raw), (stiffness, rest), rtol=1e-12, atol=0.0):
+    if raw is not None and np.allclose(values.spring_from_terms(raw), (stiffness, rest), rtol=1e-12, atol=0.0):
         return raw
     if not stiffness:
         return [] if raw is None else [*raw[:1], *([0.0] if len(raw) > 1 else []), *raw[2:]]
@@ -104,7 +106,7 @@ def _spring_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]
 
 def _damper_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]:
     damping = dof.damping * unit
-    if raw is not None and np.isclose(values.damper_of(raw), damping, rtol=1e-12, atol=0.0):
+    if raw is not None and np.isclose(values.damping_from_terms(raw), damping, rtol=1e-12, atol=0.0):
         return raw
     if not damping and raw is None:
         return []
@@ -114,12 +116,12 @@ def _damper_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]
 _RESERVED = {FIXED, ORIGIN, ""}
 
 
-def safe(name: str) -> str:
+def path_safe_name(name: str) -> str:
     """A name without what parts a path."""
     return name.replace(SEPARATOR, "_")
 
 
-class Names(Unique):
+class SafeNames(UniqueNamer):
     """Safe names that are neither taken nor reserved, given once each."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
@@ -127,10 +129,10 @@ class Names(Unique):
 
     def of(self, name: str, otherwise: str) -> str:
         """A name made safe, or with a number behind it; ``otherwise`` is taken for an empty one."""
-        return self(safe(name) or otherwise)
+        return self(path_safe_name(name) or otherwise)
 
 
-class Tree:
+class AssemblyTree:
     """The assemblies of a mechanism: their paths here, and those by which a document names them.
 
     ``top`` is the name of the assembly that takes what is in none; empty where the document's top takes it.
@@ -147,7 +149,7 @@ class Tree:
                 self.assemblies.setdefault(own, Assembly(own, parts[count - 1]))
         self.top = ""
         if top and (not self.assemblies or "" in used):
-            self.top = Names(self.assemblies).of(top, "model")
+            self.top = SafeNames(self.assemblies).of(top, "model")
             self.assemblies[self.top] = Assembly(self.top, self.top)
         self._written: dict[str, str] = {}
 
@@ -166,7 +168,7 @@ class Tree:
             return ""
         if path not in self._written:
             outer = self.written(self.outer(path))
-            name = safe(self.assemblies[path].name) or "assembly"
+            name = path_safe_name(self.assemblies[path].name) or "assembly"
             self._written[path] = f"{outer}{SEPARATOR}{name}" if outer else name
         return self._written[path]
 

@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 
 from ...core.model import Array, Body, Mechanism
-from ...core.naming import Unique
+from ...core.naming import UniqueNamer
 from ...core.report import FormatError, Report
-from ..document.schema import Given
-from ..text.json_reader import Node
+from ..document.schema import SparseRow
+from ..text.json_reader import JsonNode
 from . import conventions as values
 from .schema import (
     ASSEMBLY,
     BODY,
     END_KEYS,
     ENDS,
+    EXTENSION_KEY,
     FIXED,
     FRAME,
     JOINT,
-    KEPT,
     LIGHT,
-    MARK,
     ORIGIN,
     PAIRS,
+    PRESERVED_KEYS,
     RESTRAINT,
     SEPARATOR,
     SETTINGS,
@@ -38,7 +38,7 @@ from .schema import (
 
 
 @dataclass(slots=True)
-class End:
+class JointEnd:
     """One end of a joint as it is written: a path to a body, and a frame on it.
 
     ``whole`` is the node of both, which is a ``pair`` of nodes or a single text.
@@ -46,33 +46,33 @@ class End:
 
     path: tuple[str, ...]
     frame: str
-    whole: Node
+    whole: JsonNode
     pair: bool
 
     @property
-    def body_node(self) -> Node | None:
+    def body_node(self) -> JsonNode | None:
         """The node of the body's name or path, None where it is in one text with the frame's."""
         return self.whole.value[0] if self.pair else None
 
     @property
-    def frame_node(self) -> Node | None:
+    def frame_node(self) -> JsonNode | None:
         """Return the node of the frame's name, None where it is in one text with the body's."""
         return self.whole.value[1] if self.pair else None
 
 
 @dataclass(slots=True)
-class Placed:
+class SourceElement:
     """An element's row, and the paths in it at which the values stand that it has."""
 
     table: Table
-    node: Node
-    row: Given
+    node: JsonNode
+    row: SparseRow
     places: dict[str, Path]
     assembly: str
     reader: Reader
-    ends: Sequence[End] = ()
+    ends: Sequence[JointEnd] = ()
 
-    def at(self, name: str) -> Node | None:
+    def at(self, name: str) -> JsonNode | None:
         """The node of a value; None where the element has none."""
         path = self.places.get(name)
         return None if path is None else self.node.get(*path)
@@ -103,22 +103,22 @@ class Reader:
 
     def __init__(self, text: str, path: str, report: Report) -> None:
         self.path, self.report = path, report
-        self._breaks = _breaks(text)
-        self.unknown: dict[str, list[Node]] = {}
+        self._breaks = _line_breaks(text)
+        self.unknown: dict[str, list[JsonNode]] = {}
 
-    def line(self, node: Node) -> int:
+    def line(self, node: JsonNode) -> int:
         """The line on which a node begins, 1 is the first."""
         return bisect_left(self._breaks, node.before) + 1
 
-    def error(self, node: Node, message: str, remedy: str = "") -> FormatError:
+    def error(self, node: JsonNode, message: str, remedy: str = "") -> FormatError:
         """Return what is wrong with a node."""
         return FormatError(message, path=self.path, line=self.line(node), where=node.where, remedy=remedy)
 
-    def warn(self, code: str, message: str, node: Node) -> None:
+    def warn(self, code: str, message: str, node: JsonNode) -> None:
         """Something repaired or left out."""
         self.report.warn(code, message, self.line(node), node.where)
 
-    def elements(self, node: Node | None) -> list[Node]:
+    def elements(self, node: JsonNode | None) -> list[JsonNode]:
         """The objects of a list; a single object counts as a list of one, null and nothing as an empty one."""
         if node is None or node.plain() is None:
             return []
@@ -131,12 +131,12 @@ class Reader:
                 raise self.error(child, "an object is expected here", "Write it as { ... }.")
         return list(node.value)
 
-    def place(self, node: Node, table: Table, assembly: str = "", more: tuple[str, ...] = ()) -> Placed:
+    def place(self, node: JsonNode, table: Table, assembly: str = "", more: tuple[str, ...] = ()) -> SourceElement:
         """The row of an element.
 
         ``more`` are keys beside the table's that mean something. FormatError for a value that is not of its kind.
         """
-        row = Given(table.defaults)
+        row = SparseRow(table.defaults)
         places: dict[str, Path] = {}
         plain = node.plain()
         known = table.keys.intersection(plain)
@@ -155,15 +155,15 @@ class Reader:
             if not spec.kind.takes(value):
                 place = node.get(*path)
                 assert place is not None
-                raise self.error(place, f"{_shown(value)} is not {spec.kind.wanted}", f"Correct {spec.name} here.")
+                raise self.error(place, f"{_value_text(value)} is not {spec.kind.wanted}", f"Correct {spec.name} here.")
             row[spec.name] = value
         if len(known) < len(plain):
             for key in plain:
                 if key not in known and key not in more:
                     self.unknown.setdefault(key, []).append(node)
-        return Placed(table, node, row, places, assembly, self)
+        return SourceElement(table, node, row, places, assembly, self)
 
-    def ends(self, node: Node) -> tuple[list[End], str]:
+    def ends(self, node: JsonNode) -> tuple[list[JointEnd], str]:
         """The two ends of an element, parent first, and the dialect they are in; no ends where it has none."""
         pairs = node.get("body_frame_pairs") or node.get("body_frame_pair")
         if pairs is not None:
@@ -177,21 +177,21 @@ class Reader:
             raise self.error(node, f"there is no {'child' if child is None else 'parent'}", _ENDS_REMEDY)
         return [self.end(parent), self.end(child)], ENDS
 
-    def end(self, node: Node) -> End:
+    def end(self, node: JsonNode) -> JointEnd:
         """One end: a body and a frame, or one text with both."""
         value = node.plain()
         if node.kind is str:
             parts = tuple(value.split(SEPARATOR))
             if len(parts) > 1:
-                return End(parts[:-1], parts[-1], node, False)
-            return End(parts, ORIGIN, node, False)
+                return JointEnd(parts[:-1], parts[-1], node, False)
+            return JointEnd(parts, ORIGIN, node, False)
         if node.kind is list and len(value) == 2:
             body, frame = value
-            if type(frame) is str and (path := _path_of(body)) is not None:
-                return End(path, frame, node, True)
-        raise self.error(node, f"{_shown(value)} is not a body and a frame", _PAIRS_REMEDY)
+            if type(frame) is str and (path := _read_path(body)) is not None:
+                return JointEnd(path, frame, node, True)
+        raise self.error(node, f"{_value_text(value)} is not a body and a frame", _PAIRS_REMEDY)
 
-    def tell_unknown(self) -> None:
+    def report_unknown_keys(self) -> None:
         """Say which keys mean nothing here."""
         for key, nodes in self.unknown.items():
             if key != "comment":
@@ -203,19 +203,19 @@ class Reader:
 
 _ABSENT = object()
 #: Characters of a text that are looked through at once.
-_PIECE = 1 << 20
+_CHUNK_SIZE = 1 << 20
 
 
-def _breaks(text: str) -> array[int]:
+def _line_breaks(text: str) -> array[int]:
     """Return where the lines of a text end."""
     found = array("q")
-    for start in range(0, len(text), _PIECE):
-        letters = np.frombuffer(text[start : start + _PIECE].encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    for start in range(0, len(text), _CHUNK_SIZE):
+        letters = np.frombuffer(text[start : start + _CHUNK_SIZE].encode("utf-32-le", "surrogatepass"), dtype="<u4")
         found.frombytes((np.flatnonzero(letters == ord("\n")) + start).astype(np.int64).tobytes())
     return found
 
 
-def _path_of(value: Any) -> tuple[str, ...] | None:
+def _read_path(value: Any) -> tuple[str, ...] | None:
     """The path that leads to a body, of its name or of several; None where a value is neither."""
     if isinstance(value, str):
         return tuple(value.split(SEPARATOR))
@@ -229,7 +229,7 @@ def is_ground(path: tuple[str, ...]) -> bool:
     return path == (FIXED,)
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     text = repr(value) if not isinstance(value, str) else f'"{value}"'
     return text if len(text) <= 60 else text[:60] + "..."
 
@@ -239,10 +239,10 @@ _ENDS_REMEDY = 'Write "parent": [["body"], "frame"] and "child": [["body"], "fra
 
 
 #: A body (None for the ground) and the pose of a frame on it.
-Place = tuple[str | None, Array]
+FrameOnBody = tuple[str | None, Array]
 
 
-class Resolver:
+class EndResolver:
     """Finds what names lead to.
 
     ``bodies`` are ids by assembly and name, ``poses`` those of frames by body and name, ``records`` the bodies of the
@@ -254,7 +254,7 @@ class Resolver:
         self.bodies: dict[str, dict[str, str]] = {}
         self.poses: dict[tuple[str | None, str], Array] = {}
 
-    def place(self, end: End, assembly: str, placed: Placed) -> Place | None:
+    def place(self, end: JointEnd, assembly: str, placed: SourceElement) -> FrameOnBody | None:
         """The body (None for the ground) and frame of an end; None where there is no such body."""
         if is_ground(end.path):
             body: str | None = None
@@ -272,7 +272,7 @@ class Resolver:
             return body, np.eye(4)
         return body, pose
 
-    def _body(self, path: tuple[str, ...], assembly: str, placed: Placed) -> str | None:
+    def _body(self, path: tuple[str, ...], assembly: str, placed: SourceElement) -> str | None:
         """A name is looked for in its own assembly, a longer path from the top."""
         if len(path) == 1:
             own = self.bodies.get(assembly, {}).get(path[0])
@@ -289,13 +289,13 @@ class Resolver:
         return found[0]
 
 
-def tell_loose(reader: Reader, turn: Any, node: Node | None, label: str) -> None:
+def report_rotation_error(reader: Reader, turn: Any, node: JsonNode | None, label: str) -> None:
     """Say by how much a rotation is none."""
     if turn is None or node is None:
         return
     if np.linalg.det(np.array(turn, dtype=np.float64)) < 0:
         reader.warn("mirrored-rotation", f"R of {label} mirrors; the nearest rotation is taken", node)
-    elif (loose := values.looseness(turn)) > values.LOOSE:
+    elif (loose := values.rotation_error(turn)) > values.ROTATION_TOLERANCE:
         message = f"R of {label} is no rotation, by {loose:.2g}; the nearest one is taken"
         reader.warn("repaired-rotation", message, node)
 
@@ -310,9 +310,9 @@ _LISTS = ("bodies", "joints", "assemblies", "restraints", "restraint")
 _TOP = ("model_parameters", FIXED, "frames", "lights", *_LISTS)
 
 
-def own_paths() -> Unique:
+def unique_paths() -> UniqueNamer:
     """Gives every path once: one that is taken gets a number behind it."""
-    return Unique(lambda path, number: f"{path}#{number}", 2)
+    return UniqueNamer(lambda path, number: f"{path}#{number}", 2)
 
 
 @dataclass
@@ -322,15 +322,15 @@ class Elements:
     Frames are by the body that has them, None for the ground.
     """
 
-    settings: Placed
-    assemblies: dict[str, Placed] = field(default_factory=dict)
-    bodies: list[Placed] = field(default_factory=list)
-    frames: list[tuple[Placed | None, Placed]] = field(default_factory=list)
-    joints: list[Placed] = field(default_factory=list)
-    lights: list[Placed] = field(default_factory=list)
-    restraints: list[Placed] = field(default_factory=list)
+    settings: SourceElement
+    assemblies: dict[str, SourceElement] = field(default_factory=dict)
+    bodies: list[SourceElement] = field(default_factory=list)
+    frames: list[tuple[SourceElement | None, SourceElement]] = field(default_factory=list)
+    joints: list[SourceElement] = field(default_factory=list)
+    lights: list[SourceElement] = field(default_factory=list)
+    restraints: list[SourceElement] = field(default_factory=list)
     dialect: str = PAIRS
-    paths: Unique = field(default_factory=own_paths)  # of the assemblies
+    paths: UniqueNamer = field(default_factory=unique_paths)  # of the assemblies
 
 
 @dataclass
@@ -338,22 +338,22 @@ class Document:
     """What a text holds. Bodies, joints, lights and restraints are by what they make, frames by owner and name."""
 
     text: str
-    root: Node
+    root: JsonNode
     dialect: str
     elements: Elements
-    bodies: dict[Key, Placed]
-    joints: dict[Key, Placed]
-    frames: dict[tuple[str | None, str], Placed]
+    bodies: dict[Key, SourceElement]
+    joints: dict[Key, SourceElement]
+    frames: dict[tuple[str | None, str], SourceElement]
     mechanism: Mechanism
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
-def is_shift(root: Node) -> bool:
+def is_shift(root: JsonNode) -> bool:
     """Return whether the top value of a JSON document is a Shift model: assemblies, or bodies and joints, of its
     kind."""
     if root.kind is not dict:
         return False
-    assemblies, bodies, joints = (_listed(root, key) for key in ("assemblies", "bodies", "joints"))
+    assemblies, bodies, joints = (_list_value(root, key) for key in ("assemblies", "bodies", "joints"))
     if root.get("model_parameters") is not None or root.get(FIXED) is not None:
         return assemblies is not None or bodies is not None
     if assemblies is not None:
@@ -366,14 +366,14 @@ def is_shift(root: Node) -> bool:
     return all(child.kind is dict and child.plain().keys() <= BODY.keys | {"frames"} for child in bodies)
 
 
-def _listed(root: Node, key: str) -> list[Node] | None:
+def _list_value(root: JsonNode, key: str) -> list[JsonNode] | None:
     found = root.get(key)
     return found.value if found is not None and found.kind is list else None
 
 
-def gather(root: Node, reader: Reader) -> Elements:
+def collect_elements(root: JsonNode, reader: Reader) -> Elements:
     """The elements of a document. FormatError for one that is not what it has to be."""
-    settings = reader.place(root, SETTINGS, more=(*_TOP, *KEPT[""]))
+    settings = reader.place(root, SETTINGS, more=(*_TOP, *PRESERVED_KEYS[""]))
     found = Elements(settings)
     ground = root.get(FIXED)
     if ground is not None and ground.kind is not dict:
@@ -383,29 +383,29 @@ def gather(root: Node, reader: Reader) -> Elements:
             found.frames += [(None, reader.place(node, FRAME)) for node in reader.elements(holder.get("frames"))]
             found.lights += [reader.place(node, LIGHT) for node in reader.elements(holder.get("lights"))]
     dialects: list[str] = []
-    _gather_parts(root, "", reader, found, dialects)
+    _collect_parts(root, "", reader, found, dialects)
     for node in reader.elements(root.get("assemblies")):
-        _gather_assembly(node, "", reader, found, dialects)
+        _collect_assembly(node, "", reader, found, dialects)
     later = ENDS in dialects or any(placed.node.get("geometry") is not None for placed in found.bodies)
     found.dialect = PAIRS if PAIRS in dialects or not later else ENDS
-    _tell_kept(root, reader)
+    _report_preserved(root, reader)
     return found
 
 
-def _gather_assembly(node: Node, outer: str, reader: Reader, found: Elements, dialects: list[str]) -> None:
-    placed = reader.place(node, ASSEMBLY, outer, more=(*_LISTS, *KEPT["assembly"]))
+def _collect_assembly(node: JsonNode, outer: str, reader: Reader, found: Elements, dialects: list[str]) -> None:
+    placed = reader.place(node, ASSEMBLY, outer, more=(*_LISTS, *PRESERVED_KEYS["assembly"]))
     name = placed.name or f"assembly {len(found.assemblies) + 1}"
     if not placed.name:
         reader.warn("repaired-name", f"the assembly has no name; it is called '{name}'", node)
         placed.row["name"] = name
     path = found.paths(f"{outer}{SEPARATOR}{name}" if outer else name)
     found.assemblies[path] = placed
-    _gather_parts(node, path, reader, found, dialects)
+    _collect_parts(node, path, reader, found, dialects)
     for child in reader.elements(node.get("assemblies")):
-        _gather_assembly(child, path, reader, found, dialects)
+        _collect_assembly(child, path, reader, found, dialects)
 
 
-def _gather_parts(node: Node, path: str, reader: Reader, found: Elements, dialects: list[str]) -> None:
+def _collect_parts(node: JsonNode, path: str, reader: Reader, found: Elements, dialects: list[str]) -> None:
     for child in reader.elements(node.get("bodies")):
         body = reader.place(child, BODY, path, more=_BODY_LISTS)
         found.bodies.append(body)
@@ -424,9 +424,9 @@ def _gather_parts(node: Node, path: str, reader: Reader, found: Elements, dialec
             found.restraints.append(restraint)
 
 
-def _tell_kept(root: Node, reader: Reader) -> None:
+def _report_preserved(root: JsonNode, reader: Reader) -> None:
     """Say what the program acts on that has no counterpart here."""
-    for node in _holders(root):
+    for node in _walk_assemblies(root):
         for key in ("terrain", "force_modules"):
             items = node.get(key)
             if items is not None and items.plain():
@@ -435,22 +435,22 @@ def _tell_kept(root: Node, reader: Reader) -> None:
                 reader.report.info("kept", message, reader.line(items), items.where)
 
 
-def _holders(node: Node) -> Iterator[Node]:
+def _walk_assemblies(node: JsonNode) -> Iterator[JsonNode]:
     yield node
     ground = node.get(FIXED)
     if ground is not None:
         yield ground
     assemblies = node.get("assemblies")
     for child in assemblies.children if assemblies is not None else ():
-        yield from _holders(child)
+        yield from _walk_assemblies(child)
 
 
-def between_id(joint: str, part: int) -> str:
+def intermediate_body_id(joint: str, part: int) -> str:
     """Return what stands for the body behind a piece of a joint, which is no body of the mechanism."""
     return f"{joint}\0{part}"
 
 
-def mark_of(placed: Placed) -> dict:
+def read_extension(placed: SourceElement) -> dict:
     """Return what we kept in an element for ourselves."""
-    mark = placed.row.get(MARK)
+    mark = placed.row.get(EXTENSION_KEY)
     return mark if isinstance(mark, dict) else {}

@@ -21,7 +21,7 @@ PAIRS, ENDS = "pairs", "ends"
 #: The body that is the ground, the frame that every body has, and what parts a path.
 FIXED, ORIGIN, SEPARATOR = "fixed", "origin", ":"
 #: Under this key we keep what Shift has no word for, so that it is there again when the file comes back.
-MARK = "knuckle"
+EXTENSION_KEY = "knuckle"
 
 
 @dataclass(frozen=True)
@@ -145,8 +145,8 @@ VELOCITY = Kind("a number or six numbers", lambda value: is_number(value) or _nu
 ANY = Kind("anything", lambda value: True)
 
 _ZERO = [0.0, 0.0, 0.0]
-_UPRIGHT = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-_MARK = Field(MARK, ANY)
+_IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+_EXTENSION_FIELD = Field(EXTENSION_KEY, ANY)
 _ACTIVE = Field("active", FLAG, True)
 
 SETTINGS = Table(
@@ -161,11 +161,13 @@ SETTINGS = Table(
             paths=(("model_parameters", "include_dir"), ("model_parameters", "include_directories")),
             ends_path=("model_parameters", "include_directories"),
         ),
-        Field(MARK, ANY, paths=(("model_parameters", MARK),)),
+        Field(EXTENSION_KEY, ANY, paths=(("model_parameters", EXTENSION_KEY),)),
     ),
 )
-ASSEMBLY = Table("assembly", (Field("name", NAME), _ACTIVE, _MARK))
-FRAME = Table("frame", (Field("name", NAME), Field("T", VECTOR, _ZERO, "length"), Field("R", MATRIX, _UPRIGHT), _MARK))
+ASSEMBLY = Table("assembly", (Field("name", NAME), _ACTIVE, _EXTENSION_FIELD))
+FRAME = Table(
+    "frame", (Field("name", NAME), Field("T", VECTOR, _ZERO, "length"), Field("R", MATRIX, _IDENTITY), _EXTENSION_FIELD)
+)
 
 
 def _inertia(name: str, default: Any, unit: str, *others: Path) -> Field:
@@ -193,7 +195,7 @@ BODY = Table(
         Field("center_of_mass", VECTOR, _ZERO, "length"),
         _inertia("mass", 0.0, "mass", ("mass",)),
         *(_inertia(name, 0.0, "mass length2") for name in MOMENTS),
-        _MARK,
+        _EXTENSION_FIELD,
     ),
 )
 JOINT = Table(
@@ -207,7 +209,7 @@ JOINT = Table(
         Field("initial_velocity", VELOCITY, 0.0, "per second; of six, the first three are linear"),
         Field("stiffness", NUMBERS, [], "force or torque per power of the displacement, ascending"),
         Field("damping", NUMBERS, [], "the same of the velocity", (("damping",), ("damping_coefficients",))),
-        _MARK,
+        _EXTENSION_FIELD,
     ),
 )
 LIGHT = Table(
@@ -231,7 +233,7 @@ RESTRAINT = Table(
         Field("distance_type", TEXT, ""),
         Field("knot_points", NUMBERS, []),
         Field("coefficients", PIECES, [], "descending powers, a list for each piece between the knots"),
-        _MARK,
+        _EXTENSION_FIELD,
     ),
 )
 
@@ -253,7 +255,7 @@ TYPES: dict[str, str] = {
     "rigid": "weld",
 }
 #: Keys of elements that have a meaning to the program but none here; they stay in the document.
-KEPT = {
+PRESERVED_KEYS = {
     "": ("terrain", "comment"),
     "fixed": ("terrain", "comment"),
     "assembly": ("force_modules", "comment"),

@@ -13,33 +13,33 @@ from typing import Any
 import numpy as np
 
 from ...core.kinematics import spanning_tree
-from ...core.loops.closure import chord_errors
+from ...core.loops.closure import loop_openings
 from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Light, Mechanism, Restraint, Shape, Source, World
-from ...core.record_utils import HERE, MIDDLE, NOTHING
+from ...core.record_utils import IDENTITY_POSE, ZERO_TENSOR, ZERO_VECTOR
 from ...core.report import FormatError, Report
 from ...core.transforms import affine_inverse, inverse
 from ..meshes.locate import is_network
-from ..text.json_reader import Node, parse
+from ..text.json_reader import JsonNode, parse
 from . import conventions as values
 from . import extension_keys as keep
 from .reader import (
     PLACEMENT,
     Document,
     Elements,
-    Placed,
+    EndResolver,
     Reader,
-    Resolver,
-    between_id,
-    gather,
+    SourceElement,
+    collect_elements,
+    intermediate_body_id,
     is_shift,
-    mark_of,
-    own_paths,
-    tell_loose,
+    read_extension,
+    report_rotation_error,
+    unique_paths,
 )
 from .schema import (
     ELEMENTARY,
+    EXTENSION_KEY,
     FIXED,
-    MARK,
     MOMENTS,
     ORIGIN,
     SEPARATOR,
@@ -47,24 +47,24 @@ from .schema import (
 )
 
 #: A loop open by more than this (length units or radians) is worth a warning.
-OPEN = 1e-3
+LOOP_TOLERANCE = 1e-3
 #: Where a body's mesh files stand.
-_LOOKS = ("definition", "geometry")
+_GEOMETRY_FIELDS = ("definition", "geometry")
 
 
-def build(text: str, root: Node, elements: Elements, reader: Reader) -> Document:
+def build(text: str, root: JsonNode, elements: Elements, reader: Reader) -> Document:
     """The document of its elements, with the mechanism that they describe."""
     return _Builder(text, root, elements, reader).document()
 
 
 class _Builder:
-    def __init__(self, text: str, root: Node, elements: Elements, reader: Reader) -> None:
+    def __init__(self, text: str, root: JsonNode, elements: Elements, reader: Reader) -> None:
         self.elements, self.reader = elements, reader
         self.result = Mechanism(name=PurePath(reader.path).stem or "Mechanism", report=reader.report)
         self.made = Document(text, root, elements.dialect, elements, {}, {}, {}, self.result)
         self.result.source = Source("shift", elements.dialect, reader.path, text)
         self.id_of: dict[int, str] = {}  # of an element's node
-        self.resolver = Resolver(reader, self.result.bodies)
+        self.resolver = EndResolver(reader, self.result.bodies)
         self.off: set[str] = set()  # bodies that are switched off
         self.placed_roots: set[str] = set()  # bodies that a joint to the ground does no more than place
         self.turn = 1.0
@@ -73,25 +73,25 @@ class _Builder:
         """Everything, in the order in which one thing needs the other."""
         self._world()
         self._assemblies()
-        chains = chained(self.elements)
+        chains = group_chains(self.elements)
         between = {id(helper.node) for chain in chains for helper in chain.helpers}
         self._bodies(between)
         self._frames(between)
         self._joints(chains)
         self._place()
         reader, result = self.reader, self.result
-        result.lights += [light_of(placed, self.resolver, reader) for placed in self.elements.lights]
+        result.lights += [read_light(placed, self.resolver, reader) for placed in self.elements.lights]
         joints = {joint.id for joint in result.joints}
         result.restraints += [
-            restraint_of(placed, self.resolver, joints, reader) for placed in self.elements.restraints
+            read_restraint(placed, self.resolver, joints, reader) for placed in self.elements.restraints
         ]
-        self._tell_names()
+        self._report_renamed()
         return self.made
 
     def _world(self) -> None:
         row = self.elements.settings.row
         world = World(gravity=np.array(row["gravity"], dtype=np.float64))
-        keep.take_world(world, row[MARK])
+        keep.restore_world_extension(world, row[EXTENSION_KEY])
         self.result.world = world
         if str(row["angle"]).lower().startswith("deg"):
             self.turn = math.radians(1.0)
@@ -112,7 +112,7 @@ class _Builder:
 
     def _bodies(self, between: set[int]) -> None:
         """Records of all bodies but those between the pieces of a joint, which get ids of their own for now."""
-        paths = own_paths()
+        paths = unique_paths()
         for number, placed in enumerate(self.elements.bodies):
             name = self._named(placed, f"body {number + 1}")
             if id(placed.node) in between:
@@ -121,66 +121,66 @@ class _Builder:
                 continue
             if name == FIXED:
                 self.reader.warn("reserved-name", "'fixed' is the ground; no joint can mean this body", placed.node)
-            own = paths(_joined(placed.assembly, name))
+            own = paths(_join_path(placed.assembly, name))
             self.id_of[id(placed.node)] = own
             self.resolver.bodies.setdefault(placed.assembly, {}).setdefault(name, own)
             self.made.bodies[own, 0] = placed
             self.result.bodies.append(self._body(placed, own))
 
-    def _body(self, placed: Placed, own: str) -> Body:
+    def _body(self, placed: SourceElement, own: str) -> Body:
         row, said = placed.row, placed.places.keys()
         com = row["center_of_mass"]
         body = Body(
             own,
-            str(mark_of(placed).get("name", placed.name)),
+            str(read_extension(placed).get("name", placed.name)),
             mass=float(row["mass"]),
-            pose=HERE,  # until all are placed
-            com=np.array(com, dtype=np.float64) if any(com) else MIDDLE,
-            shapes=[] if said.isdisjoint(_LOOKS) else self._shapes(placed),
+            pose=IDENTITY_POSE,  # until all are placed
+            com=np.array(com, dtype=np.float64) if any(com) else ZERO_VECTOR,
+            shapes=[] if said.isdisjoint(_GEOMETRY_FIELDS) else self._shapes(placed),
             assembly=placed.assembly,
             line=placed.line,
         )
         if said.isdisjoint(MOMENTS):
-            body.inertia = None if body.mass else NOTHING
+            body.inertia = None if body.mass else ZERO_TENSOR
         else:
             xx, yy, zz, xy, yz, zx = (float(row[name]) for name in MOMENTS)
             has_some = any((xx, yy, zz, xy, yz, zx))
-            body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) if has_some else NOTHING
-            self._tell_inertia(np.linalg.eigvalsh(body.inertia).tolist() if xy or yz or zx else [xx, yy, zz], placed)
-        kept = ((key, row[key]) for key in (*_LOOKS, "collision_geometry") if key in said)
+            body.inertia = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) if has_some else ZERO_TENSOR
+            self._report_inertia(np.linalg.eigvalsh(body.inertia).tolist() if xy or yz or zx else [xx, yy, zz], placed)
+        kept = ((key, row[key]) for key in (*_GEOMETRY_FIELDS, "collision_geometry") if key in said)
         body.extra = {key: value for key, value in kept if value not in (None, "")}
         if not row["active"]:
             body.extra["active"] = False
         body.active = bool(row["active"]) and self._is_on(placed.assembly)
         if not body.active:
             self.off.add(own)
-        keep.take_body(body, row[MARK])
+        keep.restore_body_extension(body, row[EXTENSION_KEY])
         return body
 
-    def _tell_inertia(self, principal: list[float], placed: Placed) -> None:
+    def _report_inertia(self, principal: list[float], placed: SourceElement) -> None:
         moments = sorted(principal)
         if moments[0] + moments[1] < moments[2] * (1.0 - 1e-6) - 1e-12 or moments[0] < -1e-12:
             message = f"no real body has the moments of inertia of {placed.label}; they are kept as they are"
             place = next(placed.at(name) for name in MOMENTS if name in placed.places)
             self.reader.warn("impossible-inertia", message, place)
 
-    def _shapes(self, placed: Placed) -> list[Shape]:
+    def _shapes(self, placed: SourceElement) -> list[Shape]:
         collides = bool(placed.row["collision_geometry"])
         shapes = []
-        for key in _LOOKS:
+        for key in _GEOMETRY_FIELDS:
             try:
-                groups = files_of(placed.row[key])
+                groups = mesh_file_groups(placed.row[key])
             except ValueError as error:
                 raise self.reader.error(
                     placed.at(key), str(error), 'Write [{"type": "mesh", "filename": ["link.obj"]}].'
                 ) from None
             for files in groups:
-                name = mesh_of(files)
+                name = pick_mesh_file(files)
                 if is_network(name):
                     message = f"{name} is an address in a network; nothing is ever fetched, and the mesh is left out"
                     self.reader.warn("mesh-address", message, placed.at(key))
                     continue
-                extra = {"files": files, "include": _listed(self.elements.settings.row["include"])}
+                extra = {"files": files, "include": _list_names(self.elements.settings.row["include"])}
                 size = {"x": 1.0, "y": 1.0, "z": 1.0}
                 shapes.append(Shape("mesh", size, mesh=name, collision=collides, extra=extra))
         return shapes
@@ -196,19 +196,19 @@ class _Builder:
                 self.reader.warn("repeated-name", f"{placed.label} is there twice; the first counts", placed.node)
                 continue
             turn = placed.row["R"] if "R" in placed.places else None
-            tell_loose(self.reader, turn, placed.at("R"), placed.label)
-            self.resolver.poses[body, name] = values.pose_of(turn, placed.row["T"])
+            report_rotation_error(self.reader, turn, placed.at("R"), placed.label)
+            self.resolver.poses[body, name] = values.pose_from_rt(turn, placed.row["T"])
             self.made.frames[body, name] = placed
             if owner is None or id(owner.node) not in between:
                 self.result.frames.append(Frame(name, body, self.resolver.poses[body, name], placed.assembly))
 
     def _joints(self, chains: list[Chain]) -> None:
-        paths = own_paths()
-        maker = JointMaker(self.resolver, self.reader, self.turn)
+        paths = unique_paths()
+        maker = JointBuilder(self.resolver, self.reader, self.turn)
         for number, chain in enumerate(chains):
             first = chain.pieces[0]
             name = self._named(first, f"joint {number + 1}")
-            if mark_of(first).get("placement"):
+            if read_extension(first).get("placement"):
                 end = self.resolver.place(first.ends[1], first.assembly, first)
                 if end is not None and end[0] is not None:
                     self.made.joints[end[0], PLACEMENT] = first
@@ -216,21 +216,21 @@ class _Builder:
                     continue
             on = self._is_on(first.assembly)
             pieces = [maker.joint(placed, self.off, on) for placed in chain.pieces]
-            joint = pieces[0] if len(pieces) == 1 else merged(pieces)
-            joint.name = str(mark_of(first).get("name", chain.name if len(pieces) > 1 else name))
-            joint.id = paths(_joined(first.assembly, chain.name if len(pieces) > 1 else name))
-            keep.take_joint(joint, mark_of(first))
+            joint = pieces[0] if len(pieces) == 1 else merge_chain(pieces)
+            joint.name = str(read_extension(first).get("name", chain.name if len(pieces) > 1 else name))
+            joint.id = paths(_join_path(first.assembly, chain.name if len(pieces) > 1 else name))
+            keep.restore_joint_extension(joint, read_extension(first))
             for part, placed in enumerate(chain.pieces):
                 self.made.joints[joint.id, part] = placed
             for part, helper in enumerate(chain.helpers, 1):
                 self.made.bodies[joint.id, part] = helper
                 token = self.id_of[id(helper.node)]
                 for owner, frame in [key for key in self.made.frames if key[0] == token]:
-                    self.made.frames[between_id(joint.id, part), frame] = self.made.frames.pop((owner, frame))
+                    self.made.frames[intermediate_body_id(joint.id, part), frame] = self.made.frames.pop((owner, frame))
             self.result.joints.append(joint)
 
-    def _root_pose(self, body: str, frame: Array, placed: Placed) -> None:
-        pose = values.displaced(placed.row["initial_displacement"]) @ affine_inverse(frame)
+    def _root_pose(self, body: str, frame: Array, placed: SourceElement) -> None:
+        pose = values.displacement_pose(placed.row["initial_displacement"]) @ affine_inverse(frame)
         next(item for item in self.result.bodies if item.id == body).pose = pose
         self.placed_roots.add(body)
 
@@ -241,10 +241,12 @@ class _Builder:
         for body, pose in zip(self.result.bodies, poses, strict=True):
             body.pose = pose
         joints = {joint.id: joint for joint in self.result.joints}
-        errors = chord_errors(self.result, tree=tree) if tree.loop_joints else {}  # else all would be posed for nothing
+        errors = (
+            loop_openings(self.result, tree=tree) if tree.loop_joints else {}
+        )  # else all would be posed for nothing
         for chord, (distance, angle) in errors.items():
             joint = joints[chord]
-            severity = "warning" if max(distance, angle) > OPEN else "info"
+            severity = "warning" if max(distance, angle) > LOOP_TOLERANCE else "info"
             wide = f"{distance:.3g} (length) and {angle:.3g} rad"
             message = f"joint '{joint.name}' closes a loop, which the file leaves open by {wide} there"
             self.reader.report.add(severity, "loop", message, joint.line, self.made.joints[chord, 0].where)  # type: ignore[arg-type]
@@ -252,7 +254,7 @@ class _Builder:
             return
         self.reader.report.info("floating", "nothing is joined to the ground; a body stands at its origin")
 
-    def _named(self, placed: Placed, otherwise: str) -> str:
+    def _named(self, placed: SourceElement, otherwise: str) -> str:
         if not placed.name:
             placed.row["name"] = otherwise
             self.reader.warn("repaired-name", f"the {placed.table.what} has no name; it is '{otherwise}'", placed.node)
@@ -260,7 +262,7 @@ class _Builder:
             self.reader.warn("reserved-name", f"{placed.label} has a ':' in its name; no path leads there", placed.node)
         return placed.name
 
-    def _tell_names(self) -> None:
+    def _report_renamed(self) -> None:
         for what, ids in (("bodies", self.result.bodies), ("joints", self.result.joints)):
             shared = sum(n for n in Counter((item.assembly, item.name) for item in ids).values() if n > 1)
             if shared:
@@ -268,18 +270,18 @@ class _Builder:
                 self.reader.report.info("shared-name", message)
 
 
-def _joined(assembly: str, name: str) -> str:
+def _join_path(assembly: str, name: str) -> str:
     return f"{assembly}{SEPARATOR}{name}" if assembly else name
 
 
-def _listed(names: Any) -> list[str]:
+def _list_names(names: Any) -> list[str]:
     return [names] if isinstance(names, str) else list(names or [])
 
 
 _LIGHTS = {"point", "spot", "directional"}
 
 
-def light_of(placed: Placed, resolver: Resolver, reader: Reader) -> Light:
+def read_light(placed: SourceElement, resolver: EndResolver, reader: Reader) -> Light:
     """The light of an element."""
     row = placed.row
     light = Light(str(row["name"]), "point")
@@ -301,7 +303,7 @@ def light_of(placed: Placed, resolver: Resolver, reader: Reader) -> Light:
     return light
 
 
-def restraint_of(placed: Placed, resolver: Resolver, joints: Collection[str], reader: Reader) -> Restraint:
+def read_restraint(placed: SourceElement, resolver: EndResolver, joints: Collection[str], reader: Reader) -> Restraint:
     """The restraint of an element; ``joints`` are the ids of all. FormatError where its knots and pieces do not fit."""
     row = placed.row
     made = Restraint(str(row["name"]), row["type"], distance=row["distance_type"], assembly=placed.assembly)
@@ -316,7 +318,7 @@ def restraint_of(placed: Placed, resolver: Resolver, joints: Collection[str], re
     if not row["active"]:
         made.extra["active"] = False
     if row["joint"]:
-        made.joint = _joint_named(row["joint"], placed, joints, reader)
+        made.joint = _find_joint(row["joint"], placed, joints, reader)
     if placed.ends:
         ends = [resolver.place(end, placed.assembly, placed) for end in placed.ends]
         if None in ends:
@@ -328,7 +330,7 @@ def restraint_of(placed: Placed, resolver: Resolver, joints: Collection[str], re
     return made
 
 
-def _joint_named(name: str, placed: Placed, joints: Collection[str], reader: Reader) -> str | None:
+def _find_joint(name: str, placed: SourceElement, joints: Collection[str], reader: Reader) -> str | None:
     wanted = name if SEPARATOR in name or not placed.assembly else f"{placed.assembly}{SEPARATOR}{name}"
     if wanted in joints:
         return wanted
@@ -341,13 +343,13 @@ class Chain:
     """The elements that make one joint, usually one, and the bodies between them."""
 
     name: str
-    pieces: list[Placed]
-    helpers: list[Placed] = field(default_factory=list)
+    pieces: list[SourceElement]
+    helpers: list[SourceElement] = field(default_factory=list)
 
 
-def chained(elements: Elements) -> list[Chain]:
+def group_chains(elements: Elements) -> list[Chain]:
     """The joints of a document in order, those that are marked as one chain together."""
-    bodies: dict[tuple[str, str], Placed] = {}
+    bodies: dict[tuple[str, str], SourceElement] = {}
     for body in elements.bodies:
         bodies.setdefault((body.assembly, body.name), body)
     bent = {
@@ -357,22 +359,24 @@ def chained(elements: Elements) -> list[Chain]:
     at = 0
     while at < len(elements.joints):
         first = elements.joints[at]
-        count = mark_of(first).get("parts")
+        count = read_extension(first).get("parts")
         pieces = elements.joints[at : at + count] if isinstance(count, int) and 1 < count < 7 else []
-        chain = _chain(pieces, bodies, bent)
+        chain = _make_chain(pieces, bodies, bent)
         chains.append(chain or Chain(first.name, [first]))
         at += len(chains[-1].pieces)
     return chains
 
 
-def _chain(pieces: list[Placed], bodies: dict[tuple[str, str], Placed], bent: set[int]) -> Chain | None:
+def _make_chain(
+    pieces: list[SourceElement], bodies: dict[tuple[str, str], SourceElement], bent: set[int]
+) -> Chain | None:
     if not pieces:
         return None
-    name, assembly = mark_of(pieces[0]).get("joint"), pieces[0].assembly
-    if not isinstance(name, str) or len(pieces) != mark_of(pieces[0])["parts"]:
+    name, assembly = read_extension(pieces[0]).get("joint"), pieces[0].assembly
+    if not isinstance(name, str) or len(pieces) != read_extension(pieces[0])["parts"]:
         return None
     for number, piece in enumerate(pieces):
-        mark = mark_of(piece)
+        mark = read_extension(piece)
         if (mark.get("joint"), mark.get("part"), piece.assembly) != (name, number + 1, assembly):
             return None
         if TYPES.get(str(piece.row["type"])) not in ("revolute", "prismatic"):
@@ -381,49 +385,49 @@ def _chain(pieces: list[Placed], bodies: dict[tuple[str, str], Placed], bent: se
     for one, other in zip(pieces, pieces[1:], strict=False):
         path = one.ends[1].path
         helper = bodies.get((assembly, path[0])) if len(path) == 1 and path == other.ends[0].path else None
-        if helper is None or mark_of(helper).get("part_of") != name or id(helper.node) in bent:
+        if helper is None or read_extension(helper).get("part_of") != name or id(helper.node) in bent:
             return None
         helpers.append(helper)
     return Chain(name, pieces, helpers)
 
 
-def merged(pieces: list[Joint]) -> Joint:
+def merge_chain(pieces: list[Joint]) -> Joint:
     """One joint of the pieces of a chain, which all turn and slide through one point."""
     joint = replace(pieces[0], type="", child=pieces[-1].child, dofs=[])
     turned: Array = np.eye(4)
     for number, piece in enumerate(pieces):
         if number:
             turned = turned @ inverse(pieces[number - 1].frame_child) @ piece.frame_parent
-        joint.dofs += [replace(dof, axis=_exact(turned[:3, :3] @ dof.axis)) for dof in piece.dofs]
+        joint.dofs += [replace(dof, axis=_snap_axis(turned[:3, :3] @ dof.axis)) for dof in piece.dofs]
     joint.frame_child = pieces[-1].frame_child @ inverse(turned)
     joint.active = all(piece.active for piece in pieces)
     joint.extra = {"frames": [pieces[0].extra["frames"][0], pieces[-1].extra["frames"][1]]}
-    joint.type = _type_of([dof.kind for dof in joint.dofs])
+    joint.type = _joint_type([dof.kind for dof in joint.dofs])
     return joint
 
 
-def _exact(axis: Array) -> Array:
+def _snap_axis(axis: Array) -> Array:
     """A unit vector without the rounding of the turns that it went through."""
     whole = np.round(axis)
     return whole if np.abs(axis - whole).max() < 1e-14 else axis
 
 
-def _type_of(kinds: list[str]) -> str:
+def _joint_type(kinds: list[str]) -> str:
     if set(kinds) == {"rotation"}:
         return "universal" if len(kinds) == 2 else "euler"
     return "translational" if set(kinds) == {"translation"} else "planar"
 
 
-_RAW = ("axis", "initial_displacement", "initial_velocity", "stiffness", "damping")
+_RAW_FIELDS = ("axis", "initial_displacement", "initial_velocity", "stiffness", "damping")
 
 
-class JointMaker:
+class JointBuilder:
     """Makes joints, without ids. ``turn`` is the file's unit of angle in radians."""
 
-    def __init__(self, resolver: Resolver, reader: Reader, turn: float) -> None:
+    def __init__(self, resolver: EndResolver, reader: Reader, turn: float) -> None:
         self.resolver, self.reader, self.turn = resolver, reader, turn
 
-    def joint(self, placed: Placed, off: set[str], assembly_is_on: bool) -> Joint:
+    def joint(self, placed: SourceElement, off: set[str], assembly_is_on: bool) -> Joint:
         """The joint of an element; ``off`` are bodies that are switched off."""
         row = placed.row
         kind = TYPES.get(str(row["type"]))
@@ -434,7 +438,7 @@ class JointMaker:
         joint.extra = {
             "type": row["type"],
             "frames": [end.frame for end in placed.ends],
-            **{name: row[name] for name in _RAW if name in placed.places},
+            **{name: row[name] for name in _RAW_FIELDS if name in placed.places},
         }
         if not row["active"]:
             joint.extra["active"] = False
@@ -447,7 +451,7 @@ class JointMaker:
             self.reader.warn("inactive-joint", f"{placed.label} {problem}; it is kept and does nothing", placed.node)
         return joint
 
-    def _problem(self, placed: Placed, kind: str | None, ends: list[Any]) -> str:
+    def _problem(self, placed: SourceElement, kind: str | None, ends: list[Any]) -> str:
         if kind is None:
             return f"has the type '{placed.row['type']}', which is not known"
         if None in ends:
@@ -455,20 +459,20 @@ class JointMaker:
             return f"joins the body '{SEPARATOR.join(lost.path)}', which is not there"
         return "joins a body to itself" if ends[0][0] == ends[1][0] else ""
 
-    def _freedom(self, joint: Joint, placed: Placed, kind: str | None) -> None:
+    def _freedom(self, joint: Joint, placed: SourceElement, kind: str | None) -> None:
         """Degrees of freedom, with where they are and what pulls on them."""
         row = placed.row
         displacement, velocity = row["initial_displacement"], row["initial_velocity"]
         if isinstance(displacement, dict):
-            tell_loose(self.reader, displacement.get("R"), placed.at("initial_displacement"), placed.label)
+            report_rotation_error(self.reader, displacement.get("R"), placed.at("initial_displacement"), placed.label)
         if kind == "weld":
-            joint.frame_parent = joint.frame_parent @ values.displaced(displacement)
+            joint.frame_parent = joint.frame_parent @ values.displacement_pose(displacement)
         elif kind == "ball":
-            joint.dofs = [Dof("ball", start=_told(values.ball_start(displacement)))]
+            joint.dofs = [Dof("ball", start=_none_if_zero(values.ball_displacement(displacement)))]
         elif kind == "free":
-            rates = values.free_rates(velocity)
-            start = values.free_start(displacement)
-            joint.dofs = [Dof("free", start=_told(start), start_rates=_told(rates))]
+            rates = values.free_velocity(velocity)
+            start = values.free_displacement(displacement)
+            joint.dofs = [Dof("free", start=_none_if_zero(start), start_rates=_none_if_zero(rates))]
         elif kind is not None:
             motion, axis = ELEMENTARY.get(str(row["type"]), ("rotation" if kind == "revolute" else "translation", None))
             unit = self.turn if motion == "rotation" else 1.0
@@ -478,19 +482,19 @@ class JointMaker:
             joint.dofs = [dof]
             self._forces(dof, placed, unit)
 
-    def _axis(self, placed: Placed) -> Array:
+    def _axis(self, placed: SourceElement) -> Array:
         written = placed.row["axis"]
-        axis = None if written is None else values.axis_of(written)
+        axis = None if written is None else values.read_axis(written)
         if axis is None:
             message = f"{placed.label} has no axis; z is taken"
             self.reader.warn("repaired-axis", message, placed.at("axis") or placed.node)
             return np.array([0.0, 0.0, 1.0])
         return axis
 
-    def _forces(self, dof: Dof, placed: Placed, unit: float) -> None:
+    def _forces(self, dof: Dof, placed: SourceElement, unit: float) -> None:
         stiffness, damping = placed.row["stiffness"], placed.row["damping"]
-        spring, rest = values.spring_of(stiffness)
-        dof.stiffness, dof.rest, dof.damping = spring / unit, rest * unit, values.damper_of(damping) / unit
+        spring, rest = values.spring_from_terms(stiffness)
+        dof.stiffness, dof.rest, dof.damping = spring / unit, rest * unit, values.damping_from_terms(damping) / unit
         beyond = any(stiffness[2:]) or (stiffness[:1] not in ([], [0]) and not spring)
         for name, lost in (("stiffness", beyond), ("damping", any(damping[2:]) or damping[:1] not in ([], [0]))):
             if lost:
@@ -498,7 +502,7 @@ class JointMaker:
                 self.reader.warn("partial-force", message, placed.at(name))
 
 
-def _told(numbers: Array) -> tuple[float, ...]:
+def _none_if_zero(numbers: Array) -> tuple[float, ...]:
     """Numbers as a record has them: none where they are all zero."""
     return tuple(float(x) for x in numbers) if np.any(numbers) else ()
 
@@ -506,7 +510,7 @@ def _told(numbers: Array) -> tuple[float, ...]:
 MATERIALS = {".mtl"}
 
 
-def files_of(written: Any) -> list[list[str]]:
+def mesh_file_groups(written: Any) -> list[list[str]]:
     """The groups of files of a ``definition`` (names of one mesh and its materials) or a ``geometry`` (an object
     ``{"type": "mesh", "filename": names}``, or a list of them). ValueError for what is neither."""
     if written is None:
@@ -530,12 +534,12 @@ def files_of(written: Any) -> list[list[str]]:
     return groups
 
 
-def mesh_of(files: list[str]) -> str:
+def pick_mesh_file(files: list[str]) -> str:
     """The one of a group of files that has the mesh: the first that is not a material."""
     return next((name for name in files if os.path.splitext(name)[1].lower() not in MATERIALS), files[0])
 
 
-def read(text: str, path: str = "", report: Report | None = None, root: Node | None = None) -> Document:
+def read(text: str, path: str = "", report: Report | None = None, root: JsonNode | None = None) -> Document:
     """Read a document (``root`` where its text is parsed already).
 
     FormatError names line and path of what cannot be read; what was repaired, kept or left out is in the mechanism's
@@ -546,6 +550,6 @@ def read(text: str, path: str = "", report: Report | None = None, root: Node | N
     if not is_shift(root):
         raise FormatError("this JSON is no Shift model", path=path, line=1, remedy='It needs "assemblies".')
     reader = Reader(text, path, report)
-    elements = gather(root, reader)
-    reader.tell_unknown()
+    elements = collect_elements(root, reader)
+    reader.report_unknown_keys()
     return build(text, root, elements, reader)

@@ -7,15 +7,29 @@ from typing import Any
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..text.detection import prepared
-from ..text.json_editor import Edits, same, spelt
-from ..text.json_reader import Node
-from .from_model import Held, Lowered, Lowering, Part
-from .reader import PLACEMENT, Document, End, Key, Placed
-from .schema import ASSEMBLY, BODY, ENDS, FIXED, FRAME, JOINT, LIGHT, MARK, PAIRS, RESTRAINT, SEPARATOR, Row, Table
+from ..text.detection import get_prepared
+from ..text.json_editor import JsonEdits, format_json, is_same_json
+from ..text.json_reader import JsonNode
+from .from_model import AssemblyContents, OutputElement, ShiftConverter, ShiftRows
+from .reader import PLACEMENT, Document, JointEnd, Key, SourceElement
+from .schema import (
+    ASSEMBLY,
+    BODY,
+    ENDS,
+    EXTENSION_KEY,
+    FIXED,
+    FRAME,
+    JOINT,
+    LIGHT,
+    PAIRS,
+    RESTRAINT,
+    SEPARATOR,
+    Row,
+    Table,
+)
 
 #: What is always written of an element, whether it says anything or not.
-_ALWAYS = {
+_REQUIRED_FIELDS = {
     "body": {"name", "center_of_mass", "mass", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx"},
     "frame": {"name", "T"},
     "joint": {"name", "type", "initial_displacement", "initial_velocity"},
@@ -23,15 +37,15 @@ _ALWAYS = {
     "restraint": {"name", "type", "knot_points", "coefficients"},
     "assembly": {"name", "active"},
 }
-_NOTHING = Held()
+_EMPTY_CONTENTS = AssemblyContents()
 _UNITS = {"angle": "radians", "length": "meters", "mass": "kilograms", "time": "seconds"}
 _VERSIONS = {PAIRS: "0.2", ENDS: "2.0.0"}
 
 
 def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> str:
     """The text of a Shift file with everything of a mechanism that Shift can hold, and the rest kept aside in it."""
-    _refuse_repeated(mechanism)
-    lowering = Lowering(mechanism, dialect, top=mechanism.name or "model")
+    _reject_duplicate_ids(mechanism)
+    lowering = ShiftConverter(mechanism, dialect, top=mechanism.name or "model")
     lowered = lowering.lowered()
     lowering.losses.tell(report)
     if lowered.tree.top:
@@ -43,22 +57,22 @@ def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> 
         "gravity": lowered.settings["gravity"],
         include: ["."],
     }
-    if lowered.settings[MARK]:
-        settings[MARK] = lowered.settings[MARK]
-    ground = {"frames": frames_of(lowered, None), "lights": [light(part, lowered) for part in lowered.lights]}
-    top = contents("", lowered, dialect)
+    if lowered.settings[EXTENSION_KEY]:
+        settings[EXTENSION_KEY] = lowered.settings[EXTENSION_KEY]
+    ground = {"frames": frame_list(lowered, None), "lights": [light_object(part, lowered) for part in lowered.lights]}
+    top = assembly_contents("", lowered, dialect)
     document = {"model_parameters": settings, FIXED: {key: value for key, value in ground.items() if value}, **top}
     own = mechanism.source.format == "shift"
-    return spelt(document, ascii_only=own and not speaks_unicode(mechanism.source.encoding)) + "\n"
+    return format_json(document, ascii_only=own and not encodes_unicode(mechanism.source.encoding)) + "\n"
 
 
-def speaks_unicode(encoding: str) -> bool:
+def encodes_unicode(encoding: str) -> bool:
     """Return whether any letter can be written in an encoding; else letters beyond ASCII are written as their
     numbers."""
     return encoding == "" or encoding.lower().startswith("utf")
 
 
-def _refuse_repeated(mechanism: Mechanism) -> None:
+def _reject_duplicate_ids(mechanism: Mechanism) -> None:
     for what, records in (("bodies", mechanism.bodies), ("joints", mechanism.joints)):
         seen: set[str] = set()
         for record in records:
@@ -71,47 +85,50 @@ def _refuse_repeated(mechanism: Mechanism) -> None:
             seen.add(record.id)
 
 
-def contents(path: str, lowered: Lowered, dialect: str) -> dict[str, Any]:
+def assembly_contents(path: str, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
     """Return what stands in an assembly, or at the top: its bodies, joints, restraints and assemblies."""
-    held = lowered.held.get(path, _NOTHING)
+    held = lowered.held.get(path, _EMPTY_CONTENTS)
     lists = {
-        "bodies": [body(part, lowered, dialect) for part in held.bodies],
-        "joints": [joint(part, lowered, dialect) for part in held.joints],
-        "restraints": [restraint(part, lowered) for part in held.restraints],
-        "assemblies": [assembly(inner, lowered, dialect) for inner in lowered.tree.inner(path)],
+        "bodies": [body_object(part, lowered, dialect) for part in held.bodies],
+        "joints": [joint_object(part, lowered, dialect) for part in held.joints],
+        "restraints": [restraint_object(part, lowered) for part in held.restraints],
+        "assemblies": [assembly_object(inner, lowered, dialect) for inner in lowered.tree.inner(path)],
     }
     wanted = ("assemblies",) if not path else ("bodies", "joints")
     return {key: value for key, value in lists.items() if value or key in wanted}
 
 
-def assembly(path: str, lowered: Lowered, dialect: str) -> dict[str, Any]:
+def assembly_object(path: str, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
     """An assembly with all that is in it."""
-    return {**element(ASSEMBLY, lowered.assemblies[path], dialect), **contents(path, lowered, dialect)}
+    return {**row_object(ASSEMBLY, lowered.assemblies[path], dialect), **assembly_contents(path, lowered, dialect)}
 
 
-def body(part: Part, lowered: Lowered, dialect: str) -> dict[str, Any]:
+def body_object(part: OutputElement, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
     """A body with its frames."""
-    made = element(BODY, part.row, dialect)
+    made = row_object(BODY, part.row, dialect)
     if part.key[1] and not part.row["mass"]:
-        made = {"name": part.row["name"], MARK: part.row[MARK]}  # between the pieces of a joint: it has nothing
+        made = {
+            "name": part.row["name"],
+            EXTENSION_KEY: part.row[EXTENSION_KEY],
+        }  # between the pieces of a joint: it has nothing
     owner = part.key[0] if not part.key[1] else f"{part.key[0]}\0{part.key[1]}"
-    frames = frames_of(lowered, owner)
+    frames = frame_list(lowered, owner)
     return {**made, "frames": frames} if frames else made
 
 
-def frames_of(lowered: Lowered, owner: str | None) -> list[dict[str, Any]]:
+def frame_list(lowered: ShiftRows, owner: str | None) -> list[dict[str, Any]]:
     """The frames on a body, None for the ground."""
-    return [element(FRAME, row, PAIRS) for row in lowered.frames.get(owner, {}).values()]
+    return [row_object(FRAME, row, PAIRS) for row in lowered.frames.get(owner, {}).values()]
 
 
-def joint(part: Part, lowered: Lowered, dialect: str) -> dict[str, Any]:
+def joint_object(part: OutputElement, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
     """A joint."""
-    made = element(JOINT, part.row, dialect)
+    made = row_object(JOINT, part.row, dialect)
     name = made.pop("name")
-    return {"name": name, **ends(part, lowered, dialect), **made}
+    return {"name": name, **ends_row(part, lowered, dialect), **made}
 
 
-def ends(part: Part, lowered: Lowered, dialect: str) -> dict[str, Any]:
+def ends_row(part: OutputElement, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
     """The two ends of a joint, as a dialect has them."""
     pairs = [(lowered.reference(owner, part.assembly), frame) for owner, frame in part.ends]
     if dialect == PAIRS:
@@ -120,30 +137,30 @@ def ends(part: Part, lowered: Lowered, dialect: str) -> dict[str, Any]:
     return {"parent": [parent.split(SEPARATOR), at_parent], "child": [child.split(SEPARATOR), at_child]}
 
 
-def light(part: Part, lowered: Lowered) -> dict[str, Any]:
+def light_object(part: OutputElement, lowered: ShiftRows) -> dict[str, Any]:
     """A light on its frame."""
-    made = element(LIGHT, part.row, PAIRS)
+    made = row_object(LIGHT, part.row, PAIRS)
     name, kind = made.pop("name"), made.pop("type")
     ((owner, frame),) = part.ends
     return {"name": name, "type": kind, "parent": [lowered.reference(owner, ""), frame], **made}
 
 
-def restraint(part: Part, lowered: Lowered) -> dict[str, Any]:
+def restraint_object(part: OutputElement, lowered: ShiftRows) -> dict[str, Any]:
     """A restraint, along a joint or between two frames."""
-    made = element(RESTRAINT, part.row, PAIRS)
+    made = row_object(RESTRAINT, part.row, PAIRS)
     name, kind = made.pop("name"), made.pop("type")
     pairs = [[lowered.reference(owner, part.assembly), frame] for owner, frame in part.ends]
     return {"name": name, "type": kind, **({"body_frame_pair": pairs} if pairs else {}), **made}
 
 
-def element(table: Table, row: Row, dialect: str) -> dict[str, Any]:
+def row_object(table: Table, row: Row, dialect: str) -> dict[str, Any]:
     """The values of a row that say something, where a dialect has them."""
     made: dict[str, Any] = {}
     for item in table:
         if item.name not in row:
             continue
         value = row[item.name]
-        if value is None or (same(value, item.default) and item.name not in _ALWAYS[table.what]):
+        if value is None or (is_same_json(value, item.default) and item.name not in _REQUIRED_FIELDS[table.what]):
             continue
         holder = made
         *groups, last = item.path_in(dialect)
@@ -153,14 +170,14 @@ def element(table: Table, row: Row, dialect: str) -> dict[str, Any]:
     return made
 
 
-def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+def patch_document(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits."""
     return _Patch(document, mechanism, report).text()
 
 
-def _lowered(document: Document, placed: set[str]) -> tuple[Lowering, Lowered]:
+def _document_rows(document: Document, placed: set[str]) -> tuple[ShiftConverter, ShiftRows]:
     """The rows of a document's mechanism, and what made them."""
-    lowering = Lowering(document.mechanism, document.dialect, placed=placed)
+    lowering = ShiftConverter(document.mechanism, document.dialect, placed=placed)
     return lowering, lowering.lowered()
 
 
@@ -170,12 +187,12 @@ class _Patch:
     def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
         self.document, self.report, self.dialect = document, report, document.dialect
         placed = {body for body, piece in document.joints if piece == PLACEMENT}
-        before, self.before = prepared(document, "rows", lambda: _lowered(document, placed))
-        now = Lowering(mechanism, self.dialect, placed=placed)
+        before, self.before = get_prepared(document, "rows", lambda: _document_rows(document, placed))
+        now = ShiftConverter(mechanism, self.dialect, placed=placed)
         self.now = now.lowered(before)
         self.lowering = now
-        self.edits = Edits(document.text, ascii_only=not speaks_unicode(mechanism.source.encoding))
-        self.pending: dict[tuple[int, str], tuple[Node, list[Any]]] = {}
+        self.edits = JsonEdits(document.text, ascii_only=not encodes_unicode(mechanism.source.encoding))
+        self.pending: dict[tuple[int, str], tuple[JsonNode, list[Any]]] = {}
         self.counts = {"changed": 0, "added": 0, "deleted": 0}
         self.new_assemblies = [path for path in self.now.assemblies if path not in document.elements.assemblies]
 
@@ -205,10 +222,16 @@ class _Patch:
                 self._delete(placed.node)
         for path in self.new_assemblies:
             if self.now.tree.outer(path) not in self.new_assemblies:
-                made = assembly(path, self.now, self.dialect)
+                made = assembly_object(path, self.now, self.dialect)
                 self._add(self._holder(self.now.tree.outer(path)), "assemblies", made)
 
-    def _parts(self, placed: dict[Key, Placed], before: dict[Key, Part], now: dict[Key, Part], key: str) -> None:
+    def _parts(
+        self,
+        placed: dict[Key, SourceElement],
+        before: dict[Key, OutputElement],
+        now: dict[Key, OutputElement],
+        key: str,
+    ) -> None:
         for own, part in now.items():
             at, was = placed.get(own), before.get(own)
             if at is not None and was is not None and was.assembly == part.assembly:
@@ -223,21 +246,23 @@ class _Patch:
             if own not in now:
                 self._delete(at.node)
 
-    def _is_same(self, was: Part, part: Part) -> bool:
-        return same(_plain(was.row), _plain(part.row)) and self._named(was, self.before) == self._named(part, self.now)
+    def _is_same(self, was: OutputElement, part: OutputElement) -> bool:
+        return is_same_json(_tuples_to_lists(was.row), _tuples_to_lists(part.row)) and self._named(
+            was, self.before
+        ) == self._named(part, self.now)
 
-    def _append(self, part: Part, key: str) -> None:
+    def _append(self, part: OutputElement, key: str) -> None:
         if part.assembly in self.new_assemblies:
             return  # written with its assembly
         if key == "bodies":
-            made = body(part, self.now, self.dialect)
+            made = body_object(part, self.now, self.dialect)
         elif key == "joints":
-            made = joint(part, self.now, self.dialect)
+            made = joint_object(part, self.now, self.dialect)
         else:
-            made = restraint(part, self.now)
+            made = restraint_object(part, self.now)
         self._add(self._holder(part.assembly), key, made)
 
-    def _holder(self, assembly: str) -> Node:
+    def _holder(self, assembly: str) -> JsonNode:
         return self.document.elements.assemblies[assembly].node if assembly else self.document.root
 
     def _frames(self) -> None:
@@ -251,13 +276,13 @@ class _Patch:
                 if placed is not None:
                     self._row(placed, was.get(name, row), row)
                 elif name not in was:
-                    self._add(holder, "frames", element(FRAME, row, self.dialect))
+                    self._add(holder, "frames", row_object(FRAME, row, self.dialect))
             for name in was:
                 placed = self.document.frames.get((owner, name))
                 if placed is not None and name not in now:
                     self._delete(placed.node)
 
-    def _frame_holder(self, owner: str | None) -> Node | None:
+    def _frame_holder(self, owner: str | None) -> JsonNode | None:
         """The node whose list of frames is the owner's; None where the owner is new, and written with its frames."""
         if owner is None:
             ground = self.document.root.get(FIXED)
@@ -272,7 +297,7 @@ class _Patch:
         """Lights or restraints, which have no ids: by name and order."""
         placed = list(getattr(self.document.elements, key))
         before, now = list(getattr(self.before, key)), list(getattr(self.now, key))
-        pairs = _paired(before, now)
+        pairs = _match_elements(before, now)
         node_of = {id(part): at for part, at in zip(before, placed, strict=True)}
         for old, new in pairs:
             at = node_of[id(old)]
@@ -287,21 +312,21 @@ class _Patch:
             if key == "lights":
                 ground = self.document.root.get(FIXED)
                 holder = self.document.root if ground is None or self.document.root.get("lights") else ground
-                self._add(holder, "lights", light(new, self.now))
+                self._add(holder, "lights", light_object(new, self.now))
             else:
                 self._append(new, "restraints")
 
-    def _named(self, part: Part, lowered: Lowered) -> list[tuple[str, str]]:
+    def _named(self, part: OutputElement, lowered: ShiftRows) -> list[tuple[str, str]]:
         return [(lowered.reference(owner, part.assembly), frame) for owner, frame in part.ends]
 
-    def _changed_ends(self, placed: Placed, was: Part, part: Part) -> bool:
+    def _changed_ends(self, placed: SourceElement, was: OutputElement, part: OutputElement) -> bool:
         """Write the ends that differ; whether any does."""
         old, new = self._named(was, self.before), self._named(part, self.now)
         if old == new:
             return False
         if len(placed.ends) != len(new):
             if not placed.ends:
-                writer = restraint if placed.table.what == "restraint" else light
+                writer = restraint_object if placed.table.what == "restraint" else light_object
                 made = writer(part, self.now)
                 for key in ("body_frame_pair", "parent"):
                     if key in made:
@@ -312,7 +337,7 @@ class _Patch:
                 self._end(end, one, other)
         return True
 
-    def _end(self, end: End, old: tuple[str, str], new: tuple[str, str]) -> None:
+    def _end(self, end: JointEnd, old: tuple[str, str], new: tuple[str, str]) -> None:
         listed = end.body_node is not None and isinstance(end.body_node.value, list)
         body: Any = new[0].split(SEPARATOR) if listed else new[0]
         if end.body_node is None or end.frame_node is None:
@@ -323,27 +348,27 @@ class _Patch:
         if old[1] != new[1]:
             self.edits.put(end.frame_node, new[1])
 
-    def _row(self, placed: Placed, before: Row, now: Row, changed: bool = False) -> None:
+    def _row(self, placed: SourceElement, before: Row, now: Row, changed: bool = False) -> None:
         """Write the values of one element that differ."""
         missing: Row = {}
         for name, value in now.items() if before is not now else ():
             was = before.get(name)
-            if was is value or was == value or same(_plain(was), _plain(value)):
+            if was is value or was == value or is_same_json(_tuples_to_lists(was), _tuples_to_lists(value)):
                 continue
             changed = True
             node = placed.at(name)
-            if value is None or (name == MARK and not value):
+            if value is None or (name == EXTENSION_KEY and not value):
                 if node is not None:
                     self.edits.delete(node)
             elif node is not None:
-                self.edits.update(node, _plain(was), _plain(value))
+                self.edits.update(node, _tuples_to_lists(was), _tuples_to_lists(value))
             else:
                 missing[name] = value
         if missing:
             self._insert(placed, now, missing)
         self.counts["changed"] += changed
 
-    def _insert(self, placed: Placed, row: Row, missing: Row) -> None:
+    def _insert(self, placed: SourceElement, row: Row, missing: Row) -> None:
         """Put values into an element that lacks them; a group that it lacks is written whole."""
         groups: dict[str, Row] = {}
         for name, value in missing.items():
@@ -354,24 +379,24 @@ class _Patch:
             )
             holder = placed.node.get(*path[:-1])
             if holder is not None and isinstance(holder.value, dict):
-                self.edits.add(holder, _plain(value), path[-1])
+                self.edits.add(holder, _tuples_to_lists(value), path[-1])
             else:
-                groups.setdefault(path[0], {})[path[-1]] = _plain(value)
+                groups.setdefault(path[0], {})[path[-1]] = _tuples_to_lists(value)
         for group, found in groups.items():
             whole = {
-                item.path_in(self.dialect)[-1]: _plain(row[item.name])
+                item.path_in(self.dialect)[-1]: _tuples_to_lists(row[item.name])
                 for item in placed.table
                 if item.name in row and item.path_in(self.dialect)[0] == group and item.name not in placed.places
             }
             self.edits.add(placed.node, {**whole, **found}, group)
 
-    def _delete(self, node: Node) -> None:
+    def _delete(self, node: JsonNode) -> None:
         self.counts["deleted"] += 1
         self.edits.delete(node)
 
-    def _add(self, holder: Node, key: str, value: Any) -> None:
+    def _add(self, holder: JsonNode, key: str, value: Any) -> None:
         self.counts["added"] += 1
-        self.pending.setdefault((id(holder), key), (holder, []))[1].append(_plain(value))
+        self.pending.setdefault((id(holder), key), (holder, []))[1].append(_tuples_to_lists(value))
 
     def _put(self) -> None:
         """Put new elements at the end of their lists, which are made where there are none."""
@@ -388,12 +413,12 @@ class _Patch:
                 self.edits.put(there, [*([there.plain()] if there.value is not None else []), *items])
 
 
-def _paired(before: list[Part], now: list[Part]) -> list[tuple[Part, Part]]:
+def _match_elements(before: list[OutputElement], now: list[OutputElement]) -> list[tuple[OutputElement, OutputElement]]:
     """Return which element of the document is which of now: by name, those of one name by order.
 
     Where there are as many as before, one of another name is the one that was in its place.
     """
-    left: dict[str, deque[Part]] = {}
+    left: dict[str, deque[OutputElement]] = {}
     for old in before:
         left.setdefault(old.key[0], deque()).append(old)
     pairs = [(left[new.key[0]].popleft(), new) for new in now if left.get(new.key[0])]
@@ -405,8 +430,8 @@ def _paired(before: list[Part], now: list[Part]) -> list[tuple[Part, Part]]:
     return pairs
 
 
-def _plain(value: Any) -> Any:
+def _tuples_to_lists(value: Any) -> Any:
     """A value with lists where it has tuples."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: _tuples_to_lists(item) for key, item in value.items()}
+    return [_tuples_to_lists(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..document.cache import document_of
-from ..text.detection import Opened
+from ..document.cache import source_document
+from ..text.detection import OpenedFile
 from .document import Document, is_skel, read
 from .markup import new_document
-from .to_model_shapes import complete
-from .writer import Unpatchable, patched
+from .to_model_shapes import complete_moments
+from .writer import PatchError, patch_document
 
-__all__ = ["complete", "detect", "dump", "load", "read_opened"]
+__all__ = ["complete_moments", "detect", "dump", "load", "read_opened"]
 
 
-def detect(opened: Opened) -> bool:
+def detect(opened: OpenedFile) -> bool:
     """Return whether a document is a SKEL file."""
     return is_skel(opened.root)
 
 
-def read_opened(opened: Opened) -> Document:
+def read_opened(opened: OpenedFile) -> Document:
     """The document in a file. FormatError for what cannot be read."""
     return read(opened.as_read, opened.path, opened.report, (opened.root, opened.text))
 
 
-def load(opened: Opened) -> Mechanism:
+def load(opened: OpenedFile) -> Mechanism:
     """The mechanism of a document. FormatError for what cannot be read."""
     return read_opened(opened).mechanism
 
@@ -35,9 +35,9 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     if source.format != "skel" or not source.text:
         return new_document(mechanism, report)
     try:
-        return patched(document_of(source, read), mechanism, report)
+        return patch_document(source_document(source, read), mechanism, report)
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
-    except Unpatchable as error:
+    except PatchError as error:
         report.warn("document-lost", f"the document cannot hold the edits, as {error}; a new one is written")
     return new_document(mechanism, report)

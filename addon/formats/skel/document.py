@@ -11,11 +11,11 @@ from lxml import etree
 
 from ...core.model import Mechanism, Source
 from ...core.report import FormatError, Report
-from ..text.xml_reader import line_of, parse
+from ..text.xml_reader import parse, source_line
 from . import to_model as mechanism
-from .reader import Placed, Reader, Skeleton
+from .reader import Reader, Skeleton, SourceElement
 from .schema import BODY, DOF, INACTIVE_JOINT, JOINT, LOOP_JOINT, MARKER, SHAPES, SKELETON, WORLD
-from .to_model_shapes import place_shape
+from .to_model_shapes import read_shape_row
 
 JOINT_TAGS = ("joint", LOOP_JOINT, INACTIVE_JOINT)
 
@@ -31,7 +31,7 @@ class Document:
     sound: str
     root: etree._Element
     holder: etree._Element
-    world: Placed | None
+    world: SourceElement | None
     skeletons: list[Skeleton]
     mechanism: Mechanism
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -57,17 +57,17 @@ def read(
         raise FormatError(
             "a <skel> holds neither <world> nor <skeleton>",
             path=path,
-            line=line_of(root),
+            line=source_line(root),
             where=str(root.tag),
             remedy="Put the skeletons into <world> ... </world>.",
         )
     reader = Reader(path, report)
     holder = root if world is None else world
-    _tell_outside(root, reader)
+    _report_ignored_worlds(root, reader)
     placed_world = None if world is None else reader.place(world, WORLD)
     if world is None:
         reader.note("info", "no-world", "there is no <world>; gravity and time step are DART's own", root)
-    skeletons = [_skeleton(element, reader) for element in holder.findall("skeleton")]
+    skeletons = [_read_skeleton(element, reader) for element in holder.findall("skeleton")]
     result = mechanism.build(placed_world, skeletons, reader)
     result.name = PurePath(path).stem or (placed_world.row["@name"] if placed_world else "") or "Mechanism"
     reader.tell()
@@ -76,7 +76,7 @@ def read(
     return Document(text, sound, root, holder, placed_world, skeletons, result)
 
 
-def _tell_outside(root: etree._Element, reader: Reader) -> None:
+def _report_ignored_worlds(root: etree._Element, reader: Reader) -> None:
     """DART reads the first world alone."""
     worlds = root.findall("world")
     for other in worlds[1:]:
@@ -86,24 +86,24 @@ def _tell_outside(root: etree._Element, reader: Reader) -> None:
         reader.note("warning", "ignored-element", "a <skeleton> beside the <world> is not read", other)
 
 
-def _skeleton(element: etree._Element, reader: Reader) -> Skeleton:
+def _read_skeleton(element: etree._Element, reader: Reader) -> Skeleton:
     placed = reader.place(element, SKELETON)
     if not len(element):
         return Skeleton(placed, [], [])
-    bodies = [_body(child, reader) for child in element.findall("body")]
-    joints = [_joint(child, reader) for child in element if child.tag in JOINT_TAGS]
+    bodies = [_read_body(child, reader) for child in element.findall("body")]
+    joints = [_read_joint(child, reader) for child in element if child.tag in JOINT_TAGS]
     return Skeleton(placed, bodies, joints)
 
 
-def _body(element: etree._Element, reader: Reader) -> Placed:
+def _read_body(element: etree._Element, reader: Reader) -> SourceElement:
     placed = reader.place(element, BODY)
     if len(element):
-        shapes = [place_shape(child, reader) for child in element if child.tag in SHAPES]
+        shapes = [read_shape_row(child, reader) for child in element if child.tag in SHAPES]
         placed.parts = [*shapes, *(reader.place(child, MARKER) for child in element if child.tag == MARKER.tag)]
     return placed
 
 
-def _joint(element: etree._Element, reader: Reader) -> Placed:
+def _read_joint(element: etree._Element, reader: Reader) -> SourceElement:
     placed = reader.place(element, JOINT)
     placed.parts = [reader.place(child, DOF) for child in element if child.tag == DOF.tag]
     return placed

@@ -10,63 +10,69 @@ import numpy as np
 
 from ...core.kinematics import CLOSES_LOOP, Tree, spanning_tree
 from ...core.model import Array, Body, Dof, Frame, Joint, Mechanism
-from ...core.record_utils import same_record
+from ...core.record_utils import records_equal
 from ...core.report import Report
-from ...core.spatial import OnePose
-from ..document.conversion_losses import ORGANIZATION, SIMULATION, Losses
+from ...core.spatial import SinglePoseKinematics
+from ..document.conversion_losses import ORGANIZATION_ONLY, SIMULATION_DIFFERS, ConversionLosses
 from .from_model_rows import (
-    MadeBody,
-    Match,
+    CachedBody,
+    ExistingElements,
+    JointMatch,
     PlannedBody,
     PlannedJoint,
-    Standings,
-    actuator_of,
-    coordinates,
-    grouped,
-    kept_numbers,
+    actuator_name,
+    coordinate_rows,
+    extension_numbers,
+    group_by_skeleton,
     mass_row,
-    matches,
-    reversed_dofs,
+    match_joint_types,
+    reverse_dofs,
     shape_rows,
 )
-from .schema import INACTIVE_JOINT, KEPT, LOOP_JOINT, Row, Unique, plain, same_pose
-from .to_model import SIZES, loose_key
+from .schema import EXTENSION_TAG, INACTIVE_JOINT, LOOP_JOINT, DartNames, Row, dart_name, same_pose
+from .to_model import DOF_COUNTS, root_joint_key
 from .to_model_chains import WORLD_NAME, link_key, piece_key
 
 #: What a body between the joints of a chain weighs, and its moment: as good as nothing, but not nothing.
-NEXT_TO_NOTHING = 1e-9
+ZERO_TOLERANCE = 1e-9
 
 
 @dataclass
-class Plan:
+class SkelPlan:
     """What is to be written, by the ids of the mechanism, in order."""
 
     world: Row
     skeletons: dict[str, Row]
     bodies: dict[str, PlannedBody]
     joints: dict[str, PlannedJoint]
-    made: dict[str, MadeBody] = field(default_factory=dict)
+    made: dict[str, CachedBody] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, mechanism: Mechanism, report: Report, standing: Standings | None = None, before: Plan | None = None
-    ) -> Plan:
+        cls,
+        mechanism: Mechanism,
+        report: Report,
+        standing: ExistingElements | None = None,
+        before: SkelPlan | None = None,
+    ) -> SkelPlan:
         """Plan a mechanism.
 
         ``standing`` has the bodies and joints that keep the name that they have in a document. Bodies that are as they
         were for the plan ``before`` are the very ones of that.
         """
         made = {} if before is None else before.made
-        return _Planner(mechanism, report, standing or Standings(), made).plan()
+        return _Planner(mechanism, report, standing or ExistingElements(), made).plan()
 
 
 class _Planner:
-    def __init__(self, mechanism: Mechanism, report: Report, standing: Standings, made: Mapping[str, MadeBody]) -> None:
+    def __init__(
+        self, mechanism: Mechanism, report: Report, standing: ExistingElements, made: Mapping[str, CachedBody]
+    ) -> None:
         self.report, self.standing, self.made = report, standing, made
         self.frames_of: dict[str | None, list[Frame]] = {}
         for frame in mechanism.frames:
             self.frames_of.setdefault(frame.body, []).append(frame)
-        self.losses = Losses()
+        self.losses = ConversionLosses()
         self.bodies = [body for body in mechanism.bodies if self._is_there(body)]
         known = {body.id for body in self.bodies}
         self.body_of = {body.id: body for body in self.bodies}
@@ -82,14 +88,14 @@ class _Planner:
         ]
         self.tree = self._tree()
         self.pose = self._poses()
-        self.skeleton_of, self.skeletons = grouped(mechanism, self.bodies, self.live)
+        self.skeleton_of, self.skeletons = group_by_skeleton(mechanism, self.bodies, self.live)
         self.name_of = self._body_names()
         own_names = (standing.joints[joint.id].name for joint in mechanism.joints if joint.id in standing.joints)
         taken = frozenset(name for name in own_names if name)
-        self.joint_names = {key: Unique(taken) for key in self.skeletons}
-        self.plan_of = Plan({}, {}, {}, {})
+        self.joint_names = {key: DartNames(taken) for key in self.skeletons}
+        self.plan_of = SkelPlan({}, {}, {}, {})
 
-    def plan(self) -> Plan:
+    def plan(self) -> SkelPlan:
         """Everything, with what is lost reported."""
         world = self.mechanism.world
         plan = self.plan_of
@@ -116,7 +122,7 @@ class _Planner:
         for body in self.bodies:
             if body.id in roots:
                 self._loose(body)
-        self._tell_rest()
+        self._report_remaining()
         self.losses.tell(self.report)
         loose = next((body.id for body in self.bodies if not body.assembly), None)
         if self.mechanism.source.format != "skel" and loose is not None:
@@ -142,7 +148,7 @@ class _Planner:
     def _poses(self) -> dict[str, Array]:
         """Return where the bodies are when every joint is at zero, as its frames say; reported where a body was
         elsewhere."""
-        zero = OnePose(self.tree).forward({})
+        zero = SinglePoseKinematics(self.tree).forward({})
         found: dict[str, Array] = {}
         for body, pose in zip(self.bodies, zero, strict=True):
             same = same_pose(pose, body.pose)
@@ -154,11 +160,11 @@ class _Planner:
 
     def _body_names(self) -> dict[str, str]:
         """The names that DART finds bodies by: unique in a skeleton, and none that means the world."""
-        unique = {key: Unique((WORLD_NAME,)) for key in self.skeletons}
+        unique = {key: DartNames((WORLD_NAME,)) for key in self.skeletons}
         found: dict[str, str] = {}
         for body in sorted(self.bodies, key=lambda body: self._own_name(body) is None):
             own = self._own_name(body)
-            name = unique[self.skeleton_of[body.id]](plain(body.name, "body") if own is None else own)
+            name = unique[self.skeleton_of[body.id]](dart_name(body.name, "body") if own is None else own)
             found[body.id] = name if own is None else own
             if own is None and name != body.name:
                 self.losses.add("renamed", "a body's name is taken, or none that DART finds; it gets another", body)
@@ -169,17 +175,17 @@ class _Planner:
         name = self.name_of[body.id]
         told: Row = {
             "@name": name,
-            f"{KEPT}/@name": body.name if body.name != name else None,
-            f"{KEPT}/@assembly": body.assembly if body.assembly not in ("", self.skeletons[key]) else None,
-            f"{KEPT}/@twin": self._twin(body, key),
+            f"{EXTENSION_TAG}/@name": body.name if body.name != name else None,
+            f"{EXTENSION_TAG}/@assembly": body.assembly if body.assembly not in ("", self.skeletons[key]) else None,
+            f"{EXTENSION_TAG}/@twin": self._twin(body, key),
             "gravity": body.gravity,
             "transformation": self.pose[body.id],
         }
         frames, old = self.frames_of.get(body.id, []), self.made.get(body.id)
         same = old is not None and old.planned.skeleton == key
-        if old is None or not same or not same_record((told, body, frames), (old.told, old.body, old.frames)):
-            losses = Losses()
-            old = MadeBody(body, frames, told, _planned(key, told, body, frames, losses), losses)
+        if old is None or not same or not records_equal((told, body, frames), (old.told, old.body, old.frames)):
+            losses = ConversionLosses()
+            old = CachedBody(body, frames, told, _plan_body(key, told, body, frames, losses), losses)
         self.plan_of.made[body.id] = old
         self.losses.take(old.losses)
         return old.planned
@@ -194,7 +200,7 @@ class _Planner:
 
     def _joint_name(self, joint: Joint, key: str) -> str:
         own = self._own_name(joint)
-        return own if own is not None else self.joint_names[key](plain(joint.name, "joint"))
+        return own if own is not None else self.joint_names[key](dart_name(joint.name, "joint"))
 
     def _tree_joint(self, joint: Joint, against: bool) -> None:
         """A joint that DART builds, in the direction from the root outwards; several where it has no such type."""
@@ -209,13 +215,17 @@ class _Planner:
         name = self._joint_name(joint, key)
         for number, match in enumerate(found[:-1]):
             link = self._link(joint, number, name, key, at_zero)
-            row: Row = {"@name": self.joint_names[key](f"{name}_{number}"), f"{KEPT}/@link_of": name, "parent": parent}
+            row: Row = {
+                "@name": self.joint_names[key](f"{name}_{number}"),
+                f"{EXTENSION_TAG}/@link_of": name,
+                "parent": parent,
+            }
             row |= {"child": link, "transformation": match.turn} | self._type_row(match, joint)
             self._add(piece_key(joint.id, number), key, "joint", row, match.dofs)
             parent = link
         last = found[-1]
         row = {"parent": parent, "child": self.name_of[child], "transformation": joint.frame_child @ last.turn}
-        self._add(joint.id, key, "joint", self._own_row(joint, name, key, found) | row, last.dofs)
+        self._add(joint.id, key, "joint", self._final_joint_row(joint, name, key, found) | row, last.dofs)
 
     def _reversed(self, joint: Joint) -> Joint:
         """Return a joint with its child as its parent."""
@@ -225,10 +235,10 @@ class _Planner:
             child=joint.parent,
             frame_parent=joint.frame_child,
             frame_child=joint.frame_parent,
-            dofs=reversed_dofs(joint, self.losses),
+            dofs=reverse_dofs(joint, self.losses),
         )
 
-    def _matched(self, joint: Joint) -> list[Match]:
+    def _matched(self, joint: Joint) -> list[JointMatch]:
         """The joint's degrees of freedom in DART's types."""
         there = self.standing.joints[joint.id].type if joint.id in self.standing.joints else ""
         kinds = [dof.kind for dof in joint.dofs]
@@ -236,9 +246,9 @@ class _Planner:
             row = {
                 f"plane/translation_axis{i + 1}/xyz": tuple(map(float, dof.axis)) for i, dof in enumerate(joint.dofs)
             }
-            return [Match(there, joint.dofs, row={"plane/@type": "arbitrary", **row})]
+            return [JointMatch(there, joint.dofs, row={"plane/@type": "arbitrary", **row})]
         if there == "screw" and kinds == ["screw"]:
-            match = matches(joint.dofs)[0]
+            match = match_joint_types(joint.dofs)[0]
             match.row["axis/pitch"] = joint.dofs[0].pitch * 2.0 * np.pi
             return [replace(match, type=there)]
         if any(part.armature not in (0.0, dof.armature) for dof in joint.dofs for part in dof.parts):
@@ -246,32 +256,32 @@ class _Planner:
             self.losses.add("dropped-joint-property", message, joint)
         if any(dof.kind == "screw" for dof in joint.dofs):
             self.losses.add("approximated-joint", "a screw is written as a hinge, which does not advance", joint)
-        found = matches(joint.dofs)
+        found = match_joint_types(joint.dofs)
         if len(found) > 1:
             message = f"a joint is written as {len(found)}, with next to weightless bodies between: {joint.type}"
-            self.losses.add("approximated-joint", message, joint, SIMULATION)
+            self.losses.add("approximated-joint", message, joint, SIMULATION_DIFFERS)
         return found
 
     def _link(self, joint: Joint, number: int, name: str, key: str, pose: Array) -> str:
         """A body between two joints of a chain."""
-        unique = Unique(tuple(item.row["@name"] for item in self.plan_of.bodies.values() if item.skeleton == key))
+        unique = DartNames(tuple(item.row["@name"] for item in self.plan_of.bodies.values() if item.skeleton == key))
         own = unique(f"{name}_link_{number}")
-        body = Body("", own, mass=NEXT_TO_NOTHING, inertia=np.eye(3) * NEXT_TO_NOTHING)
-        row: Row = {"@name": own, f"{KEPT}/@link_of": name, "gravity": True, "transformation": pose}
+        body = Body("", own, mass=ZERO_TOLERANCE, inertia=np.eye(3) * ZERO_TOLERANCE)
+        row: Row = {"@name": own, f"{EXTENSION_TAG}/@link_of": name, "gravity": True, "transformation": pose}
         self.plan_of.bodies[link_key(joint.id, number)] = PlannedBody(key, row | mass_row(body, self.losses))
         return own
 
-    def _own_row(self, joint: Joint, name: str, key: str, found: list[Match]) -> Row:
+    def _final_joint_row(self, joint: Joint, name: str, key: str, found: list[JointMatch]) -> Row:
         """The row of a joint's last or only element, without its ends."""
         match = found[-1]
-        changed = len(found) > 1 or (joint.type != match.type and not (joint.type in SIZES and not joint.dofs))
+        changed = len(found) > 1 or (joint.type != match.type and not (joint.type in DOF_COUNTS and not joint.dofs))
         return {
             "@name": name,
-            "@actuator": actuator_of(joint.dofs, joint.extra.get("actuator")),
-            f"{KEPT}/@name": joint.name if joint.name != name else None,
-            f"{KEPT}/@assembly": joint.assembly if joint.assembly not in ("", self.skeletons[key]) else None,
-            f"{KEPT}/@type": joint.type if changed else None,
-            f"{KEPT}/@link_of": name if len(found) > 1 else None,
+            "@actuator": actuator_name(joint.dofs, joint.extra.get("actuator")),
+            f"{EXTENSION_TAG}/@name": joint.name if joint.name != name else None,
+            f"{EXTENSION_TAG}/@assembly": joint.assembly if joint.assembly not in ("", self.skeletons[key]) else None,
+            f"{EXTENSION_TAG}/@type": joint.type if changed else None,
+            f"{EXTENSION_TAG}/@link_of": name if len(found) > 1 else None,
             **self._type_row(match, joint),
         }
 
@@ -280,22 +290,22 @@ class _Planner:
         for joint in self.mechanism.joints:
             own, twin = self.plan_of.joints.get(joint.id), self.plan_of.joints.get(joint.twin or "")
             if own is not None and twin is not None and own.skeleton == twin.skeleton:
-                own.row[f"{KEPT}/@twin"] = twin.row["@name"]
+                own.row[f"{EXTENSION_TAG}/@twin"] = twin.row["@name"]
             elif own is not None and joint.twin is not None:
                 self.losses.add("dropped-twin", "a twin in another skeleton is not written", joint)
 
     @staticmethod
-    def _type_row(match: Match, joint: Joint) -> Row:
+    def _type_row(match: JointMatch, joint: Joint) -> Row:
         pitch = next((dof.pitch for dof in match.dofs if dof.kind == "screw"), None)
-        kept = {f"{KEPT}/@pitch": pitch} if pitch is not None and match.type != "screw" else {}
-        return {"@type": match.type, **match.row, **kept, **kept_numbers(match.dofs)}
+        kept = {f"{EXTENSION_TAG}/@pitch": pitch} if pitch is not None and match.type != "screw" else {}
+        return {"@type": match.type, **match.row, **kept, **extension_numbers(match.dofs)}
 
     def _other_joint(self, joint: Joint) -> None:
         """A joint that closes a loop, or joins nothing: kept where DART passes over it."""
         ends = [end for end in (joint.child, joint.parent) if end in self.skeleton_of]
         is_loop = any(each is joint for each in self.live)
         if not ends:
-            self.losses.add("dropped-joint", "a joint without a body is not written", joint, ORGANIZATION)
+            self.losses.add("dropped-joint", "a joint without a body is not written", joint, ORGANIZATION_ONLY)
             return
         key = self.skeleton_of[ends[0]]
         if any(self.skeleton_of[end] != key for end in ends):
@@ -303,12 +313,12 @@ class _Planner:
                 "dropped-joint",
                 "a joint that is switched off joins two skeletons; it is not written",
                 joint,
-                ORGANIZATION,
+                ORGANIZATION_ONLY,
             )
             return
         found = self._matched(joint)
         name = self._joint_name(joint, key)
-        row = self._own_row(joint, name, key, found[:1])
+        row = self._final_joint_row(joint, name, key, found[:1])
         parent, child = (self.name_of.get(end) if end is not None else None for end in (joint.parent, joint.child))
         row |= {"parent": WORLD_NAME if joint.parent is None else parent, "child": child}
         row |= {"transformation": joint.frame_child, "parent_transformation": joint.frame_parent}
@@ -329,17 +339,17 @@ class _Planner:
         row: Row = {
             "@name": self.joint_names[key]("root"),
             "@type": "weld" if still else "free",
-            f"{KEPT}/@loose": "1",
+            f"{EXTENSION_TAG}/@loose": "1",
             "parent": WORLD_NAME,
             "child": self.name_of[body.id],
             "transformation": np.eye(4),
         }
-        self._add(loose_key(body.id), key, "joint", row, [] if still else [Dof("free")])
+        self._add(root_joint_key(body.id), key, "joint", row, [] if still else [Dof("free")])
 
     def _add(self, id_: str, key: str, tag: str, row: Row, dofs: list[Dof]) -> None:
-        self.plan_of.joints[id_] = PlannedJoint(key, tag, row, coordinates(dofs))
+        self.plan_of.joints[id_] = PlannedJoint(key, tag, row, coordinate_rows(dofs))
 
-    def _tell_rest(self) -> None:
+    def _report_remaining(self) -> None:
         mechanism, losses = self.mechanism, self.losses
         for motion in mechanism.motions:
             losses.add("dropped-motion", "motions are not written; save them as servo motion", motion)
@@ -362,7 +372,7 @@ class _Planner:
                 losses.add("dropped-flag", "a body that is held still is written as one that its joint moves", body)
 
 
-def _planned(key: str, told: Row, body: Body, frames: list[Frame], losses: Losses) -> PlannedBody:
+def _plan_body(key: str, told: Row, body: Body, frames: list[Frame], losses: ConversionLosses) -> PlannedBody:
     """A body with its shapes and markers."""
     planned = PlannedBody(key, told | mass_row(body, losses))
     for shape in body.shapes:

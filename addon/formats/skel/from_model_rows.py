@@ -16,13 +16,24 @@ import numpy as np
 from ...core.mass_properties import body_inertia
 from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape
 from ...core.transforms import rotation_matrix
-from ..document.conversion_losses import ORGANIZATION, Losses
-from .schema import ACTUATORS, COLLISION, KEPT, KEPT_NUMBERS, MOMENT, SOFT, VISUAL, Row, Unique, plain
+from ..document.conversion_losses import ORGANIZATION_ONLY, ConversionLosses
+from .schema import (
+    ACTUATORS,
+    COLLISION,
+    EXTENSION_NUMBERS,
+    EXTENSION_TAG,
+    MOMENT,
+    SOFT,
+    VISUAL,
+    DartNames,
+    Row,
+    dart_name,
+)
 from .to_model import PLANES
-from .to_model_shapes import DERIVED, IN_FILE
+from .to_model_shapes import DERIVED_MOMENT, HEMISPHERE_IN_FILE
 
 #: The attributes of one coordinate and their defaults, as the records have them.
-COORDINATE: dict[str, float | None] = {
+COORDINATE_DEFAULTS: dict[str, float | None] = {
     "lower": None,
     "upper": None,
     "damping": 0.0,
@@ -36,10 +47,10 @@ _SOFT_TYPES = frozenset({"box", "sphere", "ellipsoid", "cylinder"})
 _SOFT_DEFAULTS: Row = {"total_mass": 1.0, "kv": 100.0, "ke": 10.0, "damp": 0.1}
 _FACETS = {"sphere": ("slices", "stacks"), "ellipsoid": ("slices", "stacks"), "cylinder": ("slices", "stacks", "rings")}
 #: DART takes no length that is not above 0.
-_LEAST = 1e-6
+_MIN_SIZE = 1e-6
 
 
-def mass_row(body: Body, losses: Losses) -> Row:
+def mass_row(body: Body, losses: ConversionLosses) -> Row:
     """Mass, centre and the whole tensor. ``stated`` is the tensor that the record itself has, or None."""
     tensor = body_inertia(body)
     if body.inertia is None and body.mass > 0.0 and not np.linalg.eigvalsh(tensor).min() > 0.0:
@@ -48,7 +59,7 @@ def mass_row(body: Body, losses: Losses) -> Row:
     row: Row = {"inertia/mass": body.mass, "inertia/offset": tuple(float(x) for x in body.com)}
     for i, names in enumerate((("ixx", "ixy", "ixz"), ("iyy", "iyz"), ("izz",))):
         row |= {MOMENT + name: float(tensor[i, i + k]) for k, name in enumerate(names)}
-    derived = body.extra.get(DERIVED)
+    derived = body.extra.get(DERIVED_MOMENT)
     known = body.inertia is not None and not (
         isinstance(derived, list) and [*map(len, derived)] == [3, 3, 3] and np.allclose(derived, body.inertia, 1e-12, 0)
     )
@@ -56,7 +67,7 @@ def mass_row(body: Body, losses: Losses) -> Row:
     return row
 
 
-def shape_rows(shape: Shape, body: Body, losses: Losses) -> list[tuple[str, Row]]:
+def shape_rows(shape: Shape, body: Body, losses: ConversionLosses) -> list[tuple[str, Row]]:
     """The elements that a shape becomes, each a tag and a row: one for its look, one for its touch."""
     if shape.type == "none":
         return [(VISUAL.tag if shape.visual else COLLISION.tag, {"type": None})]
@@ -73,20 +84,20 @@ def shape_rows(shape: Shape, body: Body, losses: Losses) -> list[tuple[str, Row]
     if shape.collision:
         rows.append((COLLISION.tag, row | {"collidable": collidable}))
     if not rows:
-        losses.add("dropped-shape", "a shape that neither shows nor collides is not written", body, ORGANIZATION)
+        losses.add("dropped-shape", "a shape that neither shows nor collides is not written", body, ORGANIZATION_ONLY)
     return rows
 
 
-def coordinates(dofs: list[Dof]) -> list[dict[str, Any]]:
-    """One dict per coordinate, with the attributes of ``COORDINATE``, its ``name`` and, in ``extra``, what only <dof>
-    can hold."""
+def coordinate_rows(dofs: list[Dof]) -> list[dict[str, Any]]:
+    """One dict per coordinate, with the attributes of ``COORDINATE_DEFAULTS``, its ``name`` and, in ``extra``, what
+    only <dof> can hold."""
     found: list[dict[str, Any]] = []
     for dof in dofs:
         size = DOF_SIZE[dof.kind]
         # what a block without parts says itself holds for each of its coordinates, but for its name
         singles = dof.parts or ([dof] if size == 1 else [replace(dof, name="", extra={})] * size)
         for i, single in enumerate(singles):
-            one = {name: getattr(single, name) for name in COORDINATE} | {"extra": dict(single.extra)}
+            one = {name: getattr(single, name) for name in COORDINATE_DEFAULTS} | {"extra": dict(single.extra)}
             one["name"] = single.name
             if size > 1:
                 one["position"] = dof.start[i] if dof.start else 0.0
@@ -95,13 +106,15 @@ def coordinates(dofs: list[Dof]) -> list[dict[str, Any]]:
     return found
 
 
-def kept_numbers(dofs: list[Dof]) -> Row:
+def extension_numbers(dofs: list[Dof]) -> Row:
     """Return what SKEL has no place for, a number per coordinate block; nothing where all are zero."""
-    values = {name: tuple(float(getattr(dof, attribute)) for dof in dofs) for name, attribute in KEPT_NUMBERS.items()}
-    return {f"{KEPT}/@{name}": each if any(each) else None for name, each in values.items()}
+    values = {
+        name: tuple(float(getattr(dof, attribute)) for dof in dofs) for name, attribute in EXTENSION_NUMBERS.items()
+    }
+    return {f"{EXTENSION_TAG}/@{name}": each if any(each) else None for name, each in values.items()}
 
 
-def actuator_of(dofs: list[Dof], own: str | None) -> str:
+def actuator_name(dofs: list[Dof], own: str | None) -> str:
     """The actuator of a joint.
 
     ``servo`` is what the records call any joint; only where the document says so it is DART's, which would hold the
@@ -113,30 +126,30 @@ def actuator_of(dofs: list[Dof], own: str | None) -> str:
     return name if name in ACTUATORS else "force"
 
 
-def _geometry(shape: Shape, body: Body, losses: Losses) -> Row:
+def _geometry(shape: Shape, body: Body, losses: ConversionLosses) -> Row:
     size, type_ = shape.size, shape.type
     row: Row = {"transformation": shape.pose, "type": type_}
-    if type_ == "hemisphere" and not shape.extra.get(IN_FILE):
+    if type_ == "hemisphere" and not shape.extra.get(HEMISPHERE_IN_FILE):
         losses.add("approximated-shape", "a hemisphere is written as a sphere", body)
-        row |= {"type": "sphere", f"{KEPT}/@type": "hemisphere"}
+        row |= {"type": "sphere", f"{EXTENSION_TAG}/@type": "hemisphere"}
         type_ = "sphere"
     here = f"geometry/{type_}/"
     if type_ in ("box", "ellipsoid"):
-        row[here + "size"] = tuple(_above(size[axis], body, losses) for axis in "xyz")
+        row[here + "size"] = tuple(_at_least(size[axis], body, losses) for axis in "xyz")
     elif type_ == "mesh":
         row[here + "file_name"] = shape.mesh or ""
         row[here + "scale"] = tuple(float(size.get(axis, 1.0)) for axis in "xyz")
     elif type_ == "pyramid":
         for name, key in (("base_width", "x"), ("base_depth", "y"), ("height", "length")):
-            row[here + name] = _above(size[key], body, losses)
+            row[here + name] = _at_least(size[key], body, losses)
     elif type_ == "plane":
         row |= {here + "normal": (0.0, 0.0, 1.0), here + "offset": 0.0}
     elif type_ == "multi_sphere":
         row["spheres"] = tuple(tuple(float(x) for x in ball) for ball in shape.spheres)
     else:
-        row[here + "radius"] = _above(size["radius"], body, losses)
+        row[here + "radius"] = _at_least(size["radius"], body, losses)
         if type_ not in ("sphere", "hemisphere"):
-            row[here + "height"] = _above(size["length"], body, losses)
+            row[here + "height"] = _at_least(size["length"], body, losses)
     return row
 
 
@@ -152,14 +165,14 @@ def _softness(shape: Shape, body: Body, row: Row) -> Row:
     return soft
 
 
-def _above(value: float, body: Body, losses: Losses) -> float:
-    if value >= _LEAST:
+def _at_least(value: float, body: Body, losses: ConversionLosses) -> float:
+    if value >= _MIN_SIZE:
         return float(value)
-    losses.add("mended-size", f"a size that is not above 0 is written as {_LEAST:g}", body)
-    return _LEAST
+    losses.add("mended-size", f"a size that is not above 0 is written as {_MIN_SIZE:g}", body)
+    return _MIN_SIZE
 
 
-def reversed_dofs(joint: Joint, losses: Losses) -> list[Dof]:
+def reverse_dofs(joint: Joint, losses: ConversionLosses) -> list[Dof]:
     """The degrees of freedom of a joint read from its child to its parent.
 
     Coordinates stay what they are; those of a ball change their sign, and a free block's are worked out anew.
@@ -167,14 +180,14 @@ def reversed_dofs(joint: Joint, losses: Losses) -> list[Dof]:
     out, dofs = [], joint.dofs
     for dof in reversed(dofs):
         if dof.kind == "ball":
-            parts = [_mirrored(part) for part in dof.parts]
+            parts = [_mirror_part(part) for part in dof.parts]
             start, rates = (tuple(-x for x in each) for each in (dof.start, dof.start_rates))
             out.append(replace(dof, start=start, start_rates=rates, parts=parts))
             losses.add(
                 "reversed-joint", "a ball joint is written from child to parent; its coordinates change sign", joint
             )
         elif dof.kind == "free":
-            out.append(replace(dof, start=_inverse_start(dof.initial), start_rates=(), parts=[]))
+            out.append(replace(dof, start=_inverse_initial_pose(dof.initial), start_rates=(), parts=[]))
             losses.add("reversed-joint", "a free joint is written from child to parent; its coordinates change", joint)
         else:
             out.append(replace(dof, axis=-np.asarray(dof.axis)))
@@ -183,12 +196,12 @@ def reversed_dofs(joint: Joint, losses: Losses) -> list[Dof]:
     return out
 
 
-def _mirrored(part: Dof) -> Dof:
+def _mirror_part(part: Dof) -> Dof:
     lower, upper = (None if end is None else -end for end in (part.upper, part.lower))
     return replace(part, lower=lower, upper=upper, rest=-part.rest)
 
 
-def _inverse_start(start: Array) -> tuple[float, ...]:
+def _inverse_initial_pose(start: Array) -> tuple[float, ...]:
     turn = rotation_matrix(-start[:3])
     values = (*(-start[:3]), *(-(turn @ start[3:])))
     return tuple(float(x) for x in values) if any(values) else ()
@@ -210,11 +223,11 @@ def same_value(old: Any, new: Any) -> bool:
     return bool(old == new)
 
 
-_EXACT = 1e-9
+_EXACT_TOLERANCE = 1e-9
 
 
 @dataclass
-class Match:
+class JointMatch:
     """A joint type of SKEL's.
 
     In frames turned by ``turn`` (4, 4) the coordinates are those of ``dofs``; ``row`` has the type's axes and order.
@@ -226,46 +239,52 @@ class Match:
     row: Row = field(default_factory=dict)
 
 
-def matches(dofs: Sequence[Dof]) -> list[Match]:
+def match_joint_types(dofs: Sequence[Dof]) -> list[JointMatch]:
     """The joints, one behind the other, that have these degrees of freedom: as few as SKEL's types allow."""
-    found: list[Match] = []
+    found: list[JointMatch] = []
     rest = list(dofs)
     while rest:
-        piece = next(match for count in (3, 2, 1) if len(rest) >= count and (match := _match(rest[:count])) is not None)
+        piece = next(
+            match
+            for count in (3, 2, 1)
+            if len(rest) >= count and (match := _match_joint_type(rest[:count])) is not None
+        )
         found.append(piece)
         rest = rest[len(piece.dofs) :]
-    return found or [Match("weld", [])]
+    return found or [JointMatch("weld", [])]
 
 
-def _match(dofs: list[Dof]) -> Match | None:
+def _match_joint_type(dofs: list[Dof]) -> JointMatch | None:
     kinds = [dof.kind for dof in dofs]
     axes = [np.asarray(dof.axis, dtype=np.float64) for dof in dofs]
     if len(dofs) == 1:
         if kinds[0] in ("ball", "free"):
-            return Match(kinds[0], dofs)
+            return JointMatch(kinds[0], dofs)
         type_ = "prismatic" if kinds[0] == "translation" else "revolute"
-        return Match(type_, dofs, row={"axis/xyz": _tuple(axes[0] / np.linalg.norm(axes[0]))})
+        return JointMatch(type_, dofs, row={"axis/xyz": _tuple(axes[0] / np.linalg.norm(axes[0]))})
     if len(dofs) == 2:
         if kinds != ["rotation", "rotation"]:
             return None
-        return Match("universal", dofs, row={"axis/xyz": _tuple(axes[0]), "axis2/xyz": _tuple(axes[1])})
+        return JointMatch("universal", dofs, row={"axis/xyz": _tuple(axes[0]), "axis2/xyz": _tuple(axes[1])})
     frame = np.column_stack(axes)
     hand = float(np.linalg.det(frame))
-    if np.abs(frame.T @ frame - np.eye(3)).max() > _EXACT:
+    if np.abs(frame.T @ frame - np.eye(3)).max() > _EXACT_TOLERANCE:
         return None
     if kinds == ["rotation"] * 3:
         order = "xyz" if hand > 0 else "zyx"
-        return Match("euler", dofs, _turned(frame if hand > 0 else frame[:, ::-1]), {"axis_order": order})
+        return JointMatch(
+            "euler", dofs, _pose_from_rotation(frame if hand > 0 else frame[:, ::-1]), {"axis_order": order}
+        )
     if kinds == ["translation"] * 3 and hand > 0:
-        return Match("translational", dofs, _turned(frame))
+        return JointMatch("translational", dofs, _pose_from_rotation(frame))
     if kinds == ["translation", "translation", "rotation"] and hand > 0:
-        return Match("planar", dofs, row=_plane(axes))
+        return JointMatch("planar", dofs, row=_plane_row(axes))
     return None
 
 
-def _plane(axes: list[Array]) -> Row:
+def _plane_row(axes: list[Array]) -> Row:
     for name, (first, second) in PLANES.items():
-        if np.abs(axes[0] - first).max() < _EXACT and np.abs(axes[1] - second).max() < _EXACT:
+        if np.abs(axes[0] - first).max() < _EXACT_TOLERANCE and np.abs(axes[1] - second).max() < _EXACT_TOLERANCE:
             return {"plane/@type": name}
     return {
         "plane/@type": "arbitrary",
@@ -274,7 +293,7 @@ def _plane(axes: list[Array]) -> Row:
     }
 
 
-def _turned(frame: Array) -> Array:
+def _pose_from_rotation(frame: Array) -> Array:
     turn = np.eye(4)
     if np.abs(frame - np.eye(3)).max() > 1e-12:
         turn[:3, :3] = frame
@@ -286,7 +305,7 @@ def _tuple(axis: Array) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ExistingElement:
     """How a body or joint stands in the document that it was read from: by which name (None if it got another since),
     as which joint type."""
 
@@ -295,11 +314,11 @@ class Standing:
 
 
 @dataclass
-class Standings:
+class ExistingElements:
     """The bodies and joints (by id) that stand in a document."""
 
-    bodies: dict[str, Standing] = field(default_factory=dict)
-    joints: dict[str, Standing] = field(default_factory=dict)
+    bodies: dict[str, ExistingElement] = field(default_factory=dict)
+    joints: dict[str, ExistingElement] = field(default_factory=dict)
 
 
 @dataclass
@@ -323,17 +342,19 @@ class PlannedJoint:
 
 
 @dataclass
-class MadeBody:
+class CachedBody:
     """A planned body and what it was made of: ``told`` is what others have a say in."""
 
     body: Body
     frames: list[Frame]
     told: Row
     planned: PlannedBody
-    losses: Losses
+    losses: ConversionLosses
 
 
-def grouped(mechanism: Mechanism, bodies: list[Body], joints: Iterable[Joint]) -> tuple[dict[str, str], dict[str, str]]:
+def group_by_skeleton(
+    mechanism: Mechanism, bodies: list[Body], joints: Iterable[Joint]
+) -> tuple[dict[str, str], dict[str, str]]:
     """For every body (by id) the key of its skeleton, and for every key the skeleton's name, in the order of the
     mechanism. A skeleton of one assembly has that assembly's path as its key."""
     assembly = {body.id: body.assembly for body in bodies}
@@ -353,7 +374,7 @@ def grouped(mechanism: Mechanism, bodies: list[Body], joints: Iterable[Joint]) -
     for path in paths:
         members.setdefault(find(path), []).append(path)
     used = set(assembly.values())
-    unique = Unique()
+    unique = DartNames()
     names: dict[str, str] = {}
     key_of: dict[str, str] = {}
     for group in members.values():
@@ -362,6 +383,6 @@ def grouped(mechanism: Mechanism, bodies: list[Body], joints: Iterable[Joint]) -
             continue  # an assembly that only holds others
         key = (filled or group)[0]
         name = key if len(filled) < 2 else os.path.commonprefix(filled).rstrip(":")
-        names[key] = unique(plain(name, plain(mechanism.name, "skeleton")))
+        names[key] = unique(dart_name(name, dart_name(mechanism.name, "skeleton")))
         key_of |= dict.fromkeys(group, key)
     return {body.id: key_of[body.assembly] for body in bodies}, names

@@ -11,13 +11,12 @@ import numpy as np
 from ...core.model import Array, Mechanism
 from ...core.report import Report
 from ...core.transforms import affine_inverse
-from ..text.xml_reader import escape, escape_attribute
-from .from_model import Plan, PlannedBody, PlannedJoint
-from .from_model_rows import COORDINATE
+from ..text.xml_reader import escape_attribute, escape_text
+from .from_model import PlannedBody, PlannedJoint, SkelPlan
+from .from_model_rows import COORDINATE_DEFAULTS
 from .schema import (
     AXES,
     AXIS_NUMBERS,
-    BALL,
     BODY,
     DOF,
     DOF_NUMBERS,
@@ -28,13 +27,14 @@ from .schema import (
     SHAPES,
     SIX,
     SKELETON,
+    SPHERE_ITEM,
     WORLD,
     Field,
     Row,
     Table,
-    plain,
-    six_of,
-    spell_number,
+    dart_name,
+    format_skel_number,
+    transformation_from_pose,
 )
 from .to_model import coordinate_name
 
@@ -45,17 +45,17 @@ AXIS_PATH = {attribute: path for path, attribute, _, _ in AXIS_NUMBERS}
 DOF_PATH = {attribute: path for path, attribute in DOF_NUMBERS.items()}
 INITIAL = {"init_pos": "position", "init_vel": "velocity"}
 #: What is left out where it says no more than its absence.
-_SILENT: Mapping[str, Any] = {"gravity": True, "mobile": True, "@actuator": "force", "collidable": True}
+_IMPLIED_VALUES: Mapping[str, Any] = {"gravity": True, "mobile": True, "@actuator": "force", "collidable": True}
 
 
 @dataclass
-class Node:
+class XmlNode:
     """An element to be written: its attributes, and its text or its children."""
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
     text: str = ""
-    children: list[Node] = field(default_factory=list)
+    children: list[XmlNode] = field(default_factory=list)
 
     def put(self, path: str, text: str) -> None:
         """Set what stands at a path below this element, making what is on the way."""
@@ -64,7 +64,7 @@ class Node:
         for tag in way if last.startswith("@") else [*way, last]:
             found = next((child for child in here.children if child.tag == tag), None)
             if found is None:
-                found = Node(tag)
+                found = XmlNode(tag)
                 here.children.append(found)
             here = found
         if last.startswith("@"):
@@ -81,66 +81,68 @@ class Node:
             )
             return f"<{self.tag}{attributes}>{inside}{newline}{indent}</{self.tag}>"
         return (
-            f"<{self.tag}{attributes}>{escape(self.text)}</{self.tag}>" if self.text else f"<{self.tag}{attributes}/>"
+            f"<{self.tag}{attributes}>{escape_text(self.text)}</{self.tag}>"
+            if self.text
+            else f"<{self.tag}{attributes}/>"
         )
 
 
-def spelt(item: Field, value: Any, near: Any = None) -> str:
+def format_field(item: Field, value: Any, near: Any = None) -> str:
     """A value as text, not yet escaped. A pose becomes six numbers, those of ``near`` where they are still true."""
     if item.kind is SIX:
-        return item.kind.spell(six_of(value, near) if isinstance(value, np.ndarray) else value)
+        return item.kind.spell(transformation_from_pose(value, near) if isinstance(value, np.ndarray) else value)
     return item.kind.spell(value)
 
 
-def written(tag: str, table: Table, row: Row, always: Iterable[str] = ()) -> Node:
+def element_node(tag: str, table: Table, row: Row, always: Iterable[str] = ()) -> XmlNode:
     """An object's element with the fields of its row that say anything."""
-    node = Node(tag)
+    node = XmlNode(tag)
     for item in table:
         value = row.get(item.path)
-        if value is None or (item.path in _SILENT and value == _SILENT[item.path]):
+        if value is None or (item.path in _IMPLIED_VALUES and value == _IMPLIED_VALUES[item.path]):
             continue
-        if item.path not in always and _says_nothing(item, value):
+        if item.path not in always and _is_implied(item, value):
             continue
-        node.put(item.path, spelt(item, value))
+        node.put(item.path, format_field(item, value))
     return node
 
 
-def body_node(body: PlannedBody, skeleton_pose: Array | None = None) -> Node:
+def body_node(body: PlannedBody, skeleton_pose: Array | None = None) -> XmlNode:
     """A body's element with its shapes and markers. ``skeleton_pose`` is the frame that the skeleton stands in."""
     row = body.row
     if skeleton_pose is not None:
         row = row | {"transformation": affine_inverse(skeleton_pose) @ row["transformation"]}
-    node = written("body", BODY, row, always=("transformation",))
+    node = element_node("body", BODY, row, always=("transformation",))
     node.children += [shape_node(tag, shape) for tag, shape in body.shapes if shape["type"] is not None]
-    node.children += [written("marker", MARKER, marker) for marker in body.markers]
+    node.children += [element_node("marker", MARKER, marker) for marker in body.markers]
     return node
 
 
-def shape_node(tag: str, row: Row) -> Node:
+def shape_node(tag: str, row: Row) -> XmlNode:
     """A shape's element."""
     type_ = row["type"]
     fields = GEOMETRY_FIELDS.get(type_, ())
     own = {item.path for item in fields}
     table = SHAPES[tag]
     chosen = tuple(item for item in table if not item.path.startswith("geometry/") or item.path in own)
-    node = written(tag, Table(tag, chosen), row, always=own)
+    node = element_node(tag, Table(tag, chosen), row, always=own)
     if type_ == "multi_sphere":
         node.put("geometry/multi_sphere", "")
         balls = next(child for child in node.children if child.tag == "geometry").children[-1]
         balls.children = [
-            written("sphere", BALL, {"radius": ball[0], "position": ball[1:]}, always=("position",))
+            element_node("sphere", SPHERE_ITEM, {"radius": ball[0], "position": ball[1:]}, always=("position",))
             for ball in row["spheres"]
         ]
     return node
 
 
-def joint_node(joint: PlannedJoint) -> Node:
+def joint_node(joint: PlannedJoint) -> XmlNode:
     """A joint's element with its coordinates."""
     row = joint.row | initial_row(joint)
     if joint.row["@type"] not in BLOCKS:
         for i, one in enumerate(joint.coordinates[: len(AXES)]):
             row |= {f"{AXES[i]}/{path}": one[attribute] for attribute, path in AXIS_PATH.items()}
-    node = written(joint.tag, JOINT, row)
+    node = element_node(joint.tag, JOINT, row)
     for i, one in enumerate(joint.coordinates):
         dof = dof_node(i, one, joint.row["@type"] in BLOCKS or i >= len(AXES))
         if one["name"] not in ("", coordinate_name(joint.row, joint.row["@type"], i)):
@@ -150,15 +152,15 @@ def joint_node(joint: PlannedJoint) -> Node:
     return node
 
 
-def dof_node(index: int, one: Mapping[str, Any], whole: bool) -> Node:
+def dof_node(index: int, one: Mapping[str, Any], whole: bool) -> XmlNode:
     """The <dof> of a coordinate: what only it can hold, or (``whole``) all but where it begins."""
-    node = Node("dof", {"local_index": str(index)})
-    for attribute, default in COORDINATE.items():
+    node = XmlNode("dof", {"local_index": str(index)})
+    for attribute, default in COORDINATE_DEFAULTS.items():
         if whole and attribute not in INITIAL.values() and one[attribute] != default:
-            node.put(DOF_PATH[attribute], spell_number(one[attribute]))
+            node.put(DOF_PATH[attribute], format_skel_number(one[attribute]))
     for path, value in one["extra"].items():
         if path in DOF and DOF[path].kind.has(value):
-            node.put(path, spell_number(value))
+            node.put(path, format_skel_number(value))
     return node
 
 
@@ -170,7 +172,7 @@ def initial_row(joint: PlannedJoint) -> Row:
     }
 
 
-def _says_nothing(item: Field, value: Any) -> bool:
+def _is_implied(item: Field, value: Any) -> bool:
     if item.kind is SIX:
         return item.default is not None and bool(np.abs(value - np.eye(4)).max() == 0.0)
     if item.needed or item.path.startswith("physics/"):
@@ -180,23 +182,23 @@ def _says_nothing(item: Field, value: Any) -> bool:
 
 def new_document(mechanism: Mechanism, report: Report) -> str:
     """The text of a SKEL file with everything of a mechanism that SKEL can hold, and its tensors in full."""
-    plan = Plan.of(mechanism, report)
+    plan = SkelPlan.of(mechanism, report)
     meshes = sorted({shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh})
     if meshes:
         told = f"meshes keep their names ('{meshes[0]}' is one of {len(meshes)})"
         report.info(
             "mesh-names", f"{told}; DART looks for them from the folder of the file, and stops where one is missing"
         )
-    world = written("world", WORLD, {"@name": plain(mechanism.name, "world"), **plan.world})
+    world = element_node("world", WORLD, {"@name": dart_name(mechanism.name, "world"), **plan.world})
     world.attributes.setdefault("name", "world")
     world.children += [skeleton_node(plan, key) for key in plan.skeletons]
-    root = Node("skel", {"version": "1.0"}, children=[world])
+    root = XmlNode("skel", {"version": "1.0"}, children=[world])
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{root.markup()}\n'
 
 
-def skeleton_node(plan: Plan, key: str) -> Node:
+def skeleton_node(plan: SkelPlan, key: str) -> XmlNode:
     """A planned skeleton with its bodies and joints."""
-    node = written("skeleton", SKELETON, plan.skeletons[key])
+    node = element_node("skeleton", SKELETON, plan.skeletons[key])
     node.children += [body_node(body) for body in plan.bodies.values() if body.skeleton == key]
     node.children += [joint_node(joint) for joint in plan.joints.values() if joint.skeleton == key]
     return node

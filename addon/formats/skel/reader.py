@@ -11,19 +11,19 @@ from functools import lru_cache
 from lxml import etree
 
 from ...core.report import FormatError, Report, Severity
-from ..document.schema import Given
-from ..text.numbers import BLANKS, DECIMAL, SPELLING
-from ..text.xml_reader import Standing, line_of, report_at, where_is
+from ..document.schema import SparseRow
+from ..text.numbers import DECIMAL, NUMBER_PATTERN, WHITESPACE
+from ..text.xml_reader import HasSourceLine, element_path, report_element, source_line
 from .schema import FLAG, NUMERIC_FLAG, TEXT, WORD, Field, Kind, Table
 
 _SEPARATORS = re.compile(r"[\s,;]+", re.ASCII)
-_NUMBER = re.compile(SPELLING + r"(?![a-zA-Z]*[0-9])")
-_ENDLESS = re.compile(r"([+-]?)(?:inf(?:inity)?)\Z", re.IGNORECASE)
+_NUMBER = re.compile(NUMBER_PATTERN + r"(?![a-zA-Z]*[0-9])")
+_INFINITY = re.compile(r"([+-]?)(?:inf(?:inity)?)\Z", re.IGNORECASE)
 _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 
 @dataclass(slots=True)
-class Placed(Standing):
+class SourceElement(HasSourceLine):
     """An object of a document: its table, and its values by field.
 
     ``id`` is the object's in the mechanism, ``parts`` are the objects inside it.
@@ -31,9 +31,9 @@ class Placed(Standing):
 
     table: Table
     element: etree._Element
-    row: Given
+    row: SparseRow
     id: str = ""
-    parts: Sequence[Placed] = ()
+    parts: Sequence[SourceElement] = ()
 
     @property
     def label(self) -> str:
@@ -45,14 +45,14 @@ class Placed(Standing):
         """The elements that hold its values (for an attribute, the element that it stands in), by the field's path, for
         the fields that the document has. They are looked up anew: to keep them takes several times the room of the
         file, and few are ever asked for."""
-        found = flattened(self.element, self.table)
+        found = values_by_path(self.element, self.table)
         spellings = self.table.spellings
         told = ((path, spellings[path][0].path) for path in found if path in spellings)
         return {right: found[path] for path, right in told if path == right or right not in found}
 
     def has(self, path: str) -> bool:
         """Return whether the document says anything under a path or the group that it names."""
-        return self.row.says(path) or any(each.startswith(f"{path}/") for each in self.row)
+        return self.row.is_set(path) or any(each.startswith(f"{path}/") for each in self.row)
 
 
 @dataclass
@@ -63,14 +63,14 @@ class Reader:
     report: Report
     notes: dict[tuple[Severity, str, str], list[etree._Element]] = field(default_factory=dict)
 
-    def place(self, element: etree._Element, table: Table, group: str | None = None) -> Placed:
+    def place(self, element: etree._Element, table: Table, group: str | None = None) -> SourceElement:
         """One object.
 
         Needed fields in a group are missed only where the object has that group, or only in the ``group`` named.
         FormatError where a number is none.
         """
-        found = flattened(element, table)
-        row = Given(table.defaults)
+        found = values_by_path(element, table)
+        row = SparseRow(table.defaults)
         spellings, known = table.spellings, table.known
         for path, place in found.items():
             spelling = spellings.get(path)
@@ -94,10 +94,10 @@ class Reader:
             if own and own not in (found if group is None else (group,)):
                 continue
             for item in items:
-                if not row.says(item.path):
+                if not row.is_set(item.path):
                     missing = f"<{element.tag}> has no {item.path.replace('@', '')}"
-                    self.note("warning", "default-used", f"{missing}; {_shown(item)} is taken", element)
-        return Placed(table, element, row)
+                    self.note("warning", "default-used", f"{missing}; {_default_text(item)} is taken", element)
+        return SourceElement(table, element, row)
 
     def value(self, item: Field, text: str, element: etree._Element) -> object:
         """Return what a text says; the field's default, reported, where it says nothing."""
@@ -106,7 +106,7 @@ class Reader:
             return text
         if kind is WORD:
             return text.strip()
-        text = text.strip(BLANKS)
+        text = text.strip(WHITESPACE)
         if kind is FLAG or kind is NUMERIC_FLAG:
             return self._flag(item, text, element)
         numbers = self._numbers(item, text, element)
@@ -114,7 +114,7 @@ class Reader:
             return item.default
         if kind.count > 0 and len(numbers) != kind.count:
             if not numbers:
-                self.note("warning", "default-used", f"{item.path} is empty; {_shown(item)} is taken", element)
+                self.note("warning", "default-used", f"{item.path} is empty; {_default_text(item)} is taken", element)
                 return item.default
             numbers = self.counted(numbers, kind.count, item.path, element)
         return numbers[0] if kind.count == 1 else tuple(numbers)
@@ -138,7 +138,7 @@ class Reader:
         """Say everything, once per message, with the first place where it holds."""
         for (severity, code, message), elements in self.notes.items():
             more = f" (here and in {len(elements) - 1} more)" if len(elements) > 1 else ""
-            report_at(self.report, severity, code, message + more, elements[0])
+            report_element(self.report, severity, code, message + more, elements[0])
         self.notes.clear()
 
     def _ignored(self, path: str, found: dict[str, etree._Element], table: Table) -> None:
@@ -157,7 +157,7 @@ class Reader:
             return float(text) != 0.0
         taken = item.kind is NUMERIC_FLAG and bool(item.default)  # of the others DART makes false
         what = f"which is neither 1 nor 0; {int(taken)} is taken. Write 1 or 0."
-        self.note("warning", "not-a-flag", f"{item.path} is '{_short(text)}', {what}", element)
+        self.note("warning", "not-a-flag", f"{item.path} is '{_shorten(text)}', {what}", element)
         return taken
 
     def _numbers(self, item: Field, text: str, element: etree._Element) -> list[float] | None:
@@ -170,11 +170,11 @@ class Reader:
         numbers = [self._number(item.kind, word, item.path, element) for word in _SEPARATORS.split(text) if word]
         if all(map(math.isfinite, numbers)) or (item.kind.endless and not any(map(math.isnan, numbers))):
             return numbers
-        self.note("warning", "not-finite", f"{item.path} is not finite; {_shown(item)} is taken", element)
+        self.note("warning", "not-finite", f"{item.path} is not finite; {_default_text(item)} is taken", element)
         return None
 
     def _number(self, kind: Kind, word: str, path: str, element: etree._Element) -> float:
-        endless = _ENDLESS.match(word)
+        endless = _INFINITY.match(word)
         if endless:
             return -math.inf if endless[1] == "-" else math.inf
         if word.lower() in ("nan", "-nan"):
@@ -182,26 +182,26 @@ class Reader:
         match = _NUMBER.match(word)
         if match is None:
             raise FormatError(
-                f"'{_short(word)}' is not a number",
+                f"'{_shorten(word)}' is not a number",
                 path=self.path,
-                line=line_of(element),
-                where=where_is(element),
+                line=source_line(element),
+                where=element_path(element),
                 remedy=f"Write {kind.count if kind.count > 1 else 'a'} decimal number{'s' if kind.count > 1 else ''}, "
                 "such as 0.25, with blanks between them.",
             )
         if match.end() < len(word):
-            self.note("warning", "repaired-numbers", f"'{_short(word)}' in {path} is read as {match[0]}", element)
+            self.note("warning", "repaired-numbers", f"'{_shorten(word)}' in {path} is read as {match[0]}", element)
         return float(match[0])
 
 
 def _plain_numbers(text: str) -> tuple[float, ...]:
     """The numbers of a text that holds nothing but finite ones and white space; none where anything is out of the
     ordinary. Documents say the same few over and over."""
-    return _few_numbers(text) if len(text) < _SHORT else _many_numbers(text)
+    return _few_numbers(text) if len(text) < _FEW_NUMBERS_LENGTH else _many_numbers(text)
 
 
 #: Numbers of texts of fewer letters are remembered.
-_SHORT = 40
+_FEW_NUMBERS_LENGTH = 40
 
 
 @lru_cache(maxsize=500)
@@ -218,7 +218,7 @@ def _many_numbers(text: str) -> tuple[float, ...]:
     return numbers if math.isfinite(sum(numbers)) and text.isascii() and "_" not in text else ()
 
 
-def flattened(element: etree._Element, table: Table) -> dict[str, etree._Element]:
+def values_by_path(element: etree._Element, table: Table) -> dict[str, etree._Element]:
     """An object's elements and attributes by their paths, without the objects inside it.
 
     The first of a name counts, as it does for DART.
@@ -238,13 +238,13 @@ def flattened(element: etree._Element, table: Table) -> dict[str, etree._Element
     return found
 
 
-def _shown(item: Field) -> str:
+def _default_text(item: Field) -> str:
     if item.default is None or item.default == "":
         return "nothing"
     return item.kind.spell(item.default)
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 40 else text[:40] + "..."
 
 
@@ -255,7 +255,7 @@ class Skeleton:
     ``implied`` are joints that say no more than that a body is free, which it is without them.
     """
 
-    placed: Placed
-    bodies: list[Placed]
-    joints: list[Placed]
-    implied: list[Placed] = field(default_factory=list)
+    placed: SourceElement
+    bodies: list[SourceElement]
+    joints: list[SourceElement]
+    implied: list[SourceElement] = field(default_factory=list)

@@ -13,15 +13,15 @@ import numpy as np
 
 from ...core import naming
 from ...core.model import Array
-from ...core.transforms import frame_with_z, identical
-from ..document.schema import ByPath
+from ...core.transforms import bitwise_equal, rotation_with_z
+from ..document.schema import FieldTable
 
-Six = tuple[float, ...]
+Transformation = tuple[float, ...]
 #: Poses that differ by less, in length units and in the entries of their rotations, are one.
-SAME_POSE = 1e-9
+POSE_ROUNDING = 1e-9
 
 
-def pose_of(six: Sequence[float]) -> Array:
+def pose_from_transformation(six: Sequence[float]) -> Array:
     """The 4x4 pose of six numbers."""
     x, y, z, a, b, c = six
     if not (a or b or c):
@@ -37,14 +37,14 @@ def pose_of(six: Sequence[float]) -> Array:
     )
 
 
-def six_of(pose: Array, near: Sequence[float] | None = None) -> Six:
+def transformation_from_pose(pose: Array, near: Sequence[float] | None = None) -> Transformation:
     """The six numbers of a pose. What is in ``near`` and still true is taken from there.
 
     Near a middle angle of a quarter turn the outer two angles are hardly determined: the first is then chosen to fit
     the third, so that all three together are exact.
     """
     turn, position = pose[:3, :3], pose[:3, 3]
-    if near is not None and np.abs(pose_of(near)[:3, :3] - turn).max() < 1e-14:
+    if near is not None and np.abs(pose_from_transformation(near)[:3, :3] - turn).max() < 1e-14:
         angles = tuple(near[3:])
     else:
         flat = math.hypot(turn[0, 0], turn[0, 1])
@@ -63,25 +63,25 @@ def six_of(pose: Array, near: Sequence[float] | None = None) -> Six:
 
 def same_pose(a: Array, b: Array) -> bool:
     """Return whether two poses are one."""
-    return identical(a, b) or bool(np.abs(a - b).max() <= SAME_POSE * (1.0 + np.abs(b[:3, 3]).max()))
+    return bitwise_equal(a, b) or bool(np.abs(a - b).max() <= POSE_ROUNDING * (1.0 + np.abs(b[:3, 3]).max()))
 
 
-def along_z(axis: Array, distance: float = 0.0) -> Array:
+def pose_along_z(axis: Array, distance: float = 0.0) -> Array:
     """A pose whose Z is the unit vector ``axis`` and whose origin lies ``distance`` along it."""
     pose = np.eye(4)
-    pose[:3, :3] = frame_with_z(axis)
+    pose[:3, :3] = rotation_with_z(axis)
     pose[:3, 3] = np.asarray(axis) * distance
     return pose
 
 
-class Unique(naming.Unique):
+class DartNames(naming.UniqueNamer):
     """Gives every name once: a name that is taken gets a number in brackets, as DART does."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         super().__init__(lambda name, number: f"{name}({number})", 1, taken)
 
 
-def plain(name: str, otherwise: str) -> str:
+def dart_name(name: str, otherwise: str) -> str:
     """A name as DART finds it again: without white space around it or breaks in it, and not empty."""
     return " ".join(name.split()) or otherwise
 
@@ -128,7 +128,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Table(ByPath[Field]):
+class Table(FieldTable[Field]):
     """The fields of one kind of object, in order. ``parts`` are the tags of the objects inside it."""
 
     tag: str
@@ -170,7 +170,7 @@ class Table(ByPath[Field]):
         return frozenset(found)
 
 
-def spell_number(value: float) -> str:
+def format_skel_number(value: float) -> str:
     """Fifteen significant digits, short for what is short; infinity as C reads it."""
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
@@ -178,27 +178,29 @@ def spell_number(value: float) -> str:
     return text if float(text) == float(value) else repr(float(value))
 
 
-def spell_numbers(values: Any) -> str:
+def format_skel_numbers(values: Any) -> str:
     """Numbers with one blank between them, which is all that older parsers split at."""
-    return " ".join(spell_number(value) for value in values)
+    return " ".join(format_skel_number(value) for value in values)
 
 
 TEXT = Kind("text", 0, str)
 WORD = Kind("word", 0, str)  # white space around it means nothing
 FLAG = Kind("flag", 0, lambda value: "1" if value else "0")
 NUMERIC_FLAG = Kind("flag", 0, lambda value: "1" if value else "0")  # which DART reads as a number
-NUMBER = Kind("number", 1, spell_number)
-LIMIT = Kind("limit", 1, spell_number, endless=True)
-VECTOR = Kind("vector", 3, spell_numbers)
-SIX = Kind("transformation", 6, spell_numbers)
-NUMBERS = Kind("numbers", -1, spell_numbers)
+NUMBER = Kind("number", 1, format_skel_number)
+LIMIT = Kind("limit", 1, format_skel_number, endless=True)
+VECTOR = Kind("vector", 3, format_skel_numbers)
+SIX = Kind("transformation", 6, format_skel_numbers)
+NUMBERS = Kind("numbers", -1, format_skel_numbers)
 
 ORIGIN = (0.0, 0.0, 0.0)
-NOWHERE = (0.0,) * 6
-_PLACE = Field("transformation", SIX, NOWHERE, unit="length and rad: x y z and angles of Rx Ry Rz")
+IDENTITY_TRANSFORMATION = (0.0,) * 6
+_TRANSFORMATION = Field(
+    "transformation", SIX, IDENTITY_TRANSFORMATION, unit="length and rad: x y z and angles of Rx Ry Rz"
+)
 
 #: What another format had and SKEL has not, written by us where DART passes over it.
-KEPT = "knuckle"
+EXTENSION_TAG = "knuckle"
 #: Joints that DART does not build: what closes a loop, and what is switched off.
 LOOP_JOINT, INACTIVE_JOINT = "loop_joint", "inactive_joint"
 
@@ -215,7 +217,7 @@ WORLD = Table(
 
 SKELETON = Table(
     "skeleton",
-    (Field("@name", TEXT, ""), Field("mobile", FLAG, True), Field("immobile", FLAG, False), _PLACE),
+    (Field("@name", TEXT, ""), Field("mobile", FLAG, True), Field("immobile", FLAG, False), _TRANSFORMATION),
     frozenset({"body", "joint", LOOP_JOINT, INACTIVE_JOINT}),
 )
 
@@ -224,12 +226,12 @@ BODY = Table(
     "body",
     (
         Field("@name", TEXT, ""),
-        *(Field(f"{KEPT}/@{name}", TEXT) for name in ("name", "assembly", "twin", "link_of")),
+        *(Field(f"{EXTENSION_TAG}/@{name}", TEXT) for name in ("name", "assembly", "twin", "link_of")),
         Field("gravity", FLAG, True),
-        _PLACE,
+        _TRANSFORMATION,
         Field("inertia/mass", NUMBER, 1.0, unit="mass", needed=True),
         Field("inertia/offset", VECTOR, ORIGIN, unit="length"),
-        Field("inertia/transformation", SIX, NOWHERE, unit="length and rad"),
+        Field("inertia/transformation", SIX, IDENTITY_TRANSFORMATION, unit="length and rad"),
         *(
             Field(f"{MOMENT}{name}", NUMBER, default, unit="mass length2, about the centre of mass", needed=True)
             for name, default in (("ixx", 1.0), ("iyy", 1.0), ("izz", 1.0), ("ixy", 0.0), ("ixz", 0.0), ("iyz", 0.0))
@@ -241,7 +243,7 @@ BODY = Table(
 
 _RADIUS = (Field("radius", NUMBER, 0.5, unit="length", needed=True),)
 _SIZE = (Field("size", VECTOR, (1.0, 1.0, 1.0), unit="length, whole", needed=True),)
-_TUBE = (*_RADIUS, Field("height", NUMBER, 1.0, unit="length", needed=True, old=("length",)))
+_CYLINDER = (*_RADIUS, Field("height", NUMBER, 1.0, unit="length", needed=True, old=("length",)))
 _FACETS = tuple(Field(f"num_{what}", NUMBER, None) for what in ("slices", "stacks", "rings"))
 
 #: The geometries, in the order in which DART looks for them; the first that a shape has is taken.
@@ -249,9 +251,9 @@ GEOMETRIES: dict[str, tuple[Field, ...]] = {
     "sphere": (*_RADIUS, *_FACETS),
     "box": (*_SIZE, Field("frags", VECTOR, None)),
     "ellipsoid": (*_SIZE, *_FACETS),
-    "cylinder": (*_TUBE, *_FACETS),
-    "capsule": _TUBE,
-    "cone": _TUBE,
+    "cylinder": (*_CYLINDER, *_FACETS),
+    "capsule": _CYLINDER,
+    "cone": _CYLINDER,
     "pyramid": (
         Field("base_width", NUMBER, 1.0, unit="length, along x", needed=True),
         Field("base_depth", NUMBER, 1.0, unit="length, along y", needed=True),
@@ -271,7 +273,7 @@ GEOMETRIES: dict[str, tuple[Field, ...]] = {
 }
 
 
-def _in_geometry(type_: str) -> tuple[Field, ...]:
+def _geometry_fields(type_: str) -> tuple[Field, ...]:
     return tuple(
         Field(
             f"geometry/{type_}/{field.path}",
@@ -285,27 +287,29 @@ def _in_geometry(type_: str) -> tuple[Field, ...]:
     )
 
 
-_GEOMETRY = tuple(field for type_ in GEOMETRIES for field in _in_geometry(type_))
+_GEOMETRY = tuple(field for type_ in GEOMETRIES for field in _geometry_fields(type_))
 #: The fields of each geometry, by their paths from the shape.
-GEOMETRY_FIELDS: dict[str, tuple[Field, ...]] = {type_: _in_geometry(type_) for type_ in GEOMETRIES}
-_BALLS = frozenset({"geometry/multi_sphere", "geometry/multi_sphere/sphere"})
-_KEPT_SHAPE = Field(f"{KEPT}/@type", TEXT)
+GEOMETRY_FIELDS: dict[str, tuple[Field, ...]] = {type_: _geometry_fields(type_) for type_ in GEOMETRIES}
+_SPHERES = frozenset({"geometry/multi_sphere", "geometry/multi_sphere/sphere"})
+_EXTENSION_TYPE = Field(f"{EXTENSION_TAG}/@type", TEXT)
 
 VISUAL = Table(
     "visualization_shape",
-    (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("color", NUMBERS, unit="red green blue, and alpha, 0 to 1")),
-    _BALLS,
+    (_EXTENSION_TYPE, _TRANSFORMATION, *_GEOMETRY, Field("color", NUMBERS, unit="red green blue, and alpha, 0 to 1")),
+    _SPHERES,
 )
-COLLISION = Table("collision_shape", (_KEPT_SHAPE, _PLACE, *_GEOMETRY, Field("collidable", NUMERIC_FLAG, True)), _BALLS)
+COLLISION = Table(
+    "collision_shape", (_EXTENSION_TYPE, _TRANSFORMATION, *_GEOMETRY, Field("collidable", NUMERIC_FLAG, True)), _SPHERES
+)
 _SOFTNESS = (
     Field("total_mass", NUMBER, None, unit="mass"),
     Field("kv", NUMBER, None, unit="force/length, between points and body"),
     Field("ke", NUMBER, None, unit="force/length, between points"),
     Field("damp", NUMBER, None),
 )
-SOFT = Table("soft_shape", (*_SOFTNESS[:1], _PLACE, *_GEOMETRY, *_SOFTNESS[1:]), _BALLS)
+SOFT = Table("soft_shape", (*_SOFTNESS[:1], _TRANSFORMATION, *_GEOMETRY, *_SOFTNESS[1:]), _SPHERES)
 SHAPES = {table.tag: table for table in (VISUAL, COLLISION, SOFT)}
-BALL = Table("sphere", (Field("radius", NUMBER, 0.5, needed=True), Field("position", VECTOR, ORIGIN)))
+SPHERE_ITEM = Table("sphere", (Field("radius", NUMBER, 0.5, needed=True), Field("position", VECTOR, ORIGIN)))
 MARKER = Table("marker", (Field("@name", TEXT, ""), Field("offset", VECTOR, ORIGIN, unit="length")))
 
 #: Numbers of one coordinate: path under an axis, the attribute of the record, default.
@@ -337,19 +341,19 @@ def _axis(name: str) -> tuple[Field, ...]:
 
 
 #: What a joint of another format has and SKEL has not: our attribute, and the attribute of the record.
-KEPT_NUMBERS = {"gain": "gain", "max_force": "max_force", "armature": "armature"}
+EXTENSION_NUMBERS = {"gain": "gain", "max_force": "max_force", "armature": "armature"}
 JOINT = Table(
     "joint",
     (
         Field("@type", WORD, "", needed=True),
         Field("@name", TEXT, ""),
         Field("@actuator", WORD, "force"),
-        *(Field(f"{KEPT}/@{name}", TEXT) for name in ("name", "assembly", "type", "twin", "loose", "link_of")),
-        Field(f"{KEPT}/@pitch", NUMBER, unit="length per rad"),
-        *(Field(f"{KEPT}/@{name}", NUMBERS) for name in KEPT_NUMBERS),
+        *(Field(f"{EXTENSION_TAG}/@{name}", TEXT) for name in ("name", "assembly", "type", "twin", "loose", "link_of")),
+        Field(f"{EXTENSION_TAG}/@pitch", NUMBER, unit="length per rad"),
+        *(Field(f"{EXTENSION_TAG}/@{name}", NUMBERS) for name in EXTENSION_NUMBERS),
         Field("parent", WORD, None, needed=True),
         Field("child", WORD, None, needed=True),
-        _PLACE,
+        _TRANSFORMATION,
         Field(
             "parent_transformation", SIX, None, unit="as transformation, in the parent; of joints DART does not build"
         ),

@@ -10,44 +10,44 @@ import numpy as np
 
 from ...core.kinematics import CLOSES_LOOP
 from ...core.model import Array, Assembly, Body, Dof, Frame, Joint, Mechanism, World, identity
-from ...core.record_utils import MIDDLE, UNIT, Shared
+from ...core.record_utils import UNIT_TENSOR, ZERO_VECTOR, FrozenDict
 from ...core.transforms import inverse
 from . import to_model_chains as chains
-from .reader import Placed, Reader, Skeleton
+from .reader import Reader, Skeleton, SourceElement
 from .schema import (
     ACTUATORS,
     AXES,
     AXIS_NUMBERS,
     DOF,
     DOF_NUMBERS,
+    EXTENSION_NUMBERS,
+    EXTENSION_TAG,
     INACTIVE_JOINT,
-    KEPT,
-    KEPT_NUMBERS,
     LOOP_JOINT,
     MARKER,
     MOMENT,
     SHAPES,
     WORLD,
+    DartNames,
     Row,
-    Unique,
-    pose_of,
+    pose_from_transformation,
 )
-from .to_model_chains import Ends, wired
-from .to_model_shapes import DERIVED, moment_of_shapes, shape_of, weighed_shape_of
+from .to_model_chains import ResolvedEnds, resolve_joint_ends
+from .to_model_shapes import DERIVED_MOMENT, moment_of_shapes, shape_for_mass, shape_from_row
 
 MOMENT_NAMES = (("ixx", "ixy", "ixz"), ("ixy", "iyy", "iyz"), ("ixz", "iyz", "izz"))
 
-_IS_DERIVED = Shared({DERIVED: True})
+_IS_DERIVED = FrozenDict({DERIVED_MOMENT: True})
 
 
-def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Mechanism:
+def build(world: SourceElement | None, skeletons: list[Skeleton], reader: Reader) -> Mechanism:
     """The mechanism that a document's rows describe.
 
     Gives every placed object that is read its id; bodies and joints that are not read are taken off the lists of their
     skeletons.
     """
     result = Mechanism(world=_world(world))
-    paths, body_ids, joint_ids = Unique(), Unique(), Unique()
+    paths, body_ids, joint_ids = DartNames(), DartNames(), DartNames()
     known: set[str] = set()
     for skeleton in skeletons:
         placed = skeleton.placed
@@ -62,11 +62,11 @@ def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Me
         known.add(path)
         if not skeleton.bodies and not skeleton.joints:
             continue
-        _name_bodies(skeleton, body_ids, reader)
-        frame = pose_of(placed.row["transformation"])
+        _assign_body_ids(skeleton, body_ids, reader)
+        frame = pose_from_transformation(placed.row["transformation"])
         bodies = [_body(item, path, frame, mobile, reader) for item in skeleton.bodies]
         joints = _joints(skeleton, bodies, joint_ids, reader)
-        bodies, joints = chains.joined(skeleton, bodies, joints)
+        bodies, joints = chains.merge_chains(skeleton, bodies, joints)
         result.bodies += bodies
         result.joints += joints
         _resolve_twins(skeleton, bodies, joints)
@@ -77,17 +77,17 @@ def build(world: Placed | None, skeletons: list[Skeleton], reader: Reader) -> Me
     return result
 
 
-def loose_key(body: str) -> str:
+def root_joint_key(body: str) -> str:
     """Return what the joint of a body that hangs on nothing is called in a plan."""
     return f"{body}\nloose"
 
 
-def _world(placed: Placed | None) -> World:
+def _world(placed: SourceElement | None) -> World:
     row = WORLD.defaults if placed is None else placed.row
     return World(gravity=np.array(row["physics/gravity"]), time_step=row["physics/time_step"])
 
 
-def _name_bodies(skeleton: Skeleton, ids: Unique, reader: Reader) -> None:
+def _assign_body_ids(skeleton: Skeleton, ids: DartNames, reader: Reader) -> None:
     """Give bodies their ids. Of two with one name DART reads the first."""
     seen: set[str] = set()
     bodies, skeleton.bodies = skeleton.bodies, []
@@ -104,46 +104,46 @@ def _name_bodies(skeleton: Skeleton, ids: Unique, reader: Reader) -> None:
         item.id = ids(f"{skeleton.placed.id}/{name}")
 
 
-def _body(item: Placed, path: str, frame: Array, mobile: bool, reader: Reader) -> Body:
+def _body(item: SourceElement, path: str, frame: Array, mobile: bool, reader: Reader) -> Body:
     row = item.row
     body = Body(
         item.id,
-        row[f"{KEPT}/@name"] or row["@name"],
-        pose=frame @ pose_of(row["transformation"]),
+        row[f"{EXTENSION_TAG}/@name"] or row["@name"],
+        pose=frame @ pose_from_transformation(row["transformation"]),
         gravity=row["gravity"],
         immobile=not mobile,
-        assembly=row[f"{KEPT}/@assembly"] or path,
+        assembly=row[f"{EXTENSION_TAG}/@assembly"] or path,
         line=item.line,
     )
-    body.shapes = [shape_of(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
+    body.shapes = [shape_from_row(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
     touching = [shape for shape in body.shapes if shape.collision]
     body.collidable = not touching or any(shape.extra.get("collidable", True) for shape in touching)
     _mass(item, body, reader)
     return body
 
 
-def _mass(item: Placed, body: Body, reader: Reader) -> None:
+def _mass(item: SourceElement, body: Body, reader: Reader) -> None:
     """Mass, centre and moment: the file's, or what DART makes of what it leaves out."""
     row = item.row
     offset = row["inertia/offset"]
-    body.mass, body.com = row["inertia/mass"], np.array(offset) if any(offset) else MIDDLE
+    body.mass, body.com = row["inertia/mass"], np.array(offset) if any(offset) else ZERO_VECTOR
     if not item.has("inertia"):
         reader.note(
             "info", "no-inertia", "a body has no <inertia>; DART gives it mass 1 and the unit tensor", item.element
         )
-        body.inertia, body.extra = UNIT, _IS_DERIVED
+        body.inertia, body.extra = UNIT_TENSOR, _IS_DERIVED
         return
     turn = None
-    if row.says("inertia/transformation") and not row.says("inertia/offset"):
+    if row.is_set("inertia/transformation") and not row.is_set("inertia/offset"):
         message = "<transformation> in <inertia> is read as the document of the format says; DART itself ignores it"
         reader.note("warning", "old-spelling", message, item.element)
-        turn = pose_of(row["inertia/transformation"])
+        turn = pose_from_transformation(row["inertia/transformation"])
         body.com = turn[:3, 3].copy()
     if item.has(MOMENT.rstrip("/")):
         tensor = np.array([[row[MOMENT + name] for name in names] for names in MOMENT_NAMES])
         body.inertia = tensor if turn is None else turn[:3, :3] @ tensor @ turn[:3, :3].T
         return
-    solid = [weighed_shape_of(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
+    solid = [shape_for_mass(part.row, part.table.tag) for part in item.parts if part.table.tag in SHAPES]
     body.inertia = moment_of_shapes(solid, body.mass, body.com)
     body.extra = _IS_DERIVED
     if body.inertia is None:
@@ -157,16 +157,16 @@ def _mass(item: Placed, body: Body, reader: Reader) -> None:
         reader.note("info", "moment-of-shapes", message, item.element)
 
 
-def _joints(skeleton: Skeleton, bodies: list[Body], ids: Unique, reader: Reader) -> list[Joint]:
+def _joints(skeleton: Skeleton, bodies: list[Body], ids: DartNames, reader: Reader) -> list[Joint]:
     by_name = {item.row["@name"]: body for item, body in zip(skeleton.bodies, bodies, strict=True)}
-    ends = wired(skeleton, reader)
+    ends = resolve_joint_ends(skeleton, reader)
     joints: list[Joint] = []
     placed, skeleton.joints = skeleton.joints, []
     for item in placed:
         found = ends[id(item)]
-        if item.row[f"{KEPT}/@loose"] is not None and item.row["init_pos"] is None and found.active:
+        if item.row[f"{EXTENSION_TAG}/@loose"] is not None and item.row["init_pos"] is None and found.active:
             # ours: DART wants a joint for a body that hangs on nothing
-            item.id = loose_key(by_name[found.child or ""].id)
+            item.id = root_joint_key(by_name[found.child or ""].id)
             skeleton.implied.append(item)
             continue
         name = item.row["@name"]
@@ -176,30 +176,30 @@ def _joints(skeleton: Skeleton, bodies: list[Body], ids: Unique, reader: Reader)
     return joints
 
 
-def _joint(item: Placed, ends: Ends, by_name: dict[str, Body], path: str, reader: Reader) -> Joint:
+def _joint(item: SourceElement, ends: ResolvedEnds, by_name: dict[str, Body], path: str, reader: Reader) -> Joint:
     row = item.row
-    type_ = type_of(item, reader)
-    dofs = dofs_of(item, type_, reader)
+    type_ = parse_joint_type(item, reader)
+    dofs = parse_dofs(item, type_, reader)
     parent = by_name[ends.parent] if ends.parent is not None else None
     child = by_name[ends.child] if ends.child is not None else None
-    own = pose_of(row["transformation"])
+    own = pose_from_transformation(row["transformation"])
     at_child = child.pose @ own if child is not None else own
     if row["parent_transformation"] is not None:
-        at_parent = pose_of(row["parent_transformation"])
+        at_parent = pose_from_transformation(row["parent_transformation"])
     else:
         at_parent = at_child if parent is None else inverse(parent.pose) @ at_child
     joint = Joint(
         item.id,
-        row[f"{KEPT}/@name"] or row["@name"],
-        row[f"{KEPT}/@type"] or type_,
+        row[f"{EXTENSION_TAG}/@name"] or row["@name"],
+        row[f"{EXTENSION_TAG}/@type"] or type_,
         parent.id if parent is not None else None,
         child.id if child is not None else None,
         at_parent,
         own,
         dofs,
         active=ends.active and item.element.tag != INACTIVE_JOINT,
-        assembly=row[f"{KEPT}/@assembly"] or path,
-        extra={"actuator": row["@actuator"]} if row.says("@actuator") else {},
+        assembly=row[f"{EXTENSION_TAG}/@assembly"] or path,
+        extra={"actuator": row["@actuator"]} if row.is_set("@actuator") else {},
         line=item.line,
     )
     if item.element.tag == LOOP_JOINT or ends.closes:
@@ -214,11 +214,11 @@ def _resolve_twins(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) 
         by_id = {item.id: item for item in items}
         of_name = {item.row["@name"]: item.id for item in items}
         for record in records:  # type: ignore[attr-defined]
-            twin = by_id[record.id].row[f"{KEPT}/@twin"]
+            twin = by_id[record.id].row[f"{EXTENSION_TAG}/@twin"]
             record.twin = of_name.get(twin) if twin is not None else None
 
 
-def _frames(item: Placed, path: str) -> list[Frame]:
+def _frames(item: SourceElement, path: str) -> list[Frame]:
     frames = []
     for part in item.parts:
         if part.table is MARKER:
@@ -230,7 +230,7 @@ def _frames(item: Placed, path: str) -> list[Frame]:
 
 X, Y, Z = (tuple(float(i == k) for k in range(3)) for i in range(3))
 #: What other formats and careless authors write for a joint type.
-ALIASES = {
+TYPE_ALIASES = {
     "hinge": "revolute",
     "continuous": "revolute",
     "slider": "prismatic",
@@ -241,14 +241,14 @@ ALIASES = {
     "universal_joint": "universal",
 }
 #: Types, and how many coordinates each has.
-SIZES = {
+DOF_COUNTS = {
     "weld": 0, "revolute": 1, "prismatic": 1, "screw": 1, "universal": 2, "translational2d": 2, "ball": 3, "euler": 3,
     "translational": 3, "planar": 3, "free": 6,
 }  # fmt: skip
 #: The two axes of translation of a plane; the turn is about their cross product.
 PLANES = {"xy": (X, Y), "yz": (Y, Z), "zx": (Z, X)}
 _EULER = {"xyz": (X, Y, Z), "zyx": (Z, Y, X)}
-_NAMES = {
+_COORDINATE_SUFFIXES = {
     "universal": ("_1", "_2"),
     "ball": ("_x", "_y", "_z"),
     "translational": ("_x", "_y", "_z"),
@@ -256,41 +256,41 @@ _NAMES = {
 }
 _BLOCKS = {"ball", "free"}
 #: Of each axis the paths of its numbers, with the attributes that they are; and of what another format had.
-_OF_AXIS = [[(f"{axis}/{path}", attribute) for path, attribute, _, _ in AXIS_NUMBERS] for axis in AXES]
-_KEPT = {f"{KEPT}/@{name}": attribute for name, attribute in KEPT_NUMBERS.items()}
-_NEVER_BUILT = {"screw", "translational2d"}
+_AXIS_FIELDS = [[(f"{axis}/{path}", attribute) for path, attribute, _, _ in AXIS_NUMBERS] for axis in AXES]
+_EXTENSION_FIELDS = {f"{EXTENSION_TAG}/@{name}": attribute for name, attribute in EXTENSION_NUMBERS.items()}
+_UNSUPPORTED_BY_DART = {"screw", "translational2d"}
 
 
-def type_of(placed: Placed, reader: Reader) -> str:
+def parse_joint_type(placed: SourceElement, reader: Reader) -> str:
     """The joint's type in SKEL's words; an unknown one is a weld, which keeps its bodies together."""
     own = placed.row["@type"]
-    if own in SIZES:
-        if own in _NEVER_BUILT:
+    if own in DOF_COUNTS:
+        if own in _UNSUPPORTED_BY_DART:
             message = f"DART reads a {own} joint and stops where it should build {placed.label}"
             reader.note("warning", "not-in-dart", message, placed.element)
         return own
     low = own.strip().lower().replace("-", "_")
-    found = low if low in SIZES else ALIASES.get(low, "weld")
+    found = low if low in DOF_COUNTS else TYPE_ALIASES.get(low, "weld")
     message = f"'{own}' is no joint type of DART's, which stops there; {placed.label} is read as {found}"
     reader.note("warning", "unknown-joint-type", message, placed.element)
     return found
 
 
-def dofs_of(placed: Placed, type_: str, reader: Reader) -> list[Dof]:
+def parse_dofs(placed: SourceElement, type_: str, reader: Reader) -> list[Dof]:
     """The degrees of freedom of a joint, with their limits, springs, dampers and initial positions."""
     row = placed.row
-    kinds = _kinds(placed, type_, reader)
-    size = SIZES[type_]
+    kinds = _coordinate_axes(placed, type_, reader)
+    size = DOF_COUNTS[type_]
     if not kinds:
         return []
-    numbers = [_numbers(placed, type_, index, reader) for index in range(size)]
+    numbers = [_read_coordinate(placed, type_, index, reader) for index in range(size)]
     for path, attribute in (("init_pos", "position"), ("init_vel", "velocity")):
         given = row[path]
         if given is not None:
             for dof, value in zip(numbers, reader.counted(given, size, path, placed.places()[path]), strict=True):
                 setattr(dof, attribute, value)
     _apply_dof_elements(placed, numbers, reader)
-    _apply_kept(row, numbers)
+    _apply_extension(row, numbers)
     for dof in numbers:
         if dof.lower is not None and dof.upper is not None and dof.lower > dof.upper:
             reader.note(
@@ -302,8 +302,8 @@ def dofs_of(placed: Placed, type_: str, reader: Reader) -> list[Dof]:
         dof.kind, dof.axis = kind, np.array(axis, dtype=np.float64)
         if kind == "screw":
             dof.pitch = (row["axis/pitch"] or 0.0) / (2.0 * math.pi)
-        elif kind == "rotation" and row[f"{KEPT}/@pitch"]:
-            dof.kind, dof.pitch = "screw", row[f"{KEPT}/@pitch"]
+        elif kind == "rotation" and row[f"{EXTENSION_TAG}/@pitch"]:
+            dof.kind, dof.pitch = "screw", row[f"{EXTENSION_TAG}/@pitch"]
     return numbers
 
 
@@ -323,7 +323,7 @@ def plane_axes(row: Row) -> tuple[tuple[float, ...], ...] | None:
     return (a, across) if across is not None else None
 
 
-def _kinds(placed: Placed, type_: str, reader: Reader) -> list[tuple]:
+def _coordinate_axes(placed: SourceElement, type_: str, reader: Reader) -> list[tuple]:
     """Kind and axis of every coordinate; one block for a ball and a free joint, nothing for what does not move."""
     row = placed.row
     if type_ in _BLOCKS:
@@ -358,7 +358,7 @@ def _kinds(placed: Placed, type_: str, reader: Reader) -> list[tuple]:
     return []
 
 
-def _axis(placed: Placed, name: str, default: tuple[float, ...], reader: Reader) -> tuple[float, ...] | None:
+def _axis(placed: SourceElement, name: str, default: tuple[float, ...], reader: Reader) -> tuple[float, ...] | None:
     """A joint's axis made a unit vector; None for a zero one, about which nothing moves."""
     given = placed.row[f"{name}/xyz"]
     if given is None:
@@ -375,7 +375,7 @@ def _axis(placed: Placed, name: str, default: tuple[float, ...], reader: Reader)
     return unit
 
 
-def _numbers(placed: Placed, type_: str, index: int, reader: Reader) -> Dof:
+def _read_coordinate(placed: SourceElement, type_: str, index: int, reader: Reader) -> Dof:
     """A coordinate with what its axis element says. DART reads none for the blocks and none behind the third."""
     row = placed.row
     dof = Dof("rotation", name=coordinate_name(placed.row, type_, index), actuator=_actuator(placed, reader))
@@ -386,7 +386,7 @@ def _numbers(placed: Placed, type_: str, index: int, reader: Reader) -> Dof:
             message = f"the <{AXES[index]}> of a {type_} joint is not read; its numbers belong in <dof>"
             reader.note("info", "ignored-element", message, placed.element)
         return dof
-    for path, attribute in _OF_AXIS[index]:
+    for path, attribute in _AXIS_FIELDS[index]:
         value = row[path]
         if attribute in ("lower", "upper"):
             value = None if math.isinf(value) else value
@@ -397,7 +397,7 @@ def _numbers(placed: Placed, type_: str, index: int, reader: Reader) -> Dof:
 def coordinate_name(row: Row, type_: str, index: int) -> str:
     """A coordinate's name as DART gives it (but for the turn of a plane, which DART calls ``default``)."""
     name = row["@name"]
-    if SIZES[type_] == 1:
+    if DOF_COUNTS[type_] == 1:
         return name
     if type_ == "euler":
         order = row.get("axis_order")
@@ -407,10 +407,10 @@ def coordinate_name(row: Row, type_: str, index: int) -> str:
         plane = plane if plane in PLANES or plane == "arbitrary" else "xy"
         ends = "12" if plane == "arbitrary" else plane
         return f"{name}_{ends[index]}" if index < 2 else f"{name}_turn"
-    return name + _NAMES[type_][index]
+    return name + _COORDINATE_SUFFIXES[type_][index]
 
 
-def _actuator(placed: Placed, reader: Reader) -> str:
+def _actuator(placed: SourceElement, reader: Reader) -> str:
     given = placed.row["@actuator"]
     if given in ACTUATORS:
         return given
@@ -421,7 +421,7 @@ def _actuator(placed: Placed, reader: Reader) -> str:
     return "force"
 
 
-def _apply_dof_elements(placed: Placed, numbers: list[Dof], reader: Reader) -> None:
+def _apply_dof_elements(placed: SourceElement, numbers: list[Dof], reader: Reader) -> None:
     """What <dof> elements say comes last and wins."""
     for part in placed.parts:
         index = 0 if part.row["@local_index"] is None and len(numbers) == 1 else part.row["@local_index"]
@@ -449,12 +449,12 @@ def _apply_dof_elements(placed: Placed, numbers: list[Dof], reader: Reader) -> N
             dof.max_force = max(bounds)
 
 
-def _apply_kept(row: Row, numbers: list[Dof]) -> None:
+def _apply_extension(row: Row, numbers: list[Dof]) -> None:
     """What another format had of each coordinate."""
     for path in row:  # what the document says: mostly none of it
-        if path in _KEPT:
+        if path in _EXTENSION_FIELDS:
             for dof, value in zip(numbers, row[path] or (), strict=False):
-                setattr(dof, _KEPT[path], value)
+                setattr(dof, _EXTENSION_FIELDS[path], value)
 
 
 def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:

@@ -8,13 +8,13 @@ import numpy as np
 
 from ...core.model import Array, Body, Dof, Joint
 from ...core.transforms import inverse
-from .reader import Placed, Reader, Skeleton
-from .schema import INACTIVE_JOINT, KEPT, LOOP_JOINT
+from .reader import Reader, Skeleton, SourceElement
+from .schema import EXTENSION_TAG, INACTIVE_JOINT, LOOP_JOINT
 
-LINK_OF = f"{KEPT}/@link_of"
+LINK_OF = f"{EXTENSION_TAG}/@link_of"
 
 
-def joined(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> tuple[list[Body], list[Joint]]:
+def merge_chains(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> tuple[list[Body], list[Joint]]:
     """Bodies and joints with every chain that we wrote made one joint again.
 
     The placed objects of a chain get keys of their own, by which the writer finds them. A chain that was taken apart by
@@ -34,7 +34,7 @@ def joined(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> tuple
     made: dict[str, Joint] = {}
     for last in joints:
         chain = _chain(last, links, carrying, below)
-        whole = _whole(chain, of_joint[last.id]) if chain else None
+        whole = _merge_chain(chain, of_joint[last.id]) if chain else None
         if whole is None:
             continue
         made[last.id] = whole
@@ -71,7 +71,7 @@ def _chain(
     return chain[::-1] if len(chain) > 1 else []
 
 
-def _whole(chain: list[Joint], placed: Placed) -> Joint | None:
+def _merge_chain(chain: list[Joint], placed: SourceElement) -> Joint | None:
     """A chain as one joint; None where its links were moved, so that it is none any more."""
     last = chain[-1]
     turn: Array = np.eye(4)
@@ -88,7 +88,7 @@ def _whole(chain: list[Joint], placed: Placed) -> Joint | None:
     row = placed.row
     return replace(
         last,
-        type=row[f"{KEPT}/@type"] or last.type,
+        type=row[f"{EXTENSION_TAG}/@type"] or last.type,
         parent=chain[0].parent,
         frame_parent=chain[0].frame_parent,
         frame_child=last.frame_child @ inverse(turn),
@@ -100,7 +100,7 @@ WORLD_NAME = "world"
 
 
 @dataclass
-class Ends:
+class ResolvedEnds:
     """The names of a joint's bodies, None for the world or for what is not there, whether it joins them, and whether it
     closes a ring that DART could not read."""
 
@@ -110,14 +110,14 @@ class Ends:
     closes: bool = False
 
 
-def wired(skeleton: Skeleton, reader: Reader) -> dict[int, Ends]:
+def resolve_joint_ends(skeleton: Skeleton, reader: Reader) -> dict[int, ResolvedEnds]:
     """The ends of every joint of a skeleton, by the identity of its placed object. Reports what is amiss."""
     names = {item.row["@name"] for item in skeleton.bodies}
-    ends: dict[int, Ends] = {}
+    ends: dict[int, ResolvedEnds] = {}
     carried: dict[str, str | None] = {}
-    carrier: dict[str, Ends] = {}
+    carrier: dict[str, ResolvedEnds] = {}
     for item in skeleton.joints:
-        found = ends[id(item)] = _ends(item, names, reader)
+        found = ends[id(item)] = _joint_ends(item, names, reader)
         if item.element.tag in (LOOP_JOINT, INACTIVE_JOINT) or not found.active or found.child is None:
             continue
         if found.child in carried:
@@ -128,8 +128,8 @@ def wired(skeleton: Skeleton, reader: Reader) -> dict[int, Ends]:
         else:
             carried[found.child] = found.parent
             carrier[found.child] = found
-    _tell_loose(skeleton, carried, reader)
-    for ring in _rings(carried):
+    _report_unattached_bodies(skeleton, carried, reader)
+    for ring in _joint_cycles(carried):
         carrier[ring[0]].closes = True
         of = next(item for item in skeleton.bodies if item.row["@name"] == ring[0])
         names_of_ring = ", ".join(repr(each) for each in ring)
@@ -139,8 +139,8 @@ def wired(skeleton: Skeleton, reader: Reader) -> dict[int, Ends]:
     return ends
 
 
-def _ends(item: Placed, names: set[str], reader: Reader) -> Ends:
-    parent, child = (_end(item, end, names, reader) for end in ("parent", "child"))
+def _joint_ends(item: SourceElement, names: set[str], reader: Reader) -> ResolvedEnds:
+    parent, child = (_joint_end(item, end, names, reader) for end in ("parent", "child"))
     world = item.row["parent"] is None or item.row["parent"] == WORLD_NAME
     active = child is not None and (parent is not None or world)
     if active and parent == child:
@@ -148,10 +148,10 @@ def _ends(item: Placed, names: set[str], reader: Reader) -> Ends:
             "warning", "inactive-joint", f"{item.label} joins nothing: both its ends are '{child}'", item.element
         )
         active = False
-    return Ends(parent, child, active)
+    return ResolvedEnds(parent, child, active)
 
 
-def _end(item: Placed, end: str, names: set[str], reader: Reader) -> str | None:
+def _joint_end(item: SourceElement, end: str, names: set[str], reader: Reader) -> str | None:
     given = item.row[end]
     told = next(item.element.iterchildren(end), None)
     text = None if told is None else told.text
@@ -171,7 +171,7 @@ def _end(item: Placed, end: str, names: set[str], reader: Reader) -> str | None:
     return None
 
 
-def _tell_loose(skeleton: Skeleton, carried: dict[str, str | None], reader: Reader) -> None:
+def _report_unattached_bodies(skeleton: Skeleton, carried: dict[str, str | None], reader: Reader) -> None:
     """Report bodies that no joint carries."""
     carriers = set(carried.values())
     for item in skeleton.bodies:
@@ -186,7 +186,7 @@ def _tell_loose(skeleton: Skeleton, carried: dict[str, str | None], reader: Read
             reader.note("warning", "orphan-body", message, item.element)
 
 
-def _rings(carried: dict[str, str | None]) -> list[list[str]]:
+def _joint_cycles(carried: dict[str, str | None]) -> list[list[str]]:
     """Bodies whose joints carry each other, round by round."""
     rings: list[list[str]] = []
     safe: set[str | None] = {None}

@@ -10,15 +10,27 @@ from lxml import etree
 
 from ...core.mass_properties import parallel_axis, shape_volume, unit_inertia
 from ...core.model import Array, Body, Shape, identity
-from ..document.schema import Given
-from .reader import Placed, Reader
-from .schema import BALL, COLLISION, GEOMETRIES, GEOMETRY_FIELDS, KEPT, SHAPES, SOFT, VISUAL, Row, along_z, pose_of
+from ..document.schema import SparseRow
+from .reader import Reader, SourceElement
+from .schema import (
+    COLLISION,
+    EXTENSION_TAG,
+    GEOMETRIES,
+    GEOMETRY_FIELDS,
+    SHAPES,
+    SOFT,
+    SPHERE_ITEM,
+    VISUAL,
+    Row,
+    pose_along_z,
+    pose_from_transformation,
+)
 
 #: Noted in the ``extra`` of a hemisphere that the document itself has, though DART knows none: it may stay.
-IN_FILE = "hemisphere_in_file"
+HEMISPHERE_IN_FILE = "hemisphere_in_file"
 #: How the model calls what DART calls by another name.
-_LENGTHS = {"radius": "radius", "height": "length", "base_width": "x", "base_depth": "y"}
-_THREE = {"box": "size", "ellipsoid": "size", "mesh": "scale"}
+_LENGTH_FIELDS = {"radius": "radius", "height": "length", "base_width": "x", "base_depth": "y"}
+_VECTOR_FIELDS = {"box": "size", "ellipsoid": "size", "mesh": "scale"}
 
 
 def _paths(type_: str, names: Iterable[str]) -> dict[str, str]:
@@ -28,18 +40,20 @@ def _paths(type_: str, names: Iterable[str]) -> dict[str, str]:
 
 
 #: Of each geometry, the paths of its lengths by the model's names, and of all sizes that are above zero.
-_LENGTHS_OF = {type_: {_LENGTHS[name]: path for name, path in _paths(type_, _LENGTHS).items()} for type_ in GEOMETRIES}
-_MENDED = {type_: tuple(_paths(type_, ("size", *_LENGTHS)).values()) for type_ in GEOMETRIES}
+_LENGTH_PATHS = {
+    type_: {_LENGTH_FIELDS[name]: path for name, path in _paths(type_, _LENGTH_FIELDS).items()} for type_ in GEOMETRIES
+}
+_REPAIRED_PATHS = {type_: tuple(_paths(type_, ("size", *_LENGTH_FIELDS)).values()) for type_ in GEOMETRIES}
 
 
-def place_shape(element: etree._Element, reader: Reader) -> Placed:
+def read_shape_row(element: etree._Element, reader: Reader) -> SourceElement:
     """A shape's row.
 
     ``type`` in it names its geometry, ``None`` where it has none that is known; ``spheres`` the balls of a
     multi-sphere, each (radius, x, y, z).
     """
     table = SHAPES[element.tag]
-    type_ = geometry_of(element)
+    type_ = geometry_type(element)
     group = f"geometry/{type_}"
     placed = reader.place(element, table, group)
     row = placed.row
@@ -49,10 +63,12 @@ def place_shape(element: etree._Element, reader: Reader) -> Placed:
         reader.note("warning", "unknown-shape", f"<{element.tag}> {what}", element)
         return placed
     row["as_dart"] = {}
-    for path in _MENDED[type_]:
-        _mend_size(path, row, reader, element)
+    for path in _REPAIRED_PATHS[type_]:
+        _repair_size(path, row, reader, element)
     if type_ == "multi_sphere":
-        balls = [reader.place(ball, BALL).row for ball in element.find("geometry/multi_sphere").findall("sphere")]
+        balls = [
+            reader.place(ball, SPHERE_ITEM).row for ball in element.find("geometry/multi_sphere").findall("sphere")
+        ]
         row["spheres"] = tuple((abs(ball["radius"]), *ball["position"]) for ball in balls)
         if not balls:
             reader.note("warning", "unknown-shape", "<multi_sphere> holds no sphere", element)
@@ -69,14 +85,14 @@ def place_shape(element: etree._Element, reader: Reader) -> Placed:
     return placed
 
 
-def geometry_of(element: etree._Element) -> str | None:
+def geometry_type(element: etree._Element) -> str | None:
     """The kind of a shape: the first that it has, in the order in which DART looks."""
     geometry = next((child for child in element if child.tag == "geometry"), ())
     there = {child.tag for child in geometry}
     return next((type_ for type_ in GEOMETRIES if type_ in there), None)
 
 
-def shape_of(row: Row, table_tag: str) -> Shape:
+def shape_from_row(row: Row, table_tag: str) -> Shape:
     """The shape of a row. ``extra`` keeps what nothing else holds."""
     soft = table_tag == SOFT.tag
     visual, collision = soft or table_tag == VISUAL.tag, soft or table_tag == COLLISION.tag
@@ -91,10 +107,10 @@ def shape_of(row: Row, table_tag: str) -> Shape:
     if type_ == "multi_sphere":
         shape.spheres = [*row["spheres"]]
     if type_ == "hemisphere":
-        shape.extra[IN_FILE] = True
+        shape.extra[HEMISPHERE_IN_FILE] = True
     if row.get("collidable") is False:
         shape.extra["collidable"] = False
-    if row.get(f"{KEPT}/@type") in ("hemisphere",) and type_ == "sphere":
+    if row.get(f"{EXTENSION_TAG}/@type") in ("hemisphere",) and type_ == "sphere":
         shape.type = "hemisphere"
     if soft:
         softness = {item.path: row[item.path] for item in SOFT if _is_softness(item.path, type_)}
@@ -102,17 +118,17 @@ def shape_of(row: Row, table_tag: str) -> Shape:
     return shape
 
 
-def weighed_shape_of(row: Given, table_tag: str) -> Shape:
+def shape_for_mass(row: SparseRow, table_tag: str) -> Shape:
     """The shape as DART weighs it: with the sizes that it takes for those it refuses, a plane where its frame is."""
-    shape = shape_of({**row.whole(), **row["as_dart"]} if row.get("as_dart") else row, table_tag)
+    shape = shape_from_row({**row.whole(), **row["as_dart"]} if row.get("as_dart") else row, table_tag)
     if shape.type == "plane":
-        shape.pose = pose_of(row["transformation"])
+        shape.pose = pose_from_transformation(row["transformation"])
     return shape
 
 
 def shape_pose(row: Row, soft: bool) -> Array:
     """A shape's pose in its body. DART turns no soft shape but a box."""
-    outer = identity() if soft and row["type"] != "box" else pose_of(row["transformation"])
+    outer = identity() if soft and row["type"] != "box" else pose_from_transformation(row["transformation"])
     return outer @ inner_pose(row) if row["type"] == "plane" else outer
 
 
@@ -125,7 +141,7 @@ def inner_pose(row: Row) -> Array:
     offset, point = row["geometry/plane/offset"], row["geometry/plane/point"]
     if offset is None:
         offset = float(normal @ point) if point is not None else 0.0
-    return along_z(normal, offset)
+    return pose_along_z(normal, offset)
 
 
 def _is_softness(path: str, type_: str) -> bool:
@@ -136,9 +152,9 @@ def _is_softness(path: str, type_: str) -> bool:
 
 
 def _size(type_: str, row: Row) -> dict[str, float]:
-    size = {key: row[path] for key, path in _LENGTHS_OF[type_].items()}
-    if type_ in _THREE:
-        size |= dict(zip("xyz", row[f"geometry/{type_}/{_THREE[type_]}"], strict=True))
+    size = {key: row[path] for key, path in _LENGTH_PATHS[type_].items()}
+    if type_ in _VECTOR_FIELDS:
+        size |= dict(zip("xyz", row[f"geometry/{type_}/{_VECTOR_FIELDS[type_]}"], strict=True))
     return size if type_ != "multi_sphere" else {}
 
 
@@ -148,7 +164,7 @@ def _color(color: tuple[float, ...] | None) -> tuple[float, float, float, float]
     return (color[0], color[1], color[2], color[3] if len(color) == 4 else 1.0)
 
 
-def _mend_size(path: str, row: Row, reader: Reader, element: etree._Element) -> None:
+def _repair_size(path: str, row: Row, reader: Reader, element: etree._Element) -> None:
     """Take the amount of a length below zero.
 
     DART refuses what is not above it and goes on with its default of 1, which ``as_dart`` in the row notes for the mass
@@ -166,7 +182,7 @@ def _mend_size(path: str, row: Row, reader: Reader, element: etree._Element) -> 
 
 #: What is noted in a body's ``extra`` where its moment of inertia is not the file's own: True, or the tensor as lists
 #: where it was worked out only when its meshes were at hand.
-DERIVED = "derived_moment"
+DERIVED_MOMENT = "derived_moment"
 #: The edges (3,) of the box around a mesh, in the units of its file; None where it cannot be known.
 MeshBox = Callable[[str], Array | None]
 
@@ -191,18 +207,18 @@ def moment_of_shapes(
     return tensor
 
 
-def complete(bodies: Iterable[Body], mesh_box: MeshBox) -> list[Body]:
+def complete_moments(bodies: Iterable[Body], mesh_box: MeshBox) -> list[Body]:
     """Give the bodies whose moment of inertia hangs on a mesh that moment, and return them.
 
     Saving the document that they came from still leaves it out, as the document does.
     """
     done = []
     for body in bodies:
-        if body.inertia is None and body.extra.get(DERIVED):
+        if body.inertia is None and body.extra.get(DERIVED_MOMENT):
             tensor = moment_of_shapes(body.shapes, body.mass, body.com, mesh_box)
             if tensor is not None:
                 body.inertia = tensor
-                body.extra = body.extra | {DERIVED: tensor.tolist()}
+                body.extra = body.extra | {DERIVED_MOMENT: tensor.tolist()}
                 done.append(body)
     return done
 
@@ -224,7 +240,7 @@ def _moment(shape: Shape, box: Array | None, mass: float) -> Array:
     if shape.type == "mesh" and box is not None:
         return mass * _box_moment(box)
     if shape.type == "multi_sphere":
-        return mass * _box_moment(_balls_extent(shape))
+        return mass * _box_moment(_spheres_extent(shape))
     if shape.type == "cone":
         radius, height = np.float64(shape.size["radius"]), np.float64(shape.size["length"])  # powers do not raise
         across = 3.0 / 20.0 * (radius**2 + 2.0 / 3.0 * height**2)
@@ -237,7 +253,7 @@ def _box_moment(edges: Array) -> Array:
     return np.diag(square.sum() - square) / 12.0
 
 
-def _balls_extent(shape: Shape) -> Array:
+def _spheres_extent(shape: Shape) -> Array:
     balls = np.array(shape.spheres, dtype=np.float64).reshape(-1, 4)
     if not len(balls):
         return np.zeros(3)

@@ -14,40 +14,58 @@ from lxml import etree
 from ...core.model import Array, Mechanism
 from ...core.report import Report
 from ...core.transforms import inverse
-from ..text.detection import prepared
-from ..text.xml_editor import Edits, edits_of
-from ..text.xml_reader import escape, escape_attribute
+from ..text.detection import get_prepared
+from ..text.xml_editor import XmlEdits, start_edits
+from ..text.xml_reader import escape_attribute, escape_text
 from .document import Document
-from .from_model import Plan
-from .from_model_rows import COORDINATE, PlannedBody, PlannedJoint, Standing, Standings, same_value
+from .from_model import SkelPlan
+from .from_model_rows import (
+    COORDINATE_DEFAULTS,
+    ExistingElement,
+    ExistingElements,
+    PlannedBody,
+    PlannedJoint,
+    same_value,
+)
 from .markup import (
     AXIS_PATH,
     BLOCKS,
     DOF_PATH,
     INDENT,
     INITIAL,
-    Node,
+    XmlNode,
     body_node,
+    element_node,
+    format_field,
     initial_row,
     joint_node,
     shape_node,
     skeleton_node,
-    spelt,
-    written,
 )
-from .reader import Placed, Skeleton
-from .schema import AXES, DOF, MARKER, MOMENT, SHAPES, SIX, Row, pose_of, spell_number, spell_numbers
+from .reader import Skeleton, SourceElement
+from .schema import (
+    AXES,
+    DOF,
+    MARKER,
+    MOMENT,
+    SHAPES,
+    SIX,
+    Row,
+    format_skel_number,
+    format_skel_numbers,
+    pose_from_transformation,
+)
 from .to_model import coordinate_name
 from .to_model_shapes import inner_pose
 
-_MASS = ("inertia/mass", "inertia/offset")
+_MASS_PATHS = ("inertia/mass", "inertia/offset")
 
 
-class Unpatchable(Exception):
+class PatchError(Exception):
     """What was edited does not fit into the document; the message says why."""
 
 
-def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+def patch_document(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits.
 
     Unpatchable where they need another document.
@@ -58,25 +76,25 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
 class _Patch:
     def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
         self.document, self.report = document, report
-        self.changes = Changes()
+        self.changes = DocumentChanges()
         self.counts = {"changed": 0, "added": 0, "deleted": 0}
         self.bodies = {item.id: item for skeleton in document.skeletons for item in skeleton.bodies}
         self.joints = {
             item.id: item for skeleton in document.skeletons for item in (*skeleton.joints, *skeleton.implied)
         }
         self.home = {item.id: skeleton for skeleton in document.skeletons for item in skeleton.bodies}
-        self.before, known = prepared(document, "plan", self._planned)
+        self.before, known = get_prepared(document, "plan", self._planned)
         said = Report()
-        self.now = Plan.of(mechanism, said, self._standing(mechanism), self.before)
+        self.now = SkelPlan.of(mechanism, said, self._standing(mechanism), self.before)
         report.entries += [entry for entry in said.entries if (entry.code, entry.message) not in known]
         self.gone: set[str] = set()
         self.scattered = False
-        self.homes = {id(plan): self._homes(plan) for plan in (self.before, self.now)}
+        self.homes = {id(plan): self._existing_skeletons(plan) for plan in (self.before, self.now)}
 
-    def _planned(self) -> tuple[Plan, set[tuple[str, str]]]:
+    def _planned(self) -> tuple[SkelPlan, set[tuple[str, str]]]:
         """The plan of the document as it is, and what there is to say of it."""
         quiet, mechanism = Report(), self.document.mechanism
-        plan = Plan.of(mechanism, quiet, self._standing(mechanism))
+        plan = SkelPlan.of(mechanism, quiet, self._standing(mechanism))
         return plan, {(entry.code, entry.message) for entry in quiet.entries}
 
     def text(self) -> str:
@@ -89,31 +107,33 @@ class _Patch:
             self.report.info("document-kept", "nothing was edited; the document is written as it was read")
             return self.document.text
         if self.scattered:
-            raise Unpatchable("a joint joins bodies of two of its skeletons")
+            raise PatchError("a joint joins bodies of two of its skeletons")
         said = ", ".join(f"{count} {what}" for what, count in self.counts.items() if count)
         self.report.info("document-patched", f"objects in the document: {said}; all else is written as it was read")
-        return self.changes.made(edits_of(self.document))
+        return self.changes.made(start_edits(self.document))
 
-    def _standing(self, mechanism: Mechanism) -> Standings:
+    def _standing(self, mechanism: Mechanism) -> ExistingElements:
         """Return how the objects of the document are called in it, but for those that were given another name."""
-        read, found = self.document.mechanism, Standings()
+        read, found = self.document.mechanism, ExistingElements()
         names = {body.id: body.name for body in read.bodies}
         for body in mechanism.bodies:
             if body.id in self.bodies and body.id in names:
                 own = self.bodies[body.id].row["@name"]
-                found.bodies[body.id] = Standing(own if body.name == names[body.id] else None)
+                found.bodies[body.id] = ExistingElement(own if body.name == names[body.id] else None)
         names = {joint.id: joint.name for joint in read.joints}
         for joint in mechanism.joints:
             if joint.id in self.joints and joint.id in names:
                 row = self.joints[joint.id].row
-                found.joints[joint.id] = Standing(row["@name"] if joint.name == names[joint.id] else None, row["@type"])
+                found.joints[joint.id] = ExistingElement(
+                    row["@name"] if joint.name == names[joint.id] else None, row["@type"]
+                )
         return found
 
     def _world(self) -> None:
         placed, old, new = self.document.world, self.before.world, self.now.world
         if placed is not None:
             self._count("changed", self._fields(placed, old, new))
-        elif not _alike(old, new):
+        elif not _is_same_row(old, new):
             self.report.warn("dropped-world", "the file has no <world>; gravity and time step are not written")
 
     def _skeletons(self) -> None:
@@ -122,8 +142,8 @@ class _Patch:
             if home is None:
                 self._count("added", True)
                 self.changes.add(self.document.holder, skeleton_node(self.now, key))
-            elif key in self.before.skeletons and not _alike(self.before.skeletons[key], row):
-                if home.placed.row.says("immobile"):
+            elif key in self.before.skeletons and not _is_same_row(self.before.skeletons[key], row):
+                if home.placed.row.is_set("immobile"):
                     self.changes.set(home.placed, "immobile", None)
                 self._count("changed", self._fields(home.placed, self.before.skeletons[key], row))
         standing = [self._home(key, self.now) for key in self.now.skeletons]
@@ -134,7 +154,7 @@ class _Patch:
                 self._count("deleted", True)
                 self.changes.delete(home.placed.element)
 
-    def _homes(self, plan: Plan) -> dict[str, Skeleton | None]:
+    def _existing_skeletons(self, plan: SkelPlan) -> dict[str, Skeleton | None]:
         """The document's skeleton that each planned one stands in; None for a new one. Notes one that is in several."""
         found: dict[str, dict[int, Skeleton]] = {key: {} for key in plan.skeletons}
         for id_, body in plan.bodies.items():
@@ -144,7 +164,7 @@ class _Patch:
         self.scattered = any(len(several) > 1 for several in found.values())
         return {key: next(iter(several.values()), by_id.get(key)) for key, several in found.items()}
 
-    def _home(self, key: str, plan: Plan) -> Skeleton | None:
+    def _home(self, key: str, plan: SkelPlan) -> Skeleton | None:
         return self.homes[id(plan)][key]
 
     def _bodies(self) -> None:
@@ -158,11 +178,11 @@ class _Patch:
                 self.changes.add(home.placed.element, body_node(body, _frame(home)), after)
             elif id_ in self.bodies:
                 self._body(self.bodies[id_], home, self.before.bodies[id_], body)
-            elif not _alike(self.before.bodies[id_].row, body.row):
-                raise Unpatchable("what it holds as a chain of joints was changed")
-        self._delete_lost(self.bodies, self.before.bodies, self.now.bodies)
+            elif not _is_same_row(self.before.bodies[id_].row, body.row):
+                raise PatchError("what it holds as a chain of joints was changed")
+        self._delete_removed(self.bodies, self.before.bodies, self.now.bodies)
 
-    def _body(self, item: Placed, home: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
+    def _body(self, item: SourceElement, home: Skeleton, old: PlannedBody, new: PlannedBody) -> None:
         if old is new:
             return
         was, row = dict(old.row), dict(new.row)
@@ -170,11 +190,11 @@ class _Patch:
             row["transformation"] = inverse(_frame(home)) @ row["transformation"]
         self._mass(item, was, row)
         altered = self._fields(item, was, row)
-        altered |= shapes_patched(self.changes, item, old.shapes, new.shapes)
-        altered |= markers_patched(self.changes, item, old.markers, new.markers)
+        altered |= patch_shapes(self.changes, item, old.shapes, new.shapes)
+        altered |= patch_markers(self.changes, item, old.markers, new.markers)
         self._count("changed", altered)
 
-    def _mass(self, item: Placed, old: Row, new: Row) -> None:
+    def _mass(self, item: SourceElement, old: Row, new: Row) -> None:
         """Choose which numbers of the mass are to be written.
 
         A tensor that the document leaves to be derived stays so while nobody states another; a body without any
@@ -184,13 +204,13 @@ class _Patch:
         is_derived = new["stated"] is None and not item.has(MOMENT.rstrip("/"))
         if is_derived or same_value(old["stated"], new["stated"]):
             new |= {path: old[path] for path in tensor}
-            mass_altered = not all(same_value(old[path], new[path]) for path in _MASS)
+            mass_altered = not all(same_value(old[path], new[path]) for path in _MASS_PATHS)
             if item.has("inertia") or not mass_altered:
                 return
-        if not item.has(MOMENT.rstrip("/")) or item.row.says("inertia/transformation"):
+        if not item.has(MOMENT.rstrip("/")) or item.row.is_set("inertia/transformation"):
             # all of them, also those that are the same; a differing old value makes them differ
-            old |= dict.fromkeys((*tensor, *(path for path in _MASS if not item.row.says(path))))
-        if item.row.says("inertia/transformation"):
+            old |= dict.fromkeys((*tensor, *(path for path in _MASS_PATHS if not item.row.is_set(path))))
+        if item.row.is_set("inertia/transformation"):
             self.changes.set(item, "inertia/transformation", None)
 
     def _joints(self) -> None:
@@ -204,35 +224,37 @@ class _Patch:
                 self.changes.add(home.placed.element, joint_node(joint), after)
             elif id_ in self.joints:
                 self._joint(self.joints[id_], self.before.joints[id_], joint)
-            elif not _alike(self.before.joints[id_].row, joint.row):
-                raise Unpatchable("what it holds as a chain of joints was changed")
-        self._delete_lost(self.joints, self.before.joints, self.now.joints)
+            elif not _is_same_row(self.before.joints[id_].row, joint.row):
+                raise PatchError("what it holds as a chain of joints was changed")
+        self._delete_removed(self.joints, self.before.joints, self.now.joints)
 
-    def _joint(self, item: Placed, old: PlannedJoint, new: PlannedJoint) -> None:
+    def _joint(self, item: SourceElement, old: PlannedJoint, new: PlannedJoint) -> None:
         kinds = [(joint.tag, joint.row["@type"], len(joint.coordinates)) for joint in (old, new)]
         if kinds[0] != kinds[1]:
             self._count("changed", True)
             self.changes.replace(item.element, joint_node(new))
             return
         altered = self._fields(item, old.row, new.row)
-        altered |= coordinates_patched(self.changes, item, old, new)
+        altered |= patch_coordinates(self.changes, item, old, new)
         self._count("changed", altered)
 
-    def _delete_lost(self, placed: Mapping[str, Placed], before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    def _delete_removed(
+        self, placed: Mapping[str, SourceElement], before: Mapping[str, Any], now: Mapping[str, Any]
+    ) -> None:
         for id_, item in before.items():
             if id_ not in now and id_ in placed and item.skeleton not in self.gone:
                 self._count("deleted", True)
                 self.changes.delete(placed[id_].element)
 
-    def _fields(self, item: Placed, old: Row, new: Row) -> bool:
+    def _fields(self, item: SourceElement, old: Row, new: Row) -> bool:
         """Write the fields of one object that differ; whether there were any."""
-        return fields_patched(self.changes, item, old, new)
+        return patch_fields(self.changes, item, old, new)
 
     def _count(self, what: str, happened: bool) -> None:
         self.counts[what] += happened
 
 
-def fields_patched(changes: Changes, item: Placed, old: Row, new: Row, skip: Iterable[str] = ()) -> bool:
+def patch_fields(changes: DocumentChanges, item: SourceElement, old: Row, new: Row, skip: Iterable[str] = ()) -> bool:
     """Write the fields of one object that differ, but for some; whether there were any."""
     changed = [
         path
@@ -243,31 +265,31 @@ def fields_patched(changes: Changes, item: Placed, old: Row, new: Row, skip: Ite
         kind = item.table[path].kind
         value = new.get(path)
         near = item.row[path] if kind is SIX else None
-        changes.set(item, path, None if value is None else spelt(item.table[path], value, near))
+        changes.set(item, path, None if value is None else format_field(item.table[path], value, near))
     return bool(changed)
 
 
-def _alike(old: Row, new: Row) -> bool:
+def _is_same_row(old: Row, new: Row) -> bool:
     return all(same_value(old.get(path), new.get(path)) for path in old.keys() | new.keys())
 
 
 def _frame(skeleton: Skeleton) -> Array:
     six = skeleton.placed.row["transformation"]
-    return pose_of(six) if any(six) else np.eye(4)
+    return pose_from_transformation(six) if any(six) else np.eye(4)
 
 
-class Changes:
+class DocumentChanges:
     """What is to be done to a document. Elements that are replaced or deleted are not to be changed as well."""
 
     def __init__(self) -> None:
-        self._todo: list[Callable[[Edits], None]] = []
+        self._todo: list[Callable[[XmlEdits], None]] = []
         self._missing: dict[etree._Element, dict[str, str]] = {}
-        self._added: list[tuple[etree._Element, etree._Element | None, Node]] = []
+        self._added: list[tuple[etree._Element, etree._Element | None, XmlNode]] = []
 
     def __bool__(self) -> bool:
         return bool(self._todo or self._missing or self._added)
 
-    def set(self, item: Placed, path: str, text: str | None) -> None:
+    def set(self, item: SourceElement, path: str, text: str | None) -> None:
         """Give a field of an object another text (not yet escaped); None takes it out of the document.
 
         What stands there in an older spelling is written in DART's.
@@ -282,17 +304,17 @@ class Changes:
             self._todo.append(lambda edits: edits.set_attribute(there, name[1:], value))
         elif text is None:
             self.delete(there)
-        elif there is not _found(item.element, path):
+        elif there is not _find_element(item.element, path):
             self.delete(there)
             self._missing.setdefault(item.element, {})[path] = text
         else:
-            self._todo.append(lambda edits: edits.set_text(there, escape(text)))
+            self._todo.append(lambda edits: edits.set_text(there, escape_text(text)))
 
     def delete(self, element: etree._Element) -> None:
         """Take an element out of the document."""
         self._todo.append(lambda edits: edits.delete(element))
 
-    def replace(self, element: etree._Element, node: Node) -> None:
+    def replace(self, element: etree._Element, node: XmlNode) -> None:
         """Put a new element in the place of one."""
         self._todo.append(
             lambda edits: edits.replace(
@@ -300,16 +322,16 @@ class Changes:
             )
         )
 
-    def add(self, parent: etree._Element, node: Node, after: etree._Element | None = None) -> None:
+    def add(self, parent: etree._Element, node: XmlNode, after: etree._Element | None = None) -> None:
         """Put a new element behind one of its siblings, or behind the last."""
         self._added.append((parent, after, node))
 
-    def made(self, edits: Edits) -> str:
+    def made(self, edits: XmlEdits) -> str:
         """The text with everything done."""
         for change in self._todo:
             change(edits)
         for element, values in self._missing.items():
-            for parent, node in _grown(element, values):
+            for parent, node in _new_elements(element, values):
                 if isinstance(node, tuple):
                     edits.set_attribute(parent, node[0], escape_attribute(node[1]))
                 else:
@@ -319,14 +341,16 @@ class Changes:
         return edits.result()
 
 
-def _found(element: etree._Element, path: str) -> etree._Element | None:
+def _find_element(element: etree._Element, path: str) -> etree._Element | None:
     return element.find(path)
 
 
-def _grown(element: etree._Element, values: dict[str, str]) -> Iterable[tuple[etree._Element, Node | tuple[str, str]]]:
+def _new_elements(
+    element: etree._Element, values: dict[str, str]
+) -> Iterable[tuple[etree._Element, XmlNode | tuple[str, str]]]:
     """New elements and attributes for paths below an element, each with what it has to be put into, so that elements on
     the way that are there already are used."""
-    roots: dict[etree._Element, Node] = {}
+    roots: dict[etree._Element, XmlNode] = {}
     for path, text in values.items():
         steps = path.split("/")
         here = element
@@ -336,13 +360,13 @@ def _grown(element: etree._Element, values: dict[str, str]) -> Iterable[tuple[et
         if len(steps) == 1 and steps[0].startswith("@"):
             yield here, (steps[0][1:], text)
         else:
-            roots.setdefault(here, Node("")).put("/".join(steps), text)
+            roots.setdefault(here, XmlNode("")).put("/".join(steps), text)
     for parent, root in roots.items():
         for child in root.children:
             yield parent, child
 
 
-def _insert(edits: Edits, parent: etree._Element, after: etree._Element | None, node: Node) -> None:
+def _insert(edits: XmlEdits, parent: etree._Element, after: etree._Element | None, node: XmlNode) -> None:
     step = _step(edits, parent)
     siblings = list(parent)
     indent = edits.indent(siblings[0]) if siblings else edits.indent(parent) + step
@@ -353,7 +377,7 @@ def _insert(edits: Edits, parent: etree._Element, after: etree._Element | None, 
         edits.insert_last(parent, markup)
 
 
-def _step(edits: Edits, element: etree._Element) -> str:
+def _step(edits: XmlEdits, element: etree._Element) -> str:
     """By how much the document indents what is inside."""
     own = edits.indent(element)
     parent = element.getparent()
@@ -364,15 +388,15 @@ def _step(edits: Edits, element: etree._Element) -> str:
 Shapes = Sequence[tuple[str, Row]]
 
 
-def shapes_patched(changes: Changes, body: Placed, old: Shapes, new: Shapes) -> bool:
+def patch_shapes(changes: DocumentChanges, body: SourceElement, old: Shapes, new: Shapes) -> bool:
     """Write the shapes of a body that differ; whether there were any."""
     placed = [part for part in body.parts if part.table.tag in SHAPES]
-    pairs = _paired(old, new)
+    pairs = _match_shapes(old, new)
     altered = False
-    last: Placed | None = None
+    last: SourceElement | None = None
     for before, after in pairs:
         if before is not None and after is not None:
-            altered |= _shape(changes, placed[before], old[before], new[after])
+            altered |= _patch_shape(changes, placed[before], old[before], new[after])
         elif before is not None:
             altered = True
             changes.delete(placed[before].element)
@@ -383,7 +407,7 @@ def shapes_patched(changes: Changes, body: Placed, old: Shapes, new: Shapes) -> 
     return altered
 
 
-def markers_patched(changes: Changes, body: Placed, old: Sequence[Row], new: Sequence[Row]) -> bool:
+def patch_markers(changes: DocumentChanges, body: SourceElement, old: Sequence[Row], new: Sequence[Row]) -> bool:
     """Write the markers of a body anew where any of them differs; whether one did."""
     if len(old) == len(new) and all(same_value(a[path], b[path]) for a, b in zip(old, new, strict=True) for path in a):
         return False
@@ -391,17 +415,17 @@ def markers_patched(changes: Changes, body: Placed, old: Sequence[Row], new: Seq
         if part.table is MARKER:
             changes.delete(part.element)
     for row in new:
-        changes.add(body.element, written("marker", MARKER, row))
+        changes.add(body.element, element_node("marker", MARKER, row))
     return True
 
 
-def coordinates_patched(changes: Changes, item: Placed, old: PlannedJoint, new: PlannedJoint) -> bool:
+def patch_coordinates(changes: DocumentChanges, item: SourceElement, old: PlannedJoint, new: PlannedJoint) -> bool:
     """Write the numbers of a joint's coordinates that differ, each where the document has it: in its <dof>, under its
     axis, or with where the joint begins; and the names of those that are others in this order. Whether there were
     any."""
     block = new.row["@type"] in BLOCKS
     dofs = _dof_elements(item)
-    made: dict[int, Node] = {}
+    made: dict[int, XmlNode] = {}
     initial: set[str] = set()
     altered = False
     for i, (before, after) in enumerate(zip(old.coordinates, new.coordinates, strict=True)):
@@ -409,16 +433,16 @@ def coordinates_patched(changes: Changes, item: Placed, old: PlannedJoint, new: 
             path: after["extra"].get(path) for path in before["extra"].keys() | after["extra"].keys()
         }
         was = {path: before["extra"].get(path) for path in values}
-        values |= {DOF_PATH[name]: after[name] for name in COORDINATE}
-        was |= {DOF_PATH[name]: before[name] for name in COORDINATE}
+        values |= {DOF_PATH[name]: after[name] for name in COORDINATE_DEFAULTS}
+        was |= {DOF_PATH[name]: before[name] for name in COORDINATE_DEFAULTS}
         of_path = {path: name for name, path in DOF_PATH.items()}
         for path, value in values.items():
             if path not in DOF or same_value(was[path], value):
                 continue
             altered = True
             name = of_path.get(path, "")
-            text = None if value is None else spell_number(value)
-            if i in dofs and dofs[i].row.says(path):
+            text = None if value is None else format_skel_number(value)
+            if i in dofs and dofs[i].row.is_set(path):
                 changes.set(dofs[i], path, text)
             elif name in INITIAL.values():
                 initial.add(next(field for field, attribute in INITIAL.items() if attribute == name))
@@ -427,23 +451,23 @@ def coordinates_patched(changes: Changes, item: Placed, old: PlannedJoint, new: 
             elif i in dofs:
                 changes.set(dofs[i], path, text)
             elif text is not None:
-                made.setdefault(i, Node("dof", {"local_index": str(i)})).put(path, text)
-    for i, name in _names_changed(old, new):
+                made.setdefault(i, XmlNode("dof", {"local_index": str(i)})).put(path, text)
+    for i, name in _renamed_coordinates(old, new):
         if i not in dofs:
-            made.setdefault(i, Node("dof", {"local_index": str(i)})).attributes["name"] = name
+            made.setdefault(i, XmlNode("dof", {"local_index": str(i)})).attributes["name"] = name
         elif dofs[i].row["@name"] != name:
             changes.set(dofs[i], "@name", name)
         altered = True
     whole = initial_row(new)
     for field in initial:
         values_now = whole[field] or (0.0,) * len(new.coordinates)
-        changes.set(item, field, spell_numbers(values_now))
+        changes.set(item, field, format_skel_numbers(values_now))
     for node in made.values():
         changes.add(item.element, node)
     return altered
 
 
-def _names_changed(old: PlannedJoint, new: PlannedJoint) -> list[tuple[int, str]]:
+def _renamed_coordinates(old: PlannedJoint, new: PlannedJoint) -> list[tuple[int, str]]:
     """Coordinates that are not called as at this place before, though the joint is called the same: index and name."""
     row = new.row | {"@name": old.row["@name"]}
     out = []
@@ -455,16 +479,16 @@ def _names_changed(old: PlannedJoint, new: PlannedJoint) -> list[tuple[int, str]
     return out
 
 
-def _dof_elements(item: Placed) -> dict[int, Placed]:
-    found: dict[int, Placed] = {}
+def _dof_elements(item: SourceElement) -> dict[int, SourceElement]:
+    found: dict[int, SourceElement] = {}
     for part in item.parts:
         index = part.row["@local_index"]
         found[0 if index is None else int(index)] = part
     return found
 
 
-def _shape(changes: Changes, placed: Placed, old: tuple[str, Row], new: tuple[str, Row]) -> bool:
-    if old[0] != new[0] or old[1]["type"] != new[1]["type"] or not _same_balls(old[1], new[1]):
+def _patch_shape(changes: DocumentChanges, placed: SourceElement, old: tuple[str, Row], new: tuple[str, Row]) -> bool:
+    if old[0] != new[0] or old[1]["type"] != new[1]["type"] or not _same_spheres(old[1], new[1]):
         if new[1]["type"] is None:
             return False
         changes.replace(placed.element, shape_node(*new))
@@ -481,15 +505,15 @@ def _shape(changes: Changes, placed: Placed, old: tuple[str, Row], new: tuple[st
         if item.kind is SIX:
             value = value @ inverse(inner_pose(placed.row))  # a plane's own place is in its normal and offset
         near = placed.row[path] if item.kind is SIX else None
-        changes.set(placed, path, None if value is None else spelt(item, value, near))
+        changes.set(placed, path, None if value is None else format_field(item, value, near))
     return altered
 
 
-def _same_balls(old: Row, new: Row) -> bool:
+def _same_spheres(old: Row, new: Row) -> bool:
     return same_value(old.get("spheres", ()), new.get("spheres", ()))
 
 
-def _paired(old: Shapes, new: Shapes) -> list[tuple[int | None, int | None]]:
+def _match_shapes(old: Shapes, new: Shapes) -> list[tuple[int | None, int | None]]:
     """Which shape of the document is which of now: one by one where they are as many, else those that are the same in
     order, and between them what is left."""
     if len(old) == len(new):

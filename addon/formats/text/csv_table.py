@@ -17,18 +17,18 @@ from typing import overload
 
 import numpy as np
 
-from .numbers import BLANKS, DECIMAL, shortest, spelled
+from .numbers import DECIMAL, WHITESPACE, format_shortest, shortest_decimal
 
 DELIMITERS = (";", "\t", ",")
 #: Letters in which lines are looked for at once.
-_AT_ONCE = 20_000
-TIMES = {"time", "times", "t", "timestamp"}
+_BATCH_SIZE = 20_000
+TIME_HEADINGS = {"time", "times", "t", "timestamp"}
 #: More columns than any table of motion has; each costs a thousand bytes.
-MOST_COLUMNS = 20_000
+MAX_COLUMNS = 20_000
 
 LINE_END = re.compile(r"\r\n|\r|\n|\Z")
 _QUOTED = re.compile(r' *"([^"]*(?:""[^"]*)*+)" *')
-_BARE = {delimiter: re.compile(rf"[^{delimiter}\r\n]*") for delimiter in DELIMITERS}
+_UNQUOTED = {delimiter: re.compile(rf"[^{delimiter}\r\n]*") for delimiter in DELIMITERS}
 _QUOTES = re.compile(r'"[^"]*(?:""[^"]*)*+"')
 _WHOLE_LINE = re.compile(r'(?:"[^"]*(?:""[^"]*)*+"|[^"\r\n]+)*+')
 _UNIT = re.compile(r"(?P<name>.*?) ?(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()]*)\))", re.DOTALL)
@@ -56,7 +56,11 @@ class Unit:
         Where the unit changes nothing it is not to be searched for: that takes twenty times as long, and a motion has a
         million.
         """
-        return shortest(value) if self.factor == self.divisor else spelled(value, self.write(value), self.read)
+        return (
+            format_shortest(value)
+            if self.factor == self.divisor
+            else shortest_decimal(value, self.write(value), self.read)
+        )
 
 
 UNITS = {
@@ -83,7 +87,7 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Line:
+class TableLine:
     """A line of cells of a text. ``end`` is behind its last cell, before the line's end."""
 
     number: int
@@ -106,13 +110,13 @@ class Line:
         """Return what its cells say."""
         if self.text.find('"', self.start, self.end) >= 0:
             return [cell.text for cell in self.each()]
-        return [words.strip(BLANKS) for words in self.text[self.start : self.end].split(self.delimiter)]
+        return [words.strip(WHITESPACE) for words in self.text[self.start : self.end].split(self.delimiter)]
 
 
-class Lines(Sequence[Line]):
+class TableLines(Sequence[TableLine]):
     """Lines by where they stand, each made when it is asked for: a long table has a million."""
 
-    def __init__(self, text: str, delimiter: str, found: Iterable[Line], at: np.ndarray | None = None) -> None:
+    def __init__(self, text: str, delimiter: str, found: Iterable[TableLine], at: np.ndarray | None = None) -> None:
         """``at`` (n, 3) instead of ``found``: number, start and end of each."""
         self.text, self.delimiter = text, delimiter
         if at is not None:
@@ -127,10 +131,10 @@ class Lines(Sequence[Line]):
         return len(self._places)
 
     @overload
-    def __getitem__(self, place: int) -> Line: ...
+    def __getitem__(self, place: int) -> TableLine: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Line]: ...
-    def __getitem__(self, place: int | slice) -> Line | list[Line]:
+    def __getitem__(self, place: slice) -> list[TableLine]: ...
+    def __getitem__(self, place: int | slice) -> TableLine | list[TableLine]:
         if isinstance(place, slice):
             return [self._line(*each) for each in self._places[place].tolist()]
         return self._line(*self._places[place].tolist())
@@ -139,43 +143,43 @@ class Lines(Sequence[Line]):
         """The very text of some lines."""
         return [self.text[start:end] for _number, start, end in self._places[some].tolist()]
 
-    def _line(self, number: int, start: int, end: int) -> Line:
-        return Line(number, start, end, self.text, self.delimiter)
+    def _line(self, number: int, start: int, end: int) -> TableLine:
+        return TableLine(number, start, end, self.text, self.delimiter)
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[TableLine]:
         for start in range(0, len(self), 1000):
             yield from self[start : start + 1000]
 
 
-def begins(text: str) -> bool:
+def is_motion_table(text: str) -> bool:
     """Return whether a text is a table of motion: its first line is a header with a time column."""
-    first, delimiter = header(text)
+    first, delimiter = read_header(text)
     return delimiter != "" and time_column(first) is not None
 
 
 def is_table(text: str) -> bool:
     """Return whether a text is a table at all: the line after its header holds a number for some of its cells, and
     nothing but numbers."""
-    first, delimiter = header(text)
+    first, delimiter = read_header(text)
     if not delimiter:
         return False
-    second = next(below(text, delimiter, first), None)
+    second = next(iter_lines_below(text, delimiter, first), None)
     words = [word for word in map(str.strip, second.words) if word] if second else []
     return bool(words) and all(DECIMAL.fullmatch(word.replace(",", ".")) for word in words)
 
 
-def is_column(text: str) -> bool:
+def is_single_column(text: str) -> bool:
     """Return whether a text is a table of one column: its second line is a number."""
-    lines = text[:_AT_ONCE].strip().splitlines()
+    lines = text[:_BATCH_SIZE].strip().splitlines()
     return len(lines) > 1 and not lines[0].startswith("<") and bool(DECIMAL.fullmatch(lines[1].strip()))
 
 
-def header(text: str) -> tuple[Line, str]:
+def read_header(text: str) -> tuple[TableLine, str]:
     """The first line that is neither blank nor a comment, and what parts its cells: of the delimiters that which stands
     in it most often outside of quotes; "" where none does."""
-    best, by, most = Line(1, 0, 0, text, ""), "", 0
+    best, by, most = TableLine(1, 0, 0, text, ""), "", 0
     for delimiter in DELIMITERS:
-        line = next(lines(text, delimiter), None)
+        line = next(iter_lines(text, delimiter), None)
         whole = _WHOLE_LINE.match(text, line.start)[0] if line is not None else ""
         count = _QUOTES.sub("", whole).count(delimiter)
         if count > most:
@@ -183,23 +187,23 @@ def header(text: str) -> tuple[Line, str]:
     return best, by
 
 
-def below(text: str, delimiter: str, first: Line) -> Iterator[Line]:
+def iter_lines_below(text: str, delimiter: str, first: TableLine) -> Iterator[TableLine]:
     """The lines below the header."""
     number = first.number + len(LINE_END.findall(text, first.start, first.end)) - 1  # one is its own end
-    return lines(text, delimiter, first.end, number)
+    return iter_lines(text, delimiter, first.end, number)
 
 
-def lines_below(text: str, delimiter: str, first: Line) -> Lines:
+def read_lines_below(text: str, delimiter: str, first: TableLine) -> TableLines:
     """Return the lines below the header, at hand.
 
     Where no line can be of several, they are found without being looked at one by one.
     """
     if "\r" in text or '"' in text:
-        return Lines(text, delimiter, below(text, delimiter, first))
+        return TableLines(text, delimiter, iter_lines_below(text, delimiter, first))
     places = []
     number, position = first.number, first.end
     while position < len(text):
-        until = text.find("\n", min(position + _AT_ONCE, len(text))) + 1 or len(text) + 1
+        until = text.find("\n", min(position + _BATCH_SIZE, len(text))) + 1 or len(text) + 1
         words = text[position : until - 1].split("\n")
         ends = position + np.cumsum([len(each) + 1 for each in words]) - 1
         starts = np.concatenate(([position], ends[:-1] + 1))
@@ -207,7 +211,7 @@ def lines_below(text: str, delimiter: str, first: Line) -> Lines:
         kept = [each[:1].isdigit() or _holds_cells(each, delimiter) for each in words]
         places.append(found[kept])
         number, position = number + len(words), until
-    return Lines(text, delimiter, (), np.concatenate(places) if places else None)
+    return TableLines(text, delimiter, (), np.concatenate(places) if places else None)
 
 
 def _holds_cells(line: str, delimiter: str) -> bool:
@@ -215,7 +219,7 @@ def _holds_cells(line: str, delimiter: str) -> bool:
     return bool(line.strip().strip(delimiter + " \t")) and not line.lstrip().startswith("#")
 
 
-def quoted(words: str) -> str:
+def quote_cell(words: str) -> str:
     """Return what stands in a cell for a text, between quotes where it would be read as another without."""
     parts = set(words) & {'"', "\r", "\n", *DELIMITERS}
     misleads = words.startswith(("#", "<", "[", "{", "/"))  # a comment, or in the first cell other formats
@@ -223,16 +227,16 @@ def quoted(words: str) -> str:
     return words if plain else '"' + words.replace('"', '""') + '"'
 
 
-def lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iterator[Line]:
+def iter_lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iterator[TableLine]:
     """The lines from a place on, blank ones and comments left out. Where the place is a line's end, those after it."""
     while position < len(text):
         end = LINE_END.search(text, position)
         if _holds_cells(text[position : end.start()], delimiter):
             if text.find('"', position, end.start()) < 0:
-                yield Line(number, position, end.start(), text, delimiter)
+                yield TableLine(number, position, end.start(), text, delimiter)
             else:
                 last = deque(_cells(text, delimiter, position, end.start()), 1).pop()
-                yield Line(number, position, last.end, text, delimiter)
+                yield TableLine(number, position, last.end, text, delimiter)
                 end = LINE_END.search(text, last.end)
                 number += len(LINE_END.findall(text, position, last.end)) - 1  # inside quotes; one is the end itself
         position, number = end.end(), number + 1
@@ -242,25 +246,25 @@ def _cells(text: str, delimiter: str, position: int, end: int) -> Iterator[Cell]
     """The cells of a line that ends, unless that is inside of quotes, at ``end``."""
     if text.find('"', position, end) < 0:
         for words in text[position:end].split(delimiter):
-            yield Cell(position, position + len(words), words.strip(BLANKS))
+            yield Cell(position, position + len(words), words.strip(WHITESPACE))
             position += len(words) + 1
         return
     while True:
         match = _QUOTED.match(text, position)
         quoted = match is not None and (match.end() == len(text) or text[match.end()] in delimiter + "\r\n")
         if match is None or not quoted:
-            match = _BARE[delimiter].match(text, position)
-        words = match[1].replace('""', '"') if quoted else match[0].strip(BLANKS)
+            match = _UNQUOTED[delimiter].match(text, position)
+        words = match[1].replace('""', '"') if quoted else match[0].strip(WHITESPACE)
         yield Cell(match.start(), match.end(), words, quoted)
         if not text.startswith(delimiter, match.end()):
             return
         position = match.end() + 1
 
 
-def time_column(first: Line) -> int | None:
+def time_column(first: TableLine) -> int | None:
     """Return which column is that of the times."""
-    names = (name_and_unit(cell)[0].strip().lower() for cell in islice(first.each(), MOST_COLUMNS))
-    return next((index for index, name in enumerate(names) if name in TIMES), None)
+    names = (name_and_unit(cell)[0].strip().lower() for cell in islice(first.each(), MAX_COLUMNS))
+    return next((index for index, name in enumerate(names) if name in TIME_HEADINGS), None)
 
 
 def name_and_unit(cell: Cell) -> tuple[str, str]:

@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 
 class AnyDocument(Protocol):
-    """What every format's reader gives: the text, and the mechanism in it, and what ``prepared`` has made of it."""
+    """What every format's reader gives: the text, and the mechanism in it, and what ``get_prepared`` has made of it."""
 
     text: str
     mechanism: Mechanism
     prepared: dict[str, Any]
 
 
-def prepared(document: AnyDocument, what: str, make: Callable[[], T]) -> T:
+def get_prepared(document: AnyDocument, what: str, make: Callable[[], T]) -> T:
     """Return what is worked out of a document before edits are written into it, and is the same for all of them: made
     once. It is only to be looked at."""
     if what not in document.prepared:
@@ -105,12 +105,12 @@ WEBOTS_MOTION = "#WEBOTS_MOTION"
 #: Formats of motion that are plain lines, and whether a text is one.
 PLAIN_MOTIONS: dict[str, Callable[[str], bool]] = {
     "webots": lambda text: text.lstrip().startswith(WEBOTS_MOTION),
-    "csv": tables.begins,
+    "csv": tables.is_motion_table,
 }
 
 
 @dataclass
-class Opened:
+class OpenedFile:
     """A document and its report so far.
 
     ``text`` is what was parsed: XML is made sound first where it is not, and ``as_read`` is how it was before. ``root``
@@ -124,12 +124,12 @@ class Opened:
     encoding: str
     root: etree._Element
     report: Report = field(default_factory=Report)
-    json: jsontext.Node | None = None
+    json: jsontext.JsonNode | None = None
     plain: str = ""
     as_read: str = ""
 
 
-def open_xml(data: bytes, path: str) -> Opened:
+def open_xml(data: bytes, path: str) -> OpenedFile:
     """Decode and parse, JSON too; motions that are plain lines are only decoded.
 
     FormatError, saying what the file is if that is known, where it is none of these.
@@ -139,17 +139,19 @@ def open_xml(data: bytes, path: str) -> Opened:
         raise FormatError("the file is empty", path=path, remedy="Save it again in the program it came from.")
     for first, what in _FIRST_BYTES:
         if data.lstrip().startswith(first):
-            raise not_ours(what, path)
+            raise foreign_file_error(what, path)
     text, encoding = decode(data, report)
     if "\0" in text:
-        raise not_ours("a binary file" + (", perhaps a Spine skeleton" if path.lower().endswith(".skel") else ""), path)
+        raise foreign_file_error(
+            "a binary file" + (", perhaps a Spine skeleton" if path.lower().endswith(".skel") else ""), path
+        )
     if text.lstrip().startswith(_JSON_BEGINS):
         node, text, encoding = _read_json(data, text, encoding, path, report)
-        return Opened(path, data, text, encoding, etree.Element("JSON"), report, node)
+        return OpenedFile(path, data, text, encoding, etree.Element("JSON"), report, node)
     if not text.lstrip().startswith("<"):
         plain = next((id for id, begins in PLAIN_MOTIONS.items() if begins(text)), "")
         if plain:
-            return Opened(path, data, text, encoding, etree.Element("TEXT"), report, plain=plain)
+            return OpenedFile(path, data, text, encoding, etree.Element("TEXT"), report, plain=plain)
     try:
         root, sound = xml.parse(text, path, report)
     except FormatError:
@@ -157,37 +159,37 @@ def open_xml(data: bytes, path: str) -> Opened:
         if what is None and tables.is_table(text):
             what = "a table without a column of times"
         if what is not None:
-            raise not_ours(what, path) from None
+            raise foreign_file_error(what, path) from None
         raise
-    return Opened(path, data, sound, encoding, root, report, as_read=text)
+    return OpenedFile(path, data, sound, encoding, root, report, as_read=text)
 
 
 #: Code pages of Windows that have letters of two bytes, the second of which may be a backslash in ASCII: what is no
 #: JSON in code page 1252 may be some in one of them.
-_TWO_BYTES = {"cp932": "932", "gbk": "936", "cp949": "949", "cp950": "950"}
+_DOUBLE_BYTE_CODE_PAGES = {"cp932": "932", "gbk": "936", "cp949": "949", "cp950": "950"}
 
 
-def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report) -> tuple[jsontext.Node, str, str]:
+def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report) -> tuple[jsontext.JsonNode, str, str]:
     """The top value of JSON, its text and encoding, which may be another than it was first taken for."""
     told = Report()
     try:
         node = jsontext.parse(text, path, told)
     except FormatError:
-        found = _in_two_bytes(data, path, told) if encoding == "cp1252" else None
+        found = _read_double_byte_json(data, path, told) if encoding == "cp1252" else None
         if found is None:
             raise
         node, text, encoding = found
         report.entries[:] = [entry for entry in report.entries if entry.code != "decoded-8-bit"]
-        page = _TWO_BYTES[encoding]
+        page = _DOUBLE_BYTE_CODE_PAGES[encoding]
         message = f"the text is not UTF-8; it was read in the Windows code page {page}, in which it is sound"
         report.warn("decoded-8-bit", message)
     report.extend(told)
     return node, text, encoding
 
 
-def _in_two_bytes(data: bytes, path: str, report: Report) -> tuple[jsontext.Node, str, str] | None:
+def _read_double_byte_json(data: bytes, path: str, report: Report) -> tuple[jsontext.JsonNode, str, str] | None:
     """Read JSON in the first code page in which it is sound and comes back as it was; None where it is in none."""
-    for codec in _TWO_BYTES:
+    for codec in _DOUBLE_BYTE_CODE_PAGES:
         report.entries.clear()
         try:
             text = data.decode(codec)
@@ -205,7 +207,7 @@ def _plain_kind(text: str) -> str | None:
     return next((what for words, what in _FIRST_WORDS if re.compile(words).match(text, at)), None)
 
 
-def json_kind(node: jsontext.Node) -> str:
+def json_kind(node: jsontext.JsonNode) -> str:
     """Return what JSON is that is nothing of ours."""
     keys = set(node.value) if isinstance(node.value, dict) else set()
     known = next((what for known, what in FOREIGN_KEYS if known <= keys), None)
@@ -213,20 +215,22 @@ def json_kind(node: jsontext.Node) -> str:
         return known
     if not isinstance(node.value, dict):
         return "JSON, but no object"
-    return f"JSON of a kind that is not known, with {', '.join(map(_quoted, sorted(keys)[:4])) or 'nothing'} at its top"
+    return (
+        f"JSON of a kind that is not known, with {', '.join(map(_quote_key, sorted(keys)[:4])) or 'nothing'} at its top"
+    )
 
 
-def _quoted(key: str) -> str:
+def _quote_key(key: str) -> str:
     return f'"{key if len(key) <= 40 else key[:40] + "..."}"'
 
 
 def first_tag(text: str) -> str:
     """The name of the first element, without its prefix."""
-    match = next((match for match, _ in xml.scan(text)), None)
+    match = next((match for match, _ in xml.scan_tags(text)), None)
     return match[2].rpartition(":")[2] if match else ""
 
 
-def not_ours(what: str, path: str, line: int | None = None, where: str = "", remedy: str = "") -> FormatError:
+def foreign_file_error(what: str, path: str, line: int | None = None, where: str = "", remedy: str = "") -> FormatError:
     """The refusal of a file that is something else."""
     remedy = remedy or "Choose a model or a motion file."
     return FormatError(f"this is {what}, which cannot be read here", path=path, line=line, where=where, remedy=remedy)

@@ -18,17 +18,17 @@ from pathlib import Path
 from ...core.report import FormatError, Report
 
 #: Nobody's mechanism is larger; a file that is would only fill the memory.
-LARGEST_FILE = 256 * 2**20
+MAX_FILE_SIZE = 256 * 2**20
 #: So many elements of XML, or objects and lists of JSON, make a model of fifty thousand bodies and joints. A small file
 #: may hold more, each of a few letters, and every one may become a body of two thousand bytes.
-MOST_ELEMENTS, MOST_VALUES = 2_500_000, 1_000_000
+MAX_ELEMENTS, MAX_VALUES = 2_500_000, 1_000_000
 #: Elements of XML that are a body or a shape by themselves take up to 2700 bytes each while they are read, all others
 #: less than a thousand: what a file may hold of both takes less than 4 GB.
-MOST_RECORDS, RECORDS = 1_000_000, ("<body", "<geom")
+MAX_RECORDS, RECORD_TAGS = 1_000_000, ("<body", "<geom")
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 #: Encodings of texts that begin with a mark.
-MARKED = {name: mark for mark, name in _BOMS}
+BOM_BY_ENCODING = {name: mark for mark, name in _BOMS}
 _DECLARED = re.compile(r"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 
 
@@ -64,9 +64,9 @@ def check_size(path: str | os.PathLike[str]) -> None:
         raise FormatError(
             "this is a pipe or a device, not a file", path=os.fspath(path), remedy="Save what it gives in a file first."
         )
-    if found.st_size > LARGEST_FILE:
+    if found.st_size > MAX_FILE_SIZE:
         raise FormatError(
-            f"the file is larger than {LARGEST_FILE // 2**20} MB", path=os.fspath(path),
+            f"the file is larger than {MAX_FILE_SIZE // 2**20} MB", path=os.fspath(path),
             remedy="Split it into several, or leave out what is not needed.",
         )  # fmt: skip
 
@@ -82,7 +82,7 @@ def check_count(count: int, most: int, what: str, path: str) -> None:
 
 
 @contextlib.contextmanager
-def no_garbage_hunts() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Reading and building make many objects and throw few away: Python's hunts for rings among them take a third of
     a reading and a tenth of a build."""
     was_on = gc.isenabled()
@@ -99,7 +99,7 @@ def decode(data: bytes, report: Report) -> tuple[str, str]:
     the 8-bit code page of Windows, in which Juice writes names (reported)."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
-            return _decode_marked(data.removeprefix(mark), _unmarked(encoding), report), encoding
+            return _decode_with_bom(data.removeprefix(mark), _without_bom(encoding), report), encoding
     declared = declared_encoding(data[:200].decode("latin-1"))
     line = None
     for encoding in filter(None, (declared, "utf-8")):
@@ -116,7 +116,7 @@ def decode(data: bytes, report: Report) -> tuple[str, str]:
     return data.decode("cp1252", "knuckle.latin"), "cp1252"
 
 
-def _decode_marked(data: bytes, encoding: str, report: Report) -> str:
+def _decode_with_bom(data: bytes, encoding: str, report: Report) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -144,9 +144,9 @@ def encode(text: str, encoding: str, as_read: bool = False) -> bytes:
     encoding given, whatever it declares.
     """
     name = encoding.lower().replace("_", "-")
-    mark = MARKED.get(name, b"")
+    mark = BOM_BY_ENCODING.get(name, b"")
     declared = "" if as_read and encoding else declared_encoding(text)
-    codec = _unmarked(name) if mark else declared or encoding or "utf-8"
+    codec = _without_bom(name) if mark else declared or encoding or "utf-8"
     try:
         is_1252 = codecs.lookup(codec).name == "cp1252"
         return mark + text.encode(codec, "knuckle.reference" if is_1252 else "xmlcharrefreplace")
@@ -160,53 +160,53 @@ def encode_like(text: str, original: str, encoding: str) -> bytes:
     return encode(text, encoding, as_read=declared_encoding(text) == declared_encoding(original))
 
 
-def _unmarked(encoding: str) -> str:
+def _without_bom(encoding: str) -> str:
     return {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(encoding, encoding)
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Write beside the file, then put it in its place: after a failure the old file is still whole."""
-    with in_place_of(path) as beside:
+    with replacement_file(path) as beside:
         Path(beside).write_bytes(data)
 
 
 @contextlib.contextmanager
-def in_place_of(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]:
+def replacement_file(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]:
     """An empty file beside ``path`` to be filled: on leaving it is on the disk and in the place of what was there, or
-    gone; within ``all_or_nothing`` it takes that place when that ends. Whoever is killed meanwhile leaves it, hidden,
-    and the old file whole; who writes there an hour later removes it. ``ending``: what else its name ends with.
+    gone; within ``write_transaction`` it takes that place when that ends. Whoever is killed meanwhile leaves it,
+    hidden, and the old file whole; who writes there an hour later removes it. ``ending``: what else its name ends with.
     FormatError for what the disk will not have."""
-    must_be_writable(path)
-    must_have_folder(path)
+    check_writable(path)
+    check_folder_exists(path)
     target = Path(os.path.realpath(os.fspath(path)))
     temporary = None
     try:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        prefix = f".{target.name[:_SHORT]}."  # a name may be as long as the disk allows
-        _remove_old(target.parent, prefix)
+        prefix = f".{target.name[:_MAX_PREFIX_LENGTH]}."  # a name may be as long as the disk allows
+        _remove_leftovers(target.parent, prefix)
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=_PART + ending)
         os.close(handle)
         yield temporary
         with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
         os.chmod(temporary, mode)
-        if _together:
-            _together[-1].waiting.append((temporary, target))
+        if _transactions:
+            _transactions[-1].waiting.append((temporary, target))
             temporary = None
         else:
             os.replace(temporary, target)
     except OSError as error:
-        raise cannot_write(error, path) from error
+        raise write_error(error, path) from error
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
 
 
-def must_be_writable(path: str | os.PathLike[str]) -> None:
+def check_writable(path: str | os.PathLike[str]) -> None:
     """FormatError where it can be seen that a file cannot be written: also for those who look before long work.
 
-    The folder may be made meanwhile: see ``must_have_folder``.
+    The folder may be made meanwhile: see ``check_folder_exists``.
     """
     name = os.fspath(path)
     if not os.path.basename(name):
@@ -217,7 +217,7 @@ def must_be_writable(path: str | os.PathLike[str]) -> None:
         is_folder, is_there, folder_is_there = target.is_dir(), target.exists(), target.parent.is_dir()
         is_file = target.is_file()
     except (OSError, ValueError) as error:  # a name with a nul in it, or with half a letter
-        raise cannot_write(error, path) from error
+        raise write_error(error, path) from error
     if is_folder:
         raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
     if is_there and not is_file:  # a file in its place would be the end of it
@@ -226,18 +226,18 @@ def must_be_writable(path: str | os.PathLike[str]) -> None:
             remedy="Give a file name; where a command can write to standard output, - stands for that.",
         )  # fmt: skip
     if is_there and not _may_write(target):  # to put another in its place asks for the folder alone
-        raise cannot_write(PermissionError(errno.EACCES, "it is read-only"), path)
+        raise write_error(PermissionError(errno.EACCES, "it is read-only"), path)
     if folder_is_there and not _may_write(target.parent):
-        raise cannot_write(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+        raise write_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
 
 
-def must_have_folder(path: str | os.PathLike[str]) -> None:
+def check_folder_exists(path: str | os.PathLike[str]) -> None:
     """FormatError where the folder that a file is to be written into is not there."""
     folder = os.path.dirname(os.fspath(path))
     try:
         is_there = os.path.isdir(folder or os.curdir)
     except ValueError as error:
-        raise cannot_write(error, path) from error
+        raise write_error(error, path) from error
     if not is_there:
         what = f"there is no folder {printable(folder)!r}"
         raise FormatError(what, path=printable(path), remedy="Make it first, or name another.")
@@ -254,13 +254,13 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         missing = [each for each in (folder, *folder.parents) if not each.exists()]
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise _cannot("the folder cannot be made", error, path) from error
-    for together in _together[-1:]:
+        raise _os_error("the folder cannot be made", error, path) from error
+    for together in _transactions[-1:]:
         together.folders += reversed(missing)
 
 
 @dataclass
-class _Together:
+class _Transaction:
     """What is written together: the files that wait beside their places, and the folders that were made for them."""
 
     waiting: list[tuple[str, Path]] = field(default_factory=list)
@@ -277,7 +277,7 @@ class _Together:
             except OSError as error:
                 for each in placed:
                     each.unlink(missing_ok=True)
-                raise cannot_write(error, target) from error
+                raise write_error(error, target) from error
             self.waiting.pop(0)
             if not was_there:
                 placed.append(target)
@@ -293,23 +293,23 @@ class _Together:
 
 
 #: Those that are being written, the innermost last.
-_together: list[_Together] = []
+_transactions: list[_Transaction] = []
 
 
 @contextlib.contextmanager
-def all_or_nothing() -> Iterator[None]:
+def write_transaction() -> Iterator[None]:
     """Within it several files are written that are nothing without each other: they take their places when it ends, one
     after the other. Where it ends with an error, nothing is written, and the folders that were made for it go."""
-    mine = _Together()
-    _together.append(mine)
+    mine = _Transaction()
+    _transactions.append(mine)
     try:
         try:
             yield
         finally:
-            _together.remove(mine)
-        if _together:
-            _together[-1].waiting += mine.waiting
-            _together[-1].folders += mine.folders
+            _transactions.remove(mine)
+        if _transactions:
+            _transactions[-1].waiting += mine.waiting
+            _transactions[-1].folders += mine.folders
         else:
             mine.put()
     except BaseException:
@@ -317,12 +317,12 @@ def all_or_nothing() -> Iterator[None]:
         raise
 
 
-def cannot_write(error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
+def write_error(error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
     """Return what a disk says as an error of ours: which file, why, and what to do."""
-    return _cannot("the file cannot be written", error, path)
+    return _os_error("the file cannot be written", error, path)
 
 
-def _cannot(what: str, error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
+def _os_error(what: str, error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
     number = getattr(error, "errno", None)
     reason = getattr(error, "strerror", None) or str(error)
     if number == errno.ENOENT and os.path.isdir(os.path.dirname(os.fspath(path)) or os.curdir):
@@ -331,7 +331,7 @@ def _cannot(what: str, error: OSError | ValueError, path: str | os.PathLike[str]
     return FormatError(f"{what}: {reason}", path=printable(path), remedy=remedy)
 
 
-def no_room() -> OSError:
+def disk_full_error() -> OSError:
     """Return what a full disk says, for those who do not ask it themselves."""
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -350,20 +350,20 @@ _REMEDIES = (
 _PART = ".part"
 #: How the names of temporary files go on: Python's eight letters, and Blender's own ending where it writes, with an "@"
 #: behind that while it does.
-_LEFT = re.compile(r"[a-z0-9_]{8}" + re.escape(_PART) + r"(\.blend@?)?")
+_LEFTOVER = re.compile(r"[a-z0-9_]{8}" + re.escape(_PART) + r"(\.blend@?)?")
 #: Letters of a file's name that its temporary one begins with.
-_SHORT = 40
+_MAX_PREFIX_LENGTH = 40
 #: Seconds after which a temporary file is nobody's any more: whoever wrote it was killed.
-_OLD = 3600.0
+_STALE_SECONDS = 3600.0
 
 
-def _remove_old(folder: Path, prefix: str) -> None:
+def _remove_leftovers(folder: Path, prefix: str) -> None:
     """Remove what was left by those who were killed while they wrote this file."""
     with contextlib.suppress(OSError):
         for each in os.scandir(folder):
-            if each.name.startswith(prefix) and _LEFT.fullmatch(each.name, len(prefix)):
+            if each.name.startswith(prefix) and _LEFTOVER.fullmatch(each.name, len(prefix)):
                 with contextlib.suppress(OSError):
-                    if time.time() - each.stat().st_mtime > _OLD:
+                    if time.time() - each.stat().st_mtime > _STALE_SECONDS:
                         os.unlink(each.path)
 
 
@@ -373,22 +373,22 @@ def _umask() -> int:
     return mask
 
 
-def _latin(error: UnicodeError) -> tuple[str, int]:
+def _decode_unassigned(error: UnicodeError) -> tuple[str, int]:
     """The five bytes that code page 1252 leaves free, read as Latin-1."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return error.object[error.start : error.end].decode("latin-1"), error.end
 
 
-def _reference(error: UnicodeError) -> tuple[str | bytes, int]:
+def _encode_reference(error: UnicodeError) -> tuple[str | bytes, int]:
     """A character reference for what code page 1252 lacks, but for those five bytes themselves."""
     if isinstance(error, UnicodeEncodeError):
         letters = error.object[error.start : error.end]
-        if all(letter in _FREE_IN_1252 for letter in letters):
+        if all(letter in _UNASSIGNED_IN_1252 for letter in letters):
             return letters.encode("latin-1"), error.end
     return codecs.xmlcharrefreplace_errors(error)
 
 
-_FREE_IN_1252 = "\x81\x8d\x8f\x90\x9d"
-codecs.register_error("knuckle.latin", _latin)
-codecs.register_error("knuckle.reference", _reference)
+_UNASSIGNED_IN_1252 = "\x81\x8d\x8f\x90\x9d"
+codecs.register_error("knuckle.latin", _decode_unassigned)
+codecs.register_error("knuckle.reference", _encode_reference)

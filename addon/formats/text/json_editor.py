@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.report import FormatError
-from .json_reader import Node
+from .json_reader import JsonNode
 
 
-def spelt(value: Any, indent: str = "", newline: str = "\n", step: str = "  ", ascii_only: bool = False) -> str:
+def format_json(value: Any, indent: str = "", newline: str = "\n", step: str = "  ", ascii_only: bool = False) -> str:
     """Strict JSON for a plain value: lists of plain values on one line, all else an element a line.
 
     ``indent`` is that of the line on which it begins.
@@ -20,7 +20,7 @@ def spelt(value: Any, indent: str = "", newline: str = "\n", step: str = "  ", a
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return json.dumps(value, ensure_ascii=ascii_only)
     if isinstance(value, (int, float)):
-        return spell_number(value)
+        return format_json_number(value)
     brackets = "{}" if isinstance(value, dict) else "[]"
     if not value:
         return brackets
@@ -28,7 +28,7 @@ def spelt(value: Any, indent: str = "", newline: str = "\n", step: str = "  ", a
     parts = (value.items()) if isinstance(value, dict) else ((None, item) for item in value)
     items = [
         (f"{json.dumps(key, ensure_ascii=ascii_only)}: " if key is not None else "")
-        + spelt(item, inner, newline, step, ascii_only)
+        + format_json(item, inner, newline, step, ascii_only)
         for key, item in parts
     ]
     if isinstance(value, list) and _is_flat(value):
@@ -36,7 +36,7 @@ def spelt(value: Any, indent: str = "", newline: str = "\n", step: str = "  ", a
     return f"{brackets[0]}{newline}{inner}{f',{newline}{inner}'.join(items)}{newline}{indent}{brackets[1]}"
 
 
-def spell_number(value: float) -> str:
+def format_json_number(value: float) -> str:
     """The shortest spelling that reads back as the same number."""
     if isinstance(value, int):
         return str(value)
@@ -46,27 +46,27 @@ def spell_number(value: float) -> str:
     return repr(value + 0.0)
 
 
-class Edits:
+class JsonEdits:
     """Changes to a document, collected and then made in one pass."""
 
     def __init__(self, text: str, ascii_only: bool = False) -> None:
         self.text, self.ascii_only = text, ascii_only
         self.newline = "\r\n" if "\r\n" in text else "\n"
-        self.step = _step_of(text)
+        self.step = _indent_step(text)
         self._changes: list[tuple[int, int, str]] = []
-        self._deleted: dict[int, tuple[Node, set[int]]] = {}
-        self._added: dict[int, tuple[Node, list[tuple[str | None, Any]]]] = {}
+        self._deleted: dict[int, tuple[JsonNode, set[int]]] = {}
+        self._added: dict[int, tuple[JsonNode, list[tuple[str | None, Any]]]] = {}
 
     @property
     def empty(self) -> bool:
         """Return whether nothing is to be changed."""
         return not (self._changes or self._deleted or self._added)
 
-    def put(self, node: Node, value: Any) -> None:
+    def put(self, node: JsonNode, value: Any) -> None:
         """Put a plain value in the place of a node's."""
         self._changes.append((node.start, node.end, self._spelt(value, self._indent(node.before))))
 
-    def merge(self, node: Node, value: Any) -> None:
+    def merge(self, node: JsonNode, value: Any) -> None:
         """Make a node hold a plain value, touching only what differs: numbers that agree to twelve digits stay."""
         if isinstance(value, dict) and isinstance(node.value, dict):
             for key, item in value.items():
@@ -77,18 +77,18 @@ class Edits:
         elif isinstance(value, list) and isinstance(node.value, list) and len(value) == len(node.value):
             for child, item in zip(node.value, value, strict=True):
                 self.merge(child, item)
-        elif not same(node.plain(), value):
+        elif not is_same_json(node.plain(), value):
             self.put(node, value)
 
-    def update(self, node: Node, before: Any, now: Any) -> None:
+    def update(self, node: JsonNode, before: Any, now: Any) -> None:
         """Make a node that means ``before`` mean ``now``, touching only where those two differ."""
-        if same(before, now):
+        if is_same_json(before, now):
             return
         if isinstance(now, dict) and isinstance(before, dict) and isinstance(node.value, dict):
             for key, item in now.items():
                 if key in node.value and key in before:
                     self.update(node.value[key], before[key], item)
-                elif key not in before or not same(before[key], item):
+                elif key not in before or not is_same_json(before[key], item):
                     self.merge(node, {key: item})
             for key in before.keys() - now.keys():
                 if key in node.value:
@@ -102,14 +102,14 @@ class Edits:
         else:
             self.merge(node, now)
 
-    def delete(self, node: Node) -> None:
+    def delete(self, node: JsonNode) -> None:
         """Remove an element from its object or list."""
         assert node.parent is not None
         gone = self._deleted.setdefault(id(node.parent), (node.parent, set()))[1]
         gone.add(id(node))
         gone.update(id(other) for other in node.parent.shadowed if other.label == node.label)
 
-    def add(self, container: Node, value: Any, key: str | None = None) -> None:
+    def add(self, container: JsonNode, value: Any, key: str | None = None) -> None:
         """Put a plain value at the end of a list, or under a key at the end of an object."""
         self._added.setdefault(id(container), (container, []))[1].append((key, value))
 
@@ -128,7 +128,7 @@ class Edits:
         return "".join((*pieces, self.text[position:]))
 
     def _restructured(
-        self, container: Node, deleted: set[int], added: list[tuple[str | None, Any]]
+        self, container: JsonNode, deleted: set[int], added: list[tuple[str | None, Any]]
     ) -> list[tuple[int, int, str]]:
         children = container.children
         kept = [child for child in children if id(child) not in deleted]
@@ -136,7 +136,7 @@ class Edits:
         if not kept:
             return [self._refilled(container, items)]
         changes: list[tuple[int, int, str]] = []
-        for first, following in _runs(children, deleted):
+        for first, following in _deleted_runs(children, deleted):
             if following is not None:
                 changes.append((first.before, following.before, ""))
         tail_from = children.index(kept[-1]) + 1
@@ -144,7 +144,9 @@ class Edits:
             return changes + self._tail_replaced(kept[-1], children[tail_from], children[-1], items)
         return changes + self._appended(container, kept[-1], items)
 
-    def _tail_replaced(self, last: Node, first: Node, end: Node, items: list[str]) -> list[tuple[int, int, str]]:
+    def _tail_replaced(
+        self, last: JsonNode, first: JsonNode, end: JsonNode, items: list[str]
+    ) -> list[tuple[int, int, str]]:
         """Elements at the end removed and others put there, which take over the comma before them."""
         gap = self.text[last.after : first.before]
         stripped = last.after + len(gap.rstrip())
@@ -158,7 +160,7 @@ class Edits:
             changes.append((last.after - 1, last.after, ""))
         return changes
 
-    def _appended(self, container: Node, last: Node, items: list[str]) -> list[tuple[int, int, str]]:
+    def _appended(self, container: JsonNode, last: JsonNode, items: list[str]) -> list[tuple[int, int, str]]:
         if not items:
             return []
         tail = self.text[last.after : container.end - 1]
@@ -167,7 +169,7 @@ class Edits:
         added = (place, place, space + ("," + space).join(items))
         return [added] if last.after > last.end else [(last.end, last.end, ","), added]
 
-    def _refilled(self, container: Node, items: list[str]) -> tuple[int, int, str]:
+    def _refilled(self, container: JsonNode, items: list[str]) -> tuple[int, int, str]:
         start, end = container.start + 1, container.end - 1
         if not items:
             return start, end, ""
@@ -175,14 +177,14 @@ class Edits:
         inner = outer + self.step
         return start, end, f"{self.newline}{inner}{f',{self.newline}{inner}'.join(items)}{self.newline}{outer}"
 
-    def _item(self, container: Node, key: str | None, value: Any) -> str:
+    def _item(self, container: JsonNode, key: str | None, value: Any) -> str:
         children = container.children
         indent = self._indent(children[0].before) if children else self._indent(container.before) + self.step
         name = "" if key is None else f"{json.dumps(key, ensure_ascii=self.ascii_only)}: "
         return name + self._spelt(value, indent)
 
     def _spelt(self, value: Any, indent: str) -> str:
-        return spelt(value, indent, self.newline, self.step, self.ascii_only)
+        return format_json(value, indent, self.newline, self.step, self.ascii_only)
 
     def _indent(self, position: int) -> str:
         """The white space at the start of the line on which a place is."""
@@ -191,16 +193,16 @@ class Edits:
         return line[: len(line) - len(line.lstrip())]
 
 
-def same(one: Any, other: Any) -> bool:
+def is_same_json(one: Any, other: Any) -> bool:
     """Return whether two plain values are the same, numbers to twelve digits."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
         return one == other or math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-15)
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(is_same_json, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+        return one.keys() == other.keys() and all(is_same_json(one[key], other[key]) for key in one)
     return bool(one == other)
 
 
@@ -222,9 +224,9 @@ def _outermost(changes: list[tuple[int, int, str]]) -> list[tuple[int, int, str]
     return kept
 
 
-def _runs(children: list[Node], deleted: set[int]) -> Iterator[tuple[Node, Node | None]]:
+def _deleted_runs(children: list[JsonNode], deleted: set[int]) -> Iterator[tuple[JsonNode, JsonNode | None]]:
     """The first of each run of deleted elements, and what follows the run."""
-    first: Node | None = None
+    first: JsonNode | None = None
     for child in children:
         if id(child) in deleted:
             first = first or child
@@ -239,7 +241,7 @@ def _is_flat(value: list[Any]) -> bool:
     return not any(isinstance(item, (dict, list)) and item for item in value)
 
 
-def _step_of(text: str) -> str:
+def _indent_step(text: str) -> str:
     """Return how far a document indents its first line that is indented."""
     match = re.search(r"\n([ \t]+)\S", text)
     return match[1] if match else "  "

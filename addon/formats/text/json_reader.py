@@ -12,27 +12,27 @@ from . import file_io as files
 
 #: Escapes of nuls and halves of letters, which no other program's text can hold: of those is told, word by word. (Two
 #: halves that make one letter are read so as well, and come to the same.)
-_UNKNOWN = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_UNSAFE_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 #: Whole numbers of so many letters are read as any other number: 64 bits do not hold them.
-LONG = 19
+MAX_DIGITS = 19
 _CONTAINERS = frozenset({dict, list})
 
 
-def decoded(text: str, start: int, deepest: int) -> tuple[Any, int] | None:
+def decode_strict(text: str, start: int, deepest: int) -> tuple[Any, int] | None:
     """The value that begins at a place of the text, and where it ends; None where it is not JSON to the letter, repeats
     a key, has a number beyond all numbers or halves of letters, or is nested deeper than so many levels."""
-    if _UNKNOWN.search(text):
+    if _UNSAFE_ESCAPE.search(text):
         return None
     try:
-        plain, end = _STRICT(text, start)
+        plain, end = _STRICT_DECODER(text, start)
     except (ValueError, RecursionError):
         return None
     return None if _is_deeper(plain, deepest) else (plain, end)
 
 
-def end_of(text: str, start: int) -> int:
-    """Return where a value ends that ``decoded`` has taken before. Little is kept of what is passed over."""
-    return _PASSED(text, start)[1]
+def end_of_value(text: str, start: int) -> int:
+    """Return where a value ends that ``decode_strict`` has taken before. Little is kept of what is passed over."""
+    return _SKIP_DECODER(text, start)[1]
 
 
 def _is_deeper(plain: Any, deepest: int) -> bool:
@@ -49,36 +49,36 @@ def _is_deeper(plain: Any, deepest: int) -> bool:
     return bool(level)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key is repeated")
     return found
 
 
-def _whole(word: str) -> int | float:
-    return int(word) if len(word) < LONG else _finite(word)
+def _parse_int(word: str) -> int | float:
+    return int(word) if len(word) < MAX_DIGITS else _parse_float(word)
 
 
-def _finite(word: str) -> float:
+def _parse_float(word: str) -> float:
     value = float(word)
     if not math.isfinite(value):
         raise ValueError(word)
     return value
 
 
-def _constant(word: str) -> None:
+def _reject_constant(word: str) -> None:
     raise ValueError(word)
 
 
-_STRICT = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_whole, parse_float=_finite, parse_constant=_constant
+_STRICT_DECODER = json.JSONDecoder(
+    object_pairs_hook=_parse_object, parse_int=_parse_int, parse_float=_parse_float, parse_constant=_reject_constant
 ).raw_decode
-_PASSED = json.JSONDecoder(object_pairs_hook=len, parse_int=float).raw_decode
+_SKIP_DECODER = json.JSONDecoder(object_pairs_hook=len, parse_int=float).raw_decode
 
 
 #: Levels beyond which a file is no mechanism but a mistake or an attack.
-DEEPEST = 100
+MAX_JSON_DEPTH = 100
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -93,11 +93,11 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0
 _WORD = re.compile(r"[^\s,:{}\[\]\"/]+")
 _CLOSERS = ("}", "]")
 #: What a backslash can put into a text that no other program's text can hold: nuls, and halves of letters.
-_UNHEARD_OF = re.compile("[\0\ud800-\udfff]")
+_INVALID_CHARACTERS = re.compile("[\0\ud800-\udfff]")
 _WORDS = {"true": True, "false": False, "null": None}
 
 
-class Node:
+class JsonNode:
     """A value and where it stands: ``text[start:end]``.
 
     ``value`` is a dict of nodes by key, a list of nodes, a string, a number, a truth value or None, and ``kind`` its
@@ -116,17 +116,17 @@ class Node:
     start: int
     kind: type
     value: Any
-    _made: dict[str, Node]
+    _made: dict[str, JsonNode]
     _plain: Any
 
-    def __init__(self, parent: Node | None, label: str | int, text: str) -> None:
+    def __init__(self, parent: JsonNode | None, label: str | int, text: str) -> None:
         self.parent, self.label, self.text = parent, label, text
-        self.shadowed: list[Node] | tuple[()] = ()
+        self.shadowed: list[JsonNode] | tuple[()] = ()
 
     @staticmethod
-    def of(parent: Node | None, label: str | int, text: str, plain: Any) -> Node:
+    def of(parent: JsonNode | None, label: str | int, text: str, plain: Any) -> JsonNode:
         """The node of a plain value of strict JSON: its value as nodes, and its place, are found when asked for."""
-        node = Node(parent, label, text)
+        node = JsonNode(parent, label, text)
         node._plain, node.kind = plain, type(plain)
         return node
 
@@ -138,18 +138,18 @@ class Node:
             self._plain = self._without_nodes()
         elif name == "_made":
             self._made = {}
-        elif name in _PLACES and self.parent is not None:
+        elif name in _POSITION_FIELDS and self.parent is not None:
             self.parent._find_places()
         else:
             raise AttributeError(name)
         return getattr(self, name)
 
-    def __getitem__(self, key: str) -> Node:
+    def __getitem__(self, key: str) -> JsonNode:
         return self.value[key]  # type: ignore[no-any-return]
 
-    def get(self, *keys: str) -> Node | None:
+    def get(self, *keys: str) -> JsonNode | None:
         """Return what stands at a path of keys, None where nothing does."""
-        node: Node = self
+        node: JsonNode = self
         for key in keys:
             if node.kind is not dict or key not in node.plain():
                 return None
@@ -157,7 +157,7 @@ class Node:
         return node
 
     @property
-    def children(self) -> list[Node]:
+    def children(self) -> list[JsonNode]:
         """The values of an object or a list, in order."""
         if self.kind is dict:
             return sorted([*self.value.values(), *self.shadowed], key=lambda node: node.before)
@@ -167,7 +167,7 @@ class Node:
     def where(self) -> str:
         """The path from the top, ``assemblies[0].bodies[3].mass``."""
         parts: list[str] = []
-        node: Node | None = self
+        node: JsonNode | None = self
         while node is not None and node.parent is not None:
             parts.append(f"[{node.label}]" if isinstance(node.label, int) else f".{node.label}")
             node = node.parent
@@ -177,17 +177,17 @@ class Node:
         """The value with no nodes in it, as ``json.loads`` would have it. It is not to be changed."""
         return self._plain
 
-    def _child(self, key: str) -> Node:
+    def _child(self, key: str) -> JsonNode:
         """The node of a key that is there; of an object of which no more is asked it is the only one that is made."""
         if key not in self._made:
-            self._made[key] = Node.of(self, key, self.text, self._plain[key])
+            self._made[key] = JsonNode.of(self, key, self.text, self._plain[key])
         return self._made[key]
 
     def _as_nodes(self) -> Any:
         if self.kind is dict:
             return {key: self._child(key) for key in self._plain}
         if self.kind is list:
-            return [Node.of(self, number, self.text, item) for number, item in enumerate(self._plain)]
+            return [JsonNode.of(self, number, self.text, item) for number, item in enumerate(self._plain)]
         return self._plain
 
     def _without_nodes(self) -> Any:
@@ -204,7 +204,7 @@ class Node:
             if is_object:
                 at = _ANY_KEY.match(text, at).end()  # type: ignore[union-attr]
             child.start = at
-            child.end = child.after = end_of(text, at)
+            child.end = child.after = end_of_value(text, at)
             comma = _COMMA.match(text, child.end)
             assert comma is not None
             if comma[1]:
@@ -212,33 +212,33 @@ class Node:
             at = comma.end()
 
 
-_PLACES = frozenset({"after", "before", "end", "start"})
+_POSITION_FIELDS = frozenset({"after", "before", "end", "start"})
 
 
-def parse(text: str, path: str, report: Report) -> Node:
+def parse(text: str, path: str, report: Report) -> JsonNode:
     """The top value of a text.
 
     FormatError, with line and path, where it is no JSON; comments, commas at the end of lists and repeated keys (the
     last counts) are read and reported.
     """
-    files.check_count(text.count("{") + text.count("["), files.MOST_VALUES, "objects and lists", path)
-    return _strict(text) or _Parser(text, path, report).document()
+    files.check_count(text.count("{") + text.count("["), files.MAX_VALUES, "objects and lists", path)
+    return _parse_strict(text) or _Parser(text, path, report).document()
 
 
-def _strict(text: str) -> Node | None:
+def _parse_strict(text: str) -> JsonNode | None:
     """The top value of strict JSON, None for any other."""
     start = _BLANK.match(text).end()  # type: ignore[union-attr]
-    found = decoded(text, start, DEEPEST)
+    found = decode_strict(text, start, MAX_JSON_DEPTH)
     if found is None or _BLANK.match(text, found[1]).end() < len(text):  # type: ignore[union-attr]
         return None
-    root = Node.of(None, "", text, found[0])
+    root = JsonNode.of(None, "", text, found[0])
     root.start, root.before, root.end, root.after = start, start, found[1], found[1]
     return root
 
 
-def sound(text: str) -> str:
+def replace_invalid_characters(text: str) -> str:
     """A text with a replacement character for each letter that only JSON's escapes can write."""
-    return _UNHEARD_OF.sub("\ufffd", text)
+    return _INVALID_CHARACTERS.sub("\ufffd", text)
 
 
 def line_at(text: str, position: int) -> int:
@@ -254,7 +254,7 @@ class _Parser:
         self.counted = 0, 1  # a place, and the line on which it is
         self.ready = True  # for an element: behind the opening of a container, or behind a comma
 
-    def document(self) -> Node:
+    def document(self) -> JsonNode:
         self._skip()
         root = self._value(None, "", 0)
         self._skip()
@@ -278,13 +278,13 @@ class _Parser:
         if self.text.startswith("/*", self.at):
             raise self._error("a comment has no end", None)
 
-    def _value(self, parent: Node | None, label: str | int, depth: int) -> Node:
-        node = Node(parent, label, self.text)
+    def _value(self, parent: JsonNode | None, label: str | int, depth: int) -> JsonNode:
+        node = JsonNode(parent, label, self.text)
         node.start = node.before = self.at
         first = self.text[self.at : self.at + 1]
         if first in ("{", "["):
-            if depth >= DEEPEST:
-                raise self._error(f"values are nested deeper than {DEEPEST} levels", None, where="")
+            if depth >= MAX_JSON_DEPTH:
+                raise self._error(f"values are nested deeper than {MAX_JSON_DEPTH} levels", None, where="")
             node.value = self._object(node, depth) if first == "{" else self._list(node, depth)
             if first == "{":
                 node._made = node.value
@@ -296,8 +296,8 @@ class _Parser:
         node.end = node.after = self.at
         return node
 
-    def _object(self, node: Node, depth: int) -> dict[str, Node]:
-        found: dict[str, Node] = {}
+    def _object(self, node: JsonNode, depth: int) -> dict[str, JsonNode]:
+        found: dict[str, JsonNode] = {}
         self._open()
         while self._another(node, "}"):
             start = self.at
@@ -314,8 +314,8 @@ class _Parser:
             self._comma(child)
         return found
 
-    def _list(self, node: Node, depth: int) -> list[Node]:
-        found: list[Node] = []
+    def _list(self, node: JsonNode, depth: int) -> list[JsonNode]:
+        found: list[JsonNode] = []
         self._open()
         while self._another(node, "]"):
             child = self._value(node, len(found), depth + 1)
@@ -329,7 +329,7 @@ class _Parser:
         self._skip()
         self.ready = True
 
-    def _another(self, node: Node, closer: str) -> bool:
+    def _another(self, node: JsonNode, closer: str) -> bool:
         """Return whether a container has another element, which begins here; steps out of it where it has none.
 
         What is read in between ends with ``_comma``.
@@ -344,7 +344,7 @@ class _Parser:
             raise self._error(f"a comma or a {closer} is expected here", node)
         raise self._error(f"the file ends before the {closer} of this; it is truncated", node)
 
-    def _key(self, node: Node) -> str:
+    def _key(self, node: JsonNode) -> str:
         """A key, with the colon behind it."""
         match = _KEY.match(self.text, self.at)
         if match is not None:
@@ -363,7 +363,7 @@ class _Parser:
         self._skip()
         return key
 
-    def _comma(self, child: Node) -> None:
+    def _comma(self, child: JsonNode) -> None:
         """Step over the comma behind an element, if there is one, and to what follows."""
         match = _COMMA.match(self.text, self.at)
         assert match is not None
@@ -379,7 +379,7 @@ class _Parser:
                 self._skip()
             self.trailing += self.text.startswith(_CLOSERS, self.at)
 
-    def _string(self, node: Node) -> str:
+    def _string(self, node: JsonNode) -> str:
         match = _STRING.match(self.text, self.at) or _LAX_STRING.match(self.text, self.at)
         if match is None:
             raise self._error("a text in quotation marks has no end on its line", node)
@@ -390,28 +390,28 @@ class _Parser:
             read = str(json.loads(match[0], strict=False))
         except ValueError:
             self.at = match.start()
-            raise self._error(f"a backslash in {_shortened(match[0])} begins nothing that JSON knows", node) from None
-        heard = sound(read)
+            raise self._error(f"a backslash in {_shorten(match[0])} begins nothing that JSON knows", node) from None
+        heard = replace_invalid_characters(read)
         if heard != read:
-            message = f"{_shortened(match[0])} has a nul or half a letter; a replacement character stands for it here"
+            message = f"{_shorten(match[0])} has a nul or half a letter; a replacement character stands for it here"
             self.report.warn("letters-replaced", message, self._line(match.start()), node.where)
         return heard
 
-    def _scalar(self, node: Node) -> Any:
+    def _scalar(self, node: JsonNode) -> Any:
         match = _NUMBER.match(self.text, self.at)
         if match is not None:
             word = match[0]
             value = float(word)
             if not math.isfinite(value):
-                raise self._error(f"{_shortened(word)} is too large a number", node)
+                raise self._error(f"{_shorten(word)} is too large a number", node)
             self.at = match.end()
-            return int(word) if len(word) < LONG and word.lstrip("-").isdigit() else value
+            return int(word) if len(word) < MAX_DIGITS and word.lstrip("-").isdigit() else value
         found = _WORD.match(self.text, self.at)
         if found is None:
             here = self.text[self.at : self.at + 1]
             raise self._error(f"a value is expected here, not {here}" if here else "a value is missing", node)
         if found[0] not in _WORDS:
-            raise self._error(f"{_shortened(found[0])} is no number, text, list or object", node)
+            raise self._error(f"{_shorten(found[0])} is no number, text, list or object", node)
         self.at = found.end()
         return _WORDS[found[0]]
 
@@ -423,7 +423,7 @@ class _Parser:
         self.counted = position, line
         return line
 
-    def _error(self, message: str, node: Node | None, where: str | None = None) -> FormatError:
+    def _error(self, message: str, node: JsonNode | None, where: str | None = None) -> FormatError:
         return FormatError(
             f"the JSON is broken: {message}" if where is None else message,
             path=self.path,
@@ -433,5 +433,5 @@ class _Parser:
         )
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 40 else text[:40] + "..."

@@ -14,13 +14,13 @@ from ...core.model import Array
 
 #: The spelling of a decimal number as XML Schema and C write it; neither "inf" nor "nan", "0x1" or "1_0". There is one
 #: way only to match a text, so that a long one that is no number is known for it in one pass.
-SPELLING = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
-DECIMAL = re.compile(SPELLING)
+NUMBER_PATTERN = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
+DECIMAL = re.compile(NUMBER_PATTERN)
 #: White space that may stand around a number: what C and XML know. Of other scripts' none is, a no-break space neither.
-BLANKS = " \t\r\n\f\v"
+WHITESPACE = " \t\r\n\f\v"
 
 
-def read_many(text: str) -> Array | None:
+def parse_numbers(text: str) -> Array | None:
     """The numbers of a text with white space between them, (n,); None where a word is no finite number.
 
     No word but the last is looked at by itself: numpy reads on until it cannot, so that as many numbers as words means
@@ -48,17 +48,17 @@ def read_many(text: str) -> Array | None:
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-def remedy_for(word: str, otherwise: str) -> str:
+def number_remedy(word: str, otherwise: str) -> str:
     """Return what to do about a word that is no number: write a point for a decimal comma, or else ``otherwise``."""
     return f"Use a point: {word.replace(',', '.')}." if _WITH_COMMA.fullmatch(word) else otherwise
 
 
-def shortest(number: float) -> str:
+def format_shortest(number: float) -> str:
     """The shortest text that reads back as the same number; whole numbers without a point."""
     return repr(number).removesuffix(".0")
 
 
-def spelled(wanted: float, guess: float, read: Callable[[float], float]) -> str:
+def shortest_decimal(wanted: float, guess: float, read: Callable[[float], float]) -> str:
     """The shortest decimal that ``read`` turns into ``wanted``, found at ``guess`` and its neighbours; where there is
     none, the guess."""
     for neighbour in (guess, math.nextafter(guess, math.inf), math.nextafter(guess, -math.inf)):
@@ -67,16 +67,16 @@ def spelled(wanted: float, guess: float, read: Callable[[float], float]) -> str:
         for digits in range(1, 17):
             text = f"{neighbour:.{digits}g}"
             if read(float(text)) == wanted:
-                return shortest(float(text))
-        return shortest(neighbour)
-    return shortest(guess)
+                return format_shortest(float(text))
+        return format_shortest(neighbour)
+    return format_shortest(guess)
 
 
 #: Where a change begins and ends, and what is to stand there.
-Change = tuple[int, int, str]
+TextChange = tuple[int, int, str]
 
 
-def changed(text: str, changes: Iterable[Change], start: int = 0, end: int | None = None) -> str:
+def apply_changes(text: str, changes: Iterable[TextChange], start: int = 0, end: int | None = None) -> str:
     """The text from ``start`` to ``end`` with changes, which do not overlap; of those at one place in their order."""
     pieces: list[str] = []
     position = start
@@ -86,7 +86,7 @@ def changed(text: str, changes: Iterable[Change], start: int = 0, end: int | Non
     return "".join((*pieces, text[position:end]))
 
 
-def respelt(
+def replace_words(
     text: str, spans: Sequence[tuple[int, int]], places: Sequence[int], words: Sequence[str | None], between: str = " "
 ) -> str:
     """The text with its words, which stand at ``spans``, replaced by those wanted: for each of these the place among
@@ -103,13 +103,13 @@ def respelt(
             written = True
             continue
         pieces += (gaps[gone].rstrip() for gone in range(max(old, 1), place))
-        pieces += (_before(gaps, place, written, between), text[slice(*spans[place])] if word is None else word)
+        pieces += (_text_before(gaps, place, written, between), text[slice(*spans[place])] if word is None else word)
         old, written = place + 1, True
     pieces += (gaps[gone].rstrip() for gone in range(max(old, 1), len(spans)))
     return "".join((*pieces, text[spans[-1][1] :]))
 
 
-def _before(gaps: list[str], place: int, written: bool, between: str) -> str:
+def _text_before(gaps: list[str], place: int, written: bool, between: str) -> str:
     """Return what stands before an old word."""
     if place == 0:
         return _gap(gaps, 0, between) if written else ""
@@ -122,12 +122,12 @@ def _gap(gaps: list[str], place: int, between: str) -> str:
     return next((gap for gap in near if gap and gap.isspace()), between)
 
 
-Places = NDArray[np.int64]
+IndexArray = NDArray[np.int64]
 #: Pairs of old and new keys between two that stayed, beyond which nobody looks for those that moved: all are new then.
-LARGEST_SEARCH = 10**6
+MAX_SEARCH = 10**6
 
 
-def servos(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
+def match_servo_names(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     """For every new servo its place among the old ones, None where it was not there: the one of its name (of several,
     in their order). Where as many are new as are gone, those at the same places were renamed."""
     places: dict[str, list[int]] = {}
@@ -142,13 +142,13 @@ def servos(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     return found
 
 
-def keys(old_times: Array, old_values: Array, new_times: Array, new_values: Array) -> Places:
+def match_key_times(old_times: Array, old_values: Array, new_times: Array, new_values: Array) -> IndexArray:
     """For every new key the place of the old one that it is, -1 where it is a new one, (n,); places ascend.
 
     Times ascend in both. Of two ways to see it the one that changes less is taken: keys stayed at their places in the
     row, or at their times, with those moved that lie between two that stayed.
     """
-    by_time = _by_time(old_times, old_values, new_times, new_values)
+    by_time = _match_by_time(old_times, old_values, new_times, new_values)
     if len(old_times) != len(new_times):
         return by_time
     in_row = np.arange(len(new_times))
@@ -156,7 +156,7 @@ def keys(old_times: Array, old_values: Array, new_times: Array, new_values: Arra
     return in_row if _cost(in_row, *each) <= _cost(by_time, *each) else by_time
 
 
-def _by_time(old_times: Array, old_values: Array, new_times: Array, new_values: Array) -> Places:
+def _match_by_time(old_times: Array, old_values: Array, new_times: Array, new_values: Array) -> IndexArray:
     found = np.full(len(new_times), -1, np.int64)
     _, old, new = np.intersect1d(old_times, new_times, assume_unique=True, return_indices=True)
     found[new] = old
@@ -168,7 +168,7 @@ def _by_time(old_times: Array, old_values: Array, new_times: Array, new_values: 
         if len(olds) == len(news):
             found[news] = olds
             continue
-        if len(olds) * len(news) > LARGEST_SEARCH:
+        if len(olds) * len(news) > MAX_SEARCH:
             continue
         following = 0
         for place in news:
@@ -179,7 +179,7 @@ def _by_time(old_times: Array, old_values: Array, new_times: Array, new_values: 
     return found
 
 
-def _cost(places: Places, old_times: Array, old_values: Array, new_times: Array, new_values: Array) -> int:
+def _cost(places: IndexArray, old_times: Array, old_values: Array, new_times: Array, new_values: Array) -> int:
     """Return how many numbers of the document change."""
     kept = places >= 0
     retimed = np.count_nonzero(old_times[places[kept]] != new_times[kept])

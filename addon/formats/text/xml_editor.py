@@ -9,8 +9,8 @@ from typing import Protocol
 from lxml import etree
 
 from ...core.report import FormatError
-from .detection import AnyDocument, prepared
-from .xml_reader import Repairs, Span, Spans
+from .detection import AnyDocument, get_prepared
+from .xml_reader import ElementSpan, ElementSpans, RepairMap
 
 _ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
 
@@ -20,12 +20,12 @@ class Layout:
 
     def __init__(self, text: str, root: etree._Element) -> None:
         self.elements = list(root.iter())  # held, so that their identity holds
-        self._spans = Spans(text)
+        self._spans = ElementSpans(text)
         if len(self._spans) != len(self.elements):
             raise FormatError("the document's tags cannot be followed", where=root.tag)
         self._number = {element: number for number, element in enumerate(self.elements)}
 
-    def span(self, element: etree._Element) -> Span:
+    def span(self, element: etree._Element) -> ElementSpan:
         """Return where an element stands."""
         return self._spans[self._number[element]]
 
@@ -37,14 +37,14 @@ class XmlDocument(AnyDocument, Protocol):
     root: etree._Element
 
 
-def edits_of(document: XmlDocument) -> Edits:
+def start_edits(document: XmlDocument) -> XmlEdits:
     """Edits of a document, none yet. FormatError where its tags cannot be followed."""
-    layout = prepared(document, "layout", lambda: Layout(document.sound, document.root))
-    return Edits(document.sound, document.root, layout, document.text)
+    layout = get_prepared(document, "layout", lambda: Layout(document.sound, document.root))
+    return XmlEdits(document.sound, document.root, layout, document.text)
 
 
 @dataclass
-class Edits:
+class XmlEdits:
     """Changes to a document, collected and then made in one pass.
 
     They must not overlap. ``as_read`` is its text as it was before it was made sound, where that had to be: what is not
@@ -64,7 +64,7 @@ class Edits:
         self.layout = self.layout or Layout(self.text, self.root)
         self.newline = "\r\n" if "\r\n" in self.text else "\n"
 
-    def span(self, element: etree._Element) -> Span:
+    def span(self, element: etree._Element) -> ElementSpan:
         """Return where an element stands."""
         return self.layout.span(element)
 
@@ -124,7 +124,7 @@ class Edits:
         """The text with all changes made."""
         pieces: list[str] = []
         position = 0
-        repairs = Repairs(self.text, self.as_read or self.text)
+        repairs = RepairMap(self.text, self.as_read or self.text)
         opened = [self._open(parent, markup) for parent, markup in self._opened.items()]
         filled = [self._fill(element, value) for element, value in self._filled.items()]
         renamed = [

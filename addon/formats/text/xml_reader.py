@@ -21,9 +21,9 @@ from ...core.report import FormatError, Report, Severity
 from . import file_io as files
 
 #: Elements that hold nothing but text, so that a ``<`` inside can only be a letter: the names of Juice.
-TEXTS = ("Name",)
+TEXT_TAGS = ("Name",)
 #: Lines of a name beyond which its end is missing.
-LONGEST_TEXT = 20
+MAX_TEXT_LENGTH = 20
 
 _BAD_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
 _OPAQUE = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"))
@@ -31,7 +31,7 @@ _ESCAPES = re.compile("&(?:amp|lt);")
 _LETTERS = {"&amp;": "&", "&lt;": "<"}
 
 
-class Repairs:
+class RepairMap:
     """Where a text was repaired, by comparing it with how it was read."""
 
     def __init__(self, sound: str, as_read: str) -> None:
@@ -90,7 +90,7 @@ def escape_ampersands(text: str, report: Report) -> str:
 def escape_brackets(text: str, report: Report) -> str:
     """Write ``<`` as ``&lt;`` inside elements that hold only text."""
     places: list[int] = []
-    for tag in TEXTS:
+    for tag in TEXT_TAGS:
         opener, closer = f"<{tag}>", f"</{tag}>"
         start = text.find(opener)
         while start >= 0:
@@ -98,7 +98,7 @@ def escape_brackets(text: str, report: Report) -> str:
             following = text.find(opener, inner)
             end = text.find(closer, inner, following if following >= 0 else len(text))
             content = text[inner:end] if end >= 0 else ""
-            if "<" in content and not content.startswith("<!") and content.count("\n") <= LONGEST_TEXT:
+            if "<" in content and not content.startswith("<!") and content.count("\n") <= MAX_TEXT_LENGTH:
                 places += [inner + match.start() for match in re.finditer("<", content)]
             start = following
     if not places:
@@ -123,9 +123,9 @@ def _report_lines(text: str, places: list[int], what: str, report: Report) -> No
 
 
 #: Levels of elements beyond which a file is no mechanism but a mistake or an attack: where libxml2 by itself stops.
-DEEPEST = 256
+MAX_XML_DEPTH = 256
 #: Formats whose bodies stand inside of each other go deeper: a rope has as many levels as links, or twice as many.
-DEEPEST_OF = {"x_xy": 10_000}
+MAX_DEPTH_OF_FORMAT = {"x_xy": 10_000}
 #: Attributes of one element that are read in another way, for which few take longer.
 _MANY = 50
 
@@ -147,7 +147,7 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 @dataclass(slots=True)
-class Span:
+class ElementSpan:
     """Where an element stands in the text: ``text[start:end]`` is all of it, ``text[inner:close]`` what is
     between its tags. A self-closed element has ``inner == close == end``."""
 
@@ -164,15 +164,15 @@ def parse(text: str, path: str, report: Report) -> tuple[etree._Element, str]:
     Tags lose their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines
     entities.
     """
-    files.check_count(text.count("<") - text.count("</"), files.MOST_ELEMENTS, "elements", path)
-    files.check_count(sum(map(text.count, files.RECORDS)), files.MOST_RECORDS, "bodies and shapes", path)
-    _refuse_definitions(text, path)
+    files.check_count(text.count("<") - text.count("</"), files.MAX_ELEMENTS, "elements", path)
+    files.check_count(sum(map(text.count, files.RECORD_TAGS)), files.MAX_RECORDS, "bodies and shapes", path)
+    _reject_definitions(text, path)
     text = escape_ampersands(text, report)
-    first = next((match[2] for match, _ in scan(text)), "")
-    deepest = DEEPEST_OF.get(first, DEEPEST)
+    first = next((match[2] for match, _ in scan_tags(text)), "")
+    deepest = MAX_DEPTH_OF_FORMAT.get(first, MAX_XML_DEPTH)
     try:
         root = _parse(text, deepest)
-        if any(len(element) for element in root.iter(*TEXTS)):
+        if any(len(element) for element in root.iter(*TEXT_TAGS)):
             text = escape_brackets(text, report)
             root = _parse(text, deepest)
     except etree.XMLSyntaxError as error:
@@ -187,7 +187,7 @@ def parse(text: str, path: str, report: Report) -> tuple[etree._Element, str]:
     return root, text
 
 
-class Standing:
+class HasSourceLine:
     """What stands in an element of a document."""
 
     __slots__ = ()
@@ -196,37 +196,37 @@ class Standing:
     @property
     def line(self) -> int | None:
         """The line of the element's tag."""
-        return line_of(self.element)
+        return source_line(self.element)
 
     @property
     def where(self) -> str:
         """The element's path in the document."""
-        return where_is(self.element)
+        return element_path(self.element)
 
 
-def line_of(element: etree._Element) -> int | None:
+def source_line(element: etree._Element) -> int | None:
     """The line on which an element's tag stands; 1 is the first."""
     return element.sourceline
 
 
-def where_is(element: etree._Element) -> str:
+def element_path(element: etree._Element) -> str:
     """An element's path for messages, ``Model/Bodies/Body[3]/Mass``."""
     return element.getroottree().getpath(element).lstrip("/")
 
 
-def report_at(report: Report, severity: Severity, code: str, message: str, element: etree._Element) -> None:
+def report_element(report: Report, severity: Severity, code: str, message: str, element: etree._Element) -> None:
     """Add an entry to a report with the line and the path of an element."""
-    report.add(severity, code, message, line_of(element), partial(where_is, element))
+    report.add(severity, code, message, source_line(element), partial(element_path, element))
 
 
-def attributes_of(element: etree._Element) -> dict[str, str]:
+def element_attributes(element: etree._Element) -> dict[str, str]:
     """An element's attributes by their names, in order. lxml searches for each of them by its name."""
     if len(element.keys()) < _MANY:
         return dict(element.items())
     return {str(value.attrname): str(value) for value in element.xpath("@*")}
 
 
-def escape(text: str) -> str:
+def escape_text(text: str) -> str:
     """Text as XML content; what XML cannot hold becomes a question mark."""
     text = _NOT_IN_XML.sub("?", text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
@@ -234,10 +234,10 @@ def escape(text: str) -> str:
 
 def escape_attribute(text: str) -> str:
     """Text as the value of an attribute between double quotes."""
-    return escape(text).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")
+    return escape_text(text).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")
 
 
-def scan(text: str) -> Iterator[tuple[re.Match[str], bool]]:
+def scan_tags(text: str) -> Iterator[tuple[re.Match[str], bool]]:
     """Every tag of the text in order, with whether it closes an element.
 
     Comments, CDATA sections and processing instructions are passed over; the scan ends where one of them does not.
@@ -249,7 +249,7 @@ def scan(text: str) -> Iterator[tuple[re.Match[str], bool]]:
             return
 
 
-class Spans:
+class ElementSpans:
     """Where all elements of a well-formed text stand, in document order.
 
     They are kept as bare numbers: of most nobody asks.
@@ -291,13 +291,13 @@ class Spans:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def __getitem__(self, number: int) -> Span:
+    def __getitem__(self, number: int) -> ElementSpan:
         start = self.starts[number]
         match = _TAG.match(self._text, start)
         assert match is not None
-        return Span(match[2], start, self._inner[number], self._close[number], self.ends[number])
+        return ElementSpan(match[2], start, self._inner[number], self._close[number], self.ends[number])
 
-    def around(self, place: int) -> int:
+    def enclosing_element(self, place: int) -> int:
         """The number of the innermost element that a place in the text is in, -1 for none."""
         number = bisect_right(self.starts, place) - 1
         while number >= 0 and self.ends[number] <= place:
@@ -311,7 +311,7 @@ def _parse(text: str, deepest: int) -> etree._Element:
     except etree.XMLSyntaxError as error:
         if "text node" in str(error.msg).lower():  # one of more than ten million letters: a servo of a long run
             return _parse_long(text, deepest)
-        if deepest <= DEEPEST or "depth" not in str(error.msg):
+        if deepest <= MAX_XML_DEPTH or "depth" not in str(error.msg):
             raise
         deep = _parse_deep(text, deepest)
         if deep is None:
@@ -358,7 +358,7 @@ def _parse_long(text: str, deepest: int) -> etree._Element:
     for event, element in etree.iterwalk(root, events=("start", "end")):
         level += 1 if event == "start" else -1
         if level > deepest:
-            raise etree.XMLSyntaxError("Excessive depth", 0, line_of(element) or 1, 1)
+            raise etree.XMLSyntaxError("Excessive depth", 0, source_line(element) or 1, 1)
     return root
 
 
@@ -369,7 +369,7 @@ def _parse_flat(text: str, deepest: int, huge: bool = False) -> etree._Element:
         no_network=True,
         load_dtd=False,
         dtd_validation=False,
-        huge_tree=huge or deepest > DEEPEST,
+        huge_tree=huge or deepest > MAX_XML_DEPTH,
         remove_comments=True,
         remove_pis=True,
         remove_blank_text=True,  # what indents elements takes as much room as they do; no format means anything by it
@@ -377,7 +377,7 @@ def _parse_flat(text: str, deepest: int, huge: bool = False) -> etree._Element:
     return etree.fromstring(text.encode("utf-8", "replace"), parser)
 
 
-def _refuse_definitions(text: str, path: str) -> None:
+def _reject_definitions(text: str, path: str) -> None:
     """A document type with an internal subset may define entities, which can grow without bound."""
     position = text.find("<")
     while position >= 0:
@@ -401,7 +401,7 @@ def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: in
     """Return what lxml says, in the words of somebody who has the file in an editor."""
     line = error.position[0] or 1
     said = str(error.msg or "").split(", line ")[0]
-    open_tags = _open_at(text, line, error.position[1])
+    open_tags = _open_tags_at(text, line, error.position[1])
     if "Start tag expected" in said or "Document is empty" in said:
         return FormatError("this is not XML", path=path, line=1, remedy="Choose a model or a motion file.")
     if "depth" in said:
@@ -419,11 +419,11 @@ def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: in
     )
 
 
-def _open_at(text: str, line: int, column: int) -> list[str]:
+def _open_tags_at(text: str, line: int, column: int) -> list[str]:
     """The tags that are open at a place."""
-    place = _start_of(text, line)
+    place = _line_start(text, line)
     open_tags: list[str] = []
-    for match, closes in scan(text[: place + column]):
+    for match, closes in scan_tags(text[: place + column]):
         if closes:
             if open_tags[-1:] != [match[2]]:
                 break  # here is the fault
@@ -435,11 +435,11 @@ def _open_at(text: str, line: int, column: int) -> list[str]:
 
 def _line(text: str, line: int) -> str:
     """A line of the text, shortened for a message."""
-    found = text[_start_of(text, line) :].partition("\n")[0].strip()
+    found = text[_line_start(text, line) :].partition("\n")[0].strip()
     return found if len(found) <= 60 else found[:60] + "..."
 
 
-def _start_of(text: str, line: int) -> int:
+def _line_start(text: str, line: int) -> int:
     place = 0
     for _ in range(line - 1):
         place = text.find("\n", place) + 1

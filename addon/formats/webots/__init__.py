@@ -18,53 +18,53 @@ from collections.abc import Sequence
 
 from ...core.model import Motion, Source
 from ...core.report import FormatError, Report
-from ..document.cache import recall, remember
-from ..text.detection import Opened
-from ..text.file_io import MARKED
-from .reader import Document, parse, trajectories_of
-from .writer import new_document, only, patched
+from ..document.cache import attach_document, attached_document
+from ..text.detection import OpenedFile
+from ..text.file_io import BOM_BY_ENCODING
+from .reader import Document, document_trajectories, parse
+from .writer import new_document, patch_document, single_motion
 
-__all__ = ["detect", "dump", "load", "tell_of_pose_names"]
+__all__ = ["detect", "dump", "load", "report_pose_names"]
 
 FORMAT = "webots"
 #: The name in the line of a pose.
 _POSE_NAME = re.compile(r"^[\d:]+,([^,\r\n]*)", re.MULTILINE)
 
 
-def detect(opened: Opened) -> bool:
+def detect(opened: OpenedFile) -> bool:
     """Return whether a document is a .motion."""
     return opened.plain == FORMAT
 
 
-def load(opened: Opened) -> tuple[list[Motion], Report]:
+def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
     """The one motion of a .motion file, called as the file is."""
     document = parse(opened.text, opened.path, opened.report)
-    if opened.encoding in MARKED:
+    if opened.encoding in BOM_BY_ENCODING:
         opened.report.warn("byte-order-mark", "the file begins with a byte order mark; Webots itself refuses that", 1)
     source = Source(FORMAT, "", opened.path, opened.text, opened.encoding)
-    remember(source, document)
+    attach_document(source, document)
     name = os.path.splitext(os.path.basename(opened.path))[0] or "motion"
-    motion = Motion(name, trajectories_of(document), source=source, index=0)
-    _tell_of_uncommanded(document, motion, opened.report)
+    motion = Motion(name, document_trajectories(document), source=source, index=0)
+    _report_uncommanded(document, motion, opened.report)
     return [motion], opened.report
 
 
 def dump(motions: Sequence[Motion], report: Report) -> str:
     """The text of a .motion: the document that the motion was read from with its edits, where it has one, else a new
     one. FormatError for several motions, and for times and names that it cannot hold."""
-    motion = only(motions, "A .motion file")
+    motion = single_motion(motions, "A .motion file")
     source = motion.source
     if source is None or source.format != FORMAT or not source.text:
         return new_document(motion, report)
     try:
-        document = recall(source) or parse(source.text, source.path, Report())
+        document = attached_document(source) or parse(source.text, source.path, Report())
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(motion, report)
-    return patched(document, motion, report)
+    return patch_document(document, motion, report)
 
 
-def tell_of_pose_names(motions: Sequence[Motion], report: Report) -> None:
+def report_pose_names(motions: Sequence[Motion], report: Report) -> None:
     """For another format: report the names of poses in .motion files, which nothing else has.
 
     Those that merely count the poses say nothing.
@@ -80,7 +80,7 @@ def tell_of_pose_names(motions: Sequence[Motion], report: Report) -> None:
             report.warn("pose-names", told, where=f"motion {motion.name!r}")
 
 
-def _tell_of_uncommanded(document: Document, motion: Motion, report: Report) -> None:
+def _report_uncommanded(document: Document, motion: Motion, report: Report) -> None:
     first = document.rows[0].milliseconds / 1000.0
     for trajectory in motion.trajectories:
         if not len(trajectory.times):

@@ -16,29 +16,29 @@ import numpy as np
 from ...core.model import Array, Trajectory
 from ...core.report import FormatError, Report
 from ..text.detection import WEBOTS_MOTION
-from ..text.numbers import SPELLING, read_many
+from ..text.numbers import NUMBER_PATTERN, parse_numbers
 
 HEADER, VERSION = WEBOTS_MOTION, "V1.0"
-LONGEST_LINE = 4095  # bytes, with its end: the program reads into a buffer of 4096
-LATEST = 2**31 - 1  # ms: the program counts them in an int
+MAX_LINE_LENGTH = 4095  # bytes, with its end: the program reads into a buffer of 4096
+MAX_TIME_MS = 2**31 - 1  # ms: the program counts them in an int
 UNDEFINED = -9999999.9  # the value that the program itself keeps for a *
 
 #: Words that are held while they become numbers.
-_WORDS_AT_ONCE = 4000
+_BATCH_SIZE = 4000
 
 _FIELD = re.compile(r"[^,\r\n]+")
 _NUMBER = re.compile(
     r"[ \t\v\f]*(?P<number>[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?\d+)?"
-    rf"|{SPELLING})",
+    rf"|{NUMBER_PATTERN})",
     re.ASCII,
 )
 #: Times as programs write them, with commas between.
-_CLOCKS = re.compile(r"\d{1,6}:\d{1,6}:\d{1,6}(?:,\d{1,6}:\d{1,6}:\d{1,6})*+", re.ASCII)
+_TIMES = re.compile(r"\d{1,6}:\d{1,6}:\d{1,6}(?:,\d{1,6}:\d{1,6}:\d{1,6})*+", re.ASCII)
 _TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+)", re.ASCII)
 
 
 @dataclass(slots=True)
-class Field:
+class LineField:
     """A field of a line: its text and where in the document it stands."""
 
     text: str
@@ -47,7 +47,7 @@ class Field:
 
 
 @dataclass(slots=True)
-class Row:
+class PoseRow:
     """A pose: the number of its line, where that begins and ends, and its time (ms)."""
 
     line: int
@@ -56,7 +56,7 @@ class Row:
     milliseconds: int
 
 
-class Rows(Sequence[Row]):
+class PoseRows(Sequence[PoseRow]):
     """Poses by where they stand, each made when it is asked for: a long motion has a million.
 
     ``first`` is the number of the first one's line; ``milliseconds`` (n,) are their times.
@@ -78,14 +78,14 @@ class Rows(Sequence[Row]):
         return len(self._places) // 3
 
     @overload
-    def __getitem__(self, place: int) -> Row: ...
+    def __getitem__(self, place: int) -> PoseRow: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Row]: ...
-    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+    def __getitem__(self, place: slice) -> list[PoseRow]: ...
+    def __getitem__(self, place: int | slice) -> PoseRow | list[PoseRow]:
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         at = range(len(self))[place]
-        return Row(self._first + at, *self._places[3 * at : 3 * at + 3])
+        return PoseRow(self._first + at, *self._places[3 * at : 3 * at + 3])
 
 
 @dataclass
@@ -93,17 +93,17 @@ class Document:
     """A .motion as it stands in its text. ``table`` (rows, servos) has its values, NaN for ``*``."""
 
     text: str
-    names: list[Field]
-    rows: Rows
+    names: list[LineField]
+    rows: PoseRows
     table: Array
     newline: str
 
-    def fields(self, row: Row) -> list[Field]:
+    def fields(self, row: PoseRow) -> list[LineField]:
         """A row's time, name and values."""
         return _fields(self.text, row.start, row.end)
 
 
-def trajectories_of(document: Document) -> list[Trajectory]:
+def document_trajectories(document: Document) -> list[Trajectory]:
     """A trajectory for every column: a key where a value is commanded, held where a ``*`` follows."""
     times = document.rows.milliseconds / 1000.0
     found = []
@@ -137,7 +137,7 @@ def parse(text: str, path: str, report: Report) -> Document:
             )
     if not names:
         raise FormatError("the header names no servo", path=path, line=1, remedy=_HEADER_REMEDY)
-    rows, table = _poses(text, places, at + 1, names, path, report)
+    rows, table = _read_poses(text, places, at + 1, names, path, report)
     if not rows:
         raise FormatError("the file has no poses", path=path, line=at + 1, remedy="Write at least one line of values.")
     counts = Counter(name.text for name in names)
@@ -146,15 +146,15 @@ def parse(text: str, path: str, report: Report) -> Document:
     return Document(text, names, rows, table, "\r\n" if text[: begin[1]].endswith("\r\n") else "\n")
 
 
-def _poses(
-    text: str, places: Iterator[tuple[int, int]], number: int, names: list[Field], path: str, report: Report
-) -> tuple[Rows, Array]:
+def _read_poses(
+    text: str, places: Iterator[tuple[int, int]], number: int, names: list[LineField], path: str, report: Report
+) -> tuple[PoseRows, Array]:
     """The poses, the first of which is line ``number``, and their values.
 
     Some lines at a time: all their words at once would take ten times the memory of the file.
     """
-    rows, table, latest = Rows(number), Table(names, path, report), -1
-    step = max(_WORDS_AT_ONCE // len(names), 1)
+    rows, table, latest = PoseRows(number), PoseTable(names, path, report), -1
+    step = max(_BATCH_SIZE // len(names), 1)
     while some := list(islice(places, step)):
         plain = _plain_poses(text, some, len(names))
         if plain is not None and latest < plain[0][0] and (np.diff(plain[0]) > 0).all():
@@ -167,10 +167,10 @@ def _poses(
             _check_length(text, start, end, number, path)
             fields = _FIELD.findall(text, start, end)
             if not fields:
-                _tell_of_rest(text, end, number, report)
+                _report_ignored_rest(text, end, number, report)
                 return rows, table.whole()
             _check_width(fields, names, number, path)
-            moment = _milliseconds(fields[0], number, path)
+            moment = _parse_time(fields[0], number, path)
             if moment <= latest:
                 raise FormatError(
                     f"time {fields[0]} is not later than that of the pose before it", path=path, line=number,
@@ -186,7 +186,7 @@ def _poses(
 def _plain_poses(text: str, places: list[tuple[int, int]], width: int) -> tuple[np.ndarray, Array] | None:
     """Times (ms) and values of the poses in some lines, where there is nothing but numbers in them and all is as
     programs write it: a third of the time. None where that is not so, which says nothing yet."""
-    if any((end - start) * 4 > LONGEST_LINE for start, end in places):
+    if any((end - start) * 4 > MAX_LINE_LENGTH for start, end in places):
         return None
     lines = [text[start:end] for start, end in places]
     parts = [line.rstrip("\r\n").split(",", 2) for line in lines]
@@ -195,13 +195,13 @@ def _plain_poses(text: str, places: list[tuple[int, int]], width: int) -> tuple[
     times, titles, values = zip(*parts, strict=True)
     clocks, cells = ",".join(times), ",".join(values)
     whole = len(cells.split(None, 1)) == 1 and ",," not in f",{cells}," and "\r" not in "".join(titles)
-    if not (whole and all(titles) and _CLOCKS.fullmatch(clocks)):
+    if not (whole and all(titles) and _TIMES.fullmatch(clocks)):
         return None
-    numbers = read_many(cells.replace(",", " "))
+    numbers = parse_numbers(cells.replace(",", " "))
     if numbers is None or len(numbers) != width * len(lines) or (numbers == UNDEFINED).any():
         return None
     moments = np.fromstring(clocks.replace(":", ","), np.int64, sep=",").reshape(-1, 3) @ (60_000, 1000, 1)
-    return (moments, numbers.reshape(-1, width)) if moments[-1] <= LATEST else None
+    return (moments, numbers.reshape(-1, width)) if moments[-1] <= MAX_TIME_MS else None
 
 
 _HEADER_REMEDY = f"The first line has to be {HEADER},{VERSION},servo,servo,..."
@@ -216,25 +216,25 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _fields(text: str, start: int, end: int) -> list[Field]:
-    return [Field(match[0], match.start(), match.end()) for match in _FIELD.finditer(text, start, end)]
+def _fields(text: str, start: int, end: int) -> list[LineField]:
+    return [LineField(match[0], match.start(), match.end()) for match in _FIELD.finditer(text, start, end)]
 
 
 def _check_length(text: str, start: int, end: int, line: int, path: str) -> None:
-    if (end - start) * 4 > LONGEST_LINE and len(text[start:end].encode("utf-8", "replace")) > LONGEST_LINE:
+    if (end - start) * 4 > MAX_LINE_LENGTH and len(text[start:end].encode("utf-8", "replace")) > MAX_LINE_LENGTH:
         raise FormatError(
-            f"the line is longer than {LONGEST_LINE} bytes, and Webots would read it as two", path=path, line=line,
+            f"the line is longer than {MAX_LINE_LENGTH} bytes, and Webots would read it as two", path=path, line=line,
             remedy="Give the numbers fewer digits, or the servos shorter names, or split them over two files.",
         )  # fmt: skip
 
 
-def _names_below(text: str, line: tuple[int, int]) -> list[Field]:
+def _names_below(text: str, line: tuple[int, int]) -> list[LineField]:
     """The servos of the variant that names them on the second line; a pose there begins with a time."""
     fields = _fields(text, *line)
     return fields if fields and _TIME.fullmatch(fields[0].text) is None else []
 
 
-def _check_width(fields: list[str], names: list[Field], line: int, path: str) -> None:
+def _check_width(fields: list[str], names: list[LineField], line: int, path: str) -> None:
     if len(fields) < 2:
         raise FormatError("the pose has no name", path=path, line=line, remedy="Write time,pose name,values.")
     values = fields[2:]
@@ -246,29 +246,29 @@ def _check_width(fields: list[str], names: list[Field], line: int, path: str) ->
         )  # fmt: skip
 
 
-def _milliseconds(text: str, line: int, path: str) -> int:
+def _parse_time(text: str, line: int, path: str) -> int:
     match = _TIME.fullmatch(text)
     # longer ones are refused before Python, which has a limit for digits, reads them
-    parts = [int(part or 0) if len(part or "") < 20 else LATEST + 1 for part in match.groups()] if match else []
+    parts = [int(part or 0) if len(part or "") < 20 else MAX_TIME_MS + 1 for part in match.groups()] if match else []
     if not match:
         raise FormatError(
             f"{text!r} is no time", path=path, line=line, where="time",
             remedy="Write minutes:seconds:milliseconds, digits only.",
         )  # fmt: skip
     milliseconds = parts[0] * 60000 + parts[1] * 1000 + parts[2]
-    if milliseconds > LATEST:
+    if milliseconds > MAX_TIME_MS:
         raise FormatError(
-            f"time {text} is later than {LATEST} ms, more than Webots can count", path=path, line=line, where="time",
-            remedy="Take the minutes out.",
+            f"time {text} is later than {MAX_TIME_MS} ms, more than Webots can count",
+            path=path, line=line, where="time", remedy="Take the minutes out.",
         )  # fmt: skip
     return milliseconds
 
 
-class Table:
+class PoseTable:
     """The values of poses, (rows, servos), made of some poses at a time: all their words at once would take ten times
     the memory of the file."""
 
-    def __init__(self, names: list[Field], path: str, report: Report) -> None:
+    def __init__(self, names: list[LineField], path: str, report: Report) -> None:
         self.names, self.path, self.report = names, path, report
         self._words: list[str] = []
         self._lines: list[int] = []
@@ -278,7 +278,7 @@ class Table:
         """Add the words of a pose."""
         self._words += words
         self._lines.append(line)
-        if len(self._words) > _WORDS_AT_ONCE:
+        if len(self._words) > _BATCH_SIZE:
             self._made.append(self._values())
 
     def add_many(self, values: Array) -> None:
@@ -294,22 +294,23 @@ class Table:
         self._words, self._lines = [], []
         shape = len(lines), len(self.names)
         stars = np.array([word == "*" for word in words], bool)
-        numbers = read_many(" ".join("0" if word == "*" else word for word in words))
+        numbers = parse_numbers(" ".join("0" if word == "*" else word for word in words))
         if numbers is not None and len(numbers) == len(words) and not (numbers == UNDEFINED).any():
             return np.where(stars, np.nan, numbers).reshape(shape)
         places = ((word, *divmod(place, shape[1])) for place, word in enumerate(words))
         found = [
-            _value(word, self.names[servo].text, lines[row], self.path, self.report) for word, row, servo in places
+            _parse_value(word, self.names[servo].text, lines[row], self.path, self.report)
+            for word, row, servo in places
         ]
         return np.array(found, np.float64).reshape(shape)
 
 
-def _value(text: str, servo: str, line: int, path: str, report: Report) -> float:
+def _parse_value(text: str, servo: str, line: int, path: str, report: Report) -> float:
     """A field's number as C reads it, NaN for ``*``."""
     if text == "*":
         return math.nan
     match = _NUMBER.match(text)
-    value = _double(match["number"]) if match else math.nan
+    value = _parse_double(match["number"]) if match else math.nan
     if match is None or not math.isfinite(value):
         raise FormatError(
             f"{text!r} is no number", path=path, line=line, where=servo, remedy="Write a number like -0.7, or *."
@@ -322,14 +323,14 @@ def _value(text: str, servo: str, line: int, path: str, report: Report) -> float
     return value
 
 
-def _double(text: str) -> float:
+def _parse_double(text: str) -> float:
     try:
         return float.fromhex(text) if "x" in text.lower() else float(text)
     except OverflowError:
         return math.inf
 
 
-def _tell_of_rest(text: str, end: int, line: int, report: Report) -> None:
+def _report_ignored_rest(text: str, end: int, line: int, report: Report) -> None:
     rest = sum(bool(each.strip()) for each in text[end:].splitlines())
     if rest:
         report.warn(

@@ -12,12 +12,12 @@ import numpy as np
 from ...core.model import Array, Motion, Trajectory
 from ...core.report import FormatError, Report
 from ..text import numbers
-from ..text.numbers import changed, shortest
+from ..text.numbers import apply_changes, format_shortest
 from ..xmdi.reader import INTERPOLATION
-from .reader import HEADER, LATEST, LONGEST_LINE, UNDEFINED, VERSION, Document, Row
+from .reader import HEADER, MAX_LINE_LENGTH, MAX_TIME_MS, UNDEFINED, VERSION, Document, PoseRow
 
 
-def patched(document: Document, motion: Motion, report: Report) -> str:
+def patch_document(document: Document, motion: Motion, report: Report) -> str:
     """The text of the document with a motion's edits; the very text where there are none."""
     return _Patch(document, motion, report).text()
 
@@ -27,9 +27,9 @@ class _Patch:
 
     def __init__(self, document: Document, motion: Motion, report: Report) -> None:
         self.document, self.motion = document, motion
-        self.tracks = tracks_of(motion, report)
+        self.tracks = servo_tracks(motion, report)
         names = [name.text for name in document.names]
-        self.columns = numbers.servos(names, [track.name for track in self.tracks])
+        self.columns = numbers.match_servo_names(names, [track.name for track in self.tracks])
         self.same_columns = self.columns == list(range(len(names)))
 
     def text(self) -> str:
@@ -44,8 +44,8 @@ class _Patch:
         for number, line in enumerate(lines, 1):
             check_length(line, number, self.motion)
         head = len(lines)
-        stays = self._stays(times, places, same)
-        for first, behind in _runs(stays, places):
+        stays = self._unchanged_rows(times, places, same)
+        for first, behind in _kept_runs(stays, places):
             place, time = int(places[first]), int(times[first])
             if stays[first]:
                 lines.append(text[rows[place].start : rows[int(places[behind - 1])].end])
@@ -62,7 +62,7 @@ class _Patch:
 
     # -------------------------------------------------------------- which rows
 
-    def _stays(self, times: np.ndarray, places: numbers.Places, same: np.ndarray) -> np.ndarray:
+    def _unchanged_rows(self, times: np.ndarray, places: numbers.IndexArray, same: np.ndarray) -> np.ndarray:
         """Return which rows stay to the letter, (rows,). One without a line's end may have to get one."""
         rows = self.document.rows
         stays = (places >= 0) & (times == rows.milliseconds[places]) & same.all(axis=1) & self.same_columns
@@ -77,20 +77,20 @@ class _Patch:
         idle = self.document.rows.milliseconds
         idle = idle[np.isnan(self.document.table).all(axis=1)]
         if len(idle):
-            silent = [np.isnan(track.at(idle)) | _outside(track, idle) for track in self.tracks]
+            silent = [np.isnan(track.at(idle)) | _is_outside(track, idle) for track in self.tracks]
             idle = idle[np.all(silent, axis=0)]
         times = np.union1d(keys, idle)
-        return np.union1d(times, inside_held(self.tracks, times))
+        return np.union1d(times, times_inside_holds(self.tracks, times))
 
-    def _rows(self, times: np.ndarray, table: Array) -> numbers.Places:
+    def _rows(self, times: np.ndarray, table: Array) -> numbers.IndexArray:
         """For every time the document's row that it takes, -1 for a new one."""
         old_times = self.document.rows.milliseconds.astype(np.float64)
         shared = [(place, column) for place, column in enumerate(self.columns) if column is not None]
         new, old = ([each[side] for each in shared] for side in (0, 1))
-        signs = [_signatures(each) for each in (self.document.table[:, old], table[:, new])]
-        return numbers.keys(old_times, signs[0], times.astype(np.float64), signs[1])
+        signs = [_row_signatures(each) for each in (self.document.table[:, old], table[:, new])]
+        return numbers.match_key_times(old_times, signs[0], times.astype(np.float64), signs[1])
 
-    def _same(self, times: np.ndarray, table: Array, places: numbers.Places) -> np.ndarray:
+    def _same(self, times: np.ndarray, table: Array, places: numbers.IndexArray) -> np.ndarray:
         """Return which fields still mean what is wanted, (rows, servos).
 
         Where a servo has no keys yet or any more, a ``*`` says as much as a value.
@@ -99,7 +99,7 @@ class _Patch:
         for servo, column in enumerate(self.columns):
             if column is not None:
                 old, new = self.document.table[places, column], table[:, servo]
-                idle = np.isnan(new) | _outside(self.tracks[servo], times)
+                idle = np.isnan(new) | _is_outside(self.tracks[servo], times)
                 found[:, servo] = (places >= 0) & np.where(np.isnan(old), idle, old == new)
         return found
 
@@ -114,29 +114,29 @@ class _Patch:
             changes = [
                 (field.start, field.end, name) for field, name in zip(names, wanted, strict=True) if field.text != name
             ]
-            return changed(text, changes, 0, end)
+            return apply_changes(text, changes, 0, end)
         return text[: names[0].start] + ",".join(wanted) + text[names[-1].end : end]
 
-    def _kept(self, row: Row, time: int, values: Sequence[float], same: Sequence[bool]) -> str:
+    def _kept(self, row: PoseRow, time: int, values: Sequence[float], same: Sequence[bool]) -> str:
         when, name, *fields = self.document.fields(row)
         words = [
-            fields[column].text if column is not None and stays else spelt(value)
+            fields[column].text if column is not None and stays else format_pose_value(value)
             for column, value, stays in zip(self.columns, values, same, strict=True)
         ]
-        moment = when.text if time == row.milliseconds else _like(when.text, time)
+        moment = when.text if time == row.milliseconds else _format_time_like(when.text, time)
         text = self.document.text
         if not self.same_columns:
             return ",".join((moment, name.text, *words)) + text[fields[-1].end : row.end]
         pairs = zip((when, *fields), (moment, *words), strict=True)
         changes = [(field.start, field.end, word) for field, word in pairs if word != field.text]
-        return changed(text, changes, row.start, row.end)
+        return apply_changes(text, changes, row.start, row.end)
 
     def _new(self, number: int, time: int, values: Sequence[float]) -> str:
-        when = _like(self.document.fields(self.document.rows[-1])[0].text, time)
-        return ",".join((when, f"Pose{number + 1}", *map(spelt, values))) + self.document.newline
+        when = _format_time_like(self.document.fields(self.document.rows[-1])[0].text, time)
+        return ",".join((when, f"Pose{number + 1}", *map(format_pose_value, values))) + self.document.newline
 
 
-def _runs(stays: np.ndarray, places: numbers.Places) -> list[tuple[int, int]]:
+def _kept_runs(stays: np.ndarray, places: numbers.IndexArray) -> list[tuple[int, int]]:
     """Rows that stay and follow each other in the document, from the first to behind the last; and every other row by
     itself."""
     if not len(places):
@@ -146,34 +146,34 @@ def _runs(stays: np.ndarray, places: numbers.Places) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], len(places)], strict=True))
 
 
-def _outside(track: Track, times: np.ndarray) -> np.ndarray:
+def _is_outside(track: ServoTrack, times: np.ndarray) -> np.ndarray:
     """Return whether times are before a servo's first key or behind its last."""
     if not len(track.times):
         return np.ones(len(times), bool)
     return (times < track.times[0]) | (times > track.times[-1])
 
 
-def _signatures(table: Array) -> Array:
+def _row_signatures(table: Array) -> Array:
     """A number for every row by which to know it again, (n,)."""
     weights = np.random.default_rng(0).uniform(1.0, 2.0, table.shape[1])
     return np.nan_to_num(table) @ weights
 
 
-def _like(text: str, time: int) -> str:
+def _format_time_like(text: str, time: int) -> str:
     """A time spelled with as many parts as another."""
     parts = text.count(":")
     if parts == 2:
-        return clock(time)
+        return format_time(time)
     return f"{time // 1000:02d}:{time % 1000:03d}" if parts else str(time)
 
 
-NEAR = 1e-6  # seconds: a time is a whole millisecond if it is as near as this
+TIME_TOLERANCE_MS = 1e-6  # seconds: a time is a whole millisecond if it is as near as this
 
-_IN_A_FIELD = re.compile(r"[^,\r\n\0]+")
+_FIELD_TEXT = re.compile(r"[^,\r\n\0]+")
 
 
 @dataclass
-class Track:
+class ServoTrack:
     """A servo's keys: whole milliseconds, values, and whether each is held, all (n,)."""
 
     name: str
@@ -197,14 +197,14 @@ class Track:
 
 def new_document(motion: Motion, report: Report) -> str:
     """A motion as a new document. FormatError for times and names that it cannot hold."""
-    tracks = tracks_of(motion, report)
+    tracks = servo_tracks(motion, report)
     keys = key_times(tracks, motion)
-    times = np.union1d(keys, inside_held(tracks, keys))
+    times = np.union1d(keys, times_inside_holds(tracks, keys))
     check_poses(times, motion)
     table = np.stack([track.at(times) for track in tracks], axis=1)
     lines = [",".join((HEADER, VERSION, *(track.name for track in tracks)))]
     for number, (time, values) in enumerate(zip(times.tolist(), table.tolist(), strict=True), 1):
-        lines.append(",".join((clock(time), f"Pose{number}", *map(spelt, values))))
+        lines.append(",".join((format_time(time), f"Pose{number}", *map(format_pose_value, values))))
     for number, line in enumerate(lines, 1):
         check_length(line + "\n", number, motion)
     return "\n".join(lines) + "\n"
@@ -220,21 +220,21 @@ def check_poses(times: np.ndarray, motion: Motion) -> None:
 
 def check_length(line: str, number: int, motion: Motion) -> None:
     """FormatError where a line, with its end, is longer than Webots reads."""
-    if len(line) * 4 > LONGEST_LINE and len(line.encode("utf-8", "replace")) > LONGEST_LINE:
+    if len(line) * 4 > MAX_LINE_LENGTH and len(line.encode("utf-8", "replace")) > MAX_LINE_LENGTH:
         raise FormatError(
-            f"line {number} would be longer than {LONGEST_LINE} bytes, which Webots reads as two",
+            f"line {number} would be longer than {MAX_LINE_LENGTH} bytes, which Webots reads as two",
             where=f"motion {motion.name!r}", remedy="Save fewer servos, or save as XMDI.",
         )  # fmt: skip
 
 
-def tell_of_attributes(motion: Motion, what: str, report: Report) -> None:
+def report_attributes(motion: Motion, what: str, report: Report) -> None:
     """Report the attributes that a format without any leaves out; whether values are held stands in the keys."""
     names = ", ".join(sorted(motion.attributes.keys() - {INTERPOLATION}))
     if names:
         report.info("attributes", f"{what} has no attributes; left out: {names}", where=f"motion {motion.name!r}")
 
 
-def only(motions: Sequence[Motion], what: str) -> Motion:
+def single_motion(motions: Sequence[Motion], what: str) -> Motion:
     """The one motion. FormatError where there are more or none."""
     if len(motions) != 1:
         raise FormatError(
@@ -244,36 +244,36 @@ def only(motions: Sequence[Motion], what: str) -> Motion:
     return motions[0]
 
 
-def spelt(value: float) -> str:
+def format_pose_value(value: float) -> str:
     """A value of a pose, ``*`` for NaN."""
-    return "*" if math.isnan(value) else shortest(value)
+    return "*" if math.isnan(value) else format_shortest(value)
 
 
-def clock(milliseconds: int) -> str:
+def format_time(milliseconds: int) -> str:
     """``minutes:seconds:milliseconds``."""
     return f"{milliseconds // 60000:02d}:{milliseconds // 1000 % 60:02d}:{milliseconds % 1000:03d}"
 
 
-def tracks_of(motion: Motion, report: Report) -> list[Track]:
+def servo_tracks(motion: Motion, report: Report) -> list[ServoTrack]:
     """The servos with their times in milliseconds; what is rounded is reported."""
     where = f"motion {motion.name!r}"
     if not motion.trajectories:
         raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
     for trajectory in motion.trajectories:
         _check(trajectory, where)
-    tell_of_attributes(motion, "a .motion file", report)
+    report_attributes(motion, "a .motion file", report)
     tracks, off = [], np.empty(0)
     for trajectory in motion.trajectories:
         exact = np.asarray(trajectory.times, np.float64) * 1000.0
         times = np.rint(exact).astype(np.int64)
         off = np.concatenate((off, np.abs(exact - times) / 1000.0))
         if (np.diff(times) <= 0).any():
-            raise _too_close(trajectory.name, where)
+            raise _time_collision_error(trajectory.name, where)
         values = np.asarray(trajectory.values, np.float64)
-        tracks.append(Track(trajectory.name, times, values, np.asarray(trajectory.holds(), bool)))
+        tracks.append(ServoTrack(trajectory.name, times, values, np.asarray(trajectory.holds(), bool)))
     worst = off.max(initial=0.0)
-    if worst > NEAR:
-        count = int((off > NEAR).sum())
+    if worst > TIME_TOLERANCE_MS:
+        count = int((off > TIME_TOLERANCE_MS).sum())
         report.warn(
             "rounded-times",
             f"{count} keys were moved to whole milliseconds, by up to {worst * 1000:.3g} ms",
@@ -290,15 +290,15 @@ def _check(trajectory: Trajectory, where: str) -> None:
             f"the keys of servo {name!r} are not pairs of finite numbers", where=where,
             remedy="Remove or repair those keys.",
         )  # fmt: skip
-    if _IN_A_FIELD.fullmatch(name) is None:
+    if _FIELD_TEXT.fullmatch(name) is None:
         raise FormatError(
             f"a .motion file cannot hold the name {name!r}", where=where,
             remedy="Take out commas and line ends, and give it at least one letter.",
         )  # fmt: skip
-    if len(times) and (times.min() < -NEAR or float(times.max()) * 1000 > LATEST):
+    if len(times) and (times.min() < -TIME_TOLERANCE_MS or float(times.max()) * 1000 > MAX_TIME_MS):
         raise FormatError(
             f"servo {name!r} has a key at {times.min() if times.min() < 0 else times.max():g} s", where=where,
-            remedy=f"Times of a .motion file are from 0 to {LATEST // 1000} s; move the keys.",
+            remedy=f"Times of a .motion file are from 0 to {MAX_TIME_MS // 1000} s; move the keys.",
         )  # fmt: skip
     if (values == UNDEFINED).any():
         raise FormatError(
@@ -307,17 +307,17 @@ def _check(trajectory: Trajectory, where: str) -> None:
         )  # fmt: skip
 
 
-def key_times(tracks: Sequence[Track], motion: Motion) -> np.ndarray:
+def key_times(tracks: Sequence[ServoTrack], motion: Motion) -> np.ndarray:
     """The times of all keys (ms), ascending. FormatError where two different ones become one."""
     times = np.unique(np.concatenate([track.times for track in tracks]))
     exact = np.sort(np.concatenate([np.asarray(each.times, np.float64) for each in motion.trajectories]))
-    merged = (np.diff(np.rint(exact * 1000.0)) == 0) & (np.diff(exact) > NEAR)
+    merged = (np.diff(np.rint(exact * 1000.0)) == 0) & (np.diff(exact) > TIME_TOLERANCE_MS)
     if merged.any():
-        raise _too_close("", f"motion {motion.name!r}", float(exact[int(np.flatnonzero(merged)[0])]))
+        raise _time_collision_error("", f"motion {motion.name!r}", float(exact[int(np.flatnonzero(merged)[0])]))
     return times
 
 
-def inside_held(tracks: Sequence[Track], times: np.ndarray) -> np.ndarray:
+def times_inside_holds(tracks: Sequence[ServoTrack], times: np.ndarray) -> np.ndarray:
     """As few times as put one strictly inside of every held stretch that has none of ``times``."""
     stretches: list[tuple[int, int]] = []
     for track in tracks:
@@ -332,7 +332,7 @@ def inside_held(tracks: Sequence[Track], times: np.ndarray) -> np.ndarray:
     return np.array(found, np.int64)
 
 
-def _too_close(name: str, where: str, time: float | None = None) -> FormatError:
+def _time_collision_error(name: str, where: str, time: float | None = None) -> FormatError:
     what = f"servo {name!r} has" if name else "there are"
     at = "" if time is None else f" at {time:g} s"
     return FormatError(

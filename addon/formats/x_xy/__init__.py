@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from ...core.model import Mechanism
 from ...core.report import FormatError, Report
-from ..document.cache import document_of
-from ..text.detection import Opened
+from ..document.cache import source_document
+from ..text.detection import OpenedFile
 from .from_model_parts import report_world_name
 from .reader import Document, read
 from .schema import ROOT
-from .writer import new_document, patched
+from .writer import new_document, patch_document
 
 __all__ = ["detect", "dump", "load", "read_opened"]
 
 
-def detect(opened: Opened) -> bool:
+def detect(opened: OpenedFile) -> bool:
     """Return whether a document is an x_xy model."""
     return bool(opened.root.tag == ROOT)
 
 
-def read_opened(opened: Opened) -> Document:
+def read_opened(opened: OpenedFile) -> Document:
     """The document in a file. FormatError for what cannot be read."""
     return read(opened.as_read, opened.path, opened.report, (opened.root, opened.text))
 
 
-def load(opened: Opened) -> Mechanism:
+def load(opened: OpenedFile) -> Mechanism:
     """The mechanism of a document. FormatError for what cannot be read."""
     return read_opened(opened).mechanism
 
@@ -36,8 +36,8 @@ def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
     if source.format != ROOT or not source.text:
         return new_document(mechanism, report)
     try:
-        document = document_of(source, read)
+        document = source_document(source, read)
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return new_document(mechanism, report)
-    return patched(document, mechanism, report)
+    return patch_document(document, mechanism, report)

@@ -19,19 +19,19 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import numpy as np
 
 from ...core.model import DOF_SIZE, Assembly, Dof, Frame, Joint, Light, Restraint, Shape
-from ...core.transforms import identical
-from ..text.json_reader import sound
-from ..text.xml_reader import Spans
+from ...core.transforms import bitwise_equal
+from ..text.json_reader import replace_invalid_characters
+from ..text.xml_reader import ElementSpans
 
-_NOTE = re.compile(r"<!--knuckle (\{.*?)\s*-->", re.DOTALL)  # to the end of its own comment, whatever that is
+_COMMENT = re.compile(r"<!--knuckle (\{.*?)\s*-->", re.DOTALL)  # to the end of its own comment, whatever that is
 
-Note = dict[str, Any]
+ExtensionData = dict[str, Any]
 R = TypeVar("R")
 #: Records that are inside of others, and fields that are arrays.
-_INSIDE: dict[str, type] = {"shapes": Shape, "dofs": Dof, "parts": Dof}
+_NESTED_RECORDS: dict[str, type] = {"shapes": Shape, "dofs": Dof, "parts": Dof}
 _ARRAYS = frozenset({"pose", "com", "inertia", "frame_parent", "frame_child", "axis"})
 _TUPLES = frozenset({"color", "start", "start_rates", "ambient", "diffuse", "specular", "bodies"})
-KEPT_WHOLE: dict[str, type] = {
+WHOLE_RECORDS: dict[str, type] = {
     "joints": Joint,
     "assemblies": Assembly,
     "restraints": Restraint,
@@ -40,24 +40,24 @@ KEPT_WHOLE: dict[str, type] = {
 }
 
 
-def spelt(note: Note) -> str:
+def format_comment(note: ExtensionData) -> str:
     """A note as a comment."""
     text = json.dumps(note, separators=(",", ":"), ensure_ascii=True, default=str)
     return f"<!--knuckle {text.replace('--', '-' + chr(92) + 'u002d')}-->"
 
 
-def find(text: str, spans: Spans) -> dict[int, tuple[Note | None, int, int]]:
+def find_comments(text: str, spans: ElementSpans) -> dict[int, tuple[ExtensionData | None, int, int]]:
     """The notes of a document by the number of the element that each is in: what it says (None where that cannot be
     read) and where it stands. Of several in one element, the first."""
-    found: dict[int, tuple[Note | None, int, int]] = {}
-    for match in _NOTE.finditer(text):
-        number = spans.around(match.start())
+    found: dict[int, tuple[ExtensionData | None, int, int]] = {}
+    for match in _COMMENT.finditer(text):
+        number = spans.enclosing_element(match.start())
         if number < 0:
             continue
         try:
             note = json.loads(match[1])
-            note = _sound(note) if "\\u" in match[1] else note
-            note = note if is_sound(note) else None
+            note = _valid_text(note) if "\\u" in match[1] else note
+            note = note if is_valid_comment(note) else None
         except (ValueError, RecursionError):
             note = None
         found.setdefault(number, (note, match.start(), match.end()))
@@ -65,10 +65,10 @@ def find(text: str, spans: Spans) -> dict[int, tuple[Note | None, int, int]]:
 
 
 #: Fields of records that are no part of any file: where it was read, and the gains of Blender's own control law.
-_OUR_OWN = frozenset({"line", "servo_stiffness", "servo_damping"})
+_INTERNAL_KEYS = frozenset({"line", "servo_stiffness", "servo_damping"})
 
 
-def _fields(kind: type) -> tuple[dataclasses.Field, ...]:
+def _record_fields(kind: type) -> tuple[dataclasses.Field, ...]:
     """The fields of records of a kind: they are asked for at every one."""
     if kind not in _FIELDS:
         _FIELDS[kind] = dataclasses.fields(kind)
@@ -78,40 +78,40 @@ def _fields(kind: type) -> tuple[dataclasses.Field, ...]:
 _FIELDS: dict[type, tuple[dataclasses.Field, ...]] = {}
 
 
-def _sound(value: Any) -> Any:
+def _valid_text(value: Any) -> Any:
     """A value of JSON with no letters that no other program's text can hold."""
     if isinstance(value, dict):
-        return {sound(key): _sound(item) for key, item in value.items()}
+        return {replace_invalid_characters(key): _valid_text(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_sound(item) for item in value]
-    return sound(value) if isinstance(value, str) else value
+        return [_valid_text(item) for item in value]
+    return replace_invalid_characters(value) if isinstance(value, str) else value
 
 
-def plain(record: Any, leave: frozenset[str] = frozenset()) -> Note:
+def non_default_fields(record: Any, leave: frozenset[str] = frozenset()) -> ExtensionData:
     """The fields of a record that are not at their defaults, as JSON has them."""
-    out: Note = {}
-    for item in _fields(type(record)):
+    out: ExtensionData = {}
+    for item in _record_fields(type(record)):
         value = getattr(record, item.name)
-        if item.name in leave or item.name in _OUR_OWN or _is_default(item, value):
+        if item.name in leave or item.name in _INTERNAL_KEYS or _is_default(item, value):
             continue
-        out[item.name] = _plain(value)
+        out[item.name] = _plain_value(value)
     return out
 
 
-def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> Note:
+def changed_fields(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> ExtensionData:
     """The fields of a record that another record of its kind has otherwise."""
-    out: Note = {}
-    for item in _fields(type(record)):
-        if item.name in leave or item.name in _OUR_OWN:
+    out: ExtensionData = {}
+    for item in _record_fields(type(record)):
+        if item.name in leave or item.name in _INTERNAL_KEYS:
             continue
         mine, theirs = getattr(record, item.name), getattr(other, item.name)
         if mine is theirs or (type(mine) in _SCALARS and mine == theirs):
             continue
-        if type(mine) is np.ndarray and type(theirs) is np.ndarray and identical(mine, theirs):
+        if type(mine) is np.ndarray and type(theirs) is np.ndarray and bitwise_equal(mine, theirs):
             continue
         if type(mine) in _CONTAINERS and not mine and not theirs:
             continue
-        mine, theirs = _plain(mine), _plain(theirs)
+        mine, theirs = _plain_value(mine), _plain_value(theirs)
         if item.name == "extra":
             mine = {key: value for key, value in mine.items() if theirs.get(key) != value}
             theirs = {}
@@ -120,27 +120,27 @@ def difference(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> 
     return out
 
 
-def apply(note: Any, record: Any) -> None:
+def apply_fields(note: Any, record: Any) -> None:
     """Give a record the fields that a note has. ValueError, TypeError or KeyError where it has none such."""
     kind: Any = type(record)
     for name, value in dict(note).items():
         if name not in kind.__dataclass_fields__:
             raise KeyError(name)
         if name == "extra":
-            record.extra = record.extra | _fitting(kind, name, value)
-        elif value is not None or _may_have(kind, name)(None):  # what is beyond all numbers is written so
-            setattr(record, name, _fitting(kind, name, _restored(name, value)))
+            record.extra = record.extra | _checked_value(kind, name, value)
+        elif value is not None or _value_check(kind, name)(None):  # what is beyond all numbers is written so
+            setattr(record, name, _checked_value(kind, name, _restore_value(name, value)))
 
 
-def restored(kind: type, note: Any) -> Any:
-    """A record from all of its fields that are not at their defaults. Raises what ``apply`` raises."""
+def restore_record(kind: type, note: Any) -> Any:
+    """A record from all of its fields that are not at their defaults. Raises what ``apply_fields`` raises."""
     required = {item.name for item in dataclasses.fields(kind) if _has_no_default(item)}
-    values = {name: _fitting(kind, name, _restored(name, value)) for name, value in dict(note).items()}
-    missing = {name: _fitting(kind, name, None) for name in required - values.keys()}
-    return whole(kind(**missing, **values))
+    values = {name: _checked_value(kind, name, _restore_value(name, value)) for name, value in dict(note).items()}
+    missing = {name: _checked_value(kind, name, None) for name in required - values.keys()}
+    return validate_record(kind(**missing, **values))
 
 
-def whole(record: R) -> R:
+def validate_record(record: R) -> R:
     """A record that was made of a note, or changed by one. ValueError where its values are none of its kind's."""
     if isinstance(record, Shape):
         if not {*_SIZES.get(record.type, ())} <= record.size.keys():
@@ -157,16 +157,16 @@ _Check = Callable[[Any], bool]
 
 
 @cache
-def _may_have(kind: Any, name: str) -> _Check:
+def _value_check(kind: Any, name: str) -> _Check:
     """Tells whether records of a kind may have a value there."""
-    return _checks(get_type_hints(kind)[name])
+    return _type_check(get_type_hints(kind)[name])
 
 
-def _fitting(kind: type, name: str, value: Any) -> Any:
+def _checked_value(kind: type, name: str, value: Any) -> Any:
     """A value that a record may have there; ValueError for any other, since a file may say anything."""
-    if not _may_have(kind, name)(value):
+    if not _value_check(kind, name)(value):
         raise ValueError(name)
-    if name == "extra" and not all(_checks(_EXTRAS[key])(part) for key, part in value.items() if key in _EXTRAS):
+    if name == "extra" and not all(_type_check(_EXTRAS[key])(part) for key, part in value.items() if key in _EXTRAS):
         raise ValueError(name)
     return value
 
@@ -194,7 +194,7 @@ _EXTRAS: dict[str, Any] = {
     **dict.fromkeys(("files", "include", "frames"), _TEXTS),
     **dict.fromkeys(("stiffness", "damping"), _NUMBERS),
 }
-_NOTED: dict[str, Any] = {
+_COMMENT_TYPES: dict[str, Any] = {
     "id": str,
     "name": str,
     "mass_geoms": list[int],
@@ -202,23 +202,23 @@ _NOTED: dict[str, Any] = {
     "shapes": list[dict],
     "dofs": list[dict],
     **dict.fromkeys(("body", "joint", "world", "frame"), dict),
-    **dict.fromkeys(KEPT_WHOLE, list[dict]),
+    **dict.fromkeys(WHOLE_RECORDS, list[dict]),
 }
 
 
-def is_sound(note: Note) -> bool:
+def is_valid_comment(note: ExtensionData) -> bool:
     """Return whether the parts of a note are of the kinds that a note has."""
-    return all(_checks(_NOTED[name])(value) for name, value in note.items() if name in _NOTED)
+    return all(_type_check(_COMMENT_TYPES[name])(value) for name, value in note.items() if name in _COMMENT_TYPES)
 
 
 @cache
-def _checks(hint: Any) -> _Check:
+def _type_check(hint: Any) -> _Check:
     """Tells whether a value is what a type hint says. A hint is taken apart once, and not for every value."""
     origin, inside = get_origin(hint) or hint, get_args(hint)
     if hasattr(origin, "__value__"):  # a named type: from numpy 2.5 on, arrays of numbers are one
-        return _checks(origin.__value__)
+        return _type_check(origin.__value__)
     if origin in (Union, UnionType):
-        either = [_checks(each) for each in inside]
+        either = [_type_check(each) for each in inside]
         return lambda value: any([check(value) for check in either])
     if origin is Literal:
         return inside.__contains__
@@ -232,12 +232,12 @@ def _checks(hint: Any) -> _Check:
         kind = origin if isinstance(origin, type) else type(origin)
         return lambda value: type(value) is kind
     if origin is dict:
-        held = _checks(inside[1])
+        held = _type_check(inside[1])
         return lambda value: isinstance(value, dict) and all(map(held, value.values()))
     if origin is list or inside[-1] is Ellipsis:
-        held = _checks(inside[0])
+        held = _type_check(inside[0])
         return lambda value: isinstance(value, origin) and all(map(held, value))
-    each = [_checks(part) for part in inside]
+    each = [_type_check(part) for part in inside]
     return lambda value: (
         isinstance(value, tuple)
         and len(value) == len(each)
@@ -245,11 +245,11 @@ def _checks(hint: Any) -> _Check:
     )
 
 
-def _restored(name: str, value: Any) -> Any:
+def _restore_value(name: str, value: Any) -> Any:
     if value is None:
         return None
-    if name in _INSIDE:
-        return [restored(_INSIDE[name], item) for item in value]
+    if name in _NESTED_RECORDS:
+        return [restore_record(_NESTED_RECORDS[name], item) for item in value]
     if name in _ARRAYS:
         array = np.array(value, dtype=np.float64)
         if array.shape != {"com": (3,), "axis": (3,), "inertia": (3, 3)}.get(name, (4, 4)):
@@ -267,21 +267,21 @@ _CONTAINERS = frozenset({dict, list, tuple})
 _SCALARS = frozenset({str, int, bool, float})
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if type(value) is float:  # most values are; numpy's own functions take their time for one number
         return value if math.isfinite(value) else None
     if value is None or type(value) in _SCALARS:
         return value
     if dataclasses.is_dataclass(value):
-        return plain(value)
+        return non_default_fields(value)
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_plain_value(item) for item in value]
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain_value(item) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
@@ -310,13 +310,13 @@ def _has_no_default(item: dataclasses.Field) -> bool:
     return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
 
 
-def in_words(item: str) -> str:
+def field_label(item: str) -> str:
     """Return what reports call a field of a record."""
-    return _IN_WORDS.get(item, item)
+    return _FIELD_LABELS.get(item, item)
 
 
 #: What reports call the fields of records whose names say it badly.
-_IN_WORDS = {
+_FIELD_LABELS = {
     "lower": "lower stop",
     "upper": "upper stop",
     "max_force": "maximum force",

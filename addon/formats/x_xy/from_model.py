@@ -14,54 +14,63 @@ import numpy as np
 
 from ...core.kinematics import Link, Tree, spanning_tree
 from ...core.model import Body, Dof, Frame, Joint, Mechanism, identity
-from ...core.record_utils import same_record
+from ...core.record_utils import records_equal
 from ...core.report import Report
-from ...core.transforms import identical, inverse
+from ...core.transforms import bitwise_equal, inverse
 from . import comments as notes
 from . import values as geometry
-from .comments import Note
-from .from_model_parts import Made, Memory, geoms_of, scenery_of, steps_of, tell_left, tell_lost, tell_of_others
+from .comments import ExtensionData
+from .from_model_parts import (
+    CachedLink,
+    LinkCache,
+    body_geoms,
+    joint_steps,
+    scenery_body,
+    warn_dropped,
+    warn_kept_as_comment,
+    warn_unattached_joints,
+)
 from .schema import joint_kind
-from .to_model import JOINT_FRAME, build, note_of_frame, turned_round
-from .values import LinkRow, ModelRow, OmcRow, Remarks, read_name, safe_name, unique_names
+from .to_model import JOINT_FRAME, build, extension_from_pose, reverse_joint
+from .values import LinkRow, ModelRow, OmcRow, ReportCollector, restore_name, safe_name, unique_names
 
-_BODY_LEAVES = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
-_JOINT_LEAVES = frozenset({"parent", "child", "frame_parent", "frame_child", "dofs", "line"})
-_DOF_LEAVES = frozenset({"axis", "damping", "armature", "stiffness", "rest", "parts"})
+_BODY_EXCLUDED = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
+_JOINT_EXCLUDED = frozenset({"parent", "child", "frame_parent", "frame_child", "dofs", "line"})
+_DOF_EXCLUDED = frozenset({"axis", "damping", "armature", "stiffness", "rest", "parts"})
 #: Fields of which nothing is lost but a spelling, or that are told in other words.
-_UNTOLD = frozenset({"id", "name", "type", "kind", "pitch", "extra", "immobile", "parts"})
-_HELD_OF_PARTS = frozenset({"kind", "axis", "damping", "armature", "stiffness", "rest"})
+_UNREPORTED_FIELDS = frozenset({"id", "name", "type", "kind", "pitch", "extra", "immobile", "parts"})
+_PART_FIELDS = frozenset({"kind", "axis", "damping", "armature", "stiffness", "rest"})
 
 #: Has the notes of bodies, by their ids, worked out in their rows.
-Ask = Callable[[Collection[str]], None]
+CommentRequest = Callable[[Collection[str]], None]
 
 
-def rows_of(mechanism: Mechanism, report: Report) -> ModelRow:
+def model_rows(mechanism: Mechanism, report: Report) -> ModelRow:
     """The rows of a mechanism that is to be a document of its own."""
-    remarks = Remarks(report)
-    out = _Writer(mechanism, remarks, None, {}).model()
+    remarks = ReportCollector(report)
+    out = _RowWriter(mechanism, remarks, None, {}).model()
     remarks.tell()
     return out
 
 
-class RowsBefore:
+class OriginalRows:
     """The ``rows`` of what a document holds, to compare the rows of now with.
 
     What they have to note is worked out of those alone that are compared.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
-        self._memory: Memory = {}
-        self._writer = _Writer(mechanism, Remarks(Report()), mechanism, self._memory, unasked=True)
+        self._memory: LinkCache = {}
+        self._writer = _RowWriter(mechanism, ReportCollector(Report()), mechanism, self._memory, unasked=True)
         self.rows = self._writer.model()
 
-    def rows_now(self, mechanism: Mechanism, then: Mechanism, report: Report) -> tuple[ModelRow, Ask]:
+    def current_rows(self, mechanism: Mechanism, then: Mechanism, report: Report) -> tuple[ModelRow, CommentRequest]:
         """The rows of the mechanism as it is now, and what works out the notes of bodies by their ids; ``then`` is what
         the document holds: that may be written although the loader refuses it, and masses that nobody edited follow
         the geoms. Bodies that are still what they were, by joints that are, get rows of the steps and geoms remembered
         and the notes of before, which lack what nobody asked for; what notes of them keep is not reported again."""
-        remarks = Remarks(report)
-        now = _Writer(mechanism, remarks, then, dict(self._memory))
+        remarks = ReportCollector(report)
+        now = _RowWriter(mechanism, remarks, then, dict(self._memory))
         out = now.model()
         remarks.tell()
         now.read |= self._writer.read & now.noted.keys()
@@ -69,25 +78,30 @@ class RowsBefore:
         return out, now.note_bodies
 
 
-class _Writer:
+class _RowWriter:
     """``unasked``: what bodies have to note is not worked out before somebody asks for it."""
 
     def __init__(
-        self, mechanism: Mechanism, remarks: Remarks, before: Mechanism | None, memory: Memory, unasked: bool = False
+        self,
+        mechanism: Mechanism,
+        remarks: ReportCollector,
+        before: Mechanism | None,
+        memory: LinkCache,
+        unasked: bool = False,
     ) -> None:
         self.mechanism, self.remarks, self.kept = mechanism, remarks, before is not None
         self.memory, self.unasked = memory, unasked
-        self.noted: dict[str, Note] = {}  # notes of bodies that are as they were
+        self.noted: dict[str, ExtensionData] = {}  # notes of bodies that are as they were
         self.read: set[str] = set()  # bodies whose notes are worked out
         self.before = {} if before is None else {body.id: body for body in before.bodies}
-        self.named_before = _named_as_bodies(before)
+        self.named_before = _names_shared_with_joints(before)
         self.refers = _refers_by_id(mechanism)
         self.followed: set[str] = set()  # bodies whose mass, or its spread, follows their geoms
         self.tree: Tree = spanning_tree(mechanism)
         self.linked = {link.body for link in self.tree.links}
         self.names = unique_names()
         self.out = ModelRow()
-        self.number_of: dict[str | None, int | None] = {None: None}  # of the link that carries a body
+        self.index_of_body: dict[str | None, int | None] = {None: None}  # of the link that carries a body
         self.joint_of: dict[str, Joint] = {}  # as it is written, from the carrier to the body
         self.against: set[str] = set()
         self.left: list[Joint] = []
@@ -100,19 +114,19 @@ class _Writer:
             out.model = safe_name(mechanism.name)
         out.gravity = tuple(float(x) for x in -mechanism.world.gravity + 0.0)
         out.dt = mechanism.world.time_step
-        scenery = scenery_of(mechanism)
-        hanging = self._hanging(scenery)
-        tell_lost(mechanism, self.remarks)
+        scenery = scenery_body(mechanism)
+        hanging = self._tree_order(scenery)
+        warn_dropped(mechanism, self.remarks)
         for body, link in hanging:
             self._body(body, link)
         if scenery is not None:
-            out.geoms = geoms_of(scenery, self.remarks, self.before.get(scenery.id)).rows
+            out.geoms = body_geoms(scenery, self.remarks, self.before.get(scenery.id)).rows
         self._frames(scenery)
         self._notes()
         self._in_file_order()
         return out
 
-    def _hanging(self, scenery: Body | None) -> list[tuple[Body, Link | None]]:
+    def _tree_order(self, scenery: Body | None) -> list[tuple[Body, Link | None]]:
         """Bodies with the link of the tree that they hang by, carriers first and else in file order."""
         bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
         links = {link.body: link for link in self.tree.links}
@@ -133,9 +147,9 @@ class _Writer:
 
     def _body(self, body: Body, link: Link | None) -> None:
         joint = self._joint(body, link)
-        parent = self.number_of[joint.parent]
+        parent = self.index_of_body[joint.parent]
         old = self.memory.get(body.id)
-        is_same = old is not None and same_record(body, old.body) and same_record(joint, old.joint)
+        is_same = old is not None and records_equal(body, old.body) and records_equal(joint, old.joint)
         made = old if old is not None and is_same else self._made(body, joint)
         if not is_same:
             self.remarks.take(made.remarks)
@@ -161,22 +175,22 @@ class _Writer:
             self.followed.add(body.id)
         row.geoms = geoms.rows
         row.note |= made.note
-        self.number_of[body.id] = parent
+        self.index_of_body[body.id] = parent
         hangs = link is not None, link is not None and link.against
         noted = (row.name, self.refers, bool(self.left), self.named_before.get(body.id), *hangs)
         if is_same and made.row is not None and made.noted == noted:
             self.noted[body.id] = made.row.note
         self.memory[body.id] = replace(made, row=row, noted=noted)
 
-    def _made(self, body: Body, joint: Joint) -> Made:
-        remarks = Remarks(Report())
-        geoms = geoms_of(body, remarks, self.before.get(body.id))
-        steps, there, note = steps_of(joint, self.kept), identity(), geoms.note()
+    def _made(self, body: Body, joint: Joint) -> CachedLink:
+        remarks = ReportCollector(Report())
+        geoms = body_geoms(body, remarks, self.before.get(body.id))
+        steps, there, note = joint_steps(joint, self.kept), identity(), geoms.note()
         for step in steps[1:]:
             there = inverse(step.pose) @ there
-        if not geometry.same(joint.frame_child, there, 1e-12):
-            note = {JOINT_FRAME: note_of_frame(joint.frame_child), **note}
-        return Made(body, joint, steps, geoms, note, remarks)
+        if not geometry.is_close(joint.frame_child, there, 1e-12):
+            note = {JOINT_FRAME: extension_from_pose(joint.frame_child), **note}
+        return CachedLink(body, joint, steps, geoms, note, remarks)
 
     def _joint(self, body: Body, link: Link | None) -> Joint:
         """The joint that a body hangs by, from its carrier; a free or frozen one where it hangs by none."""
@@ -186,7 +200,7 @@ class _Writer:
             joint = Joint(body.id, body.name, kind, None, body.id, body.pose, identity(), dofs)
         elif link.against:
             self.against.add(body.id)
-            joint = turned_round(link.joint)
+            joint = reverse_joint(link.joint)
         else:
             joint = link.joint
         self.joint_of[body.id] = joint
@@ -200,10 +214,10 @@ class _Writer:
         names = unique_names()
         for frame in self.mechanism.frames:
             carrier = frame.body if scenery is None or frame.body != scenery.id else None
-            if carrier not in self.number_of:
+            if carrier not in self.index_of_body:
                 self.whole.append(frame)
                 continue
-            number = self.number_of[carrier]
+            number = self.index_of_body[carrier]
             # a body holds one marker only, although a document may have more
             room = number is not None and (self.kept or not self.out.links[number].omcs)
             if number is not None and room and _is_marker(frame):
@@ -214,22 +228,24 @@ class _Writer:
             own = names(frame.name)
             row = LinkRow(self._name(frame.name or "frame"), "frozen", number, frame.pose, key=("frame", own, 0))
             row.note = {"frame": {}}
-            back = Frame(read_name(row.name), frame.body, frame.pose)
-            row.note["frame"] = notes.difference(frame, back, frozenset({"pose", "body"}))
+            back = Frame(restore_name(row.name), frame.body, frame.pose)
+            row.note["frame"] = notes.changed_fields(frame, back, frozenset({"pose", "body"}))
             self.out.links.append(row)
 
     def _notes(self) -> None:
         """Note what rows do not give, and tell of it. Bodies that are as they were have their notes."""
-        self._note_model(build(ModelRow(self.out.model, self.out.gravity, self.out.dt), "", Remarks(Report()))[0])
+        self._note_model(
+            build(ModelRow(self.out.model, self.out.gravity, self.out.dt), "", ReportCollector(Report()))[0]
+        )
         if self.unasked:
             return
         rows = {row.key[1]: row for row in self._own_rows()}
         for own, note in self.noted.items():
             rows[own].note = dict(note)
         self.note_bodies(rows.keys() - self.noted.keys())
-        self._tell_noted({own: row.note for own, row in rows.items() if own not in self.noted})
+        self._report_comments({own: row.note for own, row in rows.items() if own not in self.noted})
 
-    def _tell_noted(self, noted: Mapping[str, Note]) -> None:
+    def _report_comments(self, noted: Mapping[str, ExtensionData]) -> None:
         said: Counter[tuple[str, str]] = Counter()
         first: dict[tuple[str, str], str] = {}
         names = {body.id: body.name for body in reversed(self.mechanism.bodies)}
@@ -238,12 +254,12 @@ class _Writer:
                 ("joint", fields, self.joint_of[own].name) for fields in (note.get("joint", ()), *note.get("dofs", ()))
             ]
             for what, fields, name in (("body", note.get("body", ()), names[own]), *told):
-                for item in sorted({*fields} - _UNTOLD):
+                for item in sorted({*fields} - _UNREPORTED_FIELDS):
                     said[what, item] += 1
                     first.setdefault((what, item), name)
         for (what, item), count in said.items():
             more = f" and {count - 1} more" if count > 1 else ""
-            missing = f"{notes.in_words(item)} of a {what} ('{first[what, item]}'{more})"
+            missing = f"{notes.field_label(item)} of a {what} ('{first[what, item]}'{more})"
             self.remarks.warn("kept-as-comment", f"the program has no {missing}; it is kept in a comment")
 
     def _own_rows(self) -> list[LinkRow]:
@@ -254,7 +270,7 @@ class _Writer:
         """Read rows of bodies back in thought, and note what they do not give: of those of these ids that have not been
         read yet."""
         asked = {*asked} - self.read
-        back, _ = build(self._to_read(asked), "", Remarks(Report()))
+        back, _ = build(self._to_read(asked), "", ReportCollector(Report()))
         joints = {joint.child: joint for joint in back.joints}
         bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
         reading = [row for row in self._own_rows() if row.key[1] in asked]
@@ -281,12 +297,12 @@ class _Writer:
         )  # the joint is called what the body is
         if read_body.id != body.id and not renamed:
             note["id"] = body.id
-        apart = notes.difference(body, read_body, _BODY_LEAVES)
+        apart = notes.changed_fields(body, read_body, _BODY_EXCLUDED)
         for name, amount in (("mass", abs(body.mass)), ("com", 1.0), ("inertia", None)):
             mine, theirs = getattr(body, name), getattr(read_body, name)
             if mine is None or body.id in self.followed:
                 continue
-            if mine == theirs if name == "mass" else identical(mine, theirs):
+            if mine == theirs if name == "mass" else bitwise_equal(mine, theirs):
                 continue
             size = float(np.abs(mine).max()) if amount is None else amount
             if float(np.abs(np.asarray(mine) - np.asarray(theirs)).max()) > 1e-9 * (size or 1.0):
@@ -299,7 +315,7 @@ class _Writer:
         if body.id in self.against:
             note["against"] = True
         read_joint.id = read_body.id if "id" not in note else body.id
-        mine = notes.difference(joint, read_joint, _JOINT_LEAVES | ({"id", "name"} if renamed else set()))
+        mine = notes.changed_fields(joint, read_joint, _JOINT_EXCLUDED | ({"id", "name"} if renamed else set()))
         if mine:
             note["joint"] = mine
         kind = joint_kind(row.joint)
@@ -312,11 +328,11 @@ class _Writer:
         mechanism, note = self.mechanism, self.out.note
         if mechanism.name != back.name and mechanism.name:
             note["name"] = mechanism.name
-        world = notes.difference(mechanism.world, back.world, frozenset({"gravity", "time_step"}))
+        world = notes.changed_fields(mechanism.world, back.world, frozenset({"gravity", "time_step"}))
         if world:
             note["world"] = world
             for item in world:
-                message = f"the program has no {notes.in_words(item)} of the world; a comment keeps it"
+                message = f"the program has no {notes.field_label(item)} of the world; a comment keeps it"
                 self.remarks.add("info", "kept-as-comment", message)
         for name, items in (
             ("joints", self.left),
@@ -326,9 +342,9 @@ class _Writer:
             ("frames", self.whole),
         ):
             if items:
-                note[name] = [notes.plain(item) for item in items]
-        tell_left(self.left, self.tree.loop_joints, self.remarks)
-        tell_of_others(mechanism, self.remarks)
+                note[name] = [notes.non_default_fields(item) for item in items]
+        warn_unattached_joints(self.left, self.tree.loop_joints, self.remarks)
+        warn_kept_as_comment(mechanism, self.remarks)
 
     def _in_file_order(self) -> None:
         """Links in the order of the file: each with all that hangs on it before the next."""
@@ -348,18 +364,18 @@ class _Writer:
             row.parent = None if row.parent is None else place[row.parent]
 
 
-def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.Note:
+def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.ExtensionData:
     """Return what a degree of freedom has and reading does not give. ``chosen`` tells that reading chooses the axis."""
-    out = notes.difference(dof, read, _DOF_LEAVES)
-    if chosen and not geometry.same(dof.axis, read.axis, 1e-9):
+    out = notes.changed_fields(dof, read, _DOF_EXCLUDED)
+    if chosen and not geometry.is_close(dof.axis, read.axis, 1e-9):
         out["axis"] = [float(x) for x in dof.axis]
-    parts = [notes.plain(part) for part in dof.parts]
-    if any(part.keys() - _HELD_OF_PARTS for part in parts):
+    parts = [notes.non_default_fields(part) for part in dof.parts]
+    if any(part.keys() - _PART_FIELDS for part in parts):
         out["parts"] = parts
     return out
 
 
-def _named_as_bodies(before: Mechanism | None) -> dict[str, str]:
+def _names_shared_with_joints(before: Mechanism | None) -> dict[str, str]:
     """Names of the bodies of a document, by id, whose joints bear them as well and which have no other id."""
     if before is None:
         return {}
@@ -379,4 +395,4 @@ def _refers_by_id(mechanism: Mechanism) -> bool:
 
 
 def _is_marker(frame: Frame) -> bool:
-    return "pos_marker" in frame.extra and geometry.same(frame.pose[:3, :3], np.eye(3))
+    return "pos_marker" in frame.extra and geometry.is_close(frame.pose[:3, :3], np.eye(3))

@@ -16,56 +16,56 @@ from ...core.kinematics import Link, spanning_tree
 from ...core.mass_properties import body_inertia, shape_volume
 from ...core.model import DOF_SIZE, Array, Body, Dof, Joint, Mechanism, Shape, identity
 from ...core.report import Report
-from ...core.transforms import frame_with_z, inverse
+from ...core.transforms import inverse, rotation_with_z
 from . import values as geometry
-from .comments import Note, difference, plain
+from .comments import ExtensionData, changed_fields, non_default_fields
 from .schema import COLORS, DOF_ATTRIBUTES, GEOM_OF_SHAPE, GEOMS, JOINTS, Color, JointKind, Vector, joint_kind
-from .to_model import WORLD_BODY, rest_of, shape_of
-from .values import SAME, GeomRow, LinkRow, Remarks, same, spell_all
+from .to_model import WORLD_BODY, rest_numbers, shape_from_row
+from .values import EQUAL_TOLERANCE, GeomRow, LinkRow, ReportCollector, format_x_xy_numbers, is_close
 
 TRANSPARENT = "0 0 0 0"
 #: Masses that agree this well, relative to what is to be reached, are the same.
-SAME_MASS = 1e-9
+MASS_TOLERANCE = 1e-9
 #: Shares of their size by which centers of mass and moments differ that are the same in Blender's 32 bits.
-SAME_IN_32_BITS = 3e-7
+SINGLE_PRECISION_TOLERANCE = 3e-7
 #: The loader takes no length that is not positive.
-LEAST = 1e-9
+MIN_SIZE = 1e-9
 
 
 @dataclass
-class Geoms:
+class GeomSet:
     """The geoms of a body, what its note has to say of them, and which of them carry only mass."""
 
     rows: list[GeomRow] = field(default_factory=list)
-    noted: list[Note] = field(default_factory=list)  # one for each shape
+    noted: list[ExtensionData] = field(default_factory=list)  # one for each shape
     carriers: list[int] = field(default_factory=list)
     follows: bool = False  # the centre of mass and inertia follow the geoms
 
-    def note(self) -> Note:
+    def note(self) -> ExtensionData:
         """The part of the body's note that is about its shapes."""
         straight = [{"geom": k} for k in range(len(self.rows) - len(self.carriers))]
-        out: Note = {} if self.noted == straight else {"shapes": self.noted}
+        out: ExtensionData = {} if self.noted == straight else {"shapes": self.noted}
         return out | ({"mass_geoms": self.carriers} if self.carriers else {})
 
 
-def geoms_of(body: Body, remarks: Remarks, before: Body | None = None) -> Geoms:
+def body_geoms(body: Body, remarks: ReportCollector, before: Body | None = None) -> GeomSet:
     """The geoms of a body.
 
     ``before`` is the body as its document has it: where nobody edited its centre of mass and inertia since, they follow
     the geoms.
     """
-    out = Geoms()
+    out = GeomSet()
     masses: list[float | None] = []
     for shape in body.shapes:
-        row = _row(shape, body.name, remarks)
+        row = _geom_row(shape, body.name, remarks)
         if row is None:
-            out.noted.append(plain(shape))
+            out.noted.append(non_default_fields(shape))
             continue
         mass = shape.extra.get("mass")
         masses.append(float(mass) if isinstance(mass, int | float) else None)
         row.mass = masses[-1] or 0.0
-        back = shape_of(row)
-        apart = difference(shape, back, frozenset({"pose"} if row.pose is shape.pose else ()))
+        back = shape_from_row(row)
+        apart = changed_fields(shape, back, frozenset({"pose"} if row.pose is shape.pose else ()))
         changed = apart.get("extra", {})
         changed.pop("mass", None)
         changed.pop("color", None)
@@ -73,26 +73,26 @@ def geoms_of(body: Body, remarks: Remarks, before: Body | None = None) -> Geoms:
             apart.pop("extra", None)
         out.noted.append({"geom": len(out.rows), **apart})
         out.rows.append(row)
-    _give_mass(body, out, masses, remarks, before)
+    _distribute_mass(body, out, masses, remarks, before)
     return out
 
 
-def _row(shape: Shape, name: str, remarks: Remarks) -> GeomRow | None:
+def _geom_row(shape: Shape, name: str, remarks: ReportCollector) -> GeomRow | None:
     """The geom of a shape, without its mass; None where there is none such."""
-    lowered = _lowered(shape, name, remarks)
+    lowered = _supported_shape(shape, name, remarks)
     if lowered is None:
         return None
     kind = GEOM_OF_SHAPE[lowered.type]
-    dim = tuple(max(abs(float(lowered.size[size])), LEAST) for size in kind.sizes)
+    dim = tuple(max(abs(float(lowered.size[size])), MIN_SIZE) for size in kind.sizes)
     if kind.name == "xyz":
-        if not geometry.same(shape.pose, np.eye(4)):
+        if not geometry.is_close(shape.pose, np.eye(4)):
             remarks.warn("moved-axes", f"axes are drawn at their body's frame, not where they stand ('{name}')")
         return GeomRow("xyz", dim)
     edge = shape.extra.get("edge_color", "")
     return GeomRow(kind.name, dim, 0.0, shape.pose, _color(shape), edge if isinstance(edge, str) else "")
 
 
-def _lowered(shape: Shape, name: str, remarks: Remarks) -> Shape | None:
+def _supported_shape(shape: Shape, name: str, remarks: ReportCollector) -> Shape | None:
     """A shape as one that x_xy has."""
     if shape.type in GEOM_OF_SHAPE:
         return shape if shape.type != "axes" else replace(shape, size={"length": shape.size.get("length", 1.0)})
@@ -117,7 +117,7 @@ def _lowered(shape: Shape, name: str, remarks: Remarks) -> Shape | None:
         balls = np.array(shape.spheres)
         low, high = (balls[:, 1:] - balls[:, :1]).min(axis=0), (balls[:, 1:] + balls[:, :1]).max(axis=0)
         remarks.warn("approximated-shape", f"a shape of several spheres is written as its bounding box ('{name}')")
-        middle = shape.pose @ geometry.pose_of((low + high) / 2.0, np.eye(3))
+        middle = shape.pose @ geometry.pose_from_rotation((low + high) / 2.0, np.eye(3))
         return replace(shape, type="box", size=dict(zip("xyz", (high - low).tolist(), strict=True)), pose=middle)
     if shape.type != "none":
         remarks.warn("undrawn-shape", f"a shape cannot be drawn: {shape.type} ('{name}'); it is kept in a comment")
@@ -131,20 +131,24 @@ def _color(shape: Shape) -> str:
         return name
     if shape.color is None:
         return ""
-    return spell_all(shape.color if shape.color[3] != 1.0 else shape.color[:3])
+    return format_x_xy_numbers(shape.color if shape.color[3] != 1.0 else shape.color[:3])
 
 
 def _same_color(shape: Shape, color: Color) -> bool:
     return shape.color is not None and bool(np.allclose(shape.color, color, atol=1e-6))
 
 
-def _give_mass(body: Body, out: Geoms, masses: list[float | None], remarks: Remarks, before: Body | None) -> None:
+def _distribute_mass(
+    body: Body, out: GeomSet, masses: list[float | None], remarks: ReportCollector, before: Body | None
+) -> None:
     """Masses for the geoms, or a carrier for all of it."""
-    choices = _choices(body, out.rows, masses)
-    chosen = next((choice for choice in choices if _agrees(body, out.rows, choice)), None)
-    if chosen is None and before is not None and _untouched(body, before):
-        scaled = _choices(body, out.rows, masses)
-        chosen = next((choice for choice in scaled if abs(sum(choice) - body.mass) <= SAME_MASS * abs(body.mass)), None)
+    choices = _mass_distributions(body, out.rows, masses)
+    chosen = next((choice for choice in choices if _matches_mass(body, out.rows, choice)), None)
+    if chosen is None and before is not None and _is_mass_unedited(body, before):
+        scaled = _mass_distributions(body, out.rows, masses)
+        chosen = next(
+            (choice for choice in scaled if abs(sum(choice) - body.mass) <= MASS_TOLERANCE * abs(body.mass)), None
+        )
         out.follows = chosen is not None
     if chosen is not None:
         for row, mass in zip(out.rows, chosen, strict=True):
@@ -153,59 +157,59 @@ def _give_mass(body: Body, out: Geoms, masses: list[float | None], remarks: Rema
     for row in out.rows:
         row.mass = 0.0
     out.carriers.append(len(out.rows))
-    out.rows.append(_carrier(body, remarks))
+    out.rows.append(_mass_carrier(body, remarks))
 
 
-def _untouched(body: Body, before: Body) -> bool:
+def _is_mass_unedited(body: Body, before: Body) -> bool:
     """Return whether the centre of mass and the inertia are still those of the document."""
     if body.inertia is None or before.inertia is None:
         return body.inertia is None
-    same_inertia = _near(body.inertia, before.inertia, float(np.abs(before.inertia).max()))
-    return same_inertia and _near(body.com, before.com)
+    same_inertia = _is_near(body.inertia, before.inertia, float(np.abs(before.inertia).max()))
+    return same_inertia and _is_near(body.com, before.com)
 
 
-def _choices(body: Body, rows: Sequence[GeomRow], masses: list[float | None]) -> Iterator[list[float]]:
+def _mass_distributions(body: Body, rows: Sequence[GeomRow], masses: list[float | None]) -> Iterator[list[float]]:
     """Ways to spread the mass of a body over its geoms, the likeliest first."""
     own = [mass or 0.0 for mass in masses]
     if body.mass == 0.0 or any(mass is not None for mass in masses):
         yield own
     if total := sum(own):
         yield [mass * (body.mass / total) for mass in own]
-    volumes = [shape_volume(shape_of(row)) if GEOMS[row.kind].shape != "axes" else 0.0 for row in rows]
+    volumes = [shape_volume(shape_from_row(row)) if GEOMS[row.kind].shape != "axes" else 0.0 for row in rows]
     if volume := sum(volumes):
         yield [body.mass * part / volume for part in volumes]
 
 
-def _agrees(body: Body, rows: Sequence[GeomRow], masses: Sequence[float]) -> bool:
+def _matches_mass(body: Body, rows: Sequence[GeomRow], masses: Sequence[float]) -> bool:
     """Return whether geoms with such masses weigh what the body does."""
     weights = [(row.kind, row.dim, mass, row.pose) for row, mass in zip(rows, masses, strict=True)]
-    mass, com, tensor = geometry.weigh(weights)
-    if abs(mass - body.mass) > SAME_MASS * (abs(body.mass) or 1.0):
+    mass, com, tensor = geometry.geom_mass_properties(weights)
+    if abs(mass - body.mass) > MASS_TOLERANCE * (abs(body.mass) or 1.0):
         return False
     if mass == 0.0:
-        return body.inertia is None or _near(tensor, body.inertia) or not np.any(tensor)
-    if not _near(com, body.com, np.abs(body.com).max(), SAME_IN_32_BITS):
+        return body.inertia is None or _is_near(tensor, body.inertia) or not np.any(tensor)
+    if not _is_near(com, body.com, np.abs(body.com).max(), SINGLE_PRECISION_TOLERANCE):
         return False
     wanted = body_inertia(body)
-    return _near(tensor, wanted, np.abs(wanted).max(), SAME_IN_32_BITS)
+    return _is_near(tensor, wanted, np.abs(wanted).max(), SINGLE_PRECISION_TOLERANCE)
 
 
-def _near(a: Array, b: Array, size: float = 1.0, share: float = SAME_MASS) -> bool:
+def _is_near(a: Array, b: Array, size: float = 1.0, share: float = MASS_TOLERANCE) -> bool:
     return bool(np.abs(np.asarray(a) - np.asarray(b)).max() <= share * (size or 1.0))
 
 
-def _carrier(body: Body, remarks: Remarks) -> GeomRow:
+def _mass_carrier(body: Body, remarks: ReportCollector) -> GeomRow:
     """A transparent box that weighs what the body does."""
     wanted = body_inertia(body)
     edges, turn = geometry.equivalent_box(body.mass, wanted) if body.mass else (np.zeros(3), np.eye(3))
     row = GeomRow(
         "box",
-        tuple(float(max(edge, LEAST)) for edge in edges),
+        tuple(float(max(edge, MIN_SIZE)) for edge in edges),
         body.mass,
-        geometry.pose_of(body.com, turn),
+        geometry.pose_from_rotation(body.com, turn),
         TRANSPARENT,
     )
-    _, _, got = geometry.weigh([(row.kind, row.dim, row.mass, row.pose)])
+    _, _, got = geometry.geom_mass_properties([(row.kind, row.dim, row.mass, row.pose)])
     size = float(np.abs(wanted).max())
     apart = float(np.abs(got - wanted).max())
     if apart > 1e-6 * size and apart > 1e-12:
@@ -216,7 +220,7 @@ def _carrier(body: Body, remarks: Remarks) -> GeomRow:
 
 
 @dataclass
-class Made:
+class CachedLink:
     """What was made of a body and of the joint that it hangs by.
 
     ``row`` is its own, ``noted`` what else its note depends on.
@@ -224,19 +228,19 @@ class Made:
 
     body: Body
     joint: Joint
-    steps: list[Step]
-    geoms: Geoms
-    note: Note
-    remarks: Remarks
+    steps: list[JointStep]
+    geoms: GeomSet
+    note: ExtensionData
+    remarks: ReportCollector
     row: LinkRow | None = None
     noted: tuple[Any, ...] = ()
 
 
 #: What was made of the bodies of a mechanism, by id.
-Memory = dict[str, Made]
+LinkCache = dict[str, CachedLink]
 
 
-def tell_left(left: Iterable[Joint], loops: Collection[str], remarks: Remarks) -> None:
+def warn_unattached_joints(left: Iterable[Joint], loops: Collection[str], remarks: ReportCollector) -> None:
     """Say what becomes of joints that no body hangs by; those of the ids ``loops`` close one."""
     for joint in left:
         if joint.id in loops:
@@ -250,7 +254,7 @@ def tell_left(left: Iterable[Joint], loops: Collection[str], remarks: Remarks) -
             remarks.warn("left-joint", f"the joint '{joint.name}' moves nothing; it is kept in a comment")
 
 
-def tell_of_others(mechanism: Mechanism, remarks: Remarks) -> None:
+def warn_kept_as_comment(mechanism: Mechanism, remarks: ReportCollector) -> None:
     """Say what is neither body nor joint and stays in a comment."""
     for what in ("assemblies", "restraints", "lights"):
         if count := len(getattr(mechanism, what)):
@@ -258,7 +262,7 @@ def tell_of_others(mechanism: Mechanism, remarks: Remarks) -> None:
             remarks.warn("kept-as-comment", message)
 
 
-def tell_lost(mechanism: Mechanism, remarks: Remarks) -> None:
+def warn_dropped(mechanism: Mechanism, remarks: ReportCollector) -> None:
     """Say what is not written at all."""
     for joint in mechanism.joints:
         for dof in joint.dofs:
@@ -276,7 +280,7 @@ def tell_lost(mechanism: Mechanism, remarks: Remarks) -> None:
 
 def report_world_name(mechanism: Mechanism, report: Report) -> None:
     """Warn of a renamed world body: the element ``worldbody`` has no name."""
-    scenery = scenery_of(mechanism)
+    scenery = scenery_body(mechanism)
     if scenery is not None and scenery.name != WORLD_BODY:
         report.warn(
             "world-name",
@@ -285,7 +289,7 @@ def report_world_name(mechanism: Mechanism, report: Report) -> None:
         )
 
 
-def scenery_of(mechanism: Mechanism) -> Body | None:
+def scenery_body(mechanism: Mechanism) -> Body | None:
     """The body that is the geoms of the world; None where there is none."""
     return next((body for body in mechanism.bodies if _is_scenery(body, mechanism)), None)
 
@@ -294,7 +298,7 @@ def _is_scenery(body: Body, mechanism: Mechanism) -> bool:
     """Return whether a body is the geoms of the world: it stands in the world's frame and nothing is joined to it."""
     return bool(
         body.extra.get(WORLD_BODY)
-        and geometry.same(body.pose, identity())
+        and geometry.is_close(body.pose, identity())
         and not any(body.id in {joint.parent, joint.child} for joint in mechanism.joints)
     )
 
@@ -303,7 +307,7 @@ _NEW_KINDS = tuple(kind for kind in JOINTS.values() if not kind.chosen and not k
 
 
 @dataclass
-class Step:
+class JointStep:
     """A body of the file: where it stands in the one before, and the joint that it hangs by."""
 
     pose: Array
@@ -311,7 +315,7 @@ class Step:
     numbers: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-def steps_of(joint: Joint, kept: bool = False) -> list[Step]:
+def joint_steps(joint: Joint, kept: bool = False) -> list[JointStep]:
     """The bodies that a joint takes, from its parent to its child.
 
     ``kept`` allows what a document may hold although the loader refuses it. A screw goes without its pitch.
@@ -320,32 +324,39 @@ def steps_of(joint: Joint, kept: bool = False) -> list[Step]:
     kind = joint_kind(wanted) if wanted else None
     if wanted and kind is None and not joint.dofs:  # registered at run time
         numbers = {name: tuple(values) for name, values in joint.extra.get("numbers", {}).items()}
-        return [Step(joint.frame_parent @ inverse(joint.frame_child), wanted, numbers)]
+        return [JointStep(joint.frame_parent @ inverse(joint.frame_child), wanted, numbers)]
     if kind is not None and kind.refused and not kept:
         kind = None
-    dofs = [_unit(dof) for dof in joint.dofs]
-    return _steps(joint.frame_parent, dofs, joint.frame_child, kind, wanted)
+    dofs = [_normalized_dof(dof) for dof in joint.dofs]
+    return _split_steps(joint.frame_parent, dofs, joint.frame_child, kind, wanted)
 
 
-def _steps(start: Array, dofs: list[Dof], leave: Array, wanted: JointKind | None, name: str = "") -> list[Step]:
+def _split_steps(
+    start: Array, dofs: list[Dof], leave: Array, wanted: JointKind | None, name: str = ""
+) -> list[JointStep]:
     """Bodies for ``start``, then the degrees of freedom, then the way from the joint's frame to the body."""
-    seen = _in_body(dofs, leave)
+    seen = _dofs_in_body(dofs, leave)
     if seen is not None:
-        kind = _kind_of(seen, wanted)
+        kind = _find_joint_kind(seen, wanted)
         if kind is not None:
-            return [Step(start @ inverse(leave), name if kind is wanted else kind.name, _numbers(kind, seen))]
+            return [
+                JointStep(start @ inverse(leave), name if kind is wanted else kind.name, _joint_numbers(kind, seen))
+            ]
     for count in range(len(dofs), 0, -1):
-        kind = _kind_of(dofs[:count], wanted)
+        kind = _find_joint_kind(dofs[:count], wanted)
         if kind is not None:
-            here = Step(start, name if kind is wanted else kind.name, _numbers(kind, dofs[:count]))
-            return [here, *_steps(identity(), dofs[count:], leave, None)]
+            here = JointStep(start, name if kind is wanted else kind.name, _joint_numbers(kind, dofs[:count]))
+            return [here, *_split_steps(identity(), dofs[count:], leave, None)]
     turn = identity()
-    turn[:3, :3] = frame_with_z(dofs[0].axis)
+    turn[:3, :3] = rotation_with_z(dofs[0].axis)
     kind = JOINTS["pz" if dofs[0].kind == "translation" else "rz"]
-    return [Step(start @ turn, kind.name, _numbers(kind, dofs[:1])), *_steps(inverse(turn), dofs[1:], leave, None)]
+    return [
+        JointStep(start @ turn, kind.name, _joint_numbers(kind, dofs[:1])),
+        *_split_steps(inverse(turn), dofs[1:], leave, None),
+    ]
 
 
-def _unit(dof: Dof) -> Dof:
+def _normalized_dof(dof: Dof) -> Dof:
     copy = replace(dof)
     if DOF_SIZE[dof.kind] == 1:
         copy.axis = dof.axis / (np.linalg.norm(dof.axis) or 1.0)
@@ -354,13 +365,13 @@ def _unit(dof: Dof) -> Dof:
     return copy
 
 
-def _in_body(dofs: Sequence[Dof], leave: Array) -> list[Dof] | None:
+def _dofs_in_body(dofs: Sequence[Dof], leave: Array) -> list[Dof] | None:
     """The degrees of freedom as they are in the body's own frame, which has the joint's at ``leave``; None where they
     do not act through the body's origin."""
     out = []
     for dof in dofs:
         if DOF_SIZE[dof.kind] > 1:
-            if not same(leave, identity()):
+            if not is_close(leave, identity()):
                 return None
             out.append(dof)
             continue
@@ -368,13 +379,13 @@ def _in_body(dofs: Sequence[Dof], leave: Array) -> list[Dof] | None:
         copy.axis = leave[:3, :3] @ dof.axis
         (x, y, z), (a, b, c) = leave[:3, 3].tolist(), copy.axis.tolist()
         beside = max(abs(y * c - z * b), abs(z * a - x * c), abs(x * b - y * a))
-        if dof.kind == "rotation" and beside > SAME:
+        if dof.kind == "rotation" and beside > EQUAL_TOLERANCE:
             return None
         out.append(copy)
     return out
 
 
-def _kind_of(dofs: Sequence[Dof], wanted: JointKind | None) -> JointKind | None:
+def _find_joint_kind(dofs: Sequence[Dof], wanted: JointKind | None) -> JointKind | None:
     """The joint of the file that moves so, the wanted one first. Axes that are not the file's need not fit."""
     kinds = (wanted, *_NEW_KINDS) if wanted is not None else _NEW_KINDS
     return next((kind for kind in kinds if _fits(kind, dofs)), None)
@@ -382,17 +393,17 @@ def _kind_of(dofs: Sequence[Dof], wanted: JointKind | None) -> JointKind | None:
 
 def _fits(kind: JointKind, dofs: Sequence[Dof]) -> bool:
     return len(kind.blocks) == len(dofs) and all(
-        block.kind == dof.kind and (kind.chosen or DOF_SIZE[dof.kind] > 1 or _along(dof.axis, block.axis))
+        block.kind == dof.kind and (kind.chosen or DOF_SIZE[dof.kind] > 1 or _is_along(dof.axis, block.axis))
         for block, dof in zip(kind.blocks, dofs, strict=True)
     )
 
 
-def _along(axis: Array, wanted: Vector) -> bool:
+def _is_along(axis: Array, wanted: Vector) -> bool:
     """Return whether an axis is the one wanted but for rounding."""
-    return all(abs(a - b) <= SAME * (1.0 + abs(b)) for a, b in zip(axis.tolist(), wanted, strict=True))
+    return all(abs(a - b) <= EQUAL_TOLERANCE * (1.0 + abs(b)) for a, b in zip(axis.tolist(), wanted, strict=True))
 
 
-def _numbers(kind: JointKind, dofs: Sequence[Dof]) -> dict[str, tuple[float, ...]]:
+def _joint_numbers(kind: JointKind, dofs: Sequence[Dof]) -> dict[str, tuple[float, ...]]:
     """The four lists of a joint; one that says nothing is left out."""
     out: dict[str, tuple[float, ...]] = {}
     for name, attribute in DOF_ATTRIBUTES.items():
@@ -400,22 +411,22 @@ def _numbers(kind: JointKind, dofs: Sequence[Dof]) -> dict[str, tuple[float, ...
         values = [0.0] * (kind.coordinates if spring_zero else kind.velocities)
         says = False
         for block, dof in zip(kind.blocks, dofs, strict=True):
-            own = _values(dof, attribute)
+            own = _dof_values(dof, attribute)
             says = says or any(own)
-            values[block.places if spring_zero else block.rates] = rest_of(block, own) if spring_zero else own
+            values[block.places if spring_zero else block.rates] = rest_numbers(block, own) if spring_zero else own
         if says:
             out[name] = tuple(float(x) for x in values)
     return out
 
 
-def _values(dof: Dof, attribute: str) -> tuple[float, ...]:
+def _dof_values(dof: Dof, attribute: str) -> tuple[float, ...]:
     """One number of a degree of freedom for each of its single coordinates."""
     if dof.parts:
         return tuple(float(getattr(part, attribute)) for part in dof.parts)
     return (float(getattr(dof, attribute)),) * DOF_SIZE[dof.kind]
 
 
-def rebased(mechanism: Mechanism, before: Mechanism) -> tuple[Mechanism, Mechanism]:
+def align_body_frames(mechanism: Mechanism, before: Mechanism) -> tuple[Mechanism, Mechanism]:
     """The mechanism with the frames of bodies laid onto the frames of the joints that they hang by, where they lay
     there before; and what was before with the same bodies laid so. Nothing moves: shapes, centres of mass and what
     hangs on a body keep their places in the world."""
@@ -425,13 +436,13 @@ def rebased(mechanism: Mechanism, before: Mechanism) -> tuple[Mechanism, Mechani
         for link in spanning_tree(mechanism).links
         if there.get(link.body) == link.joint.id and not link.against and not _lies_on_joint(link)
     }
-    return (_shifted(mechanism, shift), _shifted(before, shift)) if shift else (mechanism, before)
+    return (_shift_frames(mechanism, shift), _shift_frames(before, shift)) if shift else (mechanism, before)
 
 
-def _shifted(mechanism: Mechanism, shift: Mapping[str | None, Array]) -> Mechanism:
+def _shift_frames(mechanism: Mechanism, shift: Mapping[str | None, Array]) -> Mechanism:
     out = replace(mechanism)
-    out.bodies = [_moved(body, shift[body.id]) if body.id in shift else body for body in mechanism.bodies]
-    out.joints = [_hung(joint, shift) for joint in mechanism.joints]
+    out.bodies = [_shift_body(body, shift[body.id]) if body.id in shift else body for body in mechanism.bodies]
+    out.joints = [_shift_joint(joint, shift) for joint in mechanism.joints]
     out.frames = [
         replace(frame, pose=inverse(shift[frame.body]) @ frame.pose) if frame.body in shift else frame
         for frame in mechanism.frames
@@ -439,7 +450,7 @@ def _shifted(mechanism: Mechanism, shift: Mapping[str | None, Array]) -> Mechani
     return out
 
 
-def _moved(body: Body, shift: Array) -> Body:
+def _shift_body(body: Body, shift: Array) -> Body:
     back = inverse(shift)
     copy = replace(body)
     copy.pose = body.pose @ shift
@@ -451,15 +462,15 @@ def _moved(body: Body, shift: Array) -> Body:
 
 
 def _lies_on_joint(link: Link) -> bool:
-    return not link.against and geometry.same(link.joint.frame_child, identity())
+    return not link.against and geometry.is_close(link.joint.frame_child, identity())
 
 
-def _hung(joint: Joint, shift: Mapping[str | None, Array]) -> Joint:
+def _shift_joint(joint: Joint, shift: Mapping[str | None, Array]) -> Joint:
     copy = replace(joint)
     if joint.parent in shift:
         copy.frame_parent = inverse(shift[joint.parent]) @ joint.frame_parent
     if joint.child in shift:
         copy.frame_child = inverse(shift[joint.child]) @ joint.frame_child
-        if geometry.same(copy.frame_child, identity(), 1e-9):
+        if geometry.is_close(copy.frame_child, identity(), 1e-9):
             copy.frame_child = identity()
     return copy

@@ -12,19 +12,19 @@ import numpy as np
 from lxml import etree
 
 from ...core.model import Mechanism, Source
-from ...core.record_utils import HERE, Shared
+from ...core.record_utils import IDENTITY_POSE, FrozenDict
 from ...core.report import FormatError, Report
-from ..text.numbers import BLANKS
-from ..text.xml_reader import Spans, line_of, parse, where_is
+from ..text.numbers import WHITESPACE
+from ..text.xml_reader import ElementSpans, element_path, parse, source_line
 from . import comments as notes
 from . import values as geometry
 from .schema import ATTRIBUTES, COLORS, DEFAULT_DT, DEFAULT_GRAVITY, DOF_ATTRIBUTES, GEOMS, PARENTS, ROOT, joint_kind
 from .to_model import build
-from .values import GeomRow, Key, LinkRow, ModelRow, OmcRow, Reader, Remarks, is_numeric, spell_all
+from .values import GeomRow, Key, LinkRow, ModelRow, OmcRow, Reader, ReportCollector, format_x_xy_numbers, is_numeric
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _NOTHING: tuple[etree._Element, ...] = ()
-_NO_NOTE = Shared()
+_NO_EXTENSION = FrozenDict()
 
 
 @dataclass
@@ -62,8 +62,8 @@ def read(
     root, sound = parse(text, path, report) if parsed is None else parsed
     if root.tag != ROOT:
         raise FormatError(f"<{root.tag}> does not begin an x_xy model", path=path, line=1, where=str(root.tag))
-    remarks = Remarks(report)
-    walk = _Walk(text, sound, root, Reader(path, remarks))
+    remarks = ReportCollector(report)
+    walk = _DocumentWalker(text, sound, root, Reader(path, remarks))
     document = walk.document()
     mechanism, keys = build(document.model, path, remarks)
     mechanism.report = report
@@ -74,14 +74,14 @@ def read(
     return document
 
 
-class _Walk:
+class _DocumentWalker:
     """Goes through the elements once and gathers rows."""
 
     def __init__(self, text: str, sound: str, root: etree._Element, reader: Reader) -> None:
         self.text, self.sound, self.root, self.reader = text, sound, root, reader
         self.remarks = reader.remarks
-        found = notes.find(sound, Spans(sound)) if "<!--knuckle" in sound else {}
-        self.noted: dict[etree._Element, tuple[notes.Note | None, int, int]] = {}
+        found = notes.find_comments(sound, ElementSpans(sound)) if "<!--knuckle" in sound else {}
+        self.noted: dict[etree._Element, tuple[notes.ExtensionData | None, int, int]] = {}
         if found:
             self.noted = {element: found[i] for i, element in enumerate(root.iter()) if i in found}
 
@@ -92,7 +92,7 @@ class _Walk:
         model = ModelRow(own.get("model"), note=self._note(root))
         self._options(model)
         self._defaults()
-        self._tell_strangers()
+        self._report_unknown_elements()
         worldbody = self._only(root, "worldbody")
         if worldbody is None or worldbody.find("body") is None:
             self.remarks.warn("no-bodies", "the model has no body, and the program refuses it", root)
@@ -121,9 +121,9 @@ class _Walk:
             waiting += [(body, number) for body in element.iterchildren("body", reversed=True)]
         return out
 
-    def _note(self, element: etree._Element) -> notes.Note:
+    def _note(self, element: etree._Element) -> notes.ExtensionData:
         if element not in self.noted:
-            return _NO_NOTE
+            return _NO_EXTENSION
         note = self.noted[element][0]
         if note is None:
             self.remarks.warn(
@@ -156,7 +156,7 @@ class _Walk:
             if found is not None:
                 self.reader.defaults[tag] = self.reader.own(found)
 
-    def _tell_strangers(self) -> None:
+    def _report_unknown_elements(self) -> None:
         for element in self.root.iter():
             if element is self.root:
                 continue
@@ -171,11 +171,11 @@ class _Walk:
         position = self.reader.vector(element, "pos", found, _ORIGIN)
         if "euler" in found:
             angles = self.reader.vector(element, "euler", found, _ORIGIN)
-            return geometry.pose_of_rows(position, geometry.rows_of_euler(angles)), 1.0
+            return geometry.pose_from_rows(position, geometry.rotation_rows_from_euler(angles)), 1.0
         if "quat" not in found and not any(position):
-            return HERE, 1.0
+            return IDENTITY_POSE, 1.0
         if "quat" not in found:
-            return geometry.pose_of_rows(position, geometry.UPRIGHT), 1.0
+            return geometry.pose_from_rows(position, geometry.IDENTITY_ROWS), 1.0
         quat = self.reader.vector(element, "quat", found, (1.0, 0.0, 0.0, 0.0))
         stretch = math.fsum(x * x for x in quat)
         if stretch == 0.0:
@@ -187,7 +187,7 @@ class _Walk:
                 "by the square of its length"
             )
             self.remarks.warn("quat-length", message, element)
-        return geometry.pose_of_rows(position, geometry.rows_of_quat(quat)), stretch
+        return geometry.pose_from_rows(position, geometry.rotation_rows_from_quat(quat)), stretch
 
     def _link(self, element: etree._Element, parent: int | None) -> LinkRow:
         found = self.reader.attributes(element)
@@ -202,7 +202,7 @@ class _Walk:
             joint = "frozen"
         pose, stretch = self._pose(element, found)
         row = LinkRow(
-            found.get("name", ""), joint, parent, pose, stretch, note=self._note(element), line=line_of(element)
+            found.get("name", ""), joint, parent, pose, stretch, note=self._note(element), line=source_line(element)
         )
         self._range(element, found, row)
         self._joint_numbers(element, found, row)
@@ -247,16 +247,16 @@ class _Walk:
             raise FormatError(
                 f"there is no geom of the type '{name}'" if name else "a geom has no type",
                 path=self.reader.path,
-                line=line_of(element),
-                where=where_is(element),
+                line=source_line(element),
+                where=element_path(element),
                 remedy=f'Write type="..." with one of: {", ".join(GEOMS)}.',
             )
         if "dim" not in found and not kind.default:
             raise FormatError(
                 f"a {name} has no dim",
                 path=self.reader.path,
-                line=line_of(element),
-                where=where_is(element),
+                line=source_line(element),
+                where=element_path(element),
                 remedy=f'Write dim="{" ".join(kind.sizes)}" with its {" and ".join(kind.sizes)}.',
             )
         sizes = self.reader.numbers(element, "dim", found["dim"]) if "dim" in found else kind.default
@@ -280,11 +280,11 @@ class _Walk:
             return ""  # the program takes any word, but no wrong number of numbers
         if color is None or (text or "").strip() in COLORS:
             return (text or "").strip()
-        return spell_all(color if color[3] != 1.0 else color[:3])
+        return format_x_xy_numbers(color if color[3] != 1.0 else color[:3])
 
     def _omc(self, element: etree._Element) -> OmcRow:
         found = self.reader.attributes(element)
-        number = found.get("pos_marker", "").strip(BLANKS)
+        number = found.get("pos_marker", "").strip(WHITESPACE)
         if not (number.isascii() and number.isdecimal()):
             self.remarks.warn("marker-number", "pos_marker of a marker is no whole number; it is read as 0", element)
             number = "0"

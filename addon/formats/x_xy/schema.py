@@ -35,7 +35,7 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "omc": ("name", "pos_marker", "pos"),
 }
 #: Other spellings that documents have for an attribute, by element.
-OLD: dict[str, dict[str, str]] = {"x_xy": {"name": "model"}, "geom": {"size": "dim", "colour": "color"}}
+OLD_ATTRIBUTES: dict[str, dict[str, str]] = {"x_xy": {"name": "model"}, "geom": {"size": "dim", "colour": "color"}}
 #: Where an element may stand.
 PARENTS: dict[str, frozenset[str]] = {
     "options": frozenset({ROOT}),
@@ -100,24 +100,24 @@ class JointKind:
         return sum(block.places.stop - block.places.start for block in self.blocks)
 
 
-def _one(kind: str, letter: str, axis: Vector) -> JointKind:
+def _single_axis(kind: str, letter: str, axis: Vector) -> JointKind:
     return JointKind(letter, "revolute" if kind == "rotation" else "prismatic", (Block(kind, axis),))
 
 
-def _slides(rate: int = 0, place: int = 0) -> tuple[Block, ...]:
+def _translations(rate: int = 0, place: int = 0) -> tuple[Block, ...]:
     return tuple(Block("translation", axis, rate + i, place + i) for i, axis in enumerate((X, Y, Z)))
 
 
 # rr, rr_imp and rsaddle stand where other versions of the same models have ry and saddle: their axes are taken thence.
 _KINDS = (
     JointKind("frozen", "weld"),
-    _one("rotation", "rx", X),
-    _one("rotation", "ry", Y),
-    _one("rotation", "rz", Z),
-    _one("translation", "px", X),
-    _one("translation", "py", Y),
-    _one("translation", "pz", Z),
-    JointKind("p3d", "translational", _slides()),
+    _single_axis("rotation", "rx", X),
+    _single_axis("rotation", "ry", Y),
+    _single_axis("rotation", "rz", Z),
+    _single_axis("translation", "px", X),
+    _single_axis("translation", "py", Y),
+    _single_axis("translation", "pz", Z),
+    JointKind("p3d", "translational", _translations()),
     JointKind("saddle", "universal", (Block("rotation", Y, 0, 0), Block("rotation", Z, 1, 1))),
     JointKind(
         "free_2d",
@@ -126,7 +126,7 @@ _KINDS = (
     ),
     JointKind("spherical", "ball", (Block("ball"),)),
     JointKind("free", "free", (Block("free"),)),
-    JointKind("cor", "cor", (Block("free"), *_slides(6, 7)), refused=True),
+    JointKind("cor", "cor", (Block("free"), *_translations(6, 7)), refused=True),
     JointKind("rr", "revolute", (Block("rotation", Y),), chosen=True),
     JointKind("rr_imp", "universal", (Block("rotation", Y, 0, 0), Block("rotation", Z, 1, 1)), chosen=True),
     JointKind("rsaddle", "universal", (Block("rotation", Y, 0, 0), Block("rotation", Z, 1, 1)), chosen=True),
@@ -174,7 +174,7 @@ def _opaque(red: float, green: float, blue: float) -> Color:
     return red, green, blue, 1.0
 
 
-def _of_bytes(red: int, green: int, blue: int) -> Color:
+def _from_bytes(red: int, green: int, blue: int) -> Color:
     return red / 255, green / 255, blue / 255, 1.0
 
 
@@ -205,7 +205,7 @@ COLORS: dict[str, Color] = {
     "matplotlib_blue": _opaque(0.012, 0.263, 0.8745),
     "matplotlib_lightblue": _opaque(0.482, 0.784, 0.9647),
     "matplotlib_salmon": _opaque(0.98, 0.502, 0.447),
-    "dustin_exp_blue": _of_bytes(75, 93, 208),
-    "dustin_exp_white": _of_bytes(241, 239, 208),
-    "dustin_exp_orange": _of_bytes(227, 139, 61),
+    "dustin_exp_blue": _from_bytes(75, 93, 208),
+    "dustin_exp_white": _from_bytes(241, 239, 208),
+    "dustin_exp_orange": _from_bytes(227, 139, 61),
 }

@@ -16,27 +16,27 @@ import numpy as np
 
 from ...core.kinematics import CLOSES_LOOP
 from ...core.model import DOF_SIZE, Array, Body, Dof, Frame, Joint, Mechanism, Shape, World, identity
-from ...core.record_utils import HERE, frozen
+from ...core.record_utils import IDENTITY_POSE, freeze_array
 from ...core.transforms import inverse, rotation_matrix, rotation_vector
 from . import comments as notes
 from . import values as geometry
 from .schema import COLORS, DOF_ATTRIBUTES, GEOMS, Block, JointKind, Vector, joint_kind
-from .values import GeomRow, Key, LinkRow, ModelRow, Remarks, color_of, read_name, unique_names
+from .values import GeomRow, Key, LinkRow, ModelRow, ReportCollector, parse_color, restore_name, unique_names
 
 R = TypeVar("R")
 WORLD_BODY = "worldbody"
-_ANYTHING_WRONG = (KeyError, ValueError, TypeError, IndexError, AttributeError)
+_MALFORMED_ERRORS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 
 
-def build(model: ModelRow, path: str, remarks: Remarks) -> tuple[Mechanism, list[Key]]:
+def build(model: ModelRow, path: str, remarks: ReportCollector) -> tuple[Mechanism, list[Key]]:
     """The mechanism that rows describe, and who each of the rows is."""
     return _Builder(model, path, remarks).result()
 
 
-def shape_of(row: GeomRow) -> Shape:
+def shape_from_row(row: GeomRow) -> Shape:
     """The neutral shape of a geom. What is wholly transparent neither shows nor collides."""
     kind = GEOMS[row.kind]
-    color = color_of(row.color)
+    color = parse_color(row.color)
     hidden = color is not None and color[3] == 0.0
     extra: dict[str, Any] = {} if row.kind == "xyz" else {"mass": row.mass}
     if row.color and (color is None or row.color in COLORS):
@@ -58,12 +58,12 @@ def shape_of(row: GeomRow) -> Shape:
 class _Builder:
     model: ModelRow
     path: str
-    remarks: Remarks
+    remarks: ReportCollector
     mechanism: Mechanism = field(default_factory=Mechanism)
 
     def result(self) -> tuple[Mechanism, list[Key]]:
         model, out = self.model, self.mechanism
-        out.name = read_name(model.model) if model.model else PurePath(self.path).stem or "Mechanism"
+        out.name = restore_name(model.model) if model.model else PurePath(self.path).stem or "Mechanism"
         out.world = World(gravity=-np.array(model.gravity) + 0.0, time_step=model.dt)
         self.keys: list[Key] = [("", "", 0)] * len(model.links)
         self.ids, self.frame_ids = unique_names(), unique_names()
@@ -80,7 +80,7 @@ class _Builder:
                 self._frame(number, row)
             else:
                 self._body(number, row)
-        self._tell_kinds()
+        self._report_joint_kinds()
         self._whole_model()
         return out, self.keys
 
@@ -109,7 +109,7 @@ class _Builder:
         for number, row in enumerate(links):
             if number in marked or row.parent not in marked:
                 continue
-            chain = chain_of(links, number, marked)
+            chain = step_chain(links, number, marked)
             if "frame" in row.note or self._made(chain) is None:
                 self.remarks.warn("edited-step", f"the steps to '{row.name}' were edited; they are bodies of their own")
                 marked -= set(chain)
@@ -118,13 +118,13 @@ class _Builder:
     def _made(self, chain: list[int]) -> tuple[Array, Array, list[Dof]] | None:
         """Return what the joint of a chain of links is made of; None where they make no one joint."""
         last = self.model.links[chain[-1]]
-        made = merged(self.model.links, chain, self.stretch)
+        made = merge_steps(self.model.links, chain, self.stretch)
         if made is None and JOINT_FRAME in last.note:
             self.remarks.warn(
                 "bad-note", f"the joint of '{last.name}' was edited so that its note does not fit any more"
             )
             del last.note[JOINT_FRAME]
-            made = merged(self.model.links, chain, self.stretch)
+            made = merge_steps(self.model.links, chain, self.stretch)
         return made
 
     def _pose(self, number: int) -> Array:
@@ -132,7 +132,7 @@ class _Builder:
         pose = self.model.links[number].pose
         if self.stretch[number] == 1.0:
             return pose
-        return geometry.pose_of(pose[:3, 3] * self.stretch[number], pose[:3, :3])
+        return geometry.pose_from_rotation(pose[:3, 3] * self.stretch[number], pose[:3, :3])
 
     def _carrier(self, number: int) -> str | None:
         parent = self.model.links[number].parent
@@ -146,13 +146,13 @@ class _Builder:
         own = self.ids(names.free(WORLD_BODY))
         body = Body(own, WORLD_BODY, immobile=True, extra={WORLD_BODY: True})
         self._weigh(body, self.model.geoms)
-        body.shapes = [shape_of(row) for row in self.model.geoms]
+        body.shapes = [shape_from_row(row) for row in self.model.geoms]
         self.mechanism.bodies.append(body)
 
     def _body(self, number: int, row: LinkRow) -> None:
         links = self.model.links
-        chain = chain_of(links, number, self.steps)
-        name = read_name(row.name)
+        chain = step_chain(links, number, self.steps)
+        name = restore_name(row.name)
         own = self.ids(row.note.get("id") or name or f"body {number + 1}")
         if name and own != name and "id" not in row.note:
             self.remarks.warn("repeated-name", f"a second body is called '{name}', which the program refuses")
@@ -167,7 +167,7 @@ class _Builder:
                 body.extra[limit] = list(row.numbers[limit])
         carriers = set(row.note.get("mass_geoms", ()))
         self._weigh(body, row.geoms)
-        body.shapes = [shape_of(geom) for k, geom in enumerate(row.geoms) if k not in carriers]
+        body.shapes = [shape_from_row(geom) for k, geom in enumerate(row.geoms) if k not in carriers]
         frame_parent, frame_child, dofs = self._made(chain)  # type: ignore[misc]
         kinds = [links[link].joint for link in chain if links[link].joint != "frozen"] or ["frozen"]
         kind = joint_kind(kinds[0]) if len(kinds) == 1 else None
@@ -177,7 +177,9 @@ class _Builder:
             joint.extra["joint"] = kinds[0]
         if kind is None and len(kinds) == 1:
             joint.extra["numbers"] = {name: list(row.numbers[name]) for name in DOF_ATTRIBUTES if name in row.numbers}
-        body.pose = self.poses[parent] @ (frame_parent if frame_child is HERE else frame_parent @ inverse(frame_child))
+        body.pose = self.poses[parent] @ (
+            frame_parent if frame_child is IDENTITY_POSE else frame_parent @ inverse(frame_child)
+        )
         self.poses[own] = body.pose
         joints = [joint]
         self._apply(row, body, joints)
@@ -186,7 +188,9 @@ class _Builder:
         self._markers(row, body)
 
     def _weigh(self, body: Body, geoms: Sequence[GeomRow]) -> None:
-        body.mass, body.com, body.inertia = geometry.weigh([(row.kind, row.dim, row.mass, row.pose) for row in geoms])
+        body.mass, body.com, body.inertia = geometry.geom_mass_properties(
+            [(row.kind, row.dim, row.mass, row.pose) for row in geoms]
+        )
 
     def _apply(self, row: LinkRow, body: Body, joints: list[Joint]) -> None:
         """What the note of a body adds to it and to its joint."""
@@ -194,40 +198,42 @@ class _Builder:
         if not note:
             return
         try:
-            notes.apply(note.get("body", {}), body)
+            notes.apply_fields(note.get("body", {}), body)
             joint = joints[0]
-            notes.apply(note.get("joint", {}), joint)
+            notes.apply_fields(note.get("joint", {}), joint)
             if "dofs" in note:
-                joint.dofs = [_noted(own, dof) for own, dof in zip(note["dofs"], joint.dofs, strict=True)]
+                joint.dofs = [
+                    _record_with_extension(own, dof) for own, dof in zip(note["dofs"], joint.dofs, strict=True)
+                ]
             if "shapes" in note:
-                body.shapes = _noted_shapes(note["shapes"], body.shapes)
+                body.shapes = _shapes_with_extension(note["shapes"], body.shapes)
             if note.get("against"):
-                joints[0] = turned_round(joint)
+                joints[0] = reverse_joint(joint)
             if note.get("loose"):
                 joints.clear()
-        except _ANYTHING_WRONG:
+        except _MALFORMED_ERRORS:
             self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
 
     def _markers(self, row: LinkRow, body: Body) -> None:
         if len(row.omcs) > 1:
             self.remarks.warn("markers", f"'{row.name}' has {len(row.omcs)} markers; the program takes one")
         for marker in row.omcs:
-            pose = geometry.pose_of(marker.pos, np.eye(3))
-            frame = Frame(read_name(marker.name), body.id, pose, extra={"pos_marker": marker.pos_marker})
+            pose = geometry.pose_from_rotation(marker.pos, np.eye(3))
+            frame = Frame(restore_name(marker.name), body.id, pose, extra={"pos_marker": marker.pos_marker})
             self.mechanism.frames.append(frame)
 
     def _frame(self, number: int, row: LinkRow) -> None:
         """A frame that was written as a body."""
-        frame = Frame(read_name(row.name), self._carrier(number), self._pose(number))
+        frame = Frame(restore_name(row.name), self._carrier(number), self._pose(number))
         try:
-            notes.apply(row.note["frame"], frame)
-        except _ANYTHING_WRONG:
+            notes.apply_fields(row.note["frame"], frame)
+        except _MALFORMED_ERRORS:
             self.remarks.warn("bad-note", f"the note of '{row.name}' does not fit any more; what did not is left out")
         own = self.frame_ids(frame.name)
         self.keys[number] = ("frame", own, 0)
         self.mechanism.frames.append(frame)
 
-    def _tell_kinds(self) -> None:
+    def _report_joint_kinds(self) -> None:
         chosen: dict[str, list[str]] = {}
         for row in self.model.links:
             kind = joint_kind(row.joint)
@@ -264,10 +270,10 @@ class _Builder:
         nested = len(out.joints)
         try:
             out.name = note.get("name", out.name)
-            notes.apply(note.get("world", {}), out.world)
-            for name, kind in notes.KEPT_WHOLE.items():
-                getattr(out, name).extend(notes.restored(kind, item) for item in note.get(name, ()))
-        except _ANYTHING_WRONG:
+            notes.apply_fields(note.get("world", {}), out.world)
+            for name, kind in notes.WHOLE_RECORDS.items():
+                getattr(out, name).extend(notes.restore_record(kind, item) for item in note.get(name, ()))
+        except _MALFORMED_ERRORS:
             self.remarks.warn("bad-note", "the note of the model does not fit any more; what did not is left out")
         for joint in out.joints[nested:]:  # the file's own tree is that of its nested bodies
             joint.extra[CLOSES_LOOP] = True
@@ -278,23 +284,23 @@ class _Builder:
         out.joints = [joint for joint in out.joints if joint not in gone] if gone else out.joints
 
 
-def _noted_shapes(noted: Sequence[Any], shapes: Sequence[Shape]) -> list[Shape]:
+def _shapes_with_extension(noted: Sequence[Any], shapes: Sequence[Shape]) -> list[Shape]:
     """The shapes of a body by its note: those of its geoms with what the note changes, and those without a geom."""
     out = []
     for item in noted:
         rest = {key: value for key, value in item.items() if key != "geom"}
         if "geom" in item:
-            out.append(_noted(rest, shapes[item["geom"]]))
+            out.append(_record_with_extension(rest, shapes[item["geom"]]))
         else:
-            out.append(notes.restored(Shape, rest))
+            out.append(notes.restore_record(Shape, rest))
     return out
 
 
-def _noted(note: Any, record: R) -> R:
+def _record_with_extension(note: Any, record: R) -> R:
     """A record with what its note says of it. Raises what ``notes.apply`` raises."""
     made = replace(record)  # type: ignore[type-var]
-    notes.apply(note, made)
-    return notes.whole(made)
+    notes.apply_fields(note, made)
+    return notes.validate_record(made)
 
 
 #: How far a step may be from one that can be taken back into its joint.
@@ -303,28 +309,28 @@ STEP_TOLERANCE = 1e-9
 JOINT_FRAME = "joint_frame"
 
 
-def dofs_of(kind: JointKind, numbers: dict[str, tuple[float, ...]]) -> list[Dof]:
+def dofs_from_numbers(kind: JointKind, numbers: dict[str, tuple[float, ...]]) -> list[Dof]:
     """The degrees of freedom of a joint with its four lists of numbers."""
     return [_dof(block, numbers) for block in kind.blocks]
 
 
-def turned_round(joint: Joint) -> Joint:
+def reverse_joint(joint: Joint) -> Joint:
     """Exchange the ends of a joint. The coordinate of an axis stays, that of a ball or free block changes its sense."""
-    dofs = [_against(dof) for dof in reversed(joint.dofs)]
+    dofs = [_reverse_dof(dof) for dof in reversed(joint.dofs)]
     copy = replace(joint)
     copy.parent, copy.child, copy.dofs = joint.child, joint.parent, dofs
     copy.frame_parent, copy.frame_child = joint.frame_child, joint.frame_parent
     return copy
 
 
-def _against(dof: Dof) -> Dof:
+def _reverse_dof(dof: Dof) -> Dof:
     copy = replace(dof)
     if DOF_SIZE[dof.kind] == 1:
         copy.axis = -dof.axis + 0.0
     return copy
 
 
-def chain_of(links: Sequence[LinkRow], number: int, steps: set[int]) -> list[int]:
+def step_chain(links: Sequence[LinkRow], number: int, steps: set[int]) -> list[int]:
     """A link with the steps before it, in their order."""
     chain = [number]
     while (parent := links[chain[0]].parent) is not None and parent in steps:
@@ -332,7 +338,7 @@ def chain_of(links: Sequence[LinkRow], number: int, steps: set[int]) -> list[int
     return chain
 
 
-def merged(
+def merge_steps(
     links: Sequence[LinkRow], chain: Sequence[int], stretch: Sequence[float]
 ) -> tuple[Array, Array, list[Dof]] | None:
     """The frames and degrees of freedom of the joint that several links make; None where no one joint does.
@@ -342,45 +348,45 @@ def merged(
     first, last = links[chain[0]], links[chain[-1]]
     start = first.pose
     if stretch[chain[0]] != 1.0:
-        start = geometry.pose_of(start[:3, 3] * stretch[chain[0]], start[:3, :3])
+        start = geometry.pose_from_rotation(start[:3, 3] * stretch[chain[0]], start[:3, :3])
     if len(chain) == 1 and JOINT_FRAME not in last.note:
         kind = joint_kind(first.joint)
-        return start, HERE, dofs_of(kind, first.numbers) if kind else []
+        return start, IDENTITY_POSE, dofs_from_numbers(kind, first.numbers) if kind else []
     places = [start]  # of each link at rest, where the first hangs
     for number in chain[1:]:
         if links[number].stretch != 1.0 or stretch[number] != 1.0:
             return None
         places.append(places[-1] @ links[number].pose)
-    noted = frame_of_note(last.note.get(JOINT_FRAME))
+    noted = pose_from_extension(last.note.get(JOINT_FRAME))
     entry = start if noted is None else places[-1] @ noted
     dofs = []
     for number, place in zip(chain, places, strict=True):
         kind = joint_kind(links[number].joint)
         if kind is None:
             return None
-        for dof in dofs_of(kind, links[number].numbers):
-            if not _seen_from(inverse(entry) @ place, dof):
+        for dof in dofs_from_numbers(kind, links[number].numbers):
+            if not _transform_axis(inverse(entry) @ place, dof):
                 return None
             dofs.append(dof)
     return entry, (inverse(places[-1]) @ entry if noted is None else noted), dofs
 
 
-def _seen_from(place: Array, dof: Dof) -> bool:
+def _transform_axis(place: Array, dof: Dof) -> bool:
     """Turn the axis of a degree of freedom, which acts at a place, into the frame where this is told from.
 
     False where it does not act through that frame's origin.
     """
     if DOF_SIZE[dof.kind] > 1:
-        return geometry.same(place, identity(), STEP_TOLERANCE)
+        return geometry.is_close(place, identity(), STEP_TOLERANCE)
     axis = place[:3, :3] @ dof.axis
     whole = np.rint(axis)
-    dof.axis = np.where(np.abs(axis - whole) < geometry.SAME, whole, axis) + 0.0
+    dof.axis = np.where(np.abs(axis - whole) < geometry.EQUAL_TOLERANCE, whole, axis) + 0.0
     (x, y, z), (a, b, c) = place[:3, 3].tolist(), axis.tolist()
     beside = max(abs(y * c - z * b), abs(z * a - x * c), abs(x * b - y * a))
     return dof.kind == "translation" or beside <= STEP_TOLERANCE
 
 
-def frame_of_note(noted: Any) -> Array | None:
+def pose_from_extension(noted: Any) -> Array | None:
     """A pose from the six numbers that a note has for it: its place and the vector of its turn."""
     try:
         numbers = np.array(noted, dtype=np.float64)
@@ -388,10 +394,10 @@ def frame_of_note(noted: Any) -> Array | None:
         return None
     if numbers.shape != (6,) or not np.isfinite(numbers).all():
         return None
-    return geometry.pose_of(numbers[:3], rotation_matrix(numbers[3:]) if numbers[3:].any() else np.eye(3))
+    return geometry.pose_from_rotation(numbers[:3], rotation_matrix(numbers[3:]) if numbers[3:].any() else np.eye(3))
 
 
-def note_of_frame(pose: Array) -> list[float]:
+def extension_from_pose(pose: Array) -> list[float]:
     """The inverse."""
     return [float(x) + 0.0 for x in (*pose[:3, 3], *rotation_vector(pose[:3, :3]))]
 
@@ -399,7 +405,9 @@ def note_of_frame(pose: Array) -> list[float]:
 def _dof(block: Block, numbers: dict[str, tuple[float, ...]]) -> Dof:
     dof = Dof(block.kind, _axis(block.axis))  # type: ignore[arg-type]
     lists = {
-        attribute: _rest(block, numbers[name][block.places]) if name == "spring_zero" else numbers[name][block.rates]
+        attribute: _spring_rest(block, numbers[name][block.places])
+        if name == "spring_zero"
+        else numbers[name][block.rates]
         for name, attribute in DOF_ATTRIBUTES.items()
         if name in numbers
     }
@@ -418,18 +426,18 @@ def _dof(block: Block, numbers: dict[str, tuple[float, ...]]) -> Dof:
 @cache
 def _axis(axis: Vector) -> Array:
     """An axis, for all joints that turn about it."""
-    return frozen(np.array(axis))
+    return freeze_array(np.array(axis))
 
 
-def _rest(block: Block, values: Sequence[float]) -> tuple[float, ...]:
+def _spring_rest(block: Block, values: Sequence[float]) -> tuple[float, ...]:
     """Return where a spring is at rest, with a quaternion as the vector of its turn."""
     if DOF_SIZE[block.kind] == 1:
         return tuple(values)
-    return (*(float(x) for x in rotation_vector(geometry.turn_of_quat(values[:4]))), *values[4:])
+    return (*(float(x) for x in rotation_vector(geometry.rotation_from_quat(values[:4]))), *values[4:])
 
 
-def rest_of(block: Block, values: Sequence[float]) -> tuple[float, ...]:
+def rest_numbers(block: Block, values: Sequence[float]) -> tuple[float, ...]:
     """The inverse: the file's numbers of where a spring is at rest."""
     if DOF_SIZE[block.kind] == 1:
         return tuple(values)
-    return (*geometry.quat_of(rotation_matrix(np.array(values[:3]))), *values[3:])
+    return (*geometry.quat_from_rotation(rotation_matrix(np.array(values[:3]))), *values[3:])

@@ -11,13 +11,13 @@ import numpy as np
 from lxml import etree
 
 from ...core.model import Array, identity
-from ...core.naming import Unique
-from ...core.record_utils import MIDDLE, NOTHING
+from ...core.naming import UniqueNamer
+from ...core.record_utils import ZERO_TENSOR, ZERO_VECTOR
 from ...core.report import FormatError, Report
-from ...core.transforms import identical
-from ..text.xml_reader import attributes_of, line_of, where_is
-from .comments import Note
-from .schema import ATTRIBUTES, COLORS, OLD, Color
+from ...core.transforms import bitwise_equal
+from ..text.xml_reader import element_attributes, element_path, source_line
+from .comments import ExtensionData
+from .schema import ATTRIBUTES, COLORS, OLD_ATTRIBUTES, Color
 
 #: Who a link is: the id of the body (or the name of the frame) that it carries, what of it, and the number of the step.
 Key = tuple[str, str, int]
@@ -61,7 +61,7 @@ class LinkRow:
     numbers: dict[str, tuple[float, ...]] = field(default_factory=dict)
     geoms: list[GeomRow] = field(default_factory=list)
     omcs: list[OmcRow] = field(default_factory=list)
-    note: Note = field(default_factory=dict)
+    note: ExtensionData = field(default_factory=dict)
     key: Key = ("", "", 0)
     line: int | None = None
 
@@ -75,26 +75,27 @@ class ModelRow:
     dt: float | None = None
     links: list[LinkRow] = field(default_factory=list)
     geoms: list[GeomRow] = field(default_factory=list)  # those of the world
-    note: Note = field(default_factory=dict)
+    note: ExtensionData = field(default_factory=dict)
 
 
 #: Below this, poses and numbers are the same.
-SAME = 1e-12
-#: An edit of one number beyond ``EDITED`` may leave the rounding of 32 bits in its neighbours: they are then the same.
-EDITED, ROUNDING = 1e-5, 3e-7
+EQUAL_TOLERANCE = 1e-12
+#: An edit of one number beyond ``EDITED_TOLERANCE`` may leave the rounding of 32 bits in its neighbours: they are then
+#: the same.
+EDITED_TOLERANCE, ROUNDING_TOLERANCE = 1e-5, 3e-7
 
 
-Rows = tuple[tuple[float, float, float], ...]
+RotationRows = tuple[tuple[float, float, float], ...]
 #: The rows of no turn.
-UPRIGHT: Rows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+IDENTITY_ROWS: RotationRows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-def turn_of_euler(degrees: Sequence[float]) -> Array:
+def rotation_from_euler(degrees: Sequence[float]) -> Array:
     """Rotation matrix (3, 3) of ``euler``. Quarter turns come out exact."""
-    return np.array(rows_of_euler(degrees))
+    return np.array(rotation_rows_from_euler(degrees))
 
 
-def rows_of_euler(degrees: Sequence[float]) -> Rows:
+def rotation_rows_from_euler(degrees: Sequence[float]) -> RotationRows:
     """The rows of the same."""
     (cx, sx), (cy, sy), (cz, sz) = (_cos_sin(angle) for angle in degrees)
     return (
@@ -104,20 +105,20 @@ def rows_of_euler(degrees: Sequence[float]) -> Rows:
     )
 
 
-def turn_of_quat(quat: Sequence[float]) -> Array:
+def rotation_from_quat(quat: Sequence[float]) -> Array:
     """Rotation matrix (3, 3) of ``quat``, whatever its length. The identity for zero."""
-    return np.array(rows_of_quat(quat))
+    return np.array(rotation_rows_from_quat(quat))
 
 
-def rows_of_quat(quat: Sequence[float]) -> Rows:
+def rotation_rows_from_quat(quat: Sequence[float]) -> RotationRows:
     """The rows of the same."""
     w, x, y, z = quat
     square = w * w + x * x + y * y + z * z
     if square == 0.0:
-        return UPRIGHT
+        return IDENTITY_ROWS
     if math.isinf(square):  # the squares are beyond all numbers
         longest = max(map(abs, quat))
-        return rows_of_quat([part / longest for part in quat])
+        return rotation_rows_from_quat([part / longest for part in quat])
     s = 2.0 / square
     return (
         (1 - s * (y * y + z * z), s * (x * y + w * z), s * (x * z - w * y)),
@@ -126,27 +127,29 @@ def rows_of_quat(quat: Sequence[float]) -> Rows:
     )
 
 
-def pose_of_rows(position: Sequence[float], rows: Rows) -> Array:
+def pose_from_rows(position: Sequence[float], rows: RotationRows) -> Array:
     """A pose (4, 4) of a place and the rows of a turn."""
     x, y, z = position
     one, two, three = rows
     return np.array([(*one, x), (*two, y), (*three, z), (0.0, 0.0, 0.0, 1.0)])
 
 
-def euler_of(turn: Array, near: Sequence[float] = (0.0, 0.0, 0.0)) -> tuple[float, ...]:
+def euler_from_rotation(turn: Array, near: Sequence[float] = (0.0, 0.0, 0.0)) -> tuple[float, ...]:
     """Degrees of a rotation matrix: of all that give it, those nearest to ``near``."""
     flat = math.hypot(turn[0, 0], turn[1, 0])
     y = math.atan2(-turn[2, 0], flat)
-    upright = flat < SAME  # x and z turn about one line: z stays
+    upright = flat < EQUAL_TOLERANCE  # x and z turn about one line: z stays
     z = math.radians(near[2]) if upright else math.atan2(turn[1, 0], turn[0, 0])
-    rest = turn_of_euler((0.0, math.degrees(y), math.degrees(z))).T @ turn  # what is left of it for x, exact for any z
+    rest = (
+        rotation_from_euler((0.0, math.degrees(y), math.degrees(z))).T @ turn
+    )  # what is left of it for x, exact for any z
     x = math.atan2(rest[2, 1], rest[2, 2])
     choices = [(x, y, z)] if upright else [(x, y, z), (x + math.pi, math.pi - y, z + math.pi)]
-    wound = [tuple(_wound(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
+    wound = [tuple(_wrap_near(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
     return min(wound, key=lambda choice: math.dist(choice, near))
 
 
-def quat_of(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[float, ...]:
+def quat_from_rotation(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[float, ...]:
     """``quat`` of a rotation matrix, of ``near``'s length and sign."""
     symmetric = np.array(
         [
@@ -169,7 +172,7 @@ def quat_of(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[
     return tuple((column / np.linalg.norm(column) * (sign * length)).tolist())
 
 
-def pose_of(position: Sequence[float] | Array, turn: Array) -> Array:
+def pose_from_rotation(position: Sequence[float] | Array, turn: Array) -> Array:
     """A pose (4, 4)."""
     pose = np.eye(4)
     pose[:3, :3] = turn
@@ -177,9 +180,9 @@ def pose_of(position: Sequence[float] | Array, turn: Array) -> Array:
     return pose
 
 
-def same(a: Array, b: Array, tolerance: float = SAME) -> bool:
+def is_close(a: Array, b: Array, tolerance: float = EQUAL_TOLERANCE) -> bool:
     """Return whether two arrays are equal but for rounding."""
-    return identical(a, b) or bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())
+    return bitwise_equal(a, b) or bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())
 
 
 def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, float, float]:
@@ -206,11 +209,11 @@ def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, f
     return mass * float(along), mass * float(across), mass * float(across)
 
 
-def weigh(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[float, Array, Array]:
+def geom_mass_properties(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[float, Array, Array]:
     """Mass, centre of mass (3,) and inertia tensor (3, 3) about it, of geoms given as kind, dim, mass and pose (4, 4)
     in their body."""
     if not geoms:
-        return 0.0, MIDDLE, NOTHING
+        return 0.0, ZERO_VECTOR, ZERO_TENSOR
     mass = float(sum(geom[2] for geom in geoms))
     poses = [geom[3].tolist() for geom in geoms]
     com = [0.0, 0.0, 0.0]
@@ -256,32 +259,32 @@ def _cos_sin(degrees: float) -> tuple[float, float]:
     return math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
 
 
-def _wound(angle: float, near: float) -> float:
+def _wrap_near(angle: float, near: float) -> float:
     """The angle plus the full turns that bring it nearest to another (degrees)."""
     return angle + 360.0 * round((near - angle) / 360.0)
 
 
 #: The attributes of each element, for those that have no others.
-_KNOWN = {tag: frozenset(names) for tag, names in ATTRIBUTES.items()}
+_KNOWN_ATTRIBUTES = {tag: frozenset(names) for tag, names in ATTRIBUTES.items()}
 #: The largest number that fifteen digits hold: those above are rounded to none.
-_LARGEST = 1.79769313486231e308
-_GAPS = re.compile(r"[\s,;]+", re.ASCII)
+_MAX_FLOAT = 1.79769313486231e308
+_SEPARATORS = re.compile(r"[\s,;]+", re.ASCII)
 
 
-def spell(value: float) -> str:
+def format_x_xy_number(value: float) -> str:
     """A number, as short as it can be within 15 digits; in full where these are beyond the largest number."""
-    if abs(value) > _LARGEST:
+    if abs(value) > _MAX_FLOAT:
         return repr(float(value))
     return f"{float(value) + 0.0:.15g}"  # + 0.0 takes the sign off a zero
 
 
-def spell_all(values: Sequence[float] | Array) -> str:
+def format_x_xy_numbers(values: Sequence[float] | Array) -> str:
     """Numbers with one blank between them, the only way in which the loader reads them."""
-    return " ".join(spell(value) for value in values)
+    return " ".join(format_x_xy_number(value) for value in values)
 
 
 @dataclass
-class Remarks:
+class ReportCollector:
     """What is worth saying of a document, once per kind with the first line and how often."""
 
     report: Report
@@ -289,13 +292,13 @@ class Remarks:
 
     def add(self, severity: str, code: str, message: str, element: etree._Element | None = None) -> None:
         """Something about an element."""
-        self._found.setdefault((severity, code, message), []).append(None if element is None else line_of(element))
+        self._found.setdefault((severity, code, message), []).append(None if element is None else source_line(element))
 
     def warn(self, code: str, message: str, element: etree._Element | None = None) -> None:
         """Something repaired or that the program would not take."""
         self.add("warning", code, message, element)
 
-    def take(self, other: Remarks) -> None:
+    def take(self, other: ReportCollector) -> None:
         """Add what others are worth saying."""
         for what, lines in other._found.items():
             self._found.setdefault(what, []).extend(lines)
@@ -312,7 +315,7 @@ class Reader:
     """Reads attributes. FormatError names the file, line and element of a number that is none."""
 
     path: str
-    remarks: Remarks
+    remarks: ReportCollector
     defaults: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def attributes(self, element: etree._Element) -> dict[str, str]:
@@ -334,9 +337,9 @@ class Reader:
     def own(self, element: etree._Element) -> dict[str, str]:
         """An element's own attributes under the program's names."""
         tag = str(element.tag)
-        known, old = ATTRIBUTES.get(tag, ()), OLD.get(tag, {})
-        given = found = attributes_of(element)
-        if found.keys() <= _KNOWN.get(tag, frozenset()) and not ("quat" in found and "euler" in found):
+        known, old = ATTRIBUTES.get(tag, ()), OLD_ATTRIBUTES.get(tag, {})
+        given = found = element_attributes(element)
+        if found.keys() <= _KNOWN_ATTRIBUTES.get(tag, frozenset()) and not ("quat" in found and "euler" in found):
             return found
         found = {}
         for name, text in given.items():
@@ -362,16 +365,16 @@ class Reader:
         plain = _plain_numbers(text)
         if plain is not None:
             return plain
-        pieces = [piece for piece in _GAPS.split(text) if piece]
+        pieces = [piece for piece in _SEPARATORS.split(text) if piece]
         try:
-            values = [_number(piece) for piece in pieces]
+            values = [_parse_number(piece) for piece in pieces]
         except ValueError:
             shown = text if len(text) <= 40 else text[:40] + "..."
             raise FormatError(
                 f'{name}="{shown}" is not made of finite numbers',
                 path=self.path,
-                line=line_of(element),
-                where=where_is(element),
+                line=source_line(element),
+                where=element_path(element),
                 remedy='Write numbers with one blank between them, such as "0.5 0 -1.25".',
             ) from None
         if len(values) != len(text.split(" ")):
@@ -388,28 +391,28 @@ class Reader:
         values = self.numbers(element, name, found[name])
         if len(values) != len(default):
             what = f"{name} of a {element.tag} has {len(values)} numbers instead of {len(default)}"
-            rest = spell_all(default[len(values) :])
+            rest = format_x_xy_numbers(default[len(values) :])
             repair = "the rest is left out" if len(values) > len(default) else f"the rest is {rest}"
             self.remarks.warn("repaired-count", f"{what}; {repair}", element)
         return (*values[: len(default)], *default[len(values) :])
 
     def color(self, element: etree._Element, text: str | None) -> Color | None:
         """A colour by its three or four numbers or its name; None for none, and for a name that the program lacks."""
-        color = color_of(text or "")
+        color = parse_color(text or "")
         if text is None or color is not None:
             return color
         self.remarks.warn("unknown-color", f"the program knows no colour '{text}'; none is taken", element)
         return None
 
 
-def color_of(text: str) -> Color | None:
+def parse_color(text: str) -> Color | None:
     """A colour by its three or four numbers or its name; None for what is neither."""
     if not text:
         return None
     if text.strip() in COLORS:
         return COLORS[text.strip()]
     try:
-        values = [_number(piece) for piece in _GAPS.split(text) if piece]
+        values = [_parse_number(piece) for piece in _SEPARATORS.split(text) if piece]
     except ValueError:
         return None
     if len(values) not in {3, 4}:
@@ -428,14 +431,14 @@ def _plain_numbers(text: str) -> list[float] | None:
     return values if plain else None
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     value = float(text)
     if not math.isfinite(value) or "_" in text or not text.isascii():
         raise ValueError(text)
     return value
 
 
-_MARK = "_"
+_NUMERIC_NAME_PREFIX = "_"
 
 
 def is_numeric(name: str) -> bool:
@@ -450,14 +453,14 @@ def is_numeric(name: str) -> bool:
 
 def safe_name(name: str) -> str:
     """The name as it can stand in a file: a numeric one, and one that looks like such a one made safe, gets a mark."""
-    return _MARK + name if is_numeric(name.lstrip(_MARK)) else name
+    return _NUMERIC_NAME_PREFIX + name if is_numeric(name.lstrip(_NUMERIC_NAME_PREFIX)) else name
 
 
-def read_name(name: str) -> str:
+def restore_name(name: str) -> str:
     """Return what ``safe_name`` was given; other names as they are."""
-    return name.removeprefix(_MARK) if is_numeric(name.lstrip(_MARK)) else name
+    return name.removeprefix(_NUMERIC_NAME_PREFIX) if is_numeric(name.lstrip(_NUMERIC_NAME_PREFIX)) else name
 
 
-def unique_names() -> Unique:
+def unique_names() -> UniqueNamer:
     """Gives every name once: one that is taken gets a number in brackets behind it."""
-    return Unique(lambda name, number: f"{name} ({number})", 2)
+    return UniqueNamer(lambda name, number: f"{name} ({number})", 2)

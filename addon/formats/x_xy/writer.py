@@ -11,35 +11,35 @@ from lxml import etree
 
 from ...core.model import Array, Mechanism
 from ...core.report import Report
-from ...core.transforms import identical
-from ..text.detection import prepared
-from ..text.xml_editor import Edits, edits_of
+from ...core.transforms import bitwise_equal
+from ..text.detection import get_prepared
+from ..text.xml_editor import XmlEdits, start_edits
 from ..text.xml_reader import escape_attribute
 from . import comments as notes
 from . import values as geometry
-from .from_model import Ask, RowsBefore, rows_of
-from .from_model_parts import rebased
+from .from_model import CommentRequest, OriginalRows, model_rows
+from .from_model_parts import align_body_frames
 from .reader import Document
-from .schema import ATTRIBUTES, DEFAULT_DT, DOF_ATTRIBUTES, OLD, joint_kind
-from .values import GeomRow, Key, LinkRow, ModelRow, OmcRow, spell, spell_all
+from .schema import ATTRIBUTES, DEFAULT_DT, DOF_ATTRIBUTES, OLD_ATTRIBUTES, joint_kind
+from .values import GeomRow, Key, LinkRow, ModelRow, OmcRow, format_x_xy_number, format_x_xy_numbers
 
 _ROTATIONS = ("euler", "quat")
 
 
-def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
+def patch_document(document: Document, mechanism: Mechanism, report: Report) -> str:
     """The text of the document that a mechanism was read from, with the mechanism's edits.
 
     A new document where the edits have no place in the old one.
     """
     said = Report()
-    known = prepared(document, "rows", lambda: RowsBefore(document.mechanism))
+    known = get_prepared(document, "rows", lambda: OriginalRows(document.mechanism))
     before = known.rows
-    now, then = rebased(mechanism, document.mechanism)
-    after, ask = known.rows_now(now, then, said)
+    now, then = align_body_frames(mechanism, document.mechanism)
+    after, ask = known.current_rows(now, then, said)
     if document.worldbody is None:
-        return _otherwise(document, mechanism, before, after, report, "has no <worldbody>")
-    if _structure(before, [row.key for row in before.links]) != _structure(document.model, list(document.numbers)):
-        return _otherwise(document, mechanism, before, after, report, "cuts its loops elsewhere than we do")
+        return _keep_or_rewrite(document, mechanism, before, after, report, "has no <worldbody>")
+    if _parent_keys(before, [row.key for row in before.links]) != _parent_keys(document.model, list(document.numbers)):
+        return _keep_or_rewrite(document, mechanism, before, after, report, "cuts its loops elsewhere than we do")
     text = _Patch(document, before, after, ask).text()
     if text == document.text:
         report.info("document-kept", "nothing was edited; the document is written as it was read")
@@ -49,7 +49,7 @@ def patched(document: Document, mechanism: Mechanism, report: Report) -> str:
     return text
 
 
-def _otherwise(
+def _keep_or_rewrite(
     document: Document, mechanism: Mechanism, before: ModelRow, after: ModelRow, report: Report, why: str
 ) -> str:
     """For a document whose bodies hang otherwise than we would write them: it is kept whole or written anew."""
@@ -60,7 +60,7 @@ def _otherwise(
     return new_document(mechanism, report)
 
 
-def _structure(model: ModelRow, keys: list[Key]) -> dict[Key, Key | None]:
+def _parent_keys(model: ModelRow, keys: list[Key]) -> dict[Key, Key | None]:
     """Return what each link hangs on."""
     links = zip(keys, model.links, strict=True)
     return {key: None if row.parent is None else keys[row.parent] for key, row in links}
@@ -69,11 +69,11 @@ def _structure(model: ModelRow, keys: list[Key]) -> dict[Key, Key | None]:
 class _Patch:
     """Finds how two sets of rows differ, and makes these changes in the text that the first was read from."""
 
-    def __init__(self, document: Document, before: ModelRow, after: ModelRow, ask: Ask) -> None:
+    def __init__(self, document: Document, before: ModelRow, after: ModelRow, ask: CommentRequest) -> None:
         self.document, self.before, self.after, self.ask = document, before, after, ask
-        self.todo: list[Callable[[Edits], None]] = []
+        self.todo: list[Callable[[XmlEdits], None]] = []
         self.old = {row.key: row for row in before.links}
-        self.other_steps = self._written_otherwise()
+        self.other_steps = self._restructured_bodies()
         self.below: dict[int | None, list[int]] = {}
         for number, row in enumerate(after.links):
             self.below.setdefault(row.parent, []).append(number)
@@ -89,19 +89,19 @@ class _Patch:
         anew = self._anew()
         self.ask({key[1] for key in (self.after.links[number].key for number in anew) if key[0] == "body"})
         for number, row in enumerate(self.after.links):
-            if number in anew or written_alike(self.old[row.key], row):
+            if number in anew or is_written_alike(self.old[row.key], row):
                 continue
             self._link(document.numbers[row.key], self.old[row.key], row)
         self._delete(anew)
         self._add(anew)
         if not self.todo:
             return document.text
-        edits = edits_of(document)
+        edits = start_edits(document)
         for change in self.todo:
             change(edits)
         return edits.result()
 
-    def _written_otherwise(self) -> set[str]:
+    def _restructured_bodies(self) -> set[str]:
         """Ids of the bodies whose joint takes other steps in the document than we would write."""
         document = self.document
         written: dict[str, list[LinkRow]] = {}
@@ -143,7 +143,7 @@ class _Patch:
             steps.setdefault(row.key[:2], []).append(row)
 
         def changed(whose: tuple[str, str]) -> bool:
-            return any(not written_alike(self.old.get(step.key), step) for step in steps[whose])
+            return any(not is_written_alike(self.old.get(step.key), step) for step in steps[whose])
 
         for number, row in enumerate(self.after.links):
             old = self.old.get(row.key)
@@ -180,7 +180,12 @@ class _Patch:
         stretch = 1.0 if number is None else self._stretch(self.document.model.links[number].parent)
         if old.get("pos") != new.get("pos"):
             near = old_pose[:3, 3] / stretch
-            self._set(element, "pos", spell_all(tidied(_near(new_pose[:3, 3] / stretch, near))), row)
+            self._set(
+                element,
+                "pos",
+                format_x_xy_numbers(clean_zeros(_keep_near_values(new_pose[:3, 3] / stretch, near))),
+                row,
+            )
         if old.get("euler") != new.get("euler"):
             self._turn(element, old_pose[:3, :3], new_pose[:3, :3])
 
@@ -190,11 +195,15 @@ class _Patch:
         found = reader.attributes(element)
         if "quat" in found:
             near = reader.vector(element, "quat", found, (1.0, 0.0, 0.0, 0.0))
-            values, name = geometry.quat_of(new, near), "quat"
+            values, name = geometry.quat_from_rotation(new, near), "quat"
         else:
             near = reader.vector(element, "euler", found, (0.0, 0.0, 0.0))
-            values, name = geometry.euler_of(new, near), "euler"
-        self._set(element, name, spell_all(tidied(_near(np.array(values), np.array(near), 100.0), 100.0)))
+            values, name = geometry.euler_from_rotation(new, near), "euler"
+        self._set(
+            element,
+            name,
+            format_x_xy_numbers(clean_zeros(_keep_near_values(np.array(values), np.array(near), 100.0), 100.0)),
+        )
         for other in _ROTATIONS:
             if other != name and other in element.attrib:
                 self._set(element, other, None)
@@ -227,7 +236,7 @@ class _Patch:
         def add(j: int, after: etree._Element | None) -> None:
             self._append(parent, [geom_text(new[j], defaults)], after)
 
-        _aligned(texts, elements, change, add, self._remove)
+        _align_elements(texts, elements, change, add, self._remove)
 
     def _omcs(
         self, parent: etree._Element, elements: Sequence[etree._Element], old: Sequence[OmcRow], new: Sequence[OmcRow]
@@ -248,13 +257,13 @@ class _Patch:
         def add(j: int, after: etree._Element | None) -> None:
             self._append(parent, [omc_text(new[j])], after)
 
-        _aligned(texts, elements, change, add, self._remove)
+        _align_elements(texts, elements, change, add, self._remove)
 
-    def _note(self, element: etree._Element, old: notes.Note, new: notes.Note) -> None:
-        if notes.spelt(old) == notes.spelt(new):
+    def _note(self, element: etree._Element, old: notes.ExtensionData, new: notes.ExtensionData) -> None:
+        if notes.format_comment(old) == notes.format_comment(new):
             return
         place = self.document.notes.get(element)
-        text = notes.spelt(new) if new else ""
+        text = notes.format_comment(new) if new else ""
         if place is not None:
             self.todo.append(lambda edits: edits.changes.append((*place, text)))
         elif text:
@@ -264,8 +273,8 @@ class _Patch:
         """Give an attribute a value; without one, it is taken away, or spelt out where the defaults would give it."""
         tag = str(element.tag)
         if text is None and name in self.document.reader.defaults.get(tag, {}):
-            text = explicit(name, row) or None
-        for old, right in OLD.get(tag, {}).items():
+            text = explicit_default(name, row) or None
+        for old, right in OLD_ATTRIBUTES.get(tag, {}).items():
             if right == name and old in element.attrib and name not in element.attrib:
                 self.todo.append(lambda edits, old=old: edits.set_attribute(element, old, None))
         value = None if text is None else escape_attribute(text)
@@ -277,8 +286,8 @@ class _Patch:
     def _append(self, parent: etree._Element, texts: Sequence[str], after: etree._Element | None = None) -> None:
         """Put elements behind another, else first in their parent."""
 
-        def insert(edits: Edits) -> None:
-            markup = "".join(f"{_margin(edits, parent)}{text}" for text in texts)
+        def insert(edits: XmlEdits) -> None:
+            markup = "".join(f"{_indent_inside(edits, parent)}{text}" for text in texts)
             if after is not None:
                 edits.insert_after(after, markup)
             elif len(parent):  # behind what else stands on the line of the parent's tag
@@ -306,7 +315,7 @@ class _Patch:
                 continue
             stretch[number] = stretch[row.parent]
             if stretch[number] != 1.0:
-                pose = geometry.pose_of(row.pose[:3, 3] / stretch[number], row.pose[:3, :3])
+                pose = geometry.pose_from_rotation(row.pose[:3, 3] / stretch[number], row.pose[:3, :3])
                 links[number] = replace(row, pose=pose)
         for number in sorted(anew):
             carrier = links[number].parent
@@ -314,10 +323,10 @@ class _Patch:
                 continue
             parent = document.worldbody if carrier is None else document.links[document.numbers[links[carrier].key]]
 
-            def insert(edits: Edits, number: int = number, parent: etree._Element = parent) -> None:
-                margin = _margin(edits, parent).removeprefix(edits.newline)
+            def insert(edits: XmlEdits, number: int = number, parent: etree._Element = parent) -> None:
+                margin = _indent_inside(edits, parent).removeprefix(edits.newline)
                 defaults = document.reader.defaults
-                text = link_text(links, number, self.below, margin, edits.newline, defaults, _step(margin))
+                text = link_text(links, number, self.below, margin, edits.newline, defaults, _indent_step(margin))
                 edits.insert_last(parent, edits.newline + text)
 
             self.todo.append(insert)
@@ -327,7 +336,7 @@ def _parent_key(model: ModelRow, row: LinkRow) -> Key | None:
     return None if row.parent is None else model.links[row.parent].key
 
 
-def _margin(edits: Edits, parent: etree._Element) -> str:
+def _indent_inside(edits: XmlEdits, parent: etree._Element) -> str:
     """A new line with the indentation of what is inside of a parent."""
     for child in parent:
         space = edits.space_before(child)
@@ -337,19 +346,21 @@ def _margin(edits: Edits, parent: etree._Element) -> str:
     return edits.newline + indent + ("\t" if indent.startswith("\t") else INDENT)
 
 
-def _step(margin: str) -> str:
+def _indent_step(margin: str) -> str:
     return "\t" if margin.startswith("\t") else INDENT
 
 
-def _near(values: Array, near: Array, size: float = 1.0) -> tuple[float, ...]:
+def _keep_near_values(values: Array, near: Array, size: float = 1.0) -> tuple[float, ...]:
     """Numbers with those of ``near`` where they are the same; beside an edit, rounding in 32 bits is none."""
     apart = np.abs(np.asarray(values) - near)
-    tolerance = geometry.ROUNDING if apart.max() > geometry.EDITED * size else geometry.SAME
+    tolerance = (
+        geometry.ROUNDING_TOLERANCE if apart.max() > geometry.EDITED_TOLERANCE * size else geometry.EQUAL_TOLERANCE
+    )
     same = apart <= tolerance * size * (1.0 + np.abs(near) / size)
     return tuple(float(x) for x in np.where(same, near, values))
 
 
-def _aligned(
+def _align_elements(
     texts: tuple[list[str], list[str]],
     elements: Sequence[etree._Element],
     change: Callable[[int, int], None],
@@ -378,27 +389,31 @@ def _aligned(
             add(k, before)
 
 
-def written_alike(old: LinkRow | None, new: LinkRow) -> bool:
+def is_written_alike(old: LinkRow | None, new: LinkRow) -> bool:
     """Return whether two links are written alike, apart from what hangs on them."""
-    if old is not None and _identical(old, new):
+    if old is not None and _is_identical(old, new):
         return True
-    if old is None or notes.spelt(old.note) != notes.spelt(new.note) or link_attributes(old) != link_attributes(new):
+    if (
+        old is None
+        or notes.format_comment(old.note) != notes.format_comment(new.note)
+        or link_attributes(old) != link_attributes(new)
+    ):
         return False
     parts = [([geom_text(row) for row in link.geoms], [omc_text(row) for row in link.omcs]) for link in (old, new)]
     return parts[0] == parts[1]
 
 
-def _identical(old: LinkRow, new: LinkRow) -> bool:
+def _is_identical(old: LinkRow, new: LinkRow) -> bool:
     """Return whether two links are the same to the last digit, so that they need not be written to be compared."""
     return (
         (old.name, old.joint, old.numbers, old.note) == (new.name, new.joint, new.numbers, new.note)
-        and identical(old.pose, new.pose)
+        and bitwise_equal(old.pose, new.pose)
         and len(old.geoms) == len(new.geoms)
         and old.omcs == new.omcs
         and all(
             (one.kind, one.dim, one.mass, one.color, one.edge_color)
             == (two.kind, two.dim, two.mass, two.color, two.edge_color)
-            and identical(one.pose, two.pose)
+            and bitwise_equal(one.pose, two.pose)
             for one, two in zip(old.geoms, new.geoms, strict=True)
         )
     )
@@ -406,28 +421,35 @@ def _identical(old: LinkRow, new: LinkRow) -> bool:
 
 INDENT = "    "
 #: Levels that are indented: a rope of thousands of links would be nothing but blanks.
-INDENTED = 100
+MAX_INDENT_LEVEL = 100
 Attributes = dict[str, str]
 Defaults = Mapping[str, Mapping[str, str]]
 
-_ZERO = 1e-14
+_ZERO_TOLERANCE = 1e-14
 #: What an attribute is where neither an element nor the defaults give it.
-_NEUTRAL = {"pos": "0 0 0", "euler": "0 0 0", "quat": "1 0 0 0", "mass": "0", "color": "self", "edge_color": "black"}
+_NEUTRAL_VALUES = {
+    "pos": "0 0 0",
+    "euler": "0 0 0",
+    "quat": "1 0 0 0",
+    "mass": "0",
+    "color": "self",
+    "edge_color": "black",
+}
 
 
 def new_document(mechanism: Mechanism, report: Report) -> str:
     """The text of a file with everything of a mechanism that x_xy can hold, and the rest in comments."""
-    return document_text(rows_of(mechanism, report))
+    return document_text(model_rows(mechanism, report))
 
 
 def document_text(model: ModelRow) -> str:
     """A whole document."""
     root = {} if model.model is None else {"model": model.model}
-    lines = [_tag("x_xy", root, False)]
+    lines = [_format_tag("x_xy", root, False)]
     if model.note:
-        lines.append(INDENT + notes.spelt(model.note))
-    lines += [INDENT + _tag("options", option_attributes(model)), f"{INDENT}<worldbody>"]
-    lines += [INDENT * 2 + _tag("geom", geom_attributes(geom)) for geom in model.geoms]
+        lines.append(INDENT + notes.format_comment(model.note))
+    lines += [INDENT + _format_tag("options", option_attributes(model)), f"{INDENT}<worldbody>"]
+    lines += [INDENT * 2 + _format_tag("geom", geom_attributes(geom)) for geom in model.geoms]
     below: dict[int | None, list[int]] = {}
     for number, row in enumerate(model.links):
         below.setdefault(row.parent, []).append(number)
@@ -455,13 +477,17 @@ def link_text(
         row = links[own]
         inside = []
         if row.note:
-            inside.append(notes.spelt(row.note))
-        inside += [_tag("geom", _fitted("geom", geom_attributes(geom), defaults)) for geom in row.geoms]
-        inside += [_tag("omc", omc_attributes(marker)) for marker in row.omcs]
+            inside.append(notes.format_comment(row.note))
+        inside += [
+            _format_tag("geom", _explicit_attributes("geom", geom_attributes(geom), defaults)) for geom in row.geoms
+        ]
+        inside += [_format_tag("omc", omc_attributes(marker)) for marker in row.omcs]
         children = below.get(own, ())
         closed = not inside and not children
-        lines.append(margin + _tag("body", _fitted("body", link_attributes(row), defaults, row), closed))
-        within = margin + step if len(margin) < INDENTED * len(step) else margin
+        lines.append(
+            margin + _format_tag("body", _explicit_attributes("body", link_attributes(row), defaults, row), closed)
+        )
+        within = margin + step if len(margin) < MAX_INDENT_LEVEL * len(step) else margin
         lines += [within + line for line in inside]
         if not closed:
             waiting.append((None, margin))
@@ -471,74 +497,84 @@ def link_text(
 
 def geom_text(row: GeomRow, defaults: Defaults | None = None) -> str:
     """A geom."""
-    return _tag("geom", _fitted("geom", geom_attributes(row), defaults))
+    return _format_tag("geom", _explicit_attributes("geom", geom_attributes(row), defaults))
 
 
 def omc_text(row: OmcRow) -> str:
     """A marker."""
-    return _tag("omc", omc_attributes(row))
+    return _format_tag("omc", omc_attributes(row))
 
 
 def option_attributes(model: ModelRow) -> Attributes:
     """The attributes of ``options``."""
-    return {"gravity": spell_all(model.gravity), "dt": spell(DEFAULT_DT if model.dt is None else model.dt)}
+    return {
+        "gravity": format_x_xy_numbers(model.gravity),
+        "dt": format_x_xy_number(DEFAULT_DT if model.dt is None else model.dt),
+    }
 
 
 def link_attributes(row: LinkRow) -> Attributes:
     """The attributes of a body; what is zero is left out."""
     out = {"name": row.name, "joint": row.joint, **pose_attributes(row.pose)}
-    return out | {name: spell_all(row.numbers[name]) for name in ATTRIBUTES["body"] if name in row.numbers}
+    return out | {name: format_x_xy_numbers(row.numbers[name]) for name in ATTRIBUTES["body"] if name in row.numbers}
 
 
 def geom_attributes(row: GeomRow) -> Attributes:
     """The attributes of a geom."""
     if row.kind == "xyz":
-        return {"type": "xyz", "dim": spell_all(row.dim)}
-    out = {"type": row.kind, "mass": spell(row.mass), **pose_attributes(row.pose), "dim": spell_all(row.dim)}
+        return {"type": "xyz", "dim": format_x_xy_numbers(row.dim)}
+    out = {
+        "type": row.kind,
+        "mass": format_x_xy_number(row.mass),
+        **pose_attributes(row.pose),
+        "dim": format_x_xy_numbers(row.dim),
+    }
     return out | {name: text for name, text in (("color", row.color), ("edge_color", row.edge_color)) if text}
 
 
 def omc_attributes(row: OmcRow) -> Attributes:
     """The attributes of a marker."""
     out = {"name": row.name, "pos_marker": row.pos_marker}
-    return out | ({"pos": spell_all(row.pos)} if any(row.pos) else {})
+    return out | ({"pos": format_x_xy_numbers(row.pos)} if any(row.pos) else {})
 
 
 def pose_attributes(pose: Array) -> Attributes:
     """Place and angles of a pose; what is zero is left out."""
     out = {}
-    position = tidied(pose[:3, 3])
+    position = clean_zeros(pose[:3, 3])
     if any(position):
-        out["pos"] = spell_all(position)
-    angles = tidied(geometry.euler_of(pose[:3, :3]), 100.0)
+        out["pos"] = format_x_xy_numbers(position)
+    angles = clean_zeros(geometry.euler_from_rotation(pose[:3, :3]), 100.0)
     if any(angles):
-        out["euler"] = spell_all(angles)
+        out["euler"] = format_x_xy_numbers(angles)
     return out
 
 
-def tidied(values: Sequence[float] | Array, size: float = 1.0) -> tuple[float, ...]:
+def clean_zeros(values: Sequence[float] | Array, size: float = 1.0) -> tuple[float, ...]:
     """Numbers without what only rounding left of zeros."""
-    return tuple(0.0 if abs(x) < _ZERO * size else float(x) for x in values)
+    return tuple(0.0 if abs(x) < _ZERO_TOLERANCE * size else float(x) for x in values)
 
 
-def explicit(name: str, row: LinkRow | None) -> str:
+def explicit_default(name: str, row: LinkRow | None) -> str:
     """Return what an attribute is where it says nothing, spelt out."""
-    if name in _NEUTRAL:
-        return _NEUTRAL[name]
+    if name in _NEUTRAL_VALUES:
+        return _NEUTRAL_VALUES[name]
     kind = joint_kind(row.joint) if row is not None else None
     if kind is not None and name in DOF_ATTRIBUTES:
         values = [0.0] * (kind.coordinates if name == "spring_zero" else kind.velocities)
         for block in kind.blocks:
             if name == "spring_zero" and block.kind in {"ball", "free"}:
                 values[block.place] = 1.0
-        return spell_all(values)
+        return format_x_xy_numbers(values)
     if row is not None and name in {"pos_min", "pos_max"}:
         position = row.pose[:3, 3] + (1e-6 if name == "pos_max" else 0.0)  # the loader wants them to differ
-        return spell_all(position)
+        return format_x_xy_numbers(position)
     return ""
 
 
-def _fitted(tag: str, found: Attributes, defaults: Defaults | None, row: LinkRow | None = None) -> Attributes:
+def _explicit_attributes(
+    tag: str, found: Attributes, defaults: Defaults | None, row: LinkRow | None = None
+) -> Attributes:
     """The attributes of a new element, those spelt out that the document's defaults would otherwise give it."""
     given = (defaults or {}).get(tag, {})
     if not given:
@@ -546,15 +582,17 @@ def _fitted(tag: str, found: Attributes, defaults: Defaults | None, row: LinkRow
     out = dict(found)
     if "quat" in given and "euler" in out:
         angles = [float(x) for x in out.pop("euler").split()]
-        out["quat"] = spell_all(tidied(geometry.quat_of(geometry.turn_of_euler(angles))))
+        out["quat"] = format_x_xy_numbers(
+            clean_zeros(geometry.quat_from_rotation(geometry.rotation_from_euler(angles)))
+        )
     for name in given:
-        text = explicit(name, row) if name not in out else ""
+        text = explicit_default(name, row) if name not in out else ""
         if text and not (tag == "geom" and out.get("type") == "xyz"):
             out[name] = text
     order = ATTRIBUTES[tag]
     return dict(sorted(out.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
 
 
-def _tag(tag: str, found: Attributes, closed: bool = True) -> str:
+def _format_tag(tag: str, found: Attributes, closed: bool = True) -> str:
     inside = "".join(f' {name}="{escape_attribute(text)}"' for name, text in found.items())
     return f"<{tag}{inside}{'/' if closed else ''}>"

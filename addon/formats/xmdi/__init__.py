@@ -14,26 +14,26 @@ from ...core.model import Motion, Source
 from ...core.report import FormatError, Report
 from ..text import file_io as files
 from ..text import xml_reader as xml
-from ..text.detection import Opened
-from .reader import FRAME_SECONDS, Reader, motions_of
-from .writer import FORMAT, OUTER, dump
+from ..text.detection import OpenedFile
+from .reader import FRAME_SECONDS, Reader, document_motions
+from .writer import DEFAULT_TAGS, FORMAT, dump
 
-__all__ = ["FORMAT", "FRAME_SECONDS", "OUTER", "detect", "dump", "dumps", "load", "loads"]
+__all__ = ["FORMAT", "FRAME_SECONDS", "DEFAULT_TAGS", "detect", "dump", "dumps", "load", "loads"]
 
 
-def detect(opened: Opened) -> bool:
+def detect(opened: OpenedFile) -> bool:
     """Return whether a document holds motions of servos, or is called XMDI as those are that we write."""
-    if opened.root.tag == OUTER[0]:
+    if opened.root.tag == DEFAULT_TAGS[0]:
         return True
     return next((True for motion in opened.root.iter("motion") if motion.find("servo") is not None), False)
 
 
-def load(opened: Opened) -> tuple[list[Motion], Report]:
+def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
     """The motions of a document that is XMDI."""
     text = opened.as_read  # an unedited save gives it back
     document = Reader(text, opened.text, opened.root, opened.path, opened.report).document()
     source = Source(FORMAT, "", opened.path, text, opened.encoding)
-    return motions_of(document, source), opened.report
+    return document_motions(document, source), opened.report
 
 
 def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
@@ -47,7 +47,7 @@ def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
         raise FormatError("the file is empty", path=path, remedy="Save the motion again in the program it came from.")
     text, encoding = files.decode(data, report)
     root, sound = xml.parse(text, path, report)
-    return load(Opened(path, data, sound, encoding, root, report, as_read=text))
+    return load(OpenedFile(path, data, sound, encoding, root, report, as_read=text))
 
 
 def dumps(motions: Sequence[Motion]) -> str:

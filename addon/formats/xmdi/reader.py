@@ -18,9 +18,9 @@ from lxml import etree
 
 from ...core.model import Array, Motion, Source, Trajectory
 from ...core.report import FormatError, Report
-from ..document.cache import remember
+from ..document.cache import attach_document
 from ..text import xml_reader as xml
-from ..text.numbers import DECIMAL, read_many, remedy_for
+from ..text.numbers import DECIMAL, number_remedy, parse_numbers
 from ..text.xml_editor import Layout
 
 FRAME_SECONDS = 0.032
@@ -28,18 +28,18 @@ POSITION_TAGS = ("position", "positions")
 FRAME_TAGS = ("frames", "frame")
 #: The attribute of a motion that says how to go from key to key, and its values for holding a value until the next.
 INTERPOLATION = "interpolation"
-HOLDING = ("constant", "step", "hold")
-LAST_LINE = 65535  # libxml2 counts no further
+HOLD_INTERPOLATIONS = ("constant", "step", "hold")
+MAX_LINE_NUMBER = 65535  # libxml2 counts no further
 #: More motions than any file has; each becomes an Action.
-MOST_MOTIONS = 10_000
+MAX_MOTIONS = 10_000
 #: So many warnings tell where behind the last line that is counted they are: each costs a walk over the text.
-MOST_SEARCHED = 20
+MAX_SEARCHED = 20
 
 _WORD = re.compile(r"[^ \t\r\n]+")
 
 
 @dataclass(slots=True)
-class ServoText:
+class ServoElement:
     """A servo of a document.
 
     ``values`` and ``frames`` stand as they do there; ``kept`` are the places of those that count, in the order of their
@@ -70,11 +70,11 @@ class ServoText:
 
 
 @dataclass(slots=True)
-class MotionText:
+class MotionElement:
     """A motion of a document."""
 
     element: Any
-    servos: list[ServoText]
+    servos: list[ServoElement]
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class MotionText:
     @property
     def attributes(self) -> dict[str, str]:
         """Return what its element says besides."""
-        return {key: value for key, value in xml.attributes_of(self.element).items() if key != "name"}
+        return {key: value for key, value in xml.element_attributes(self.element).items() if key != "name"}
 
 
 @dataclass
@@ -94,17 +94,17 @@ class Document:
     text: str
     sound: str
     root: etree._Element
-    motions: list[MotionText]
+    motions: list[MotionElement]
 
 
 def is_holding(attributes: dict[str, str]) -> bool:
     """Return whether a motion with these attributes holds its values until the next key."""
-    return attributes.get(INTERPOLATION, "").strip().lower() in HOLDING
+    return attributes.get(INTERPOLATION, "").strip().lower() in HOLD_INTERPOLATIONS
 
 
-def motions_of(document: Document, source: Source) -> list[Motion]:
+def document_motions(document: Document, source: Source) -> list[Motion]:
     """The motions, numbered in their order, all of the one source."""
-    remember(source, document)
+    attach_document(source, document)
     found = []
     for index, each in enumerate(document.motions):
         attributes = each.attributes
@@ -116,7 +116,7 @@ def motions_of(document: Document, source: Source) -> list[Motion]:
     return found
 
 
-def in_order(frames: Array) -> np.ndarray | None:
+def ascending_order(frames: Array) -> np.ndarray | None:
     """The places of the frames in ascending order, of equal ones only the last; None where they all are so already."""
     if (np.diff(frames) > 0).all():
         return None
@@ -146,10 +146,10 @@ class Reader:
             raise self._error(
                 "the document holds no motion element, so it is not XMDI", self.root, "Choose a file of servo motion."
             )
-        if len(elements) > MOST_MOTIONS:
+        if len(elements) > MAX_MOTIONS:
             raise self._error(
-                f"the document holds {len(elements)} motions, more than the {MOST_MOTIONS} that are read",
-                elements[MOST_MOTIONS], "Split it into several files.",
+                f"the document holds {len(elements)} motions, more than the {MAX_MOTIONS} that are read",
+                elements[MAX_MOTIONS], "Split it into several files.",
             )  # fmt: skip
         motions = [self._motion(element) for element in elements]
         for (code, message), found in self.ignored.items():
@@ -157,7 +157,7 @@ class Reader:
             self._warn(code, message + times, found[0])
         return Document(self.text, self.sound, self.root, motions)
 
-    def _motion(self, element: Any) -> MotionText:
+    def _motion(self, element: Any) -> MotionElement:
         name = self._name_of(element)
         servos = []
         for child in element:
@@ -171,9 +171,9 @@ class Reader:
         for repeated in sorted(each for each, count in names.items() if count > 1):
             message = f"motion {name!r} holds servo {repeated!r} more than once; all are kept"
             self._warn("repeated-servo", message, element)
-        return MotionText(element, servos)
+        return MotionElement(element, servos)
 
-    def _servo(self, element: Any) -> ServoText:
+    def _servo(self, element: Any) -> ServoElement:
         name = self._name_of(element)
         positions, counts = self._only(element, POSITION_TAGS), self._only(element, FRAME_TAGS)
         if element.index(counts) < element.index(positions):
@@ -190,11 +190,11 @@ class Reader:
             raise self._error(message, element, "Give every position its frame.")
         if not len(values):
             self._warn("empty-servo", f"servo {name!r} has no key frames", element)
-        kept = in_order(frames * FRAME_SECONDS)  # two that differ may be one time
+        kept = ascending_order(frames * FRAME_SECONDS)  # two that differ may be one time
         if kept is not None:
             message = f"frames of servo {name!r} were put in order; of equal ones the last holds"
             self._warn("sorted-frames", message, counts)
-        return ServoText(element, positions, counts, values, frames, kept)
+        return ServoElement(element, positions, counts, values, frames, kept)
 
     def _name_of(self, element: Any) -> str:
         name = element.get("name")
@@ -225,7 +225,7 @@ class Reader:
         text = element.text or ""
         if text in self.known:
             return self.known[text]
-        found = read_many(text)
+        found = parse_numbers(text)
         if found is None:
             found = self._numbers_one_by_one(element, text)
         if shared:
@@ -238,8 +238,8 @@ class Reader:
             value = float(match[0]) if DECIMAL.fullmatch(match[0]) else math.nan
             if not math.isfinite(value):
                 error = self._error(
-                    f"{_short(match[0])!r} is not a number", element,
-                    remedy_for(match[0], "Write numbers like -0.7 with spaces between them."),
+                    f"{_shorten(match[0])!r} is not a number", element,
+                    number_remedy(match[0], "Write numbers like -0.7 with spaces between them."),
                 )  # fmt: skip
                 error.line = (error.line or 1) + text.count("\n", 0, match.start())
                 raise error
@@ -248,7 +248,7 @@ class Reader:
 
     def _error(self, message: str, element: Any, remedy: str) -> FormatError:
         return FormatError(
-            message, path=self.path, line=self._line_of(element), where=xml.where_is(element), remedy=remedy
+            message, path=self.path, line=self._line_of(element), where=xml.element_path(element), remedy=remedy
         )
 
     def _ignore(self, code: str, message: str, element: Any) -> None:
@@ -256,15 +256,15 @@ class Reader:
         self.ignored.setdefault((code, message), []).append(element)
 
     def _warn(self, code: str, message: str, element: Any) -> None:
-        line = xml.line_of(element)
-        if line is not None and line >= LAST_LINE:
+        line = xml.source_line(element)
+        if line is not None and line >= MAX_LINE_NUMBER:
             self.searched += 1
-            line = self._line_of(element) if self.searched <= MOST_SEARCHED else None
-        self.report.warn(code, message, line, partial(xml.where_is, element))
+            line = self._line_of(element) if self.searched <= MAX_SEARCHED else None
+        self.report.warn(code, message, line, partial(xml.element_path, element))
 
     def _line_of(self, element: Any) -> int | None:
-        line = xml.line_of(element)
-        if line is None or line < LAST_LINE:
+        line = xml.source_line(element)
+        if line is None or line < MAX_LINE_NUMBER:
             return line
         return self.sound.count("\n", 0, self._layout.span(element).inner) + 1
 
@@ -273,5 +273,5 @@ class Reader:
         return Layout(self.sound, self.root)
 
 
-def _short(word: str) -> str:
+def _shorten(word: str) -> str:
     return word if len(word) <= 40 else word[:40] + "..."

@@ -12,19 +12,30 @@ from lxml import etree
 
 from ...core.model import Array, Motion, Source, Trajectory
 from ...core.report import FormatError, Report
-from ..document.cache import recall, remember
+from ..document.cache import attach_document, attached_document
 from ..text import numbers
 from ..text import xml_reader as xml
-from ..text.numbers import respelt, shortest, spelled
-from ..text.xml_editor import Edits
+from ..text.numbers import format_shortest, replace_words, shortest_decimal
+from ..text.xml_editor import XmlEdits
 from ..text.xml_reader import escape_attribute
-from .reader import FRAME_SECONDS, INTERPOLATION, Document, MotionText, Reader, ServoText, in_order, is_holding
+from .reader import (
+    FRAME_SECONDS,
+    INTERPOLATION,
+    Document,
+    MotionElement,
+    Reader,
+    ServoElement,
+    ascending_order,
+    is_holding,
+)
 
 _WORDS = re.compile(r"<!--.*?-->|<\?.*?\?>|([^\s<](?:(?:<!--.*?-->|<\?.*?\?>)*[^\s<])*)", re.DOTALL)
 _XML = "http://www.w3.org/XML/1998/namespace"
 
 
-def patched(document: Document, mine: Sequence[tuple[int, Motion]], others: Sequence[Motion], report: Report) -> str:
+def patch_document(
+    document: Document, mine: Sequence[tuple[int, Motion]], others: Sequence[Motion], report: Report
+) -> str:
     """The text of a document with the motions that it was read as (each with its number in it), and others after those.
 
     Motions of it that are not among them are taken out.
@@ -37,32 +48,32 @@ class _Patch:
 
     def __init__(self, document: Document, report: Report) -> None:
         self.document, self.report = document, report
-        self.waiting: list[Callable[[Edits], None]] = []
+        self.waiting: list[Callable[[XmlEdits], None]] = []
 
     def text(self, mine: Sequence[tuple[int, Motion]], others: Sequence[Motion]) -> str:
         """The document's text with every edit made; the very text where there is none."""
         kept = {index for index, _ in mine}
         for index, motion in mine:
-            self._motion(self.document.motions[index], planned(motion, self.report))
+            self._motion(self.document.motions[index], plan_motion(motion, self.report))
         for index, gone in enumerate(self.document.motions):
             if index not in kept:
                 self._remove(gone.element, kept)
         for motion in others:
-            new = planned(motion, self.report)
+            new = plan_motion(motion, self.report)
             self.waiting.append(lambda edits, new=new: _insert_motion(edits, self.document, new))
         if not self.waiting:
             return self.document.text
-        edits = Edits(self.document.sound, self.document.root, as_read=self.document.text)
+        edits = XmlEdits(self.document.sound, self.document.root, as_read=self.document.text)
         for change in self.waiting:
             change(edits)
         return edits.result()
 
     # -------------------------------------------------------------- motions and servos
 
-    def _motion(self, old: MotionText, new: MotionPlan) -> None:
+    def _motion(self, old: MotionElement, new: MotionPlan) -> None:
         self._attributes(old.element, {"name": old.name} | old.attributes, {"name": new.name} | new.attributes)
         names = [servo.name for servo in old.servos]
-        places = numbers.servos(names, [servo.name for servo in new.servos])
+        places = numbers.match_servo_names(names, [servo.name for servo in new.servos])
         for place, servo in zip(places, new.servos, strict=True):
             if place is not None:
                 self._servo(old.servos[place], servo)
@@ -78,19 +89,19 @@ class _Patch:
         for key, value in changed:
             self.waiting.append(lambda edits, key=key, value=value: _set_attribute(edits, element, key, value))
 
-    def _servo(self, old: ServoText, new: ServoPlan) -> None:
+    def _servo(self, old: ServoElement, new: ServoPlan) -> None:
         if old.name != new.name:
             self._attributes(old.element, {"name": old.name}, {"name": new.name})
         times, values = old.times, old.key_values
         if _equal(times, new.times) and _equal(values, new.values):
             return
-        places = numbers.keys(times, values, new.times, new.values)
+        places = numbers.match_key_times(times, values, new.times, new.values)
         if old.kept is None or (len(places) == len(times) == len(old.kept) and _equal(times, new.times)):
             self._words_in_place(old, new, places)
         else:
             self._words_in_order(old, new, places)
 
-    def _words_in_place(self, old: ServoText, new: ServoPlan, places: numbers.Places) -> None:
+    def _words_in_place(self, old: ServoElement, new: ServoPlan, places: numbers.IndexArray) -> None:
         """Change, insert and remove words where they stand."""
         stayed = places >= 0
         for element, was, now, spell in (
@@ -110,9 +121,11 @@ class _Patch:
                 for number, word in zip(old.kept.tolist(), words, strict=True):
                     every[number] = word
                 words, at = every, np.arange(len(every))
-            self.waiting.append(lambda edits, element=element, at=at, words=words: _rewrite(edits, element, at, words))
+            self.waiting.append(
+                lambda edits, element=element, at=at, words=words: _replace_element_words(edits, element, at, words)
+            )
 
-    def _words_in_order(self, old: ServoText, new: ServoPlan, places: numbers.Places) -> None:
+    def _words_in_order(self, old: ServoElement, new: ServoPlan, places: numbers.IndexArray) -> None:
         """Write the keys of a servo that was not in order in theirs, with the words of those that stayed."""
         for element, was, now, fresh in (
             (old.positions, old.values, new.values, new.position_words()),
@@ -124,7 +137,7 @@ class _Patch:
                 words[place] if place >= 0 and was[place] == value else word
                 for place, value, word in zip(at, now.tolist(), fresh, strict=True)
             )
-            self.waiting.append(lambda edits, element=element, text=text: _replace(edits, element, text))
+            self.waiting.append(lambda edits, element=element, text=text: _replace_text(edits, element, text))
 
     def _remove(self, element: Any, kept: set[int]) -> None:
         staying = [self.document.motions[index].element for index in kept]
@@ -142,19 +155,19 @@ def _equal(one: Array, other: Array) -> bool:
     return len(one) == len(other) and bool((one == other).all())
 
 
-def _rewrite(edits: Edits, element: Any, places: Any, words: Sequence[str | None]) -> None:
-    """Change the words between an element's tags; see ``respelt``."""
+def _replace_element_words(edits: XmlEdits, element: Any, places: Any, words: Sequence[str | None]) -> None:
+    """Change the words between an element's tags; see ``replace_words``."""
     span = edits.span(element)
     raw = edits.text[span.inner : span.close]
     if "&" in raw or "<![CDATA[" in raw or not raw:
         old = (element.text or "").split()
-        _replace(edits, element, " ".join(word or old[place] for place, word in zip(places, words, strict=True)))
+        _replace_text(edits, element, " ".join(word or old[place] for place, word in zip(places, words, strict=True)))
         return
     found = [match.span(1) for match in _WORDS.finditer(raw) if match[1] is not None]
-    edits.changes.append((span.inner, span.close, respelt(raw, found, places.tolist(), words)))
+    edits.changes.append((span.inner, span.close, replace_words(raw, found, places.tolist(), words)))
 
 
-def _replace(edits: Edits, element: Any, text: str) -> None:
+def _replace_text(edits: XmlEdits, element: Any, text: str) -> None:
     span = edits.span(element)
     if span.inner == span.end:
         edits.set_text(element, text)
@@ -162,7 +175,7 @@ def _replace(edits: Edits, element: Any, text: str) -> None:
         edits.changes.append((span.inner, span.close, text))
 
 
-def _unwrap(edits: Edits, element: Any) -> None:
+def _unwrap(edits: XmlEdits, element: Any) -> None:
     """Take a motion away from around another: its tags and its servos."""
     span = edits.span(element)
     edits.changes += [(span.start, span.inner, ""), (span.close, span.end, "")]
@@ -171,14 +184,14 @@ def _unwrap(edits: Edits, element: Any) -> None:
             edits.delete(child)
 
 
-def _set_attribute(edits: Edits, element: Any, key: str, value: str | None) -> None:
-    name, declared = _raw_name(element.nsmap, key)
+def _set_attribute(edits: XmlEdits, element: Any, key: str, value: str | None) -> None:
+    name, declared = _qualified_name(element.nsmap, key)
     if declared and value is not None:
         edits.set_attribute(element, *declared)
     edits.set_attribute(element, name, None if value is None else escape_attribute(value))
 
 
-def _raw_name(known: dict[str | None, str], key: str) -> tuple[str, tuple[str, str] | None]:
+def _qualified_name(known: dict[str | None, str], key: str) -> tuple[str, tuple[str, str] | None]:
     """An attribute's name as it is written, and what declares its namespace where nothing does so far."""
     namespace, brace, local = key.removeprefix("{").rpartition("}")
     if not brace:
@@ -192,7 +205,7 @@ def _raw_name(known: dict[str | None, str], key: str) -> tuple[str, tuple[str, s
     return f"{free}:{local}", (f"xmlns:{free}", escape_attribute(namespace))
 
 
-def _insert_motion(edits: Edits, document: Document, motion: MotionPlan) -> None:
+def _insert_motion(edits: XmlEdits, document: Document, motion: MotionPlan) -> None:
     """Put a motion behind the last one."""
     last = next(each for each in reversed(document.motions) if next(each.element.iterancestors("motion"), None) is None)
     layout = _Layout.of(edits, last, document)
@@ -200,7 +213,7 @@ def _insert_motion(edits: Edits, document: Document, motion: MotionPlan) -> None
     known = dict(last.element.getparent().nsmap)
     words = ""
     for key, value in ({"name": motion.name} | motion.attributes).items():
-        name, declared = _raw_name(known, key)
+        name, declared = _qualified_name(known, key)
         if declared:
             words += f' {declared[0]}="{declared[1]}"'
             known[declared[0].removeprefix("xmlns:")] = key[1:].rpartition("}")[0]
@@ -211,7 +224,7 @@ def _insert_motion(edits: Edits, document: Document, motion: MotionPlan) -> None
     edits.insert_after(last.element, markup)
 
 
-def _insert_servos(edits: Edits, document: Document, motion: MotionText, servos: Sequence[ServoPlan]) -> None:
+def _insert_servos(edits: XmlEdits, document: Document, motion: MotionElement, servos: Sequence[ServoPlan]) -> None:
     """Put servos behind a motion's last."""
     layout = _Layout.of(edits, motion, document)
     if motion.servos:
@@ -238,7 +251,7 @@ class _Layout:
     inner: str
 
     @classmethod
-    def of(cls, edits: Edits, motion: MotionText, document: Document) -> _Layout:
+    def of(cls, edits: XmlEdits, motion: MotionElement, document: Document) -> _Layout:
         """That of a motion, or of the document's first that has servos."""
         prefix = edits.span(motion.element).tag.rpartition(":")[0]
         sample = next((each for each in (motion, *document.motions) if each.servos), None)
@@ -261,7 +274,7 @@ class _Layout:
         return f'{lead}<{tag} name="{escape_attribute(servo.name)}">{content}{lead if inside else ""}</{tag}>'
 
 
-WHOLE_FRAME = 1e-6  # frames this close to a whole number are written as it
+WHOLE_FRAME_TOLERANCE = 1e-6  # frames this close to a whole number are written as it
 
 
 @dataclass
@@ -274,11 +287,11 @@ class ServoPlan:
 
     def position_words(self) -> list[str]:
         """The values as words."""
-        return [shortest(value) for value in self.values.tolist()]
+        return [format_shortest(value) for value in self.values.tolist()]
 
     def frame_words(self) -> list[str]:
         """The times as words."""
-        return frame_words(self.times)
+        return format_frames(self.times)
 
 
 @dataclass
@@ -290,7 +303,7 @@ class MotionPlan:
     servos: list[ServoPlan]
 
 
-def planned(motion: Motion, report: Report) -> MotionPlan:
+def plan_motion(motion: Motion, report: Report) -> MotionPlan:
     """Return what to write for a motion.
 
     FormatError for numbers that are not finite, and for names and attributes that XML cannot hold.
@@ -299,7 +312,7 @@ def planned(motion: Motion, report: Report) -> MotionPlan:
     attributes = {key: value for key, value in motion.attributes.items() if key != "name"}
     for key, value in (*attributes.items(), ("name", motion.name)):
         _check(key, value, where)
-    keys = [_keys(trajectory, where, report) for trajectory in motion.trajectories]
+    keys = [_ordered_keys(trajectory, where, report) for trajectory in motion.trajectories]
     constant = _is_constant(motion, keys)
     if constant and not is_holding(attributes):
         attributes[INTERPOLATION] = "constant"
@@ -307,7 +320,7 @@ def planned(motion: Motion, report: Report) -> MotionPlan:
         del attributes[INTERPOLATION]
         report.info("interpolation", "the motion is not constant any more; that attribute was taken away", where=where)
     if not constant:
-        keys = [_with_steps(*each) for each in keys]
+        keys = [_add_hold_steps(*each) for each in keys]
         added = sum(len(now[0]) - len(each.times) for now, each in zip(keys, motion.trajectories, strict=True))
         if added > 0:
             report.info("held-keys", f"{added} held values stand twice, to be held until the last step", where=where)
@@ -317,7 +330,7 @@ def planned(motion: Motion, report: Report) -> MotionPlan:
     )
 
 
-def frame_words(times: Array) -> list[str]:
+def format_frames(times: Array) -> list[str]:
     """The frame numbers of times in seconds, spelled so that they read back as those times; whole ones where they are
     within 1e-6 of a whole frame and no two become one."""
     with np.errstate(over="ignore"):
@@ -325,19 +338,19 @@ def frame_words(times: Array) -> list[str]:
     if not np.isfinite(frames).all():
         raise FormatError("a time is too large to be counted in frames", remedy="Move the motion's keys nearer to 0 s.")
     whole = np.rint(frames)
-    near = (np.abs(frames - whole) <= WHOLE_FRAME) & (np.abs(whole) < 2**53)
+    near = (np.abs(frames - whole) <= WHOLE_FRAME_TOLERANCE) & (np.abs(whole) < 2**53)
     written = np.where(near, whole, frames)
     if (np.diff(written) <= 0).any():
         near &= whole * FRAME_SECONDS == times
     return [
-        str(int(nearest)) if is_near else spelled(time, frame, lambda number: number * FRAME_SECONDS)
+        str(int(nearest)) if is_near else shortest_decimal(time, frame, lambda number: number * FRAME_SECONDS)
         for nearest, is_near, time, frame in zip(
             whole.tolist(), near.tolist(), times.tolist(), frames.tolist(), strict=True
         )
     ]
 
 
-def _keys(trajectory: Trajectory, where: str, report: Report) -> tuple[Array, Array, np.ndarray]:
+def _ordered_keys(trajectory: Trajectory, where: str, report: Report) -> tuple[Array, Array, np.ndarray]:
     """Times, values, and which are held; in order."""
     _check("name", trajectory.name, where)
     times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
@@ -347,7 +360,7 @@ def _keys(trajectory: Trajectory, where: str, report: Report) -> tuple[Array, Ar
             where=where,
             remedy="Remove or repair those keys.",
         )
-    held, order = trajectory.holds(), in_order(times)
+    held, order = trajectory.holds(), ascending_order(times)
     if order is None:
         return times, values, held
     report.warn(
@@ -368,7 +381,7 @@ def _is_constant(motion: Motion, keys: Sequence[tuple[Array, Array, np.ndarray]]
     return bool(keys) and all(trajectory.interpolation == "constant" for trajectory in motion.trajectories)
 
 
-def _with_steps(times: Array, values: Array, held: np.ndarray) -> tuple[Array, Array, np.ndarray]:
+def _add_hold_steps(times: Array, values: Array, held: np.ndarray) -> tuple[Array, Array, np.ndarray]:
     """Every held value once more, at the last step before the next key, where there is one."""
     if not held[:-1].any():
         return times, values, held
@@ -395,12 +408,12 @@ def _check(key: str, value: str, where: str) -> None:
 
 FORMAT = "xmdi"
 #: What the root and the container of motions are called in a new document.
-OUTER = ("xmdi", "motions")
+DEFAULT_TAGS = ("xmdi", "motions")
 #: Tags that mean something else.
-RESERVED = {"motion", "servo", "position", "positions", "frame", "frames"}
+RESERVED_TAGS = {"motion", "servo", "position", "positions", "frame", "frames"}
 
 
-def dump(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = OUTER) -> str:
+def dump(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = DEFAULT_TAGS) -> str:
     """The text of motions.
 
     The first that was read from XMDI gives the document, in which all of its motions are patched; the others stand
@@ -410,7 +423,7 @@ def dump(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = OUT
     Raises FormatError for numbers that are not finite and for names and attributes that XML cannot hold.
     """
     source = next((each.source for each in motions if each.source is not None and _has_text(each.source)), None)
-    document = None if source is None else _document_of(source, report)
+    document = None if source is None else _open_source(source, report)
     if document is None or source is None:
         return new_document(motions, report, outer)
     mine: dict[int, Motion] = {}
@@ -426,10 +439,10 @@ def dump(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = OUT
     if root and (others or 0 not in mine) or not mine:
         report.warn("document-lost", "the document has no place for these motions; a new one was written")
         return new_document(motions, report, outer)
-    return patched(document, list(mine.items()), others, report)
+    return patch_document(document, list(mine.items()), others, report)
 
 
-def new_document(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = OUTER) -> str:
+def new_document(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = DEFAULT_TAGS) -> str:
     """Motions as one new document, with an XML declaration, indented with tabs."""
     root = _container(etree.Element, outer[0])
     holder = _container(lambda tag: etree.SubElement(root, tag), outer[1])
@@ -442,7 +455,7 @@ def new_document(motions: Sequence[Motion], report: Report, outer: tuple[str, st
 def _container(make: Callable[[str], Any], tag: str) -> Any:
     """An element that holds motions. FormatError where XML cannot have such a tag, or it would mean something else."""
     try:
-        if tag not in RESERVED:
+        if tag not in RESERVED_TAGS:
             return make(tag)
     except ValueError:
         pass
@@ -450,7 +463,7 @@ def _container(make: Callable[[str], Any], tag: str) -> Any:
 
 
 def _add(holder: Any, motion: Motion, report: Report) -> None:
-    plan = planned(motion, report)
+    plan = plan_motion(motion, report)
     element = etree.SubElement(holder, "motion")
     element.set("name", plan.name)
     for key, value in plan.attributes.items():
@@ -466,8 +479,8 @@ def _has_text(source: Source) -> bool:
     return source.format == FORMAT and bool(source.text)
 
 
-def _document_of(source: Source, report: Report) -> Document | None:
-    kept = recall(source)
+def _open_source(source: Source, report: Report) -> Document | None:
+    kept = attached_document(source)
     if kept is not None:
         return kept
     try:
@@ -476,5 +489,5 @@ def _document_of(source: Source, report: Report) -> Document | None:
     except FormatError as error:
         report.warn("document-lost", f"the kept document cannot be read any more ({error}); a new one is written")
         return None
-    remember(source, document)
+    attach_document(source, document)
     return document

@@ -37,10 +37,10 @@ def _of(name: str, path: Path, size: int) -> Iterator[Row]:
     def exported() -> None:
         formats.save(extract(made[0]), out)
 
-    unedited = timed(exported, lately.forget, rounds(size))
+    unedited = timed(exported, lately.clear_content_caches, rounds(size))
     assert out.read_bytes() == path.read_bytes(), "what was not edited is written as it was"
     next(obj for obj in made[0].all_objects if record_of(obj).role == "BODY").location.x += 0.125
-    edited = timed(exported, lately.forget, rounds(size))
+    edited = timed(exported, lately.clear_content_caches, rounds(size))
     once_more = again(exported, rounds(size))
     assert out.read_bytes() != path.read_bytes(), "the edit is written"
     bar = BAR if size >= JUDGED else None

@@ -11,7 +11,7 @@ import bpy
 from addon.blender.animation.gait import bake_gait
 from addon.blender.data.access import settings
 from addon.blender.render import FilmOptions, open_stage, prepare, render_frames
-from addon.blender.rendering.temporary_studio import hushed
+from addon.blender.rendering.temporary_studio import stdout_silenced
 from tests.bench.measuring import fresh_model, nothing, seconds
 from tests.bench.mechanisms import star
 from tests.bench.table import Row
@@ -46,5 +46,5 @@ def _of(frames: int, folder: Path) -> Iterator[Row]:
 
 
 def _render(scene: bpy.types.Scene) -> None:
-    with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), hushed():
+    with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), stdout_silenced():
         bpy.ops.render.render(animation=True)

@@ -16,7 +16,7 @@ from addon.blender.data.access import record_of
 from addon.blender.data.queries import parts
 from addon.blender.editing.symmetry.links import link_twins
 from addon.core.model import Motion, Trajectory
-from addon.plot import motion_picture
+from addon.plot import plot_motion
 from tests.bench.measuring import fresh_model
 from tests.bench.mechanisms import star
 from tests.bench.motion_files import FRAME
@@ -31,7 +31,7 @@ PATIENCE = 30.0
 
 def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
     """Seconds per step; the first plot, which loads what draws it, is not counted."""
-    motion_picture(Motion("short", [Trajectory("Hinge 1", np.arange(2.0), np.zeros(2))]), {})
+    plot_motion(Motion("short", [Trajectory("Hinge 1", np.arange(2.0), np.zeros(2))]), {})
     for keys in sizes:
         yield from _of(keys, folder)
 
@@ -55,8 +55,11 @@ def _of(keys: int, folder: Path) -> Iterator[Row]:
         "offset, wrapped": lambda: bpy.ops.knuckle.offset_motion(unit="FRAMES", frames=100.0, wrap=True),
         "mirrored": bpy.ops.knuckle.mirror_motion,
         "looped twice": lambda: bpy.ops.knuckle.loop_motion(way="KEYS", rounds=2),
-        "checked against stops": lambda: (motion_checks.forget(), motion_checks.seen_rows(rig, scene)),
-        "plotted": lambda: motion_picture(motion_checks.motion_of(rig, active_action(rig), scene), {}),
+        "checked against stops": lambda: (
+            motion_checks.invalidate_motion_checks(),
+            motion_checks.cached_rows(rig, scene),
+        ),
+        "plotted": lambda: plot_motion(motion_checks.action_motion(rig, active_action(rig), scene), {}),
         "exported as CSV, edited": lambda: bpy.ops.export_anim.servo_motion(filepath=str(target)),
         "exported as CSV, thinned": lambda: bpy.ops.export_anim.servo_motion(filepath=str(target), tolerance=0.01),
         "a frame shown": lambda: scene.frame_set(scene.frame_current + 7),

@@ -31,23 +31,23 @@ def rows(sizes: Sequence[int], folder: Path) -> Iterator[Row]:
 
 def marked(pose: bpy.types.PoseBone, size: int, unit: str, whose: str, bar: float | None = None) -> Iterator[Row]:
     """The rows of all the scene's models, of which ``pose`` is a bone."""
-    compat.ready_gpu()
-    scene, wish = bpy.context.scene, draw.overlay_of(bpy.context.scene)
+    compat.init_gpu()
+    scene, wish = bpy.context.scene, draw.overlay_settings(bpy.context.scene)
 
     def posed() -> None:
         pose.rotation_euler[2] += 0.01
         bpy.context.view_layer.update()
 
     off = again(posed)
-    for kind in overlay.KINDS:
+    for kind in overlay.OVERLAY_KINDS:
         setattr(wish, kind, True)
     on = again(posed)
-    gathered = again(lambda: overlay.draw_models(scene, overlay.KINDS))
-    drawing = overlay.draw_models(scene, overlay.KINDS)
-    batched = again(lambda: draw.batches_of(drawing))
-    rebuilt = again(lambda: draw.batches_of(overlay.draw_models(scene, overlay.KINDS)))
-    handed, drawn = on_canvas(draw.batches_of(drawing))
-    for kind in overlay.KINDS:
+    gathered = again(lambda: overlay.draw_models(scene, overlay.OVERLAY_KINDS))
+    drawing = overlay.draw_models(scene, overlay.OVERLAY_KINDS)
+    batched = again(lambda: draw.make_batches(drawing))
+    rebuilt = again(lambda: draw.make_batches(overlay.draw_models(scene, overlay.OVERLAY_KINDS)))
+    handed, drawn = on_canvas(draw.make_batches(drawing))
+    for kind in overlay.OVERLAY_KINDS:
         setattr(wish, kind, False)
 
     yield Row(f"{whose}overlays, gathered anew", size, unit, gathered, batched, "making their batches")

@@ -49,7 +49,7 @@ def redrawn(rig: bpy.types.Object, size: int, unit: str, whose: str, bar: float 
     """The rows of a model, one of its joints active."""
     bpy.context.view_layer.objects.active = parts(rig, "JOINT")[0]
     panels = panels_of_tab()
-    first = timed(lambda: [_draw(cls) for cls in panels], ticks.after_change, 7)
+    first = timed(lambda: [_draw(cls) for cls in panels], ticks.count_change, 7)
     yield Row(f"{whose}redraw: all panels after a change", size, unit, first, bar=bar, growth_bar=1.25)
     took = {cls.__name__: again(lambda cls=cls: _draw(cls)) for cls in panels}
     worst = max(took, key=lambda name: took[name])

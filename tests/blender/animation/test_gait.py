@@ -134,13 +134,13 @@ def test_a_servo_that_never_moves_has_one_key(blank: Any) -> None:
 
 
 def test_a_model_without_a_gait_has_nothing_to_bake(blank: Any) -> None:
-    from addon.blender.animation.gait import bake_gait, plays_own_gait
+    from addon.blender.animation.gait import bake_gait, plays_baked_gait
 
     rig = put(machine())
     assert rig.animation_data is None or rig.animation_data.action is None
     assert bake_gait(blank.scene, rig, 1, 10) is None
     key(rig, 21, [(1, 0.5)])
-    assert not plays_own_gait(rig)
+    assert not plays_baked_gait(rig)
 
 
 def test_baking_anew_leaves_the_old_action(blank: Any) -> None:
@@ -241,25 +241,25 @@ def test_edited_stops_and_engine_are_in_the_next_bake(blank: Any) -> None:
 def test_a_gaits_own_action_is_known_until_it_is_edited(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.animation.gait import bake_gait, plays_own_gait
+    from addon.blender.animation.gait import bake_gait, plays_baked_gait
 
     rig = put(machine(clockwork(clockwork_motor(21, amplitude=25))))
-    assert plays_own_gait(rig)
+    assert plays_baked_gait(rig)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "gait.blend"))
     empty_file()
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "gait.blend"))
     rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
-    assert plays_own_gait(rig)
+    assert plays_baked_gait(rig)
     curves_of(rig)[0].keyframe_points[7].co[1] += 0.01
-    assert not plays_own_gait(rig)
+    assert not plays_baked_gait(rig)
     bake_gait(bpy.context.scene, rig, 1, 61)
-    assert plays_own_gait(rig)
+    assert plays_baked_gait(rig)
     key(rig, 22, [(5, 0.1)])
-    assert not plays_own_gait(rig), "another servo is keyed"
+    assert not plays_baked_gait(rig), "another servo is keyed"
     rig.animation_data.action = None
-    assert plays_own_gait(rig), "without keys, the gait is what the model has"
+    assert plays_baked_gait(rig), "without keys, the gait is what the model has"
     key(rig, 21, [(1, 0.0)])
-    assert not plays_own_gait(rig), "an Action of the user's own"
+    assert not plays_baked_gait(rig), "an Action of the user's own"
 
 
 def test_automatic_means_the_gait_while_it_is_untouched_and_the_keys_once_edited(blank: Any) -> None:

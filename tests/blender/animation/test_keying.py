@@ -134,10 +134,10 @@ def test_servos_are_called_alike_in_blender_and_out_of_it(blank: Any) -> None:
     """Of several models of one file Blender numbers the objects; joints without a name go by their id."""
     from addon import formats
     from addon.blender.animation import sample
-    from addon.core.gait.engine import servo_names
+    from addon.core.gait.engine import gait_servo_names
 
     text = DOCUMENT.replace("<Name>Shoulder</Name>", "<Name></Name>").replace("Slide", "Joint with a name " * 5)
-    outside = servo_names(formats.loads(text.encode(), "small.jm"))
+    outside = gait_servo_names(formats.loads(text.encode(), "small.jm"))
     for _ in range(2):
         rig = put(text, gait=False)
         motion = sample(collection_of(rig), frames=[1])

@@ -111,13 +111,13 @@ def test_followers_are_locked_and_told_from_drivers(blank: Any) -> None:
 def test_nothing_is_solved_while_no_driver_moves(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpy
 
-    from addon.core.loops.dependents import Follower
+    from addon.core.loops.dependents import LinkageSolver
 
     rig = put(loops.crank_rocker())
     calls = []
-    follow = Follower.follow
+    follow = LinkageSolver.follow
     monkeypatch.setattr(
-        Follower, "follow", lambda self, given, **how: calls.append(given) or follow(self, given, **how)
+        LinkageSolver, "follow", lambda self, given, **how: calls.append(given) or follow(self, given, **how)
     )
     live(rig)
     for frame in (1, 2, 3):
@@ -341,11 +341,11 @@ def test_a_keyed_follower_drives_where_the_driver_has_no_keys(blank: Any) -> Non
 
 
 def test_a_motion_that_is_taken_off_has_the_followers(blank: Any) -> None:
-    from addon.blender.animation.sample_motion import take
+    from addon.blender.animation.sample_motion import read_motion
 
     rig = put(loops.crank_rocker())
     key_driver(rig, {1.0: 0.0, 31.0: 3.0})
-    motion, _report = take(rig.data.knuckle.collection)
+    motion, _report = read_motion(rig.data.knuckle.collection)
     tracks = {track.name: track for track in motion.trajectories}
     assert set(tracks) == {"A", "B", "D"}
     rate = blank.scene.render.fps / blank.scene.render.fps_base

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.loops.dependents import Follower
+from addon.core.loops.dependents import LinkageSolver
 from tests.support import loops
 from tests.support.emptied import empty_file
 from tests.support.live_loops_helpers import (
@@ -37,14 +37,14 @@ DRAWN, TURN = 0.8, 2.5
 def solved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many positions were asked for at once, of all times."""
     calls: list[int] = []
-    one, many = Follower.follow, Follower.follow_many
+    one, many = LinkageSolver.follow, LinkageSolver.solve_many
 
-    def count_many(self: Follower, given: Any, **how: Any) -> Any:
+    def count_many(self: LinkageSolver, given: Any, **how: Any) -> Any:
         calls.append(max(map(len, given.values())))
         return many(self, given, **how)
 
-    monkeypatch.setattr(Follower, "follow", lambda self, given, **how: calls.append(1) or one(self, given, **how))
-    monkeypatch.setattr(Follower, "follow_many", count_many)
+    monkeypatch.setattr(LinkageSolver, "follow", lambda self, given, **how: calls.append(1) or one(self, given, **how))
+    monkeypatch.setattr(LinkageSolver, "solve_many", count_many)
     return calls
 
 

@@ -124,38 +124,38 @@ def test_long_motions_of_balls_are_checked_in_a_moment(rig: Any, scene: Any) -> 
 def test_overviews_are_of_the_actions_that_key_its_servos(rig: Any, scene: Any) -> None:
     import bpy
 
-    from addon.blender.animation.motion_checks import overviews
+    from addon.blender.animation.motion_checks import motion_overviews
 
-    assert overviews(rig, scene) == []
+    assert motion_overviews(rig, scene) == []
     knee(rig, [(4, 0.0), (30, 0.2)], "LINEAR")
     bpy.data.actions.new("empty")
     light = bpy.data.objects.new("light", None)
     light.keyframe_insert("location", frame=1)
     rig.keyframe_insert("location", frame=50)
-    (found,) = overviews(rig, scene)
+    (found,) = motion_overviews(rig, scene)
     assert (found.name, found.first, found.last, found.servos) == (rig.animation_data.action.name, 4, 30, 1)
 
 
 @pytest.mark.parametrize("remap", [(100, 200), (100, 50), (60, 80)])
 def test_times_are_those_at_which_blender_shows_it(rig: Any, scene: Any, remap: tuple[int, int]) -> None:
     """Also where time is remapped, and as exports have them."""
-    from addon.blender.animation import apply, take
-    from addon.blender.animation.motion_checks import motion_of, overviews
-    from addon.blender.ui.joints.joint_list import frame_at
+    from addon.blender.animation import apply, read_motion
+    from addon.blender.animation.motion_checks import action_motion, motion_overviews
+    from addon.blender.ui.joints.joint_list import frame_at_time
     from addon.core.model import Motion, Trajectory
 
     scene.render.fps_base = 1.25
     scene.render.frame_map_old, scene.render.frame_map_new = remap
     times = np.array([0.0, 1.0, 2.0])
     action, _ = apply(Motion("m", [Trajectory("Knee", times, np.array([0.0, 0.9, 0.0]))]), collection(rig), scene)
-    (mine,) = motion_of(rig, action, scene).trajectories
+    (mine,) = action_motion(rig, action, scene).trajectories
     assert mine.times == pytest.approx(times, abs=1e-5)
-    assert mine.times == pytest.approx(take(collection(rig), scene)[0].trajectories[0].times, abs=1e-5)
-    (overview,) = overviews(rig, scene)
+    assert mine.times == pytest.approx(read_motion(collection(rig), scene)[0].trajectories[0].times, abs=1e-5)
+    (overview,) = motion_overviews(rig, scene)
     assert (overview.first, overview.last, overview.duration) == pytest.approx((3.0, 43.0, 2.0), abs=1e-4)
     found = rows(rig, scene)["Knee"].found
     assert found.worst is not None and found.velocity == pytest.approx(0.9, rel=1e-4)
-    frame = frame_at(scene, found.worst.worst)
+    frame = frame_at_time(scene, found.worst.worst)
     scene.frame_set(int(frame), subframe=frame % 1.0)
     assert bone_of(rig, 11).rotation_euler[2] == pytest.approx(0.9, abs=1e-4)
 
@@ -166,21 +166,21 @@ def collection(rig: Any) -> Any:
 
 @pytest.mark.parametrize("how", ["curve", "group"])
 def test_muted_curves_do_not_count(rig: Any, scene: Any, how: str) -> None:
-    from addon.blender.animation.motion_checks import overviews
+    from addon.blender.animation.motion_checks import motion_overviews
 
     silent = knee(rig, [(3, 0.0), (900, 1.0)], "LINEAR")
     key(rig, 12, [(3, 0.0), (30, 0.2)], "LINEAR")
     mute(silent, how)
     assert rows(rig, scene).keys() == {"Elbow"}
-    (found,) = overviews(rig, scene)
+    (found,) = motion_overviews(rig, scene)
     assert (found.first, found.last, found.servos) == (3, 30, 1)
     loud = next(c for c in curves_of(rig) if c != silent)
     loud.modifiers.new("CYCLES")
-    assert overviews(rig, scene)[0].cycles
+    assert motion_overviews(rig, scene)[0].cycles
     loud.modifiers[0].mute = True
-    assert not overviews(rig, scene)[0].cycles
+    assert not motion_overviews(rig, scene)[0].cycles
     loud.mute = True
-    assert overviews(rig, scene) == []
+    assert motion_overviews(rig, scene) == []
 
 
 # ---------------------------------------------------------------- when it is worked out
@@ -204,16 +204,16 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_nothing_is_worked_out_twice(rig: Any, scene: Any, counting: list[str]) -> None:
     import bpy
 
-    from addon.blender.animation.motion_checks import seen_rows
+    from addon.blender.animation.motion_checks import cached_rows
 
     knee(rig, [(3, 0.0), (30, 0.2)], "LINEAR")
     bpy.context.view_layer.update()
-    first = seen_rows(rig, scene)
+    first = cached_rows(rig, scene)
     for frame in (5, 6, 7):
         scene.frame_set(frame)
         bone_of(rig, 11).rotation_euler[2] = 0.1
         bpy.context.view_layer.update()
-        assert seen_rows(rig, scene) is first
+        assert cached_rows(rig, scene) is first
     assert len(counting) == 1
 
 
@@ -243,9 +243,9 @@ def other_action(rig: Any, scene: Any) -> None:
 
 
 def retimed(rig: Any, scene: Any) -> None:
-    from addon.blender.animation.retiming import speed_up
+    from addon.blender.animation.retiming import scale_action_speed
 
-    speed_up(rig, 3.0, 3.0)
+    scale_action_speed(rig, 3.0, 3.0)
 
 
 def rename_bone(rig: Any, scene: Any) -> None:
@@ -267,14 +267,14 @@ CHANGES = [rename_bone, rename_joint, remap_time, edit_key, insert_key, move_sto
 def test_a_change_is_seen(rig: Any, scene: Any, change: Any) -> None:
     import bpy
 
-    from addon.blender.animation.motion_checks import check_action, seen_rows
+    from addon.blender.animation.motion_checks import cached_rows, check_action
 
     knee(rig, [(3, 0.0), (30, 0.2)], "LINEAR")
     bpy.context.view_layer.update()
-    before = seen_rows(rig, scene)
+    before = cached_rows(rig, scene)
     change(rig, scene)
     bpy.context.view_layer.update()  # as Blender does before it draws
-    after = seen_rows(rig, scene)
+    after = cached_rows(rig, scene)
     assert after != before
     assert after == check_action(rig, rig.animation_data.action, scene)
 
@@ -282,13 +282,13 @@ def test_a_change_is_seen(rig: Any, scene: Any, change: Any) -> None:
 def test_a_servo_of_a_renamed_joint_can_be_shown(rig: Any, scene: Any) -> None:
     import bpy
 
-    from addon.blender.animation.motion_checks import seen_rows
+    from addon.blender.animation.motion_checks import cached_rows
 
     knee(rig, [(3, 0.0), (30, 0.2)], "LINEAR")
     bpy.context.view_layer.objects.active = rig
-    seen_rows(rig, scene)
+    cached_rows(rig, scene)
     rename_joint(rig, scene)
-    (row,) = seen_rows(rig, scene)  # even before Blender tells of it
+    (row,) = cached_rows(rig, scene)  # even before Blender tells of it
     assert row.found.name == "Shin"
     assert bpy.ops.knuckle.show_servo(servo=row.found.name, frame=5.0) == {"FINISHED"}
 
@@ -297,7 +297,7 @@ def test_numbers_of_a_ball_that_nothing_keys_are_those_of_the_pose(rig: Any, sce
     """And rows that have them are kept while the pose has them."""
     import bpy
 
-    from addon.blender.animation.motion_checks import check_action, seen_rows
+    from addon.blender.animation.motion_checks import cached_rows, check_action
 
     ball = bone_of(rig, 13)
     for frame, x in ((3, 0.0), (13, 0.6)):
@@ -305,14 +305,14 @@ def test_numbers_of_a_ball_that_nothing_keys_are_those_of_the_pose(rig: Any, sce
         for index in (0, 1):
             ball.keyframe_insert("rotation_quaternion", index=index, frame=frame)
     bpy.context.view_layer.update()
-    before = seen_rows(rig, scene)
+    before = cached_rows(rig, scene)
     for frame in (3, 8, 13):
         scene.frame_set(frame)
-        assert seen_rows(rig, scene) is before, "what is keyed changes with the frame, the rest does not"
+        assert cached_rows(rig, scene) is before, "what is keyed changes with the frame, the rest does not"
     assert len(counting) == 1
     ball.rotation_quaternion[3] = 0.3
     bpy.context.view_layer.update()
-    after = seen_rows(rig, scene)
+    after = cached_rows(rig, scene)
     assert after != before and after == check_action(rig, rig.animation_data.action, scene)
 
 
@@ -321,7 +321,7 @@ def test_drawing_costs_nothing_while_nothing_changes(blank: Any) -> None:
     import bpy
 
     from addon.blender.animation.keying import key_servos
-    from addon.blender.animation.motion_checks import seen_motions, seen_rows
+    from addon.blender.animation.motion_checks import cached_overviews, cached_rows
 
     parts = [body(1, (0, 0, 2))]
     for k in range(30):
@@ -330,11 +330,11 @@ def test_drawing_costs_nothing_while_nothing_changes(blank: Any) -> None:
     frames, rng = np.arange(1.0, 10001.0), np.random.default_rng(0)
     key_servos(rig, "long", {str(101 + k): (frames, rng.normal(size=10000), 1) for k in range(30)})
     bpy.context.view_layer.update()
-    assert len(seen_rows(rig, bpy.context.scene)) == 30
+    assert len(cached_rows(rig, bpy.context.scene)) == 30
     spent = []
     for _ in range(20):
         begun = time.process_time()
-        seen_rows(rig, bpy.context.scene)
-        seen_motions(rig, bpy.context.scene)
+        cached_rows(rig, bpy.context.scene)
+        cached_overviews(rig, bpy.context.scene)
         spent.append(time.process_time() - begun)
     assert sorted(spent)[10] < 1e-3

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from addon.core.model import Dof, Joint, Mechanism, Motion, Trajectory
-from addon.core.motion.servo_matching import servos_of
+from addon.core.motion.servo_matching import mechanism_servos
 from addon.core.report import FormatError
 from tests.support.mechanisms import body, joint, model, put
 
@@ -18,16 +18,16 @@ def told(rig: Any, motion: Motion) -> list[bool]:
     """Whether the panel, an export that keeps values and one that refuses them say that a stop is left."""
     import bpy
 
-    from addon.blender.animation import TakeOptions, apply, take
+    from addon.blender.animation import SampleOptions, apply, read_motion
     from addon.blender.animation.motion_checks import check_action
 
     scene, collection = bpy.context.scene, rig.data.knuckle.collection
     action, _ = apply(motion, collection, scene)
     seen = [any(row.found.outside for row in check_action(rig, action, scene))]
-    _, report = take(collection, scene, TakeOptions(stops="KEEP"))
+    _, report = read_motion(collection, scene, SampleOptions(stops="KEEP"))
     seen.append(any(entry.code == "beyond-stops" for entry in report.entries))
     try:
-        take(collection, scene, TakeOptions(stops="REFUSE"))
+        read_motion(collection, scene, SampleOptions(stops="REFUSE"))
         seen.append(False)
     except FormatError:
         seen.append(True)
@@ -54,7 +54,7 @@ def test_a_files_number_is_on_the_stop_that_it_gives(blank: Any, tmp_path: Path,
 
 @pytest.mark.parametrize("over", [0.0, 0.1])
 def test_a_ball_has_the_stops_of_its_parts(blank: Any, over: float) -> None:
-    from addon.blender.animation.motion_checks import stops_of
+    from addon.blender.animation.motion_checks import dof_stops
 
     parts = [Dof("rotation", lower=-0.1 * k, upper=0.2 * k) for k in (1, 2, 3)]
     source = Mechanism("robot", joints=[Joint("1", "Hip", "ball", "a", "b", dofs=[Dof("ball", parts=parts)])])
@@ -72,7 +72,7 @@ def test_a_ball_has_the_stops_of_its_parts(blank: Any, over: float) -> None:
     record.dofs.clear()
     write_dofs(record, source.joints[0].dofs)
     record.dofs[0].step, record.dofs[0].channel = placed
-    for number, servo in enumerate(servos_of(source).values()):
-        assert stops_of(parts_of(rig, "JOINT"))["9", number] == pytest.approx(servo.stops)
+    for number, servo in enumerate(mechanism_servos(source).values()):
+        assert dof_stops(parts_of(rig, "JOINT"))["9", number] == pytest.approx(servo.stops)
     values = np.array([0.0, 0.4 + over])
     assert told(rig, Motion("m", [Trajectory("Hip/ry", np.arange(2.0), values)])) == [over > 0.0] * 3

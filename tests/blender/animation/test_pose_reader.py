@@ -39,12 +39,12 @@ def lamp() -> Any:
 def test_many_poses_are_read_as_one_after_the_other(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import bpy
 
-    from addon.blender.animation.pose_reader import PoseReader, pose_values
+    from addon.blender.animation.pose_reader import PoseReader, sample_channels
     from addon.blender.data.channels import servo_channels
 
     rig = lamp()
     channels = [channel for own in servo_channels(rig).values() for channel in own]
-    together = pose_values(rig, bpy.context.scene, channels, FRAMES)
+    together = sample_channels(rig, bpy.context.scene, channels, FRAMES)
     reader = PoseReader(rig, channels)
     single = []
     for frame in FRAMES:
@@ -52,5 +52,5 @@ def test_many_poses_are_read_as_one_after_the_other(blank: Any, monkeypatch: pyt
         single.append(reader.read())
     assert np.abs(together - single).max() < 1e-12
     assert np.ptp(together, axis=0).max() > 4.0 * np.pi, "it counts whole turns"
-    monkeypatch.setattr("addon.blender.animation.pose_reader._MOST_MATRICES", 7 * len(rig.pose.bones))
-    assert np.abs(pose_values(rig, bpy.context.scene, channels, FRAMES) - together).max() < 1e-12, "in parts"
+    monkeypatch.setattr("addon.blender.animation.pose_reader._MAX_MATRICES", 7 * len(rig.pose.bones))
+    assert np.abs(sample_channels(rig, bpy.context.scene, channels, FRAMES) - together).max() < 1e-12, "in parts"

@@ -26,52 +26,52 @@ WITHIN = np.linspace(1, 31, 241)[:-1] + 0.03
 @pytest.mark.parametrize("handles", ["FREE", "VECTOR"])
 @pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER"])
 def test_rounds_are_the_first_round_again(rig: Any, kind: str, handles: str) -> None:
-    from addon.blender.animation.retiming import loop_keys
+    from addon.blender.animation.retiming import repeat_keys
 
     curve = keyed(rig, 11, KEYS, kind, handles)
     before = course(curve, WITHIN)
-    assert loop_keys(rig, 3).period == 30
+    assert repeat_keys(rig, 3).period == 30
     assert len(curve.keyframe_points) == 10
     for number in range(3):
         assert course(curve, WITHIN + 30 * number) == pytest.approx(before, abs=2e-5), number
 
 
 def test_kinds_and_types_of_keys_come_along(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_keys
+    from addon.blender.animation.retiming import repeat_keys
 
     curve = keyed(rig, 11, KEYS, "BEZIER")
     points = curve.keyframe_points
     points[1].interpolation, points[1].easing, points[1].amplitude = "ELASTIC", "EASE_IN", 0.3
     points[2].type, points[2].handle_left_type = "BREAKDOWN", "VECTOR"
     before = [(p.interpolation, p.easing, p.type, p.handle_left_type, p.amplitude) for p in points]
-    loop_keys(rig, 2)
+    repeat_keys(rig, 2)
     after = [(p.interpolation, p.easing, p.type, p.handle_left_type, p.amplitude) for p in curve.keyframe_points]
     assert after[:3] == before[:3] and after[4:6] == before[1:3]
 
 
 def test_an_open_motion_goes_back_in_the_gap_and_climbs(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_keys
+    from addon.blender.animation.retiming import repeat_keys
 
     curve = keyed(rig, 11, OPEN)
     before = course(curve, WITHIN)
-    assert loop_keys(rig, 2, gap=4.0).period == 34
+    assert repeat_keys(rig, 2, gap=4.0).period == 34
     assert course(curve, WITHIN + 34) == pytest.approx(before, abs=1e-5)
     assert curve.evaluate(33) == pytest.approx(0.1, abs=1e-6)
     assert curve.keyframe_points[-1].co[0] == 65
 
     climbing = keyed(rig, 12, OPEN)
-    loop_keys(rig, 3, "climb", bones={bone_of(rig, 12).name})
+    repeat_keys(rig, 3, "climb", bones={bone_of(rig, 12).name})
     # in the range of the whole motion, which the other servo has made 64 frames long
     assert climbing.evaluate(1 + 64 + 8) == pytest.approx(0.5 + 0.2, abs=1e-5)
     assert climbing.evaluate(1 + 2 * 64 + 8) == pytest.approx(0.5 + 0.4, abs=1e-5)
 
 
 def test_blending_closes_the_round(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_keys
+    from addon.blender.animation.retiming import repeat_keys
 
     curve = keyed(rig, 11, OPEN, "BEZIER", "FREE")
     before = course(curve, WITHIN)
-    loop_keys(rig, 2, "blend", blend=10)
+    repeat_keys(rig, 2, "blend", blend=10)
     early = WITHIN < 21
     assert course(curve, WITHIN)[early] == pytest.approx(before[early], abs=2e-5)
     assert curve.evaluate(31) == pytest.approx(0.0, abs=1e-6)
@@ -79,14 +79,14 @@ def test_blending_closes_the_round(rig: Any) -> None:
 
 
 def test_servos_with_fewer_keys_repeat_with_the_others(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_endlessly, loop_keys
+    from addon.blender.animation.retiming import repeat_endlessly, repeat_keys
 
     long, short, still = keyed(rig, 11), keyed(rig, 12, [(5, 0.3), (15, -0.1)]), keyed(rig, 13, [(5, 0.2)])
     before = course(short, WITHIN)
-    loop_keys(rig, 2, gap=2.0)
+    repeat_keys(rig, 2, gap=2.0)
     assert course(short, WITHIN + 32) == pytest.approx(before, abs=1e-5)
     assert len(still.keyframe_points) == 1
-    loop_endlessly(rig)
+    repeat_endlessly(rig)
     assert [len(c.modifiers) for c in (long, short, still)] == [1, 1, 0]
     assert long.keyframe_points[-1].co[0] == short.keyframe_points[-1].co[0]
 
@@ -95,58 +95,63 @@ def test_servos_with_fewer_keys_repeat_with_the_others(rig: Any) -> None:
 def test_endless_rounds_by_the_modifier_and_removed_again(rig: Any, handles: str) -> None:
     import bpy
 
-    from addon.blender.animation.motion_checks import overviews
-    from addon.blender.animation.retiming import loop_endlessly, stop_looping
+    from addon.blender.animation.motion_checks import motion_overviews
+    from addon.blender.animation.retiming import repeat_endlessly, stop_repeating
 
     curve = keyed(rig, 11, KEYS, "BEZIER", handles)
     before, keys = course(curve, WITHIN), looks(curve)
-    loop_endlessly(rig)
-    assert overviews(rig, bpy.context.scene)[0].cycles
+    repeat_endlessly(rig)
+    assert motion_overviews(rig, bpy.context.scene)[0].cycles
     # Blender leads handles that it sets by itself smoothly over the seam: but for the two parts beside it
     same = (WITHIN > 9) & (WITHIN < 21) | (handles == "FREE")
     for number in (-7, 1, 40):
         assert course(curve, WITHIN + 30 * number)[same] == pytest.approx(before[same], abs=1e-4)
-    loop_endlessly(rig)
+    repeat_endlessly(rig)
     assert len(curve.modifiers) == 1, "twice is once"
-    assert stop_looping(rig) == 1
-    assert not overviews(rig, bpy.context.scene)[0].cycles
+    assert stop_repeating(rig) == 1
+    assert not motion_overviews(rig, bpy.context.scene)[0].cycles
     assert curve.evaluate(100) == pytest.approx(0.0, abs=1e-6)
     assert looks(curve) == keys, "a closed motion needed no key"
 
 
 def test_endless_climbing_is_with_offset(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_endlessly
+    from addon.blender.animation.retiming import repeat_endlessly
 
     curve = keyed(rig, 11, OPEN)
-    loop_endlessly(rig, "climb")
+    repeat_endlessly(rig, "climb")
     assert curve.evaluate(1 + 8 + 5 * 30) == pytest.approx(0.5 + 5 * 0.2, abs=1e-4)
 
 
 def test_a_curve_with_modifiers_is_refused_before_any_is_changed(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_endlessly
+    from addon.blender.animation.retiming import repeat_endlessly
 
     first, second = keyed(rig, 11, OPEN), keyed(rig, 12, OPEN)
     second.modifiers.new(type="NOISE")
     before = looks(first)
     with pytest.raises(ValueError, match="has modifiers already"):
-        loop_endlessly(rig)
+        repeat_endlessly(rig)
     assert looks(first) == before and not len(first.modifiers)
 
 
 @pytest.mark.parametrize("kind", ["LINEAR", "CONSTANT", "BEZIER"])
 def test_offset_and_speed_take_all_of_the_curve_along(rig: Any, kind: str) -> None:
-    from addon.blender.animation.retiming import motion_range, offset_keys, speed_to_last, speed_up
+    from addon.blender.animation.retiming import (
+        action_speed_for_duration,
+        motion_range,
+        offset_keys,
+        scale_action_speed,
+    )
 
     curve = keyed(rig, 11, KEYS, kind, "FREE")
     before = course(curve, WITHIN)
     offset_keys(rig, 12.5)
     assert course(curve, WITHIN + 12.5) == pytest.approx(before, abs=2e-5)
     offset_keys(rig, -12.5)
-    speed_up(rig, 2.5, about=11.0)
+    scale_action_speed(rig, 2.5, about=11.0)
     assert course(curve, 11 + (WITHIN - 11) / 2.5) == pytest.approx(before, abs=2e-5)
-    speed_up(rig, 0.4, about=11.0)
+    scale_action_speed(rig, 0.4, about=11.0)
     assert motion_range(rig) == pytest.approx((1, 31), abs=1e-4)
-    speed_up(rig, speed_to_last(rig, 90), about=1.0)
+    scale_action_speed(rig, action_speed_for_duration(rig, 90), about=1.0)
     assert motion_range(rig) == pytest.approx((1, 91), abs=1e-4)
     assert course(curve, 1 + (WITHIN - 1) * 3) == pytest.approx(before, abs=1e-4)
 
@@ -165,27 +170,27 @@ def test_wrapping_turns_the_round(rig: Any, kind: str, frames: float) -> None:
 
 
 def test_only_the_bones_that_are_meant(rig: Any) -> None:
-    from addon.blender.animation.retiming import offset_keys, speed_up
+    from addon.blender.animation.retiming import offset_keys, scale_action_speed
 
     first, second = keyed(rig, 11), keyed(rig, 12)
     before = looks(second)
     offset_keys(rig, 3, bones={bone_of(rig, 11).name})
-    speed_up(rig, 2, 1, bones={bone_of(rig, 11).name})
+    scale_action_speed(rig, 2, 1, bones={bone_of(rig, 11).name})
     assert looks(second) == before and first.keyframe_points[0].co[0] == 2.5
     with pytest.raises(ValueError, match="none of the selected servos"):
         offset_keys(rig, 3, bones={bone_of(rig, 13).name})
 
 
 def test_other_curves_of_the_action_stay(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_keys, offset_keys, speed_up
+    from addon.blender.animation.retiming import offset_keys, repeat_keys, scale_action_speed
 
     keyed(rig, 11)
     rig.keyframe_insert("location", index=0, frame=4)
     mine = next(c for c in curves_of(rig) if c.data_path == "location")
     before = looks(mine)
-    loop_keys(rig, 2)
+    repeat_keys(rig, 2)
     offset_keys(rig, 3)
-    speed_up(rig, 2, 1)
+    scale_action_speed(rig, 2, 1)
     assert looks(mine) == before
 
 
@@ -205,12 +210,12 @@ def test_the_path_of_the_root_comes_along_in_time(rig: Any) -> None:
 @pytest.mark.parametrize("what", ["nothing", "no servos"])
 def test_without_keys_it_is_said(rig: Any, what: str) -> None:
     from addon.blender.animation.mirror import mirror_keys
-    from addon.blender.animation.retiming import loop_keys
+    from addon.blender.animation.retiming import repeat_keys
 
     if what == "no servos":
         rig.keyframe_insert("location", index=0, frame=4)
     words = "plays no motion" if what == "nothing" else "keys none of the servos"
-    for act in (lambda: loop_keys(rig, 2), lambda: mirror_keys(rig)):
+    for act in (lambda: repeat_keys(rig, 2), lambda: mirror_keys(rig)):
         with pytest.raises(ValueError, match=words):
             act()
 
@@ -278,11 +283,11 @@ def test_a_servo_without_keys_hands_on_where_it_is(rig: Any) -> None:
 
 def test_cycles_change_sides_too(rig: Any) -> None:
     from addon.blender.animation.mirror import mirror_keys
-    from addon.blender.animation.retiming import loop_endlessly
+    from addon.blender.animation.retiming import repeat_endlessly
 
     keyed(rig, 11, OPEN)
     keyed(rig, 12, [(1, 0.5), (31, 0.1)])
-    loop_endlessly(rig, "climb", bones={bone_of(rig, 11).name})
+    repeat_endlessly(rig, "climb", bones={bone_of(rig, 11).name})
     mirror_keys(rig)
     assert [m.mode_after for m in curve_of(rig, 12).modifiers] == ["REPEAT_OFFSET"]
     assert not len(curve_of(rig, 11).modifiers)
@@ -309,13 +314,13 @@ def test_real_models_with_balls_and_twins(blank: Any, corpus: Path, sample_model
     from addon.blender.animation import apply
     from addon.blender.animation.mirror import mirror_keys
     from addon.blender.data.channels import servo_channels
-    from addon.core.editing.mirroring import mirror_of
+    from addon.core.editing.mirroring import motion_mirror
     from addon.core.model import Motion, Trajectory
 
     path = next(p for folder in (sample_models, corpus) for p in sorted(folder.rglob(name)))
     rig = put(path, gait=False, physics=False, up_axis="Z")
     scene, rng = bpy.context.scene, np.random.default_rng(2)
-    mirror = mirror_of(formats.load(path))
+    mirror = motion_mirror(formats.load(path))
     flip = mirror.sides.plane.reflection
     # roots stay: a free root hangs in the world
     own = {k: v for k, v in servo_channels(rig).items() if k in mirror.joints and v and v[0].kind != "free"}

@@ -78,23 +78,23 @@ def squeezes(words: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any
 
 @squeezes("let it play less fast")
 def sped_up(rig: Any) -> None:
-    from addon.blender.animation.retiming import speed_up
+    from addon.blender.animation.retiming import scale_action_speed
 
-    speed_up(rig, 900.0, 1.0)
+    scale_action_speed(rig, 900.0, 1.0)
 
 
 @squeezes("choose a longer gap or fewer rounds")
 def looped(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_keys
+    from addon.blender.animation.retiming import repeat_keys
 
-    loop_keys(rig, 2, gap=0.005)
+    repeat_keys(rig, 2, gap=0.005)
 
 
 @squeezes("choose a longer gap")
 def looped_endlessly(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_endlessly
+    from addon.blender.animation.retiming import repeat_endlessly
 
-    loop_endlessly(rig, gap=0.005)
+    repeat_endlessly(rig, gap=0.005)
 
 
 @squeezes("move it less far")
@@ -125,13 +125,13 @@ def test_keys_that_blender_would_merge_are_refused(rig: Any, name: str) -> None:
 
 
 def test_as_fast_as_blender_can_hold_apart(rig: Any) -> None:
-    from addon.blender.animation.retiming import speed_up
+    from addon.blender.animation.retiming import scale_action_speed
 
     curve = keyed(rig, 11, [(k, 0.1 * k) for k in range(1, 51)])
-    speed_up(rig, 90.0, 1.0)
+    scale_action_speed(rig, 90.0, 1.0)
     assert len(curve.keyframe_points) == 50
     with pytest.raises(ValueError, match="0.01"):
-        speed_up(rig, 2.0, 1.0)
+        scale_action_speed(rig, 2.0, 1.0)
     assert len(curve.keyframe_points) == 50
 
 
@@ -150,16 +150,16 @@ def test_a_seam_beside_a_key_loses_none(rig: Any) -> None:
 
 @pytest.mark.parametrize("how", ["curve", "group"])
 def test_muted_curves_stay_as_they_are(rig: Any, how: str) -> None:
-    from addon.blender.animation.retiming import loop_keys, motion_range, offset_keys, speed_up
+    from addon.blender.animation.retiming import motion_range, offset_keys, repeat_keys, scale_action_speed
 
     keyed(rig, 11)
     silent = keyed(rig, 12, [(1, 0.0), (900, 1.0)])
     mute(silent, how)
     before = looks(silent)
     assert motion_range(rig) == (1.0, 31.0)
-    loop_keys(rig, 2)
+    repeat_keys(rig, 2)
     offset_keys(rig, 3)
-    speed_up(rig, 2, 1)
+    scale_action_speed(rig, 2, 1)
     assert looks(silent) == before
     mute(curve_of(rig, 11), how)
     with pytest.raises(ValueError, match="keys none of the servos"):

@@ -85,10 +85,10 @@ def test_a_path_that_turns_stays_and_is_told(rig: Any, capsys: Any) -> None:
 
 
 def test_only_selected_servos_leave_the_path_alone(rig: Any) -> None:
-    from addon.blender.animation.retiming import loop_keys
+    from addon.blender.animation.retiming import repeat_keys
 
     root = walked(rig)
-    loop_keys(rig, 2, bones={bone_of(rig, 11).name})
+    repeat_keys(rig, 2, bones={bone_of(rig, 11).name})
     assert places(rig, root, [61]) == pytest.approx([2.0], abs=1e-5)
 
 

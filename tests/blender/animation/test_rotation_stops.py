@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from addon.core.model import Array, Dof
-from addon.core.stops import clamp, is_limited_exactly
+from addon.core.stops import clamp_angles, is_limit_exact
 from tests.support.emptied import empty_file
 
 X, Y, Z = np.eye(3)
@@ -399,7 +399,7 @@ def test_servos_are_told_the_stop(blank: Any, lower: float | None, upper: float 
     rig.data.knuckle.drive = "SERVO"
     rig.pose.bones[0].rotation_euler.z = told
     ends = play(blank.scene, 60, lambda: angle(2)(moved(rig)))
-    run = handlers.run_at(rig, 60)
+    run = handlers.controller_at(rig, 60)
     assert run is not None and run.told == pytest.approx([within(told, lower, upper)])
     assert apart(ends[-1], within(told, lower, upper)) < 0.02
 
@@ -568,9 +568,9 @@ def test_where_a_plain_limit_is_said_to_do_it_does() -> None:
         angles = rng.uniform(-4.0, 4.0, 3) * (rng.random(3) < 0.7)
         lower = np.where(rng.random(3) < 0.5, -rng.uniform(0.0, 4.0, 3), -np.inf)
         upper = np.where(rng.random(3) < 0.5, rng.uniform(0.0, 4.0, 3), np.inf)
-        if is_limited_exactly(angles[None], lower[None], upper[None], np.array([1]))[0]:
+        if is_limit_exact(angles[None], lower[None], upper[None], np.array([1]))[0]:
             sure += 1
-            wanted = np.array(Euler(clamp(angles, lower, upper).tolist(), order).to_matrix())
+            wanted = np.array(Euler(clamp_angles(angles, lower, upper).tolist(), order).to_matrix())
             assert np.abs(blender_limits(angles, lower, upper, order) - wanted).max() < 1e-4, (angles, lower, upper)
     assert sure > 8_000
 

@@ -11,7 +11,7 @@ import bpy
 import pytest
 
 from addon import formats
-from addon.blender.animation import apply, source_motion, take
+from addon.blender.animation import apply, read_motion, source_motion
 from addon.blender.data.queries import rig_of
 from addon.blender.events import file_events as forgetting
 from addon.blender.reconcile.build import build
@@ -25,10 +25,10 @@ ROWS = "time [s],Hinge 1,Hinge 2,Nobody\n0,0.1,0.2,0.3\n0.5,0.12345678901234,0.2
 
 @pytest.fixture
 def rig(blank: bpy.types.Context) -> Iterator[bpy.types.Object]:
-    forgetting.forget()
+    forgetting.clear_document_cache()
     made = build(formats.loads(star(3).encode(), "model"), bpy.context)
     yield made
-    forgetting.forget()
+    forgetting.clear_document_cache()
 
 
 def _count(monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -48,10 +48,10 @@ def test_a_document_is_read_once_until_it_is_forgotten(
     path, read = tmp_path / "arm.csv", _count(monkeypatch)
     path.write_text(ROWS, encoding="utf-8")
     apply(formats.load_motion(path), rig)
-    assert formats.dumps_motions(take(rig)[0], "csv") == ROWS
+    assert formats.dumps_motions(read_motion(rig)[0], "csv") == ROWS
     assert not read, "it was just imported"
-    forgetting.forget()
-    texts = [formats.dumps_motions(take(rig)[0], "csv") for _ in range(3)]
+    forgetting.clear_document_cache()
+    texts = [formats.dumps_motions(read_motion(rig)[0], "csv") for _ in range(3)]
     assert texts == [ROWS] * 3
     assert len(read) == 1
 
@@ -63,11 +63,11 @@ def test_what_is_done_with_a_motion_changes_no_document(rig: bpy.types.Object, t
     apply(motion, rig)
     for each in motion.trajectories:
         each.values += 1.0
-    taken, _ = take(rig)
+    taken, _ = read_motion(rig)
     for each in taken.trajectories:
         each.values += 1.0
         each.times += 1.0
-    assert formats.dumps_motions(take(rig)[0], "csv") == ROWS
+    assert formats.dumps_motions(read_motion(rig)[0], "csv") == ROWS
 
 
 def test_two_documents_of_one_name_are_two(rig: bpy.types.Object, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_two_documents_of_one_name_are_two(rig: bpy.types.Object, tmp_path: Path
     for text in (ROWS, other, ROWS):
         path.write_text(text, encoding="utf-8")
         apply(formats.load_motion(path), rig)
-        assert formats.dumps_motions(take(rig)[0], "csv") == text
+        assert formats.dumps_motions(read_motion(rig)[0], "csv") == text
 
 
 def test_another_file_forgets_the_documents_of_models(rig: bpy.types.Object) -> None:
@@ -99,4 +99,4 @@ def test_a_document_that_the_user_edits_is_read_anew(rig: bpy.types.Object) -> N
 
 
 def _kept_documents() -> list[detection.AnyDocument]:
-    return [document for _size, document in documents._lately._kept.values()]
+    return [document for _size, document in documents._document_cache._kept.values()]

@@ -18,7 +18,7 @@ from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
 from addon.blender.editing.joints import joint_frame
 from addon.blender.scene.read.mechanism import extract
-from addon.core.summary import describe
+from addon.core.summary import describe_mechanism
 
 Place = tuple[float, float, float]
 
@@ -106,7 +106,7 @@ CHANGED: dict[tuple[str, str], dict[str, str | None]] = {
 @pytest.mark.parametrize("name", list(MACHINES))
 def test_it_comes_back_from_every_format(blank: Any, tmp_path: Path, capfd: Any, name: str) -> None:
     rig = MACHINES[name]()
-    own = describe(extract(settings(rig).collection))
+    own = describe_mechanism(extract(settings(rig).collection))
     for format_, row in formats.FORMATS.items():
         path = tmp_path / f"machine{row.extensions[0]}"
         pick(rig)
@@ -114,7 +114,7 @@ def test_it_comes_back_from_every_format(blank: Any, tmp_path: Path, capfd: Any,
         assert bpy.ops.export_scene.mechanism(filepath=str(path), format=format_) == {"FINISHED"}
         said, changed = "".join(capfd.readouterr()), CHANGED.get((name, format_), {})
         assert [key for key in changed if f"'{key}'" not in said] == [], f"{format_} is to tell what it changes"
-        back = describe(formats.load(path))
+        back = describe_mechanism(formats.load(path))
         check_bodies(own, back)
         check_joints(own, back, changed)
 

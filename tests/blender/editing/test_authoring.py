@@ -16,8 +16,8 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
 from addon.blender.editing.authoring import make_body, new_model
 from addon.blender.scene.read.mechanism import extract
-from addon.core.editing.sides import sides_of
-from addon.core.editing.symmetry import asymmetries
+from addon.core.editing.sides import find_sides
+from addon.core.editing.symmetry import compare_twins
 from addon.core.kinematics import spanning_tree
 from tests.support.authoring_helpers import cylinder
 from tests.support.emptied import empty_file
@@ -64,8 +64,8 @@ def test_bodies_are_what_their_meshes_are(blank: Any) -> None:
     assert (kind, size) == ("cylinder", {"length": 0.6, "radius": 0.07})
     assert mass == pytest.approx(300.0 * math.pi * 0.07**2 * 0.6, rel=1e-5)
     assert len(mechanism.bodies) == 9 and len(mechanism.joints) == 8
-    sides = sides_of(mechanism)
-    assert len(sides.bodies) == 8 and asymmetries(mechanism, sides) == []
+    sides = find_sides(mechanism)
+    assert len(sides.bodies) == 8 and compare_twins(mechanism, sides) == []
     tree = spanning_tree(mechanism)
     assert [root.name for root in tree.roots] == ["Trunk"] and not tree.loop_joints
 

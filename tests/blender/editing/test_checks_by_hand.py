@@ -19,7 +19,7 @@ from addon.blender.editing.symmetry import twins
 from addon.blender.reconcile.build import build
 from addon.blender.scene.read.mechanism import extract
 from addon.core.model import Shape
-from addon.core.surfaces import is_surface_of, surface_distance
+from addon.core.surfaces import is_mesh_of_shapes, surface_distance
 from tests.support import mechanisms
 from tests.support.emptied import empty_file
 from tests.support.validate_helpers import sound
@@ -299,7 +299,7 @@ def test_a_shape_is_taken_back_without_a_look_at_all_bodies_for_each(
         bodies = [mechanisms.body(number, (3 * number, 0, 4), (1, 1, 1)) for number in range(1, count + 1)]
         rig = mechanisms.put(mechanisms.model(*bodies), physics=False, gait=False)
         looks.append(0)
-        fixes.take_shape(rig, parts(rig, "BODY")[-1])
+        fixes.restore_shape_mesh(rig, parts(rig, "BODY")[-1])
     assert looks[0] == looks[1]
 
 
@@ -393,7 +393,7 @@ def test_where_it_collides_with_shapes_of_its_own_these_stay(blank: Any) -> None
 
 
 def test_distances_from_surfaces_are_those_of_points_put_at_known_ones() -> None:
-    from addon.blender.scene.meshes import primitive
+    from addon.blender.scene.meshes import primitive_mesh
 
     shapes = [
         Shape("box", dict(BOX)),
@@ -406,12 +406,12 @@ def test_distances_from_surfaces_are_those_of_points_put_at_known_ones() -> None
     ]
     for shape in shapes:
         shape.pose[:3, 3] = (0.1, 0.2, 0.3)
-        surface = primitive(shape)
+        surface = primitive_mesh(shape)
         on = surface.vertices + shape.pose[:3, 3]
         middles = np.array([on[list(polygon)].mean(axis=0) for polygon in surface.polygons])
         assert surface_distance(shape, on).max() < 1e-6, shape.type
-        assert is_surface_of([shape], on, middles), shape.type
-        assert not is_surface_of([shape], on + 0.05, middles), shape.type
+        assert is_mesh_of_shapes([shape], on, middles), shape.type
+        assert not is_mesh_of_shapes([shape], on + 0.05, middles), shape.type
         assert surface_distance(shape, np.array([[0.1, 0.2, 0.3]]))[0] > 0.1, "its middle"
     ball = shapes[1]
     assert surface_distance(ball, np.array([[1.8, 0.2, 0.3], [0.1, 0.2, 0.7]])) == pytest.approx([1.0, 0.3])

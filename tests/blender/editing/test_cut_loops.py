@@ -16,8 +16,8 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.editing.joints import delete_parts, move_joint, set_type
-from addon.blender.editing.rig_update import refit
+from addon.blender.editing.joints import delete_parts, move_joint, set_joint_type
+from addon.blender.editing.rig_update import update_armature
 from addon.blender.editing.split_merge import split_model
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
@@ -45,7 +45,7 @@ def test_a_file_whose_loops_are_assembled_has_them_there_when_a_joint_moves_othe
     """Loops with more freedom than before would close elsewhere from where the file has them."""
     rig = made("excavator_no_base.json")
     before, size = by_name(rig), Seen.of(rig).size
-    set_type(the_joint(rig, "J_boom_to_stick_cylinder"), type_)
+    set_joint_type(the_joint(rig, "J_boom_to_stick_cylinder"), type_)
     text, _report = formats.dumps(extract(rig), "shift")
     path = settings(rig).path
     empty_file()
@@ -57,7 +57,7 @@ def test_a_loop_that_tells_less_of_its_joints_stays_where_it_is_keyed(blank: Any
     rig = made("excavator_no_base.json")
     holding.keyed(rig)
     before = Seen.of(rig)
-    set_type(the_joint(rig, "J_boom_to_stick_cylinder"), "translational")
+    set_joint_type(the_joint(rig, "J_boom_to_stick_cylinder"), "translational")
     assert before.apart(Seen.of(rig))[0] < SAME
 
 
@@ -76,7 +76,7 @@ def _delete(rig: Any, name: str) -> Any:
 
 
 def _free(rig: Any, name: str) -> Any:
-    return rig, set_type(the_joint(rig, name), "free")
+    return rig, set_joint_type(the_joint(rig, name), "free")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_loop_that_keyframes_hold_open_stays_so_when_a_joint_gets_another_type
                     rig.keyframe_insert(path, index=index, frame=frame)
     bpy.context.scene.frame_set(holding.FRAME)
     before = Seen.of(rig)
-    set_type(the_joint(rig, name), type_)
+    set_joint_type(the_joint(rig, name), type_)
     for frame in (*KEYS, holding.FRAME):
         bpy.context.scene.frame_set(frame)
     assert before.apart(Seen.of(rig))[0] < SAME
@@ -161,7 +161,7 @@ def inputs(rig: Any) -> set[str]:
 def _delete_by_hand(rig: Any, empty: Any) -> None:
     bpy.data.objects.remove(empty)
     bpy.context.view_layer.update()
-    refit(rig)
+    update_armature(rig)
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import joint_bones, parts, root_bones
 from addon.blender.editing.authoring import add_joint, make_body
-from addon.blender.editing.joints import delete_parts, move_joint, set_type, swap_ends
-from addon.blender.editing.rig_update import refit
+from addon.blender.editing.joints import delete_parts, move_joint, set_joint_type, swap_ends
+from addon.blender.editing.rig_update import update_armature
 from addon.blender.editing.split_merge import split_model
 from addon.blender.editing.symmetry.create import create_twins
-from addon.blender.editing.symmetry.twins import plane_along
+from addon.blender.editing.symmetry.twins import axis_plane
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
 from tests.support import holding
@@ -140,7 +140,7 @@ def test_what_a_deleted_body_carried_stays_with_its_joints(blank: Any) -> None:
 def test_a_loop_through_the_ground_stands_when_a_joint_of_it_is_welded(blank: Any) -> None:
     rig = made("pumpjack.json")
     before = Seen.of(rig)
-    set_type(the_joint(rig, "crank_pin"), "weld")
+    set_joint_type(the_joint(rig, "crank_pin"), "weld")
     assert before.apart(Seen.of(rig))[0] < SAME
     assert max(holding.loose_joints(rig).values()) < SAME
 
@@ -208,7 +208,7 @@ def test_curves_of_what_a_joint_no_longer_has_go(blank: Any) -> None:
     own = {place for channel in servo_channels(rig)[record_of(elbow).source_id] for place in channel.curves()}
     action = rig.animation_data.action
     others = {each for each in places(rig, action) if '"elbow"' not in each[0]}
-    report = set_type(elbow, "weld")
+    report = set_joint_type(elbow, "weld")
     assert own and places(rig, action) == others
     assert np.abs(np.array(bone_of(rig, elbow).matrix_basis) - np.eye(4)).max() < 1e-6
     (entry,) = [each for each in report.entries if each.code == "motion-changed"]
@@ -228,7 +228,7 @@ def test_how_far_the_motion_is_off_is_what_blender_shows(blank: Any) -> None:
         bpy.context.scene.frame_set(frame)
         then[frame] = Seen.of(rig)
     bpy.context.scene.frame_set(1)
-    report = set_type(elbow, "weld")
+    report = set_joint_type(elbow, "weld")
     worst = {}
     for frame, seen in then.items():
         bpy.context.scene.frame_set(frame)
@@ -248,7 +248,7 @@ def test_motion_goes_on_in_a_type_that_has_what_moves(blank: Any, type_: str) ->
     for frame in (1, 8, 21):
         bpy.context.scene.frame_set(frame)
         then[frame] = Seen.of(rig)
-    assert not [e for e in set_type(the_joint(rig, "elbow"), type_).entries if e.code == "motion-changed"]
+    assert not [e for e in set_joint_type(the_joint(rig, "elbow"), type_).entries if e.code == "motion-changed"]
     for frame, seen in then.items():
         bpy.context.scene.frame_set(frame)
         assert seen.apart(Seen.of(rig))[0] < SAME
@@ -323,7 +323,7 @@ def test_a_twin_of_a_joint_on_a_posed_loop_meets_where_its_bodies_are_seen(blank
     rig = made("pumpjack.json")
     STATES[state](rig)
     before = Seen.of(rig)
-    (twin,), _report = create_twins([the_joint(rig, "tail_bearing")], plane_along(0))
+    (twin,), _report = create_twins([the_joint(rig, "tail_bearing")], axis_plane(0))
     assert before.apart(Seen.of(rig))[0] < SAME
     assert holding.loose_joints(rig)[twin.name] < SAME
 
@@ -341,7 +341,7 @@ def test_what_a_joint_deleted_by_hand_carried_goes_out_where_it_is_seen(blank: A
     bpy.ops.object.delete()
     for _again in range(2):
         assert holding.apart_in_file(rig) < SAME
-        refit(rig)
+        update_armature(rig)
 
 
 @pytest.mark.parametrize("name", ["pumpjack.json", "slider_crank.json"])

@@ -13,8 +13,8 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import child_collection, parts
-from addon.blender.editing.rig_update import refit
-from addon.blender.physics.world.membership import home_of
+from addon.blender.editing.rig_update import update_armature
+from addon.blender.physics.world.membership import simulating_scene
 from addon.blender.scene.read.mechanism import extract
 from tests.support.scenes import body, joint_of, made, pick
 
@@ -240,7 +240,7 @@ def test_a_bone_that_was_duplicated_is_the_users(blank: Any) -> None:
     for _ in range(2):
         assert servo_channels(rig) == before
         assert formats.dumps(extract(settings(rig).collection)) == text
-        refit(rig)
+        update_armature(rig)
         assert copy in rig.data.bones and leg.parent_bone == copy[:-4]
 
 
@@ -249,7 +249,7 @@ def test_the_drivers_of_a_screw_are_not_doubled(blank: Any) -> None:
     pick(joint_of(rig, body(rig, LEG)))
     bpy.ops.knuckle.set_joint_type(type="screw")
     for _ in range(2):
-        refit(rig)
+        update_armature(rig)
         (curve,) = rig.animation_data.drivers
         assert len(curve.driver.variables) == 1
     bpy.ops.knuckle.set_joint_type(type="revolute")
@@ -263,7 +263,7 @@ def test_a_hidden_armature_is_edited_and_stays_hidden(blank: Any) -> None:
     delete(rig)
     assert len(rig.data.bones) == count - 1
     assert rig.hide_viewport
-    assert home_of(rig) == bpy.context.scene, "physics is there as it was"
+    assert simulating_scene(rig) == bpy.context.scene, "physics is there as it was"
 
 
 def test_an_edit_that_fails_leaves_physics_as_it_was(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,5 +274,5 @@ def test_an_edit_that_fails_leaves_physics_as_it_was(blank: Any, monkeypatch: py
 
     monkeypatch.setattr("addon.blender.editing.rig_update.edit_bones", fail)
     with pytest.raises(RuntimeError, match="no bones today"):
-        refit(rig)
-    assert home_of(rig) == bpy.context.scene
+        update_armature(rig)
+    assert simulating_scene(rig) == bpy.context.scene

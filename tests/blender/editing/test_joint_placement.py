@@ -66,9 +66,9 @@ def test_on_the_active_face_of_a_body(blank: Any, editing: bool) -> None:
         bpy.context.view_layer.objects.active = box
         bpy.ops.object.mode_set(mode="EDIT")
         box.update_from_editmode()
-    from addon.blender.editing.joints import place_for
+    from addon.blender.editing.joints import joint_placement
 
-    found = np.array(place_for(bpy.context, "FACE", box, disc))
+    found = np.array(joint_placement(bpy.context, "FACE", box, disc))
     if editing:
         bpy.ops.object.mode_set(mode="OBJECT")
     assert found[:3, 3] == pytest.approx([0, 0.5, 0], abs=1e-6)

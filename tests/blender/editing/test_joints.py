@@ -22,7 +22,7 @@ from addon.blender.editing.joints import swap_ends
 from addon.blender.editing.symmetry.links import twin_of
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
-from addon.core.joint_types import JOINT_TYPES, dofs_of_type
+from addon.core.joint_types import JOINT_TYPES, make_dofs
 from addon.core.kinematics import design_openings, joint_frame_world
 from tests.support.emptied import empty_file
 from tests.support.scenes import found, made, now, pick, the_rig
@@ -257,7 +257,7 @@ def test_what_begins_turned_stays_where_it_stands_as_another_type(
     assert bpy.ops.knuckle.set_joint_type(type=type_) == {"FINISHED"}
     for name, pose in standing(rig).items():
         assert pose == pytest.approx(before[name], abs=2e-6), name
-    can_turn = {dof.kind for dof in dofs_of_type(type_)} & {"rotation", "screw", "ball", "free"}
+    can_turn = {dof.kind for dof in make_dofs(type_)} & {"rotation", "screw", "ball", "free"}
     creep = 0.01 * abs(posed - 0.5) if posed is not None and type_ == "screw" else 0.0  # from its start to its pose
     wanted = began if can_turn else before
     path = tmp_path / "lamp.skel"

@@ -7,12 +7,12 @@ from typing import Any
 import bpy
 import pytest
 
-from addon.blender.animation.loops.drivers import drive_from
+from addon.blender.animation.loops.drivers import set_input_joint
 from addon.blender.animation.loops.live_solver import live_loops
 from addon.blender.data.access import record_of
 from addon.blender.data.queries import joint_bones, parts, rig_in
-from addon.blender.editing.joints import set_type
-from addon.blender.editing.rig_update import refit
+from addon.blender.editing.joints import set_joint_type
+from addon.blender.editing.rig_update import update_armature
 from addon.blender.reconcile.build import BuildOptions, build
 from tests.support.loops import crank_rocker
 
@@ -69,7 +69,7 @@ def test_a_joint_on_a_loop_that_gets_another_way_to_move_changes_what_drives(bla
     rig = put()
     crank = driving(rig)
     other = next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_id in following(rig))
-    set_type(other, "weld")
+    set_joint_type(other, "weld")
     assert all(rotations_locked(rig)), "without a degree of freedom nothing can be turned"
     assert locks(rig, crank) == [True, True, True]
 
@@ -77,6 +77,6 @@ def test_a_joint_on_a_loop_that_gets_another_way_to_move_changes_what_drives(bla
 def test_a_choice_of_the_users_outlasts_a_refit(blank: Any) -> None:
     rig = put()
     other = next(empty for empty in parts(rig, "JOINT") if record_of(empty).source_id in following(rig))
-    assert drive_from(rig, other) == [other]
-    refit(rig)
+    assert set_input_joint(rig, other) == [other]
+    update_armature(rig)
     assert driving(rig) == other

@@ -18,11 +18,11 @@ from addon import formats
 from addon.blender.compat import select_bone
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
-from addon.blender.data.conversion import keep_plane, kept_plane
+from addon.blender.data.conversion import mirror_plane_of, set_mirror_plane
 from addon.blender.data.queries import parts, servo_bones
-from addon.blender.editing.symmetry.links import mates, twin_of
+from addon.blender.editing.symmetry.links import twin_of, twins_by_part
 from addon.blender.rig.pose_channels import write_pose
-from addon.core.editing.mirroring import mirror_of
+from addon.core.editing.mirroring import motion_mirror
 from addon.core.kinematics import joint_frame_world
 from addon.core.model import Plane
 from tests.support.mirror_images_helpers import exported, find_and_link, furthest, reopened
@@ -56,8 +56,10 @@ def children(obj: Any, role: str = "SHAPE") -> list[Any]:
 
 def left_parts(rig: Any) -> dict[Any, Any]:
     """The parts behind the mirror plane that have a twin, with these."""
-    plane = kept_plane(rig)
-    return {o: mate for o, mate in mates(rig).items() if plane.height(np.array(o.matrix_basis.translation)) < 0.0}
+    plane = mirror_plane_of(rig)
+    return {
+        o: mate for o, mate in twins_by_part(rig).items() if plane.height(np.array(o.matrix_basis.translation)) < 0.0
+    }
 
 
 def zeroed(rig: Any) -> None:
@@ -145,9 +147,9 @@ def test_the_plane_is_the_mechanisms_and_can_be_changed(blank: Any, tmp_path: Pa
         mirror.axis = axis
         assert tuple(mirror.normal) == normal and mirror.axis == axis
     mirror.axis = "OTHER"
-    assert mirror.axis == "OTHER" and np.linalg.norm(kept_plane(rig).normal) == pytest.approx(1.0)
+    assert mirror.axis == "OTHER" and np.linalg.norm(mirror_plane_of(rig).normal) == pytest.approx(1.0)
     mirror.axis = "NONE"
-    assert kept_plane(rig) is None and mirror.offset == 0.0
+    assert mirror_plane_of(rig) is None and mirror.offset == 0.0
     with_ids = formats.load(found("hexapod.jm"))
     assert with_ids.mirror_plane is None, "files know no plane"
 
@@ -171,18 +173,18 @@ def test_a_mechanism_of_1_0_finds_its_plane_in_its_document(blank: Any, tmp_path
     rig = imported("hexapod.jm")
     for obj in left_parts(rig):
         obj.location.x -= 0.2
-    keep_plane(rig, None)
+    set_mirror_plane(rig, None)
     settings(rig).version = 4
     rig = reopened(tmp_path)
     assert settings(rig).version >= 5
-    plane = kept_plane(rig)
+    plane = mirror_plane_of(rig)
     assert plane is not None and plane.normal.tolist() == [1.0, 0.0, 0.0] and plane.offset == 0.0
 
 
 @pytest.mark.parametrize(("call", "why"), [("create_twin", "has a twin already"), ("mirror_to_twin", "stops")])
 def test_what_fails_chooses_no_plane(blank: Any, monkeypatch: pytest.MonkeyPatch, call: str, why: str) -> None:
     rig = imported("hexapod.jm")
-    keep_plane(rig, None)
+    set_mirror_plane(rig, None)
     pick(body(rig, "Left Front Tibia"))
 
     def stop(*_args: Any, **_named: Any) -> None:
@@ -284,8 +286,8 @@ def test_center_of_mass_inertia_and_shapes_of_a_file_are_mirrored(blank: Any, tm
     pick(left)
     assert bpy.ops.knuckle.mirror_to_twin() == {"FINISHED"}
     zeroed(rig)
-    flip = kept_plane(rig).reflection
-    assert kept_plane(rig).normal.tolist() == [0.0, 1.0, 0.0]
+    flip = mirror_plane_of(rig).reflection
+    assert mirror_plane_of(rig).normal.tolist() == [0.0, 1.0, 0.0]
     assert off_the_image(left, right, rig, flip) < 1e-5
     assert all(off_the_image(a, b, rig, flip) < 1e-5 for a, b in zip(children(left), children(right), strict=True))
     rig = reopened(tmp_path)
@@ -437,7 +439,7 @@ def test_a_mirrored_limb_poses_as_the_mirror_image(blank: Any, tmp_path: Path, j
     bpy.context.view_layer.update()
     pick(left, empty)
     bpy.ops.knuckle.mirror_to_twin()
-    channels, mirror = servo_channels(rig), mirror_of(now(rig))
+    channels, mirror = servo_channels(rig), motion_mirror(now(rig))
     keys = record_of(empty).source_id, record_of(twin_of(empty)).source_id
     rng = np.random.default_rng(7)
     zeroed(rig)
@@ -482,7 +484,7 @@ def test_all_of_a_servo_is_mirrored(blank: Any) -> None:
     pick(empty)
     bpy.ops.knuckle.mirror_to_twin()
     assert {name: getattr(its, name) for name in names} == {name: 1.5 + number for number, name in enumerate(names)}
-    (part,) = mirror_of(now(rig)).joints[record_of(empty).source_id].parts
+    (part,) = motion_mirror(now(rig)).joints[record_of(empty).source_id].parts
     sign = float(part.matrix[0, 0])
     assert (its.position, its.velocity, its.rest) == pytest.approx((0.1 * sign, 0.2 * sign, 0.3 * sign))
 
@@ -657,7 +659,7 @@ def test_frames_and_lights_on_a_body_are_mirrored_and_made(blank: Any, tmp_path:
     right = twin_of(left)
     pick(left)
     bpy.ops.knuckle.mirror_to_twin()
-    flip = kept_plane(rig).reflection
+    flip = mirror_plane_of(rig).reflection
     bpy.context.view_layer.update()
     assert len(children(left, "FRAME")) == len(children(right, "FRAME")) == 3
     for frame in children(left, "FRAME"):
@@ -695,7 +697,7 @@ def test_twins_that_are_made_have_the_frames_of_their_mates(blank: Any, tmp_path
 @pytest.mark.parametrize("state", ["initial pose", "posed", "animated"])
 def test_there_and_back_leaves_both_as_after_the_first(blank: Any, name: str, state: str, tmp_path: Path) -> None:
     rig = imported(name)
-    if not mates(rig):
+    if not twins_by_part(rig):
         find_and_link(rig)
     rng = np.random.default_rng(5)
     if state != "initial pose":
@@ -737,7 +739,7 @@ def test_a_twin_is_posed_and_keyed_as_its_original(blank: Any) -> None:
     pick(obj)
     assert bpy.ops.knuckle.create_twin() == {"FINISHED"}
     bpy.context.view_layer.update()
-    flip = kept_plane(rig).reflection
+    flip = mirror_plane_of(rig).reflection
     for frame in (None, 1, 13, 20):
         if frame is not None:
             bpy.context.scene.frame_set(frame)
@@ -768,7 +770,7 @@ def test_twins_are_made_of_what_cannot_be_selected(blank: Any, how: str) -> None
 
 def test_symmetric_editing_uses_the_plane_of_the_mechanism(blank: Any) -> None:
     rig = imported("hexapod.jm")
-    keep_plane(rig, Plane(np.eye(3)[0], 0.25))
+    set_mirror_plane(rig, Plane(np.eye(3)[0], 0.25))
     settings(rig).symmetric = True
     bpy.context.view_layer.update()
     obj = body(rig, "Left Front Femur")

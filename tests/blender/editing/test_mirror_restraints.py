@@ -133,7 +133,7 @@ def axis_of(told: dict[str, Any], name: str, world: dict[str, np.ndarray]) -> np
     return world[name.replace("hip", "thigh")][:3, "xyz".index(joint["type"][1])]
 
 
-def are_images(told: dict[str, Any], pairs: list[tuple[str, str]]) -> None:
+def are_mirror_images(told: dict[str, Any], pairs: list[tuple[str, str]]) -> None:
     rows = {row["name"]: row for row in told["assemblies"][0]["restraints"]}
     world = placed(told)[0]
     rng = np.random.default_rng(9)
@@ -175,7 +175,7 @@ def test_they_pull_as_mirror_images(blank: Any, tmp_path: Path, right: Any, pair
     assert [rows[row["name"]] for row in before["assemblies"][0]["restraints"][:6]] == before["assemblies"][0][
         "restraints"
     ][:6]
-    are_images(told, pairs)
+    are_mirror_images(told, pairs)
     frames = {b["name"]: {f["name"] for f in b["frames"]} for b in told["assemblies"][0]["bodies"]}
     assert frames == {b["name"]: {f["name"] for f in b["frames"]} for b in before["assemblies"][0]["bodies"]}
     for side in ("right", "left"):
@@ -197,7 +197,7 @@ def test_twins_that_are_made_have_them_and_physics_knows(blank: Any, tmp_path: P
     count = len(settings(rig).restraints)
     pick(body(rig, "left_thigh"), body(rig, "left_shin"))
     assert bpy.ops.knuckle.create_twin(plane="X") == {"FINISHED"}
-    are_images(text_of(rig, tmp_path), NEW)
+    are_mirror_images(text_of(rig, tmp_path), NEW)
     assert len(settings(rig).restraints) == 2 * count
     made = next(each for each in settings(rig).restraints if each.name == "right_stop")
     assert made.joint == twin_of(joint_of(rig, body(rig, "left_thigh")))

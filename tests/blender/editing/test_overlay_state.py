@@ -17,8 +17,8 @@ from addon.blender import overlay
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.editing.joints import set_type
-from addon.blender.overlay import Stand, degrees_of, draw_models
+from addon.blender.editing.joints import set_joint_type
+from addon.blender.overlay import MechanismSnapshot, draw_models, joint_dials
 from addon.blender.reconcile.build import BuildOptions, build
 
 OWN = Path(__file__).resolve().parents[3] / "sample_models"
@@ -26,15 +26,15 @@ MODELS = ("hexapod.jm", "humanoid.skel", "pumpjack.json", "sensor_leg.xml")
 
 
 def made(name: str) -> Any:
-    overlay.forget()
+    overlay.clear_mechanism_indices()
     path = next(OWN.rglob(name))
     rig = rig_in(build(formats.load(path), options=BuildOptions(gait=False, physics=False)))
     bpy.context.view_layer.update()
     return rig
 
 
-def stand(rig: Any) -> Stand:
-    return Stand(rig, settings(rig).collection.all_objects, overlay.roster_of(rig))
+def stand(rig: Any) -> MechanismSnapshot:
+    return MechanismSnapshot(rig, settings(rig).collection.all_objects, overlay.mechanism_index(rig))
 
 
 def pose(rig: Any) -> None:
@@ -68,7 +68,7 @@ def test_dials_stand_about_their_joints_and_their_hands_point_at_the_bodies(blan
     rig = made(name)
     pose(rig)
     for empty in hinges(rig):
-        assert degrees_of(empty)[0].origin[0] == pytest.approx(empty.matrix_world.translation, abs=1e-5)
+        assert joint_dials(empty)[0].origin[0] == pytest.approx(empty.matrix_world.translation, abs=1e-5)
     assert max(misses(rig)) < 1e-3
 
 
@@ -87,13 +87,13 @@ def test_under_physics_hands_point_at_bodies_and_not_where_bones_are(blank: Any)
 def hinges(rig: Any) -> list[Any]:
     """Joints with one axis and both bodies."""
     joints = [empty for empty in parts(rig, "JOINT") if record_of(empty).joint.active]
-    return [each for each in joints if len(degrees_of(each)[0]) == 1 and record_of(each).joint.parent is not None]
+    return [each for each in joints if len(joint_dials(each)[0]) == 1 and record_of(each).joint.parent is not None]
 
 
 def misses(rig: Any) -> Iterator[float]:
     """By how much the hands of dials miss the bodies that they move, as chords of a circle of radius 1."""
     for empty in hinges(rig):
-        found, _ = degrees_of(empty)
+        found, _ = joint_dials(empty)
         child = record_of(empty).joint.child
         away = np.array(child.matrix_world.translation) - found.origin[0]
         if (child.matrix_basis.translation - empty.matrix_basis.translation).length < 0.01:
@@ -111,7 +111,7 @@ def test_one_joint_alone_stands_as_among_all(blank: Any) -> None:
     rows = [(*row[0], *row[1], row[2]) for row in zip(every.origin, every.axis, every.value, strict=True)]
     alone = []
     for empty in (each for each in parts(rig, "JOINT") if record_of(each).joint.active):
-        found, _ = degrees_of(empty)
+        found, _ = joint_dials(empty)
         alone += [(*row[0], *row[1], row[2]) for row in zip(found.origin, found.axis, found.value, strict=True)]
     assert np.array(sorted(alone)) == pytest.approx(np.array(sorted(rows)), abs=1e-6)
 
@@ -129,13 +129,13 @@ def test_what_is_drawn_follows_edits(blank: Any) -> None:
     row = int(np.argmin(np.linalg.norm(stand(rig).degrees()[0].origin - knee.matrix_world.translation, axis=1)))
     dof.upper = 0.25
     assert stand(rig).degrees()[0].upper[row] != pytest.approx(0.25), "records are kept until somebody tells"
-    overlay.reread(knee)
+    overlay.update_joint_index(knee)
     assert stand(rig).degrees()[0].upper[row] == pytest.approx(0.25)
     dof.use_upper = False
-    overlay.reread(knee)
+    overlay.update_joint_index(knee)
     assert np.isnan(stand(rig).degrees()[0].upper[row])
-    set_type(knee, "prismatic")
-    overlay.reread(knee)
+    set_joint_type(knee, "prismatic")
+    overlay.update_joint_index(knee)
     assert (~stand(rig).degrees()[0].turns).sum() == 1
     before = count(rig, "centres")
     bpy.data.objects.remove(parts(rig, "BODY")[-1])

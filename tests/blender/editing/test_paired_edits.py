@@ -14,7 +14,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
 from addon.blender.editing.symmetry.appearance import all_differences
 from addon.blender.editing.symmetry.links import twin_of
-from addon.core.editing.mirroring import mirror_of
+from addon.core.editing.mirroring import motion_mirror
 from tests.support.authoring_helpers import cylinder
 from tests.support.mirror_helpers import misses
 from tests.support.scenes import now, pick, the_rig
@@ -61,7 +61,7 @@ def test_a_leg_that_is_made_on_the_left_grows_on_the_right(blank: Any) -> None:
     assert all(twin_of(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role) if obj.name != "Trunk")
     assert all_differences(rig) == []
     mechanism = now(rig)
-    mirror = mirror_of(mechanism)
+    mirror = motion_mirror(mechanism)
     assert np.abs(misses(mechanism, mirror, mirror.sides.plane.reflection, 3)).max() < 1e-5
     left = bpy.data.objects["Left Thigh"]
     left.location.z += 0.1

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from addon.blender.animation import renamed_bones
-from addon.blender.animation.actions import motions_of
-from addon.blender.animation.apply_motion import own_mapping
-from addon.blender.animation.pose_library import key_servos, poses_of, recall_pose, store_pose
+from addon.blender.animation.actions import motion_actions
+from addon.blender.animation.apply_motion import servo_name_mapping
+from addon.blender.animation.pose_library import key_servos, recall_pose, store_pose, stored_poses
 from addon.blender.compat import all_curves
 from addon.blender.data import channels
 from addon.blender.data.access import record_of, settings
@@ -64,16 +64,16 @@ def knee_channels(rig: Any) -> Any:
 
 def named() -> dict[str, set[str]]:
     """Which bones each Action names, and the drivers."""
-    out = {action.name: {channels.bone_in(c.data_path) for c in all_curves(action)} for action in bpy.data.actions}
+    out = {action.name: {channels.bone_of_path(c.data_path) for c in all_curves(action)} for action in bpy.data.actions}
     drivers = [curve.driver.variables for curve in the_rig().animation_data.drivers]
-    out["drivers"] = {channels.bone_in(each[0].targets[0].data_path) for each in drivers if len(each)}
+    out["drivers"] = {channels.bone_of_path(each[0].targets[0].data_path) for each in drivers if len(each)}
     return out
 
 
 def all_is_named(bone: str, old: str) -> bool:
     every = named()
     kept = {key: bone in every[key] and old not in every[key] for key in ("Plays", "Rests", "Bent", "drivers")}
-    return all(kept.values()) and own_mapping(the_rig()) == {"knee_1": bone}
+    return all(kept.values()) and servo_name_mapping(the_rig()) == {"knee_1": bone}
 
 
 def by_bone(rig: Any, name: str) -> None:
@@ -98,7 +98,7 @@ def test_nothing_is_lost_when_a_bone_is_renamed(rig: Any, way: Any, name: str) -
     way(rig, name)
     settle()
     assert all_is_named(name, BONE)
-    assert {action.name for action in motions_of(rig)} >= {"Plays", "Rests"} and len(poses_of(rig)) == 1
+    assert {action.name for action in motion_actions(rig)} >= {"Plays", "Rests"} and len(stored_poses(rig)) == 1
     rig.animation_data.action = None
     write_pose(rig, knee_channels(rig), np.array([0.0]))
     recall_pose(rig, bpy.data.actions["Bent"], bpy.context.scene)
@@ -131,14 +131,14 @@ def test_undo_and_redo_take_along_what_names_the_bone(rig: Any, kept_first: bool
 
 def test_two_bones_that_exchange_their_names(rig: Any) -> None:
     """In one step, as a script does: each motion goes with its bone and not with the name."""
-    curve = next(c for c in all_curves(bpy.data.actions["Rests"]) if channels.bone_in(c.data_path) == BONE)
-    other = next(c for c in all_curves(bpy.data.actions["Rests"]) if channels.bone_in(c.data_path) == TWIN)
+    curve = next(c for c in all_curves(bpy.data.actions["Rests"]) if channels.bone_of_path(c.data_path) == BONE)
+    other = next(c for c in all_curves(bpy.data.actions["Rests"]) if channels.bone_of_path(c.data_path) == TWIN)
     bones = rig.data.bones
     bones[BONE].name = "between"
     bones[TWIN].name = BONE
     bones["between"].name = TWIN
     settle()
-    assert (channels.bone_in(curve.data_path), channels.bone_in(other.data_path)) == (TWIN, BONE)
+    assert (channels.bone_of_path(curve.data_path), channels.bone_of_path(other.data_path)) == (TWIN, BONE)
 
 
 def test_motions_of_others_are_left_alone(rig: Any) -> None:
@@ -176,7 +176,7 @@ def test_a_bone_that_was_duplicated_is_no_renamed_one(rig: Any) -> None:
 def test_a_servo_in_the_list_follows_its_joints_name(rig: Any) -> None:
     knee_of(rig).name = "Another Name"
     settle()
-    assert own_mapping(rig) == {"knee_1": "Another Name"}
+    assert servo_name_mapping(rig) == {"knee_1": "Another Name"}
 
 
 def test_a_loop_is_followed_by_its_bones_new_names(blank: Any) -> None:
@@ -218,7 +218,7 @@ def test_poses_and_motions_of_a_model_that_is_merged_in(rig: Any) -> None:
     settle()
     bone = servo_bones(rig)[record_of(knee).source_id]
     assert bone != BONE and bone in named()["Theirs"] and bone in named()["Their Motion"]
-    assert {"Theirs", "Bent"} <= {each.name for each in poses_of(rig)}
+    assert {"Theirs", "Bent"} <= {each.name for each in stored_poses(rig)}
     assert BONE not in named()["Theirs"] | named()["Their Motion"] and all_is_named(BONE, bone)
     rig.animation_data.action = None
     own = servo_channels(rig)
@@ -350,8 +350,8 @@ class Asked(dict[int, list[str]]):
 
 
 def test_while_something_is_dragged_nobody_asks_for_names(rig: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Asked(renamed_bones._seen)
-    monkeypatch.setattr(renamed_bones, "_seen", asked)
+    asked = Asked(renamed_bones._known_names)
+    monkeypatch.setattr(renamed_bones, "_known_names", asked)
     monkeypatch.setattr(renamed_bones, "_is_dragging", lambda: True)
     for _ in range(3):
         rig.pose.bones[BONE].rotation_euler.z += 0.1

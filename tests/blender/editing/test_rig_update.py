@@ -13,7 +13,7 @@ import pytest
 from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.editing.rig_update import moved_joints, refit
+from addon.blender.editing.rig_update import moved_joints, update_armature
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
 from tests.support.references import CORPUS
@@ -62,7 +62,7 @@ def test_where_nothing_was_edited_nothing_changes(blank: Any, name: str) -> None
     rig = made(found(name))
     before, channels, text = poses(rig), bones(rig), formats.dumps(extract(settings(rig).collection))
     held = len(bpy.context.scene.rigidbody_world.constraints.objects)
-    refit(rig)
+    update_armature(rig)
     size = np.ptp(before[:, :3, 3], axis=0).max()
     assert poses(rig) == pytest.approx(before, abs=float(1e-5 * size))
     assert bones(rig) == channels
@@ -76,7 +76,7 @@ def test_a_pose_stays_a_pose(blank: Any) -> None:
     bone.rotation_euler.z = 0.3
     bone.keyframe_insert("rotation_euler", index=2, frame=1)
     before = poses(rig)
-    refit(rig)
+    update_armature(rig)
     assert poses(rig) == pytest.approx(before, abs=1e-5)
     assert bone.rotation_euler.z == pytest.approx(0.3)
 
@@ -85,7 +85,7 @@ def test_a_joint_that_was_moved_by_hand_turns_there(blank: Any, tmp_path: Path) 
     rig = made(found("hexapod.jm"))
     empty = parts(rig, "JOINT")[0]
     empty.matrix_basis.translation.z += 0.25
-    refit(rig)
+    update_armature(rig)
     path = tmp_path / "moved.jm"
     formats.save(extract(settings(rig).collection), path, "juice")
     own = {record_of(obj).source_name: obj for obj in parts(rig, "BODY")}

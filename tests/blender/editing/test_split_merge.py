@@ -13,7 +13,7 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.rig.pose_channels import pose_of
+from addon.blender.rig.pose_channels import read_joint_values
 from addon.blender.scene.read.mechanism import extract
 from addon.core.kinematics import spanning_tree
 from tests.support.scenes import made, pick
@@ -149,7 +149,7 @@ def test_two_models_become_one(blank: Any, tmp_path: Path) -> None:
     gap = {name: np.abs(after[name] - pose).max() for name, pose in before.items() if name in after}
     assert len(gap) == len(lamp.bodies) + len(parts_of_hexapod(rig, lamp)), gap.keys()
     assert max(gap.values()) < 1e-4
-    pose = pose_of(rig, servo_channels(rig))
+    pose = read_joint_values(rig, servo_channels(rig))
     assert any(values.shape == (1,) and abs(values[0] - 0.2) < 1e-6 for values in pose.values())
     for format_ in formats.FORMATS:
         back = through_file(rig, tmp_path / f"all{formats.FORMATS[format_].extensions[0]}", format_)

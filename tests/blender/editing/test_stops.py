@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.blender.animation.actions import bone_numbers
+from addon.blender.animation.actions import bone_properties
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.editing.joint_settings import Sweep
+from addon.blender.editing.joint_settings import JointSweep
 from addon.blender.editing.symmetry.links import twin_of
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.rig.pose_channels import write_pose
 from addon.blender.scene.read.mechanism import extract
-from addon.core.editing.mirroring import mirror_of
+from addon.core.editing.mirroring import motion_mirror
 from addon.core.model import Dof
 from tests.support.loops import crank_rocker
 from tests.support.scenes import pick
@@ -145,7 +145,7 @@ def test_the_other_half_follows_where_editing_is_symmetrical(hexapod: Any) -> No
     mate = twin_of(empty)
     settings(hexapod).symmetric = True
     bpy.ops.knuckle.set_stops(to="UPPER")
-    part = mirror_of(extract(settings(hexapod).collection)).joints[record_of(empty).source_id].parts[0]
+    part = motion_mirror(extract(settings(hexapod).collection)).joints[record_of(empty).source_id].parts[0]
     image = sorted(float(part.matrix[0, 0]) * value for value in (dof.lower, dof.upper))
     theirs = record_of(mate).joint.dofs[0]
     assert [theirs.lower, theirs.upper] == pytest.approx(image)
@@ -168,8 +168,8 @@ def test_a_sweep_goes_from_stop_to_stop_and_leaves_no_trace(hexapod: Any) -> Non
     empty, dof, bone = knee(hexapod, 0.2)
     bone.keyframe_insert("rotation_euler", index=2, frame=1)
     bone.rotation_euler.z = 0.15  # posed and not keyed
-    before, frame = bone_numbers(hexapod), bpy.context.scene.frame_current
-    sweep = Sweep(hexapod, [empty], seconds=2.0)
+    before, frame = bone_properties(hexapod), bpy.context.scene.frame_current
+    sweep = JointSweep(hexapod, [empty], seconds=2.0)
     seen = []
     for time in np.linspace(0.0, 1.999, 101):
         sweep.at(time)
@@ -179,7 +179,7 @@ def test_a_sweep_goes_from_stop_to_stop_and_leaves_no_trace(hexapod: Any) -> Non
     assert (min(seen), max(seen)) == pytest.approx((dof.lower, dof.upper), abs=0.02)
     assert seen[0] == pytest.approx(0.15) and seen[-1] == pytest.approx(0.15, abs=0.01)
     assert seen.index(max(seen)) < seen.index(min(seen)), "there and back"
-    assert {name: values.tolist() for name, values in bone_numbers(hexapod).items()} == {
+    assert {name: values.tolist() for name, values in bone_properties(hexapod).items()} == {
         name: values.tolist() for name, values in before.items()
     }
     assert bpy.context.scene.frame_current == frame
@@ -190,19 +190,19 @@ def test_a_sweep_goes_from_stop_to_stop_and_leaves_no_trace(hexapod: Any) -> Non
 def test_what_follows_a_loop_moves_along_and_comes_back(blank: Any) -> None:
     rig = rig_in(build(crank_rocker(), options=BuildOptions(gait=False, physics=False)))
     bpy.context.view_layer.update()
-    before = bone_numbers(rig)
+    before = bone_properties(rig)
     leads = next(e for e in parts(rig, "JOINT") if not record_of(e).joint.follows and not record_of(e).joint.loop)
     follows = next(e for e in parts(rig, "JOINT") if record_of(e).joint.follows)
     with pytest.raises(ValueError, match="follow what drives it"):
-        Sweep(rig, [follows])
-    sweep = Sweep(rig, [leads], seconds=1.0)
+        JointSweep(rig, [follows])
+    sweep = JointSweep(rig, [leads], seconds=1.0)
     sweep.at(0.3)
     bpy.context.view_layer.update()
-    moved = [name for name in ("rotation_euler",) if (bone_numbers(rig)[name] != before[name]).sum() > 1]
+    moved = [name for name in ("rotation_euler",) if (bone_properties(rig)[name] != before[name]).sum() > 1]
     assert moved, "the loop moved with what drives it"
     sweep.end()
     bpy.context.view_layer.update()
-    for name, values in bone_numbers(rig).items():
+    for name, values in bone_properties(rig).items():
         assert values.tolist() == before[name].tolist(), name
 
 

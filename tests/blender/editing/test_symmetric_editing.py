@@ -15,11 +15,11 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
 from addon.blender.editing.symmetry.links import twin_of
-from addon.blender.editing.symmetry.twins import differences
+from addon.blender.editing.symmetry.twins import twin_differences
 from addon.blender.rig.pose_channels import read_pose, write_pose
-from addon.core.editing.mirroring import mirror_of
-from addon.core.editing.sides import sides_of
-from addon.core.editing.symmetry import asymmetries
+from addon.core.editing.mirroring import motion_mirror
+from addon.core.editing.sides import find_sides
+from addon.core.editing.symmetry import compare_twins
 from tests.support.mirror_helpers import misses
 from tests.support.scenes import body, imported, joint_of, now, pick, the_rig
 
@@ -44,7 +44,7 @@ def names(rig: Any) -> list[str]:
 
 def moves_as_its_image(rig: Any) -> bool:
     mechanism = now(rig)
-    mirror = mirror_of(mechanism)
+    mirror = motion_mirror(mechanism)
     return bool(np.abs(misses(mechanism, mirror, mirror.sides.plane.reflection, 1)).max() < 1e-4)
 
 
@@ -59,9 +59,9 @@ def test_the_twin_of_a_joint_gets_its_type_mirrored(blank: Any, type_: str) -> N
     pick(joint)
     assert bpy.ops.knuckle.set_joint_type(type=type_) == {"FINISHED"}
     assert [record_of(each).joint.type for each in (joint, mate)] == [type_, type_]
-    assert differences(rig) == [] and moves_as_its_image(rig)
+    assert twin_differences(rig) == [] and moves_as_its_image(rig)
     bpy.context.view_layer.update()
-    assert differences(rig) == [], "nothing follows what was done to both"
+    assert twin_differences(rig) == [], "nothing follows what was done to both"
     dof = next(iter(record_of(joint).joint.dofs), None)
     if dof is not None:
         dof.damping = 0.25
@@ -73,7 +73,7 @@ def test_types_of_real_humanoids_joints(blank: Any, name: str) -> None:
     rig = symmetrical(name)
     if bpy.ops.knuckle.find_twins() and len(settings(rig).found_twins):
         bpy.ops.knuckle.link_found_twins()
-    found = differences(rig)
+    found = twin_differences(rig)
     joint = next(
         obj
         for obj in parts(rig, "JOINT")
@@ -82,8 +82,8 @@ def test_types_of_real_humanoids_joints(blank: Any, name: str) -> None:
     pick(joint)
     assert bpy.ops.knuckle.set_joint_type(type="universal") == {"FINISHED"}
     mine = {record_of(each).source_id for each in (joint, twin_of(joint))}
-    assert [each for each in differences(rig) if {each.first, each.second} == mine] == []
-    assert len(differences(rig)) <= len(found)
+    assert [each for each in twin_differences(rig) if {each.first, each.second} == mine] == []
+    assert len(twin_differences(rig)) <= len(found)
 
 
 def test_both_are_swapped_and_moved(blank: Any) -> None:
@@ -94,13 +94,13 @@ def test_both_are_swapped_and_moved(blank: Any) -> None:
     pick(joint)
     assert bpy.ops.knuckle.swap_joint() == {"FINISHED"}
     after = [(record_of(each).joint.child, record_of(each).joint.parent) for each in (joint, mate)]
-    assert after == before and differences(rig) == [] and moves_as_its_image(rig)
+    assert after == before and twin_differences(rig) == [] and moves_as_its_image(rig)
     bpy.context.scene.cursor.location = joint.matrix_world.translation + body(rig, LEG).matrix_world.col[1].xyz * 0.1
     places = {obj.name: obj.matrix_world.copy() for obj in parts(rig, "BODY")}
     assert bpy.ops.knuckle.move_joint(where="CURSOR") == {"FINISHED"}
     bpy.context.view_layer.update()
     assert (joint.matrix_world.translation - bpy.context.scene.cursor.location).length < 1e-5
-    assert differences(rig) == [] and moves_as_its_image(rig)
+    assert twin_differences(rig) == [] and moves_as_its_image(rig)
     for obj in parts(rig, "BODY"):
         assert np.array(obj.matrix_world) == pytest.approx(np.array(places[obj.name]), abs=1e-5), obj.name
 
@@ -133,7 +133,7 @@ def test_a_posed_joint_is_moved_and_the_twins_bodies_stay(blank: Any) -> None:
     bpy.context.view_layer.update()
     for obj in parts(rig, "BODY"):
         assert np.array(obj.matrix_world) == pytest.approx(np.array(places[obj.name]), abs=1e-4), obj.name
-    kept = {each.what for each in differences(rig)}
+    kept = {each.what for each in twin_differences(rig)}
     assert kept <= {"place", "orientation"}, "only the design of what was posed on one side alone"
 
 
@@ -143,7 +143,7 @@ def test_what_is_deleted_goes_on_both_sides(blank: Any) -> None:
     every = names(rig)
     pick(body(rig, LEG))
     assert bpy.ops.knuckle.delete_parts() == {"FINISHED"}
-    assert gone.isdisjoint(names(rig)) and differences(rig) == []
+    assert gone.isdisjoint(names(rig)) and twin_differences(rig) == []
     bpy.ops.ed.undo_push(message="deleted")
     bpy.ops.ed.undo()
     assert names(the_rig()) == every
@@ -160,7 +160,7 @@ def test_a_limb_is_duplicated_on_both_sides(blank: Any) -> None:
     fresh = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role) if obj.name not in before]
     assert len(fresh) == 8 and all(twin_of(obj) in fresh for obj in fresh)
     assert {"Left" in obj.name for obj in fresh} == {True, False}
-    assert differences(rig) == [] and moves_as_its_image(rig)
+    assert twin_differences(rig) == [] and moves_as_its_image(rig)
     copy = next(obj for obj in fresh if record_of(obj).role == "BODY" and "Left" in obj.name)
     mate = twin_of(copy)
     pick(copy)
@@ -178,12 +178,12 @@ def test_both_legs_are_split_off_and_are_twins_still(blank: Any) -> None:
     assert len(parts(legs, "BODY")) == 4 and all(twin_of(obj) for obj in parts(legs, "BODY"))
     for each in (rig, legs):
         bpy.context.view_layer.update()
-        assert settings(each).symmetric and differences(each) == []
+        assert settings(each).symmetric and twin_differences(each) == []
     one = parts(legs, "BODY")[0]
     pick(one)
     bpy.ops.transform.translate(value=(0.1, 0.0, 0.25))
     bpy.context.view_layer.update()
-    assert differences(legs) == []
+    assert twin_differences(legs) == []
 
 
 def other_beside(rig: Any, along: tuple[float, float, float]) -> Any:
@@ -274,7 +274,7 @@ def test_alone_it_stays_alone(blank: Any) -> None:
     settings(rig).symmetric = False
     bpy.ops.knuckle.set_joint_type(type="weld")
     assert record_of(mate).joint.type == "revolute"
-    assert asymmetries(now(rig), sides_of(now(rig)))
+    assert compare_twins(now(rig), find_sides(now(rig)))
     assert read_pose(rig, servo_channels(rig)[record_of(mate).source_id]).shape == (1,)
 
 

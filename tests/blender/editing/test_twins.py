@@ -19,19 +19,19 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
 from addon.blender.editing import authoring
-from addon.blender.editing.joints import put_opening
+from addon.blender.editing.joints import set_side_offset
 from addon.blender.editing.repair.checks import check_model
-from addon.blender.editing.rig_update import refit
+from addon.blender.editing.rig_update import update_armature
 from addon.blender.editing.symmetry import live_mirror
 from addon.blender.editing.symmetry.appearance import all_differences
 from addon.blender.editing.symmetry.create import create_twins
 from addon.blender.editing.symmetry.links import twin_of, unlink_twins
-from addon.blender.editing.symmetry.twins import differences, mirror_to_twins, plane_of
+from addon.blender.editing.symmetry.twins import mirror_to_twins, require_plane, twin_differences
 from addon.blender.rig.pose_channels import write_pose
-from addon.core.editing.mirroring import mirror_of
-from addon.core.editing.sides import sides_of
-from addon.core.editing.symmetry import asymmetries
-from addon.core.kinematics import joint_frame_world, joint_side_world
+from addon.core.editing.mirroring import motion_mirror
+from addon.core.editing.sides import find_sides
+from addon.core.editing.symmetry import compare_twins
+from addon.core.kinematics import joint_child_frame_world, joint_frame_world
 from tests.support.mirror_helpers import misses
 from tests.support.scenes import body, found, imported, joint_of, made, now, pick, the_rig
 
@@ -41,8 +41,8 @@ def test_a_half_that_was_deleted_is_made_again(blank: Any, name: str, tmp_path: 
     """Deleted and made anew, the other half poses as the reflection of the first, also in the file."""
     rig = made(name)
     whole = now(rig)
-    sides, mirror = sides_of(whole), mirror_of(whole)
-    right = {mirror.joints[key].source for key in mirror.on_side(True)}
+    sides, mirror = find_sides(whole), motion_mirror(whole)
+    right = {mirror.joints[key].source for key in mirror.joints_on_side(True)}
     heights = {b.id: sides.plane.height(b.pose[:3, 3] + b.pose[:3, :3] @ b.com) for b in whole.bodies}
     right |= {key for key in sides.bodies if heights[key] > 1e-6}
     objects = {record_of(obj).source_id: obj for role in ("BODY", "JOINT") for obj in parts(rig, role)}
@@ -59,8 +59,8 @@ def test_a_half_that_was_deleted_is_made_again(blank: Any, name: str, tmp_path: 
     path = tmp_path / name
     formats.save(again, path, settings(rig).format)
     for mechanism in (again, formats.load(path)):
-        assert asymmetries(mechanism, sides_of(mechanism)) == []
-        theirs = mirror_of(mechanism)
+        assert compare_twins(mechanism, find_sides(mechanism)) == []
+        theirs = motion_mirror(mechanism)
         assert np.abs(misses(mechanism, theirs, theirs.sides.plane.reflection, 1)).max() < 1e-4
 
 
@@ -77,7 +77,7 @@ def test_a_stray_is_brought_back(blank: Any) -> None:
     assert {(body.name, "place"), (body.name, "mass")} <= rows and len(rows) >= 3
     pick(twin_of(body), twin_of(joint))
     assert bpy.ops.knuckle.mirror_to_twin() == {"FINISHED"}
-    assert differences(rig) == []
+    assert twin_differences(rig) == []
     bpy.ops.knuckle.check_symmetry()
     assert len(settings(rig).differences) == 0
     assert formats.dumps(now(rig)) == before
@@ -189,7 +189,7 @@ def test_symmetrical_editing_with_blenders_own_tools(blank: Any, monkeypatch: py
         if edit % 2:
             bpy.ops.ed.undo_push(message=str(edit))
     rig = next(obj for obj in bpy.data.objects if record_of(obj).role == "MODEL")
-    assert places() != start and differences(rig) == []
+    assert places() != start and twin_differences(rig) == []
     names = {obj.name for obj in bpy.data.objects}
     assert all(name.replace("Left", "Right") in names for name in names if "Left" in name)
     for _ in range(edits // 2):
@@ -208,7 +208,7 @@ def test_symmetrical_values(blank: Any) -> None:
     record_of(body).mass = 4.5
     theirs = record_of(mate).joint.dofs[0]
     assert (theirs.gain, theirs.max_force, record_of(twin_of(body)).mass) == (7.0, 55.0, 4.5)
-    assert differences(rig) == []
+    assert twin_differences(rig) == []
     settings(rig).symmetric = False
     dof.gain = 3.0
     assert theirs.gain == 7.0
@@ -329,7 +329,7 @@ def test_a_copy_is_nobodys_twin(blank: Any) -> None:
     bpy.context.view_layer.update()
     copy = bpy.context.view_layer.objects.active
     assert twin_of(copy) is None and twin_of(mate) == body
-    live_mirror.look()  # as undo and redo do
+    live_mirror.check_symmetric_models()  # as undo and redo do
     stood = copy.matrix_basis.copy()
     assert steps_of(body, lambda: move(mate, 0.0, 0.2, 0.0)) == pytest.approx(0.2, abs=1e-5)
     assert copy.matrix_basis == stood
@@ -352,7 +352,7 @@ def test_a_twin_that_is_made_while_editing_is_symmetrical_follows(blank: Any) ->
     made_ = twin_of(body)
     assert bpy.context.view_layer.objects.active.select_get(), "what is done next is done to what was made"
     assert steps_of(made_, lambda: move(body, 0.0, 0.3, 0.0)) == pytest.approx(0.3, abs=1e-5)
-    live_mirror.look()
+    live_mirror.check_symmetric_models()
     turn = body.matrix_basis.to_quaternion()
     assert steps_of(body, lambda: move(made_, 0.0, 0.0, 0.1)) == pytest.approx(0.1, abs=1e-5)
     assert turn.rotation_difference(body.matrix_basis.to_quaternion()).angle < 1e-3
@@ -370,7 +370,7 @@ def test_all_values_are_followed(blank: Any) -> None:
         assert abs(getattr(its, name)) == 0.5, name
     record_of(body).immobile = True
     assert record_of(twin_of(body)).immobile
-    assert differences(rig) == []
+    assert twin_differences(rig) == []
 
 
 def test_twins_that_are_alike_do_not_creep(blank: Any) -> None:
@@ -412,15 +412,15 @@ def test_the_twin_of_a_joint_that_closes_an_open_loop(blank: Any) -> None:
     bodies = {body.id: body for body in mechanism.bodies}
     left, right = (next(joint for joint in mechanism.joints if joint.name == f"{side} 3") for side in ("Left", "Right"))
     flip = np.diag([-1.0, 1.0, 1.0, 1.0])
-    for side in (joint_frame_world, joint_side_world):
+    for side in (joint_frame_world, joint_child_frame_world):
         assert side(right, bodies) == pytest.approx(flip @ side(left, bodies) @ flip, abs=1e-6)
-    assert differences(rig) == []
+    assert twin_differences(rig) == []
     mate = twin_of(joints[-1])
-    put_opening(record_of(mate).joint, np.array(Matrix.Translation((0.0, 0.5, 0.0))))
-    assert {each.what for each in differences(rig)} == {"opening of its loop"}
+    set_side_offset(record_of(mate).joint, np.array(Matrix.Translation((0.0, 0.5, 0.0))))
+    assert {each.what for each in twin_differences(rig)} == {"opening of its loop"}
     pick(joints[-1])
     bpy.ops.knuckle.mirror_to_twin(plane="X")
-    assert differences(rig) == []
+    assert twin_differences(rig) == []
 
 
 def looks_through(act: Any) -> int:
@@ -442,7 +442,7 @@ def looks_through(act: Any) -> int:
 def test_many_parts_take_no_more_looks_through_the_model_than_few(blank: Any) -> None:
     rig = made("hexapod.jm")
     every = {role: [obj for obj in parts(rig, role) if twin_of(obj)] for role in ("BODY", "JOINT")}
-    plane = plane_of(rig)
+    plane = require_plane(rig)
     counts: dict[str, set[int]] = {"mirror": set(), "unlink": set(), "create": set()}
     for many in (1, 4):
         chosen = [obj for objects in every.values() for obj in objects[: 2 * many : 2]]
@@ -450,7 +450,7 @@ def test_many_parts_take_no_more_looks_through_the_model_than_few(blank: Any) ->
         counts["mirror"].add(looks_through(lambda chosen=chosen: mirror_to_twins(chosen, plane)))
         counts["unlink"].add(looks_through(lambda chosen=chosen: unlink_twins(chosen)))
         bpy.data.batch_remove(lost)
-        refit(rig)
+        update_armature(rig)
         counts["create"].add(looks_through(lambda chosen=chosen: create_twins(chosen, plane)))
     assert all(max(each) - min(each) <= 2 for each in counts.values()), counts
 

@@ -165,7 +165,7 @@ def place(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     for module in (modal_tasks, stops):
         monkeypatch.setattr(module, "is_watched", lambda _context: True)
-    monkeypatch.setattr(modal_tasks, "_SLICE", 0.0)  # a step per event
+    monkeypatch.setattr(modal_tasks, "_TIME_SLICE", 0.0)  # a step per event
     yield tmp_path
     if not addon.is_registered():
         addon.register()
@@ -240,12 +240,12 @@ def test_it_ends_and_leaves_nothing(
     bpy.ops.ed.undo_push(message="imported")
     scenes, before = len(bpy.data.scenes), snapshot()
     stopped: list[Any] = []
-    plain = modal_tasks.UnderWay._stop_timer
-    monkeypatch.setattr(modal_tasks.UnderWay, "_stop_timer", lambda self: (stopped.append(self), plain(self)))
+    plain = modal_tasks.RunningTask._stop_timer
+    monkeypatch.setattr(modal_tasks.RunningTask, "_stop_timer", lambda self: (stopped.append(self), plain(self)))
     operator = begun(name, work, place, monkeypatch)
     for _ in range(steps):
         assert operator.modal(bpy.context, event("TIMER")) == {"RUNNING_MODAL"}, "it is in its midst"
-    assert modal_tasks.are_under_way() == 1
+    assert modal_tasks.running_task_count() == 1
     if stop is None:
         assert operator.modal(bpy.context, event("ESC")) <= {"CANCELLED", "FINISHED"}
     else:
@@ -256,7 +256,7 @@ def test_it_ends_and_leaves_nothing(
         while answers[-1] == {"RUNNING_MODAL"} and time.perf_counter() < until:
             answers.append(operator.modal(bpy.context, event("TIMER")))
         assert answers[-1] <= {"CANCELLED", "FINISHED"}
-    assert modal_tasks.are_under_way() == 0
+    assert modal_tasks.running_task_count() == 0
     assert len(stopped) == 1, "its timer was taken away"
     if not addon.is_registered():
         addon.register()
@@ -282,11 +282,11 @@ def test_a_stop_that_is_dragged_as_the_add_on_goes_leaves_no_drawing(place: Path
     from addon.blender.ui.joints import stop_gizmos
 
     stop_gizmos._show_label()
-    handle = stop_gizmos.Shown.drawn
+    handle = stop_gizmos.GizmoState.drawn
     stop_gizmos._show_label()  # another file came, and of the drag before nobody told
-    assert stop_gizmos.Shown.drawn is handle
+    assert stop_gizmos.GizmoState.drawn is handle
     addon.unregister()
-    assert stop_gizmos.Shown.drawn is None
+    assert stop_gizmos.GizmoState.drawn is None
 
 
 # ---------------------------------------------------------------- jobs of the command line
@@ -310,7 +310,7 @@ JOBS: dict[str, tuple[str, int, set[str]]] = {
 
 @pytest.mark.parametrize("job", JOBS)
 def test_ctrl_c_leaves_no_half_file(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, job: str) -> None:
-    from addon.blender.tasks import Ticker
+    from addon.blender.tasks import ConsoleProgress
     from addon.cli import main
 
     words, step, left = JOBS[job]
@@ -327,7 +327,7 @@ def test_ctrl_c_leaves_no_half_file(place: Path, monkeypatch: pytest.MonkeyPatch
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Ticker, "__call__", pressed)
+        patched.setattr(ConsoleProgress, "__call__", pressed)
         assert main(words.split()) == 1
     told = capsys.readouterr().err
     assert "knuckle: stopped" in told

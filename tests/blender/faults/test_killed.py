@@ -78,7 +78,7 @@ def test_the_next_one_to_write_there_removes_what_a_killed_one_left(tmp_path: Pa
     import bpy
 
     from addon.blender.tasks.scenes import save_blend
-    from addon.formats.text.file_io import write_whole
+    from addon.formats.text.file_io import write_atomically
 
     def leave(name: str, seconds: float) -> Path:
         path = tmp_path / name
@@ -90,7 +90,7 @@ def test_the_next_one_to_write_there_removes_what_a_killed_one_left(tmp_path: Pa
     old = [leave(name, 7200) for name in names]
     users = ("x.jm.part", ".y.jm.abcd_123.part", ".x.jm.parts.json", ".x.jm.my_notes.part.zip", ".x.jm.is.part")
     others = [leave(".x.jm.defg_123.part", 60), *(leave(name, 7200) for name in users)]
-    write_whole(tmp_path / "x.jm", b"whole")
+    write_atomically(tmp_path / "x.jm", b"whole")
     bpy.ops.wm.read_factory_settings(use_empty=True)
     save_blend(tmp_path / "x.blend")
     assert not any(path.exists() for path in old)

@@ -65,7 +65,7 @@ def test_no_text_of_another_mechanism_is_taken(blank: Any, tmp_path: Path, monke
     """With no part left that could tell, none fits; and of a text that is another model's nobody asks."""
     import bpy
 
-    from addon.blender.data.documents import read_text
+    from addon.blender.data.documents import mechanism_from_text
     from addon.blender.editing.repair import rebuild as module
 
     path = put(tmp_path / "flapper.jm")
@@ -83,9 +83,9 @@ def test_no_text_of_another_mechanism_is_taken(blank: Any, tmp_path: Path, monke
 
     def noted(text: Any, where: str) -> Any:
         read.append(text.name)
-        return read_text(text, where)
+        return mechanism_from_text(text, where)
 
-    monkeypatch.setattr(module, "read_text", noted)
+    monkeypatch.setattr(module, "mechanism_from_text", noted)
     assert bpy.ops.knuckle.rebuild() == {"FINISHED"}
     assert read == [mine.name], "the other's was not even looked at"
     assert rig.data.knuckle.document is None

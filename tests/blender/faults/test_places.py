@@ -15,7 +15,7 @@ from tests.support.small import put
 def test_a_video_that_ends_early_never_takes_the_place_of_one(blank: Any, tmp_path: Path, ending: str) -> None:
     import bpy
 
-    from addon.blender.rendering.encoding import deliver
+    from addon.blender.rendering.encoding import move_into_place
     from addon.blender.rendering.video import encode
     from addon.core.report import FormatError
 
@@ -32,7 +32,7 @@ def test_a_video_that_ends_early_never_takes_the_place_of_one(blank: Any, tmp_pa
     for part in range(1, 20):
         short.write_bytes(data[: len(data) * part // 20])
         with pytest.raises(FormatError, match=r"(?s)film.*No space left"):
-            deliver(str(short), str(target))
+            move_into_place(str(short), str(target))
     assert target.read_bytes() == b"the one before"
     assert not [path for path in tmp_path.iterdir() if ".part" in path.name]
 

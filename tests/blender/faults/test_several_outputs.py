@@ -94,7 +94,7 @@ def test_what_cannot_be_is_told_before_a_film_is_made(
     from addon.cli import main
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(videos, "load_into", lambda *_: pytest.fail("work was begun"))
+    monkeypatch.setattr(videos, "import_model_file", lambda *_: pytest.fail("work was begun"))
     put(tmp_path / "flapper.jm")
     (tmp_path / "sheet.png").mkdir()
     words = ["render", "flapper.jm", "--seconds", "0.05", "--size", "64x36", "--out", "x.mp4"]

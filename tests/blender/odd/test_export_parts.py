@@ -13,7 +13,7 @@ import pytest
 
 from addon import formats
 from addon.blender.data.access import record_of, settings
-from addon.blender.data.queries import every_part, parts
+from addon.blender.data.queries import all_parts, parts
 from tests.support.exporting import MODELS, brought, crossed, export, is_whole, last, reopened, told
 from tests.support.scenes import pick
 
@@ -156,7 +156,7 @@ def is_sound(rig: Any, path: Path) -> bool:
 
 
 def _one_of(rig: Any, role: str, dice: random.Random) -> Any:
-    found = every_part(rig, role)
+    found = all_parts(rig, role)
     return dice.choice(found) if found else None
 
 
@@ -220,7 +220,7 @@ def test_whatever_is_deleted_the_rest_goes_out_or_it_is_said_why_not(
     for each in done:
         DELETIONS[each](rig, dice)
         bpy.context.view_layer.update()
-    left = {role: len(every_part(rig, role)) for role in ("BODY", "JOINT")} if settings(rig).collection else {}
+    left = {role: len(all_parts(rig, role)) for role in ("BODY", "JOINT")} if settings(rig).collection else {}
     path = tmp_path / MODELS[format_].name
     layer = bpy.context.view_layer
     layer.objects.active = next((obj for obj in layer.objects if record_of(obj).model), None)
@@ -325,7 +325,7 @@ def test_a_mesh_that_was_sized_as_a_whole_is_told_and_written(
     assert "transform-applied" not in told(rig)
     act(rig)
     assert {"transform-applied", "mesh-edited"} & told(rig).keys()
-    assert len(formats.load(export(tmp_path, format_)).bodies) == len(every_part(rig, "BODY"))
+    assert len(formats.load(export(tmp_path, format_)).bodies) == len(all_parts(rig, "BODY"))
 
 
 @pytest.mark.parametrize("act", [emptied, loose, joined])
@@ -334,7 +334,7 @@ def test_an_edited_mesh_is_told(blank: Any, tmp_path: Path, format_: str, act: A
     rig = brought(format_)
     act(rig)
     assert "mesh-edited" in told(rig)
-    assert len(formats.load(export(tmp_path, format_)).bodies) == len(every_part(rig, "BODY"))
+    assert len(formats.load(export(tmp_path, format_)).bodies) == len(all_parts(rig, "BODY"))
 
 
 def test_a_mesh_of_the_users_goes_out_as_it_is_edited(blank: Any, tmp_path: Path) -> None:

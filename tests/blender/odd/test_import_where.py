@@ -74,7 +74,7 @@ def test_a_layer_is_looked_through_once_for_all_that_comes(blank: Any, monkeypat
         objects = Objects([a_cube()])
 
     monkeypatch.setattr(operators, "_local_views", lambda _context: [(Layer(), None)])
-    with operators.seen_in_local_views(blank):
+    with operators.shown_in_local_views(blank):
         for number in range(20):
             bpy.data.objects.new(f"New {number}", None)
     assert looks == ["all"]

@@ -58,13 +58,13 @@ def test_figures_of_a_soft_model_are_those_that_bodies_show(blank: Any) -> None:
 
 
 def test_stops_that_physics_does_not_know_of_are_run_over(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from addon.blender.events.signals import quiet
+    from addon.blender.events.signals import signals_blocked
     from addon.blender.physics.simulation import initial_state as starting
 
     rig, document = put(SOFT), XmlModel(SOFT)
     rig.data.knuckle.drive = "LIMP"
-    monkeypatch.setattr(starting, "put_stops", lambda *_: None)
-    with quiet():
+    monkeypatch.setattr(starting, "write_stops", lambda *_: None)
+    with signals_blocked():
         for number, (lower, upper) in {"11": (-0.3, 3.0), "12": (-2.9, 0.1)}.items():
             dof = objects_of(rig, "JOINT")[number].knuckle.joint.dofs[0]
             dof.use_lower, dof.lower, dof.use_upper, dof.upper = True, lower, True, upper
@@ -121,22 +121,22 @@ def test_a_limp_pendulum_gains_no_energy_and_a_pushed_one_does(blank: Any) -> No
 def test_what_is_known_of_a_run_stays_with_the_model(blank: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.physics.recording.accuracy import truth_lines, worst_joints
+    from addon.blender.physics.recording.accuracy import accuracy_lines, worst_joint_lines
 
     rig = put(SOFT)
-    assert (truth_lines(rig), worst_joints(rig)) == ([], [])
+    assert (accuracy_lines(rig), worst_joint_lines(rig)) == ([], [])
     assert not bpy.ops.knuckle.select_worst.poll()
     rig.data.knuckle.drive = "LIMP"
     baked(rig, 20)
-    lines, worst = truth_lines(rig), worst_joints(rig)
+    lines, worst = accuracy_lines(rig), worst_joint_lines(rig)
     assert rig.data.knuckle.truth.run == "Ragdoll, frames 1 to 20"
     assert [line.what for line in lines] == ["Joint separation", "Beyond stops", "Energy gained", "Penetration"]
     assert len(worst) == 3
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "kept.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "kept.blend"))
     rig = next(obj for obj in bpy.data.objects if obj.knuckle.role == "MODEL")
-    assert truth_lines(rig) == lines
-    again = worst_joints(rig)
+    assert accuracy_lines(rig) == lines
+    again = worst_joint_lines(rig)
     assert [line for _, line in again] == [line for _, line in worst]
     shares = {row.id: row.gap / row.length for row in rig.data.knuckle.truth.joints}
     assert [empty.knuckle.source_id for empty, _ in again] == sorted(shares, key=lambda key: -shares[key])
@@ -144,7 +144,7 @@ def test_what_is_known_of_a_run_stays_with_the_model(blank: Any, tmp_path: Path)
     assert set(bpy.context.view_layer.objects.selected) == {empty for empty, _ in again}
     assert bpy.context.view_layer.objects.active == again[0][0]
     bpy.data.objects.remove(again[0][0])
-    assert worst_joints(rig)[0][0] is None
+    assert worst_joint_lines(rig)[0][0] is None
 
 
 def test_a_servo_that_is_told_nothing_has_no_error(blank: Any) -> None:

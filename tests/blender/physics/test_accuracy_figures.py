@@ -32,7 +32,7 @@ def recorded(scene: Any, rig: Any, last: int) -> Any:
 def test_a_hinge_that_begins_beyond_half_a_turn_keeps_its_turns(
     blank: Any, lower: float, upper: float, start: float
 ) -> None:
-    from addon.blender.physics.recording.accuracy import truth_of
+    from addon.blender.physics.recording.accuracy import accuracy_of_recording
 
     mechanism = chain(links=1)
     dof = mechanism.joints[0].dofs[0]
@@ -45,12 +45,12 @@ def test_a_hinge_that_begins_beyond_half_a_turn_keeps_its_turns(
     assert values[0] == pytest.approx(start, abs=1e-5)
     assert lower - 0.01 < values.min() < values.max() < upper + 0.01
     assert np.ptp(values) > 0.2, "it falls to a stop"
-    assert truth_of(blank.scene, recording).joints[0].beyond < 0.01
+    assert accuracy_of_recording(blank.scene, recording).joints[0].beyond < 0.01
 
 
 def test_a_spring_at_rest_beyond_half_a_turn_stores_nothing(blank: Any) -> None:
     """A spring that rests at 4.5 swings a link that begins at 4 by its own half radian, as energy is kept."""
-    from addon.blender.physics.recording.accuracy import truth_of
+    from addon.blender.physics.recording.accuracy import accuracy_of_recording
 
     mechanism = chain(links=1)
     dof = mechanism.joints[0].dofs[0]
@@ -62,7 +62,7 @@ def test_a_spring_at_rest_beyond_half_a_turn_stores_nothing(blank: Any) -> None:
     recording = recorded(blank.scene, rig, 90)
     assert recording.values[:, 0].max() == pytest.approx(5.0, abs=0.01)
     assert recording.values[:, 0].min() == pytest.approx(4.0, abs=0.01)
-    assert truth_of(blank.scene, recording).energy_gained < 0.01
+    assert accuracy_of_recording(blank.scene, recording).energy_gained < 0.01
 
 
 def test_keys_beyond_half_a_turn_come_back_as_they_were(blank: Any) -> None:
@@ -109,7 +109,7 @@ def two_turns() -> Mechanism:
 @pytest.mark.parametrize(("force", "least", "most"), [(1.0, 0.5, math.pi), (1000.0, 0.0, 0.02)])
 def test_servos_of_several_degrees_have_an_error(blank: Any, force: float, least: float, most: float) -> None:
     """A servo of 1 N m under a load of 9.8 N m lies far below; a strong one holds. The worst axis is told."""
-    from addon.blender.physics.recording.accuracy import truth_of
+    from addon.blender.physics.recording.accuracy import accuracy_of_recording
 
     mechanism = two_turns()
     mechanism.world.gravity = np.array([0.0, 0.0, -G])
@@ -117,9 +117,9 @@ def test_servos_of_several_degrees_have_an_error(blank: Any, force: float, least
         dof.max_force = force
     rig = put_world(mechanism, "SERVO", 1)
     recording = recorded(blank.scene, rig, 31)
-    (item,) = recording.plant.undriven
+    (item,) = recording.plant.multi_dof_joints
     seen = np.abs(item.coordinates(recording.poses)[1:]).max(axis=1)
-    (found,) = [joint for joint in truth_of(blank.scene, recording).joints if joint.id == "both"]
+    (found,) = [joint for joint in accuracy_of_recording(blank.scene, recording).joints if joint.id == "both"]
     assert found.turns
     assert least <= found.error < most
     assert found.error == pytest.approx(seen.max(), abs=1e-6)
@@ -132,21 +132,23 @@ def test_servos_of_several_degrees_have_an_error(blank: Any, force: float, least
 @pytest.mark.parametrize("dofs", [[Dof("rotation")], [Dof("rotation"), Dof("rotation", axis=X)]], ids=["one", "two"])
 def test_an_open_joint_is_read_the_same_by_all(blank: Any, dofs: list[Dof]) -> None:
     """The child's side of it is turned by 0.4 rad at design: what it is at then is told by the file's own frames."""
-    from addon.blender.physics.recording.accuracy import run_of
-    from addon.core.kinematics import joint_coordinates
-    from addon.core.run_metrics import _apart
+    from addon.blender.physics.recording.accuracy import recorded_run
+    from addon.core.kinematics import joint_values_from_transform
+    from addon.core.run_metrics import _joint_transforms
 
     mechanism = crank_rocker()
     chord = mechanism.joints[-1]
     chord.frame_child = chord.frame_child @ pose_of((0, 0, 0.4), (0, 0, 0))
     chord.dofs = [replace(dof) for dof in dofs]
     recording = recorded(blank.scene, put_world(mechanism, "KEYS", 1), 2)
-    (held,) = [each for each in run_of(blank.scene, recording).joints if each.joint.id == chord.id]
+    (held,) = [each for each in recorded_run(blank.scene, recording).joints if each.joint.id == chord.id]
     ends = recording.poses[0, held.parent] @ chord.frame_parent, recording.poses[0, held.child] @ chord.frame_child
-    wanted = joint_coordinates(chord, (inverse(ends[0]) @ ends[1])[None])[0]
+    wanted = joint_values_from_transform(chord, (inverse(ends[0]) @ ends[1])[None])[0]
     assert abs(wanted[0]) > 0.3
-    assert joint_coordinates(held.joint, _apart(held, recording.poses))[0] == pytest.approx(wanted, abs=1e-4)
-    several = [each.now(recording.poses[0]) for each in recording.plant.undriven if each.joint.id == chord.id]
+    assert joint_values_from_transform(held.joint, _joint_transforms(held, recording.poses))[0] == pytest.approx(
+        wanted, abs=1e-4
+    )
+    several = [each.now(recording.poses[0]) for each in recording.plant.multi_dof_joints if each.joint.id == chord.id]
     lone = dict(zip(recording.plant.joints, recording.values[0, :, None], strict=True))
     assert (several or [lone[chord.id]])[0] == pytest.approx(wanted, abs=1e-4)
 
@@ -156,7 +158,7 @@ def test_an_open_joint_is_read_the_same_by_all(blank: Any, dofs: list[Dof]) -> N
 
 def test_flywheels_count_with_their_bodies(blank: Any) -> None:
     """By the pose of a double pendulum of whom one link has moments that its box has not: energy is kept."""
-    from addon.blender.physics.recording.accuracy import run_of, truth_of
+    from addon.blender.physics.recording.accuracy import accuracy_of_recording, recorded_run
     from addon.core.run_metrics import energy_gained
 
     mechanism = chain(links=2)
@@ -164,10 +166,10 @@ def test_flywheels_count_with_their_bodies(blank: Any) -> None:
     rig = put_world(mechanism, "LIMP", 2)
     recording = recorded(blank.scene, rig, 121)
     assert objects_of(rig, "BODY")["link 0"].knuckle.flywheel_share > 0
-    run = run_of(blank.scene, recording)
+    run = recorded_run(blank.scene, recording)
     assert run.masses == pytest.approx([1.0, 1.0])
     assert run.tensors[0] == pytest.approx(np.diag([0.05, 0.25, 0.25]), abs=1e-4)
-    assert truth_of(blank.scene, recording).energy_gained < 0.005
+    assert accuracy_of_recording(blank.scene, recording).energy_gained < 0.005
     halved = replace(run, masses=np.array([0.5, 1.0]))
     assert energy_gained(halved) > 0.05, "a link of half its mass would gain"
 
@@ -175,12 +177,12 @@ def test_flywheels_count_with_their_bodies(blank: Any) -> None:
 @pytest.mark.parametrize("rate", [60, 24])
 def test_energy_is_kept_wherever_a_run_ends(blank: Any, rate: int) -> None:
     """One run of a double pendulum, cut at each of its frames."""
-    from addon.blender.physics.recording.accuracy import run_of
+    from addon.blender.physics.recording.accuracy import recorded_run
     from addon.core.run_metrics import energy_gained
 
     rig = put_world(chain(links=2), "LIMP", 2, rate)
     recording = recorded(blank.scene, rig, 2 * rate + 1)
-    run = run_of(blank.scene, recording)
+    run = recorded_run(blank.scene, recording)
     steps = len(run.course) // rate // 2
     assert run.rate == pytest.approx(rate * steps)
     gained = [
@@ -193,10 +195,10 @@ def test_energy_is_kept_wherever_a_run_ends(blank: Any, rate: int) -> None:
 
 
 def test_of_what_turns_too_far_from_frame_to_frame_no_energy_is_told(blank: Any) -> None:
-    from addon.blender.physics.recording.accuracy import truth_of
+    from addon.blender.physics.recording.accuracy import accuracy_of_recording
 
     rig = put_world(chain(links=2, long=0.02), "LIMP", 1)
-    assert math.isnan(truth_of(blank.scene, recorded(blank.scene, rig, 61)).energy_gained)
+    assert math.isnan(accuracy_of_recording(blank.scene, recorded(blank.scene, rig, 61)).energy_gained)
 
 
 # ---------------------------------------------------------------- the world's own time
@@ -216,11 +218,11 @@ def test_in_slow_motion_and_fast_servos_keep_to_their_keys(blank: Any, speed: fl
 
 
 def test_energy_is_told_in_the_worlds_own_time(blank: Any) -> None:
-    from addon.blender.physics.recording.accuracy import truth_of
+    from addon.blender.physics.recording.accuracy import accuracy_of_recording
 
     rig = put_world(chain(links=2), "LIMP", 2)
     blank.scene.rigidbody_world.time_scale = 2.0
-    assert truth_of(blank.scene, recorded(blank.scene, rig, 61)).energy_gained < 0.02
+    assert accuracy_of_recording(blank.scene, recorded(blank.scene, rig, 61)).energy_gained < 0.02
 
 
 # ---------------------------------------------------------------- scaled models
@@ -230,7 +232,7 @@ def test_energy_is_told_in_the_worlds_own_time(blank: Any) -> None:
 def test_gaps_of_a_scaled_model_are_those_that_its_bodies_show(blank: Any, size: float) -> None:
     import bpy
 
-    from addon.blender.physics.recording.accuracy import truth_of
+    from addon.blender.physics.recording.accuracy import accuracy_of_recording
 
     rig = put_world(chain(links=2, ratio=100), "KEYS", 1)
     rig.scale = (size,) * 3
@@ -248,10 +250,10 @@ def test_gaps_of_a_scaled_model_are_those_that_its_bodies_show(blank: Any, size:
     seen = max(play(blank.scene, 40, share))
     assert seen > 2e-4
     recording = recorded(blank.scene, rig, 40)
-    truth = truth_of(blank.scene, recording)
+    truth = accuracy_of_recording(blank.scene, recording)
     (found,) = [joint for joint in truth.joints if joint.id == "hinge 1"]
     assert found.share == pytest.approx(seen, rel=2e-3)
-    assert recording.worst_gap() == pytest.approx(found.gap, rel=0.1)
+    assert recording.max_joint_separation() == pytest.approx(found.gap, rel=0.1)
     assert truth.energy_gained < 0.005
 
 
@@ -288,13 +290,13 @@ def test_a_bake_of_a_scaled_model_plays_what_physics_did(blank: Any, size: float
 def test_what_a_scaled_model_wants_is_what_a_model_of_that_size_wants(blank: Any) -> None:
     import bpy
 
-    from addon.blender.physics.world.solver_settings import fit_of
+    from addon.blender.physics.world.solver_settings import required_solver_settings
 
-    small = fit_of(put_world(chain(links=3, long=0.02), "KEYS", 1))
+    small = required_solver_settings(put_world(chain(links=3, long=0.02), "KEYS", 1))
     rig = put_world(chain(links=3), "KEYS", 1)
     rig.scale = (0.02,) * 3
     bpy.context.view_layer.update()
-    assert fit_of(rig).steps == pytest.approx(small.steps, rel=1e-3)
+    assert required_solver_settings(rig).steps == pytest.approx(small.steps, rel=1e-3)
 
 
 # ---------------------------------------------------------------- nothing finite

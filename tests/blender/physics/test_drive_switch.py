@@ -78,10 +78,10 @@ def energy(poses: Array, mechanism: Any) -> Array:
 
 def test_a_loop_goes_on_with_what_its_keys_gave_it(blank: Any) -> None:
     """Without weight and motors, its energy stays what it was in the last frame of its keys."""
-    from addon.blender.physics.actuators.joint_state import gather
+    from addon.blender.physics.actuators.joint_state import gather_joint_state
 
     rig, mechanism = loop(blank.scene)
-    plant, bodies = gather(rig), objects_of(rig, "BODY")
+    plant, bodies = gather_joint_state(rig), objects_of(rig, "BODY")
 
     def look() -> Any:
         gap = float(plant.gaps(plant.poses()).max())
@@ -109,7 +109,9 @@ def test_hand_over_is_baked_as_it_was_played_and_scrubbed_so_or_told(blank: Any)
     played = play(blank.scene, 36, look)
     for frame in (20, 15, 30, 8):
         blank.scene.frame_set(frame)
-        assert (np.abs(look() - played[frame - 1]).max() < 1e-3) or "Bake first" in progress.note(blank.scene), frame
+        assert (np.abs(look() - played[frame - 1]).max() < 1e-3) or "Bake first" in progress.frame_note(blank.scene), (
+            frame
+        )
     again = play(blank.scene, 36, look)
     assert np.abs(np.array(again) - np.array(played)).max() < 1e-4
     bake(blank.scene, rig, last=36, all_bodies=True)

@@ -16,9 +16,9 @@ from tests.support.swings import chain, lean_of, period, put_world, swings
 
 
 def plant_of(rig: Any) -> Any:
-    from addon.blender.physics.actuators.joint_state import gather
+    from addon.blender.physics.actuators.joint_state import gather_joint_state
 
-    return gather(rig)
+    return gather_joint_state(rig)
 
 
 @pytest.mark.parametrize(("long", "ratio", "bar"), [(1.0, 100.0, 1e-3), (0.1, 10.0, 1e-3), (0.02, 1000.0, 1e-2)])
@@ -68,9 +68,9 @@ def test_a_pendulum_keeps_its_period_and_its_amplitude(blank: Any, long: float, 
 
 
 def fit(mechanism: Any) -> Any:
-    from addon.blender.physics.world.solver_settings import fit_of
+    from addon.blender.physics.world.solver_settings import required_solver_settings
 
-    return fit_of(put_world(mechanism, "KEYS", 1.0))
+    return required_solver_settings(put_world(mechanism, "KEYS", 1.0))
 
 
 def test_smaller_links_get_shorter_steps_and_unlike_masses_more_iterations(blank: Any) -> None:

@@ -71,7 +71,7 @@ def test_a_loop_follows_its_crank_that_another_object_drives(blank: Any) -> None
 def test_a_scene_knows_its_models_however_they_are_hidden(blank: Any, hidden: str) -> None:
     import bpy
 
-    from addon.blender.data.queries import is_in
+    from addon.blender.data.queries import is_in_scene
 
     rig = put(DUO)
     scene, other = bpy.context.scene, bpy.data.scenes.new("other")
@@ -80,7 +80,7 @@ def test_a_scene_knows_its_models_however_they_are_hidden(blank: Any, hidden: st
     if hidden == "excluded":
         for child in bpy.context.view_layer.layer_collection.children:
             child.exclude = True
-    assert is_in(scene, rig) and not is_in(other, rig)
+    assert is_in_scene(scene, rig) and not is_in_scene(other, rig)
 
 
 def test_models_in_a_world_are_told_from_those_that_are_not(blank: Any, monkeypatch: pytest.MonkeyPatch) -> None:

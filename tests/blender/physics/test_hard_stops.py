@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.blender.physics.constraints.constraints import hinge_window
+from addon.blender.physics.constraints.constraints import hinge_limits
 from addon.core.model import Array
 from tests.support.degrees_helpers import Z, put, rotations, slides
 from tests.support.hard_stops_helpers import hit
@@ -126,9 +126,9 @@ def test_a_single_stop_just_beyond_half_a_turn_is_told(blank: Any, upper: float,
 
 
 def test_windows() -> None:
-    assert hinge_window(None, None) is None
-    assert hinge_window(-1.0, 2.0) == (-1.0, 2.0)
-    assert hinge_window(-4.0, 1.0) == (-4.0, 1.0)
-    assert hinge_window(-4.0, 4.0) is None
-    low, high = hinge_window(None, 0.5) or (0.0, 0.0)
+    assert hinge_limits(None, None) is None
+    assert hinge_limits(-1.0, 2.0) == (-1.0, 2.0)
+    assert hinge_limits(-4.0, 1.0) == (-4.0, 1.0)
+    assert hinge_limits(-4.0, 4.0) is None
+    low, high = hinge_limits(None, 0.5) or (0.0, 0.0)
     assert high == 0.5 and -2 * math.pi < low < -5.5

@@ -12,7 +12,7 @@ import pytest
 
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts, rig_in
-from addon.blender.physics.actuators.motors import listed
+from addon.blender.physics.actuators.motors import listed_motors
 from addon.blender.physics.simulation.setup import build_physics
 from addon.blender.reconcile.build import BuildOptions, build
 from tests.support.clear_helpers import ARM, FORCES
@@ -37,7 +37,7 @@ def run(scene: Any, name: str, drive: str, hidden: bool) -> tuple[np.ndarray, in
     rig.data.knuckle.drive = drive
     bodies = parts(rig, "BODY")
     poses = play(scene, FRAMES, lambda: np.array([world_of(body) for body in bodies]))
-    motors = listed(rig)
+    motors = listed_motors(rig)
     held = set(layer.collection.objects)
     assert set(motors) <= held
     assert all(motor.empty_display_size < 1e-3 for motor in motors), "as small as Blender can have it"
@@ -68,5 +68,7 @@ def test_in_files_of_release_1_0_helpers_stay_in_one_collection(blank: Any, path
         play(scene, 3, lambda: None)
         top = settings(rig).collection
         folders = {top, *top.children_recursive}
-        placed = [folders.intersection(obj.users_collection) for obj in [*listed(rig), settings(rig).anchor] if obj]
+        placed = [
+            folders.intersection(obj.users_collection) for obj in [*listed_motors(rig), settings(rig).anchor] if obj
+        ]
         assert all(len(each) == 1 for each in placed)

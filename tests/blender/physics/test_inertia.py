@@ -136,11 +136,11 @@ def test_a_small_difference_is_a_word_and_a_product_counts(blank: Any) -> None:
 
 def test_moments_are_compared_axis_by_axis(blank: Any) -> None:
     """A box that lies along X in the file and stands along Z here has the same three moments."""
-    from addon.blender.physics.bodies.inertia import differences
+    from addon.blender.physics.bodies.inertia import inertia_differences
 
     moments = np.array([3.0, 2.0, 1.0])
     tensors = np.array([np.diag(moments), np.diag(moments[::-1])])
-    off, products = differences(tensors, np.array([moments, moments]))
+    off, products = inertia_differences(tensors, np.array([moments, moments]))
     assert off == pytest.approx([0.0, 2.0]) and products.tolist() == [0.0, 0.0]
 
 

@@ -38,7 +38,7 @@ def test_a_pendulum_swings_with_the_moment_of_the_file(blank: Any) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_any_tensor_of_a_solid_is_split_to_within_a_hundredth(seed: int) -> None:
     """Tensors of point masses at random, about their middle."""
-    from addon.blender.physics.bodies.inertia import split_of
+    from addon.blender.physics.bodies.inertia import find_inertia_split
 
     random = np.random.default_rng(seed)
     points = random.normal(size=(8, 3)) * random.uniform(0.3, 1.0, 3)
@@ -46,7 +46,7 @@ def test_any_tensor_of_a_solid_is_split_to_within_a_hundredth(seed: int) -> None
     tensor = np.mean([p @ p * np.eye(3) - np.outer(p, p) for p in points], axis=0)
     edges = random.uniform(0.5, 1.5, 3) * np.sqrt(np.trace(tensor))
     moments = ((edges**2).sum() - edges**2) / 12.0
-    split = split_of(tensor, moments)
+    split = find_inertia_split(tensor, moments)
     assert split is not None
     assert split.residual < 0.01
     wheel = split.turn @ np.diag(((split.edges**2).sum() - split.edges**2) / 12.0) @ split.turn.T
@@ -60,7 +60,7 @@ def heavy() -> Mechanism:
 
 
 def test_mass_and_centre_are_the_whole_bodys_and_what_is_left_is_told(blank: Any) -> None:
-    from addon.blender.physics.bodies.inertia import turning_tensor
+    from addon.blender.physics.bodies.inertia import combined_inertia
     from addon.blender.scene.read.mechanism import extract
 
     mechanism = heavy()
@@ -69,7 +69,7 @@ def test_mass_and_centre_are_the_whole_bodys_and_what_is_left_is_told(blank: Any
     wheel = obj.knuckle.flywheel
     assert obj.rigid_body.mass + wheel.rigid_body.mass == pytest.approx(MASS)
     assert np.abs(world_of(wheel)[:3, 3] - world_of(obj)[:3, 3]).max() < 1e-6
-    assert np.abs(turning_tensor(obj) - leaning_tensor()).max() < 0.01 * 0.28
+    assert np.abs(combined_inertia(obj) - leaning_tensor()).max() < 0.01 * 0.28
     (told,) = [line.message for line in rig.data.knuckle.report if line.code == "inertia-matched"]
     assert "is 0.0%" not in told
     assert "inertia-differs" not in {line.code for line in rig.data.knuckle.report}

@@ -48,7 +48,7 @@ def test_space_at_the_first_frame_is_a_run_like_any(blank: Any, tmp_path: Path, 
     else:
         from addon.blender.physics.simulation import frame_handlers as handlers
 
-        handlers.forget()
+        handlers.forget_controllers()
         bpy.context.view_layer.update()
     found = trail(bpy.context.scene, arm(), range(2, 50))
     assert np.abs(np.array(found) - np.array(wanted[1:])).max() < 1e-4
@@ -206,18 +206,18 @@ def test_a_file_saved_in_the_middle_of_a_run_opens_at_its_beginning(blank: Any, 
 
 def test_a_bone_may_be_renamed(blank: Any) -> None:
     """It then names the joint, and a gait on it is still the gait."""
-    from addon.blender.animation.gait import plays_own_gait
-    from addon.blender.data.channels import servo_names
+    from addon.blender.animation.gait import plays_baked_gait
+    from addon.blender.data.channels import servo_names_by_joint
     from addon.blender.scene.read.mechanism import extract
     from tests.support.mechanisms import spinner
 
     spun = model(body(1, (0, 0, 4)), body(2, (1, 0, 4)), joint(3, 1, 2, (0.5, 0, 4)), behaviours=spinner(3, 1.0))
     rig = put(spun)
-    assert plays_own_gait(rig)
+    assert plays_baked_gait(rig)
     joint_id, bone = next((b.knuckle.joint, b) for b in rig.data.bones if b.knuckle.joint)
     bone.name = "Axle"
-    assert plays_own_gait(rig)
-    assert servo_names(rig)[joint_id] == ("Axle",)
+    assert plays_baked_gait(rig)
+    assert servo_names_by_joint(rig)[joint_id] == ("Axle",)
     assert {part.id: part.name for part in extract(rig.data.knuckle.collection).joints}[joint_id] == "Axle"
 
 

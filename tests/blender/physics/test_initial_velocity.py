@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.kinematics import joint_coordinates
+from addon.core.kinematics import joint_values_from_transform
 from addon.core.model import Dof
 from tests.support.degrees_helpers import Y, Z, linked, put, rotations, slides
 from tests.support.first_speeds_helpers import thrown_pendulum
@@ -47,7 +47,7 @@ def test_a_floating_body_begins_with_its_speed_and_spin(blank: Any) -> None:
     found = np.array(play(blank.scene, 33, lambda: world_of(objects_of(rig, "BODY")["c0"])))
     speed = mechanism.bodies[0].pose[:3, :3] @ [0.5, -0.3, 0.2]
     assert (found[32] - found[2])[:3, 3] / 0.5 == pytest.approx(speed, abs=0.01)
-    turned = joint_coordinates(mechanism.joints[0], np.linalg.inv(found[2]) @ found[32][None])[0][:3]
+    turned = joint_values_from_transform(mechanism.joints[0], np.linalg.inv(found[2]) @ found[32][None])[0][:3]
     assert turned / 0.5 == pytest.approx([0, 0, 1.2], abs=0.01)
 
 

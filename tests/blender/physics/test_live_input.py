@@ -32,9 +32,9 @@ def session(rig: Any, records: bool = True, joints: bool = False) -> Any:
     import bpy
 
     from addon.blender.physics.simulation.live_input import LiveSession
-    from addon.blender.ui.simulation.live_input import live_input_of
+    from addon.blender.ui.simulation.live_input import mapped_live_input
 
-    return LiveSession(bpy.context.scene, rig, live_input_of(rig), records, joints)
+    return LiveSession(bpy.context.scene, rig, mapped_live_input(rig), records, joints)
 
 
 def root(rig: Any) -> Any:
@@ -235,7 +235,7 @@ def test_keys_move_a_mapped_servo_of_what_has_no_gait(blank: Any, drive: str) ->
     import bpy
 
     from addon.blender.data.channels import servo_channels
-    from addon.blender.physics.actuators.joint_state import gather
+    from addon.blender.physics.actuators.joint_state import gather_joint_state
 
     rig = imported(LAMP, drive)
     joint, (channel,) = next((joint, own) for joint, own in servo_channels(rig).items() if len(own) == 1)
@@ -246,7 +246,7 @@ def test_keys_move_a_mapped_servo_of_what_has_no_gait(blank: Any, drive: str) ->
     played(rig, live, last=50)
     wanted = live.live.servo_values[joint]
     assert wanted < begun - 0.1
-    plant = gather(rig)
+    plant = gather_joint_state(rig)
     if drive == "SERVO":
         actual = plant.coordinates(plant.poses())[plant.joints.index(joint)]
         assert actual == pytest.approx(wanted, abs=0.08), "it tracks what keys tell"
@@ -301,8 +301,8 @@ def test_every_end_takes_all_away(blank: Any, end: Callable[[], None], drive: st
     played(rig, live, last=12)
     try:
         end()
-        assert live.is_over and not live_input.sessions()
-        assert not gait._values
+        assert live.is_over and not live_input.live_sessions()
+        assert not gait._live_values
         live.end()  # once more is nothing
     finally:
         addon.register()

@@ -21,14 +21,14 @@ def drive(mechanism: Any, way: Any, seconds: float) -> tuple[Any, Any, np.ndarra
     its plant and those values."""
     from addon.blender.animation.keying import LINEAR, key_servos
     from addon.blender.animation.loops.live_solver import live_loops
-    from addon.blender.physics.actuators.joint_state import gather
+    from addon.blender.physics.actuators.joint_state import gather_joint_state
 
     rig = put_world(mechanism, "SERVO", seconds)
     frames = np.arange(1.0, 60.0 * seconds + 2.0)
     values = way((frames - 1.0) / (60.0 * seconds))
     driver = live_loops(rig)[0].drivers[0]
     key_servos(rig, "drive", {driver: (frames, values, LINEAR)})
-    plant = gather(rig)
+    plant = gather_joint_state(rig)
     assert np.count_nonzero([empty.knuckle.joint.follows for empty in plant.empties]) >= 2
     return plant, plant.joints.index(driver), values
 

@@ -53,7 +53,7 @@ def test_a_mass_typed_on_a_body_with_a_flywheel_is_the_whole_mass(blank: Any, tm
 
 
 def test_a_mass_typed_before_a_run_is_the_whole_mass_in_it(blank: Any) -> None:
-    from addon.blender.physics.recording.accuracy import run_of
+    from addon.blender.physics.recording.accuracy import recorded_run
     from addon.blender.physics.recording.bake import record
 
     rig = put_world(flying(), "LIMP", 1)
@@ -61,7 +61,7 @@ def test_a_mass_typed_before_a_run_is_the_whole_mass_in_it(blank: Any) -> None:
     link.rigid_body.mass = 9.0
     recording = record(blank.scene, rig, 3)
     assert weight_of(link) == pytest.approx(9.0)
-    assert run_of(blank.scene, recording).masses == pytest.approx([9.0, 1.0, 1.0])
+    assert recorded_run(blank.scene, recording).masses == pytest.approx([9.0, 1.0, 1.0])
 
 
 def test_bodies_too_light_for_blender_are_told_once(blank: Any) -> None:
@@ -179,14 +179,14 @@ def test_an_applied_scale_is_told_and_a_bake_says_so(blank: Any, capsys: pytest.
 @pytest.mark.parametrize("ratio", [1.0, 3.0])
 def test_a_servo_between_two_free_links_moves_both(blank: Any, ratio: float) -> None:
     """By the formula for two bodies that turn against each other about their common end: neither of them stands."""
-    from addon.blender.physics.actuators.effective_mass import Carried
-    from addon.blender.physics.actuators.joint_state import gather
+    from addon.blender.physics.actuators.effective_mass import ReflectedInertia
+    from addon.blender.physics.actuators.joint_state import gather_joint_state
 
     mechanism = chain(links=2, ratio=ratio)
     del mechanism.joints[0]
     rig = put_world(mechanism, "KEYS", 1)
     blank.scene.frame_set(1)
-    plant = gather(rig)
+    plant = gather_joint_state(rig)
     one = (1.0 + 0.01) / 12.0 + 0.25
-    (moved,) = Carried(plant, plant.poses()).by_servos(plant)
+    (moved,) = ReflectedInertia(plant, plant.poses()).of_single_dof_joints(plant)
     assert moved == pytest.approx(1.0 / (1.0 / one + 1.0 / (ratio * one)), rel=1e-4)

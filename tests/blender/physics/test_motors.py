@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from addon.blender.data.access import record_of, settings
-from addon.blender.physics.actuators.motors import listed
+from addon.blender.physics.actuators.motors import listed_motors
 from addon.blender.physics.simulation import cached_frames as progress
 from addon.blender.physics.simulation import frame_handlers as handlers
 from addon.blender.physics.simulation.setup import build_physics, clear_physics
@@ -45,7 +45,7 @@ def pushing(scene: Any) -> list[str]:
 def nobodys(scene: Any, rig: Any) -> list[str]:
     """The motors in the world that nothing needs."""
     held = scene.rigidbody_world.constraints.objects if scene.rigidbody_world is not None else scene.objects
-    known = listed(rig)
+    known = listed_motors(rig)
     return [obj.name for obj in held if record_of(obj).role == "NONE" and obj.type == "EMPTY" and obj not in known]
 
 
@@ -82,7 +82,9 @@ def after_a_deletion(scene: Any, forced: str, by: str) -> None:
     else:
         delete([lost])
     scene.frame_set(3)
-    assert {motor.name for motor in listed(rig)} <= {obj.name for obj in scene.rigidbody_world.constraints.objects}
+    assert {motor.name for motor in listed_motors(rig)} <= {
+        obj.name for obj in scene.rigidbody_world.constraints.objects
+    }
     assert len(settings(rig).throws) == (6 if forced == "throw" else 0)
     ends = play(scene, 31, lambda: [cube(rig, "c0"), cube(rig, "c2")])[-1]
     for body, end in zip((mechanism.bodies[0], mechanism.bodies[2]), ends, strict=True):
@@ -136,12 +138,12 @@ def test_a_body_that_stays_from_now_on_loses_its_motors(blank: Any) -> None:
     mechanism.restraints = three_cubes("spring").restraints
     rig = limp(mechanism)
     play(blank.scene, 3, lambda: None)
-    assert len(listed(rig)) == 9 + 6
+    assert len(listed_motors(rig)) == 9 + 6
     record_of(objects_of(rig, "BODY")["c1"]).immobile = True
     build_physics(blank.scene, rig)
     place = play(blank.scene, 5, lambda: cube(rig, "c1"))
     assert np.abs(place[-1] - place[1]).max() < 1e-6
-    assert len(listed(rig)) == 6 + 3 and nobodys(blank.scene, rig) == []
+    assert len(listed_motors(rig)) == 6 + 3 and nobodys(blank.scene, rig) == []
 
 
 def test_what_was_left_by_whoever_is_cleared(blank: Any) -> None:
@@ -166,7 +168,7 @@ def edited(scene: Any, dofs: Sequence[Dof], change: Callable[[Any], None], gravi
     for frame in range(2, 32):
         scene.frame_set(frame)
         found.append(moved(rig))
-    assert pushing(scene) == [] and listed(rig) == []
+    assert pushing(scene) == [] and listed_motors(rig) == []
     scene.frame_set(1)
     assert nobodys(scene, rig) == []
     return found[-1] - found[0]
@@ -217,7 +219,7 @@ def test_an_unkeyed_bone_is_followed_as_soon_as_it_is_posed(blank: Any) -> None:
     play(blank.scene, 5, lambda: None)
     rig.pose.bones[0].rotation_euler.z = 0.3
     blank.scene.frame_set(6)
-    run = handlers.run_at(rig, 6)
+    run = handlers.controller_at(rig, 6)
     assert run is not None and run.told == pytest.approx([0.3])
 
 
@@ -237,14 +239,14 @@ def test_a_run_has_ended_with_an_undo(blank: Any, kind: str) -> None:
         mechanism.restraints = [Restraint("s", "spring", "j", coefficients=[[9.0, 0.0]])]
     rig = limp(mechanism)
     found = play(blank.scene, 6, lambda: angle(2)(moved(rig)))
-    handlers.forget()  # what undo calls
+    handlers.forget_controllers()  # what undo calls
     for frame in range(7, 40):
         blank.scene.frame_set(frame)
         found.append(angle(2)(moved(rig)))
-        assert progress.note(blank.scene).startswith("Bake first")
+        assert progress.frame_note(blank.scene).startswith("Bake first")
     assert np.abs(found).max() < 0.3 + 1e-3
     play(blank.scene, 10, lambda: None)
-    assert progress.note(blank.scene) == ""
+    assert progress.frame_note(blank.scene) == ""
 
 
 # ---------------------------------------------------------------- throws

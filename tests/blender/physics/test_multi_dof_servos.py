@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from addon.blender.animation.keying import LINEAR, key_servos
-from addon.blender.physics.actuators.dof_coordinates import closed_form
+from addon.blender.physics.actuators.dof_coordinates import closed_form_coordinates
 from addon.core.kinematics import joint_motion
 from addon.core.model import Dof
 from addon.core.transforms import rotation_vector
@@ -138,7 +138,7 @@ def test_a_servo_in_the_middle_of_a_model_tracks_too(blank: Any) -> None:
 def test_coordinates_in_closed_form_are_those_of_the_model(name: str) -> None:
     more = {"lone": rotations(X + Y), "lean": slides(X + Z), "skew": rotations(X, X + Z)}
     dofs = (kinds() | more)[name]
-    read = closed_form(dofs)
+    read = closed_form_coordinates(dofs)
     if name in {"ball", "skew"}:
         assert read is None
         return
@@ -155,7 +155,8 @@ DELETION = """
 import os, sys
 import bpy, numpy as np
 import addon
-from tests.support import several_servos_helpers as servos
+from tests.blender.physics import test_joint_friction_damping as losses
+from tests.blender.physics import test_multi_dof_servos as servos
 bpy.ops.wm.read_factory_settings(use_empty=True)
 addon.register()
 rig = servos.put(servos.linked(*servos.kinds()["universal"]), physics=True)
@@ -166,7 +167,7 @@ record = servos.objects_of(rig, "JOINT")["j"].knuckle.joint
 hand = servos.objects_of(rig, "BODY")["hand"]
 before = servos.world_of(hand)
 lost = record.motors[0].empty if sys.argv[1] == "motor" else servos.objects_of(rig, "BODY")["arm"]
-test_losses.delete([lost])
+losses.delete([lost])
 for frame in [*range(6, 12), *range(1, 31)]:
     scene.frame_set(frame)
 print(len(record.motors), np.abs(servos.world_of(hand) - before).max() < 0.01, flush=True)

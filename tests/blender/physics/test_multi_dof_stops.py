@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from addon.core.kinematics import joint_coordinates
+from addon.core.kinematics import joint_values_from_transform
 from addon.core.model import Array, Body, Dof, Joint, Mechanism, Shape
 from addon.core.transforms import inverse
 from tests.support.degrees_helpers import X, Y, Z, pose, pose_of, put, rotations, slides, turned
@@ -47,7 +47,7 @@ def coordinates(rig: Any, mechanism: Mechanism, near: Sequence[float] | None = N
         return frame if name is None else stand @ world_of(bodies[name]) @ frame
 
     motion = inverse(side(joint.parent, joint.frame_parent)) @ side(joint.child, joint.frame_child)
-    return joint_coordinates(joint, motion[None])[0]
+    return joint_values_from_transform(joint, motion[None])[0]
 
 
 def settle(mechanism: Mechanism, start: Sequence[float] | None = None, frames: int = 60) -> Array:
@@ -182,7 +182,7 @@ def test_a_universal_joint_that_begins_turned_keeps_its_right_angle(blank: Any, 
 
     assert max(play(blank.scene, 90, square)) < 0.01
     blank.scene.frame_set(1)
-    handlers.forget()
+    handlers.forget_controllers()
     for frame in range(2, 90):
         blank.scene.frame_set(frame)
         assert square() < 0.01

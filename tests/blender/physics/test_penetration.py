@@ -16,16 +16,16 @@ pytest.importorskip("bpy", reason="Blender is not here")
 
 
 def solid(kind: str, *half: float) -> Any:
-    from addon.blender.physics.bodies.penetration import Solid
+    from addon.blender.physics.bodies.penetration import ConvexShape
 
     corners = np.array([(i, j, k) for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)]) * half
-    return Solid(kind, corners, np.array(half))
+    return ConvexShape(kind, corners, np.array(half))
 
 
 def deep(one: Any, other: Any, at: np.ndarray, there: np.ndarray) -> float:
-    from addon.blender.physics.bodies.penetration import depths
+    from addon.blender.physics.bodies.penetration import penetration_depths
 
-    return float(depths(one, other, at[None], there[None])[0])
+    return float(penetration_depths(one, other, at[None], there[None])[0])
 
 
 CUBE, BALL, ROD, LOG = (
@@ -80,14 +80,14 @@ def minkowski(ones: np.ndarray, others: np.ndarray) -> float:
 
 
 def test_hulls_are_as_deep_as_the_hull_of_their_differences_says() -> None:
-    from addon.blender.physics.bodies.penetration import Solid
+    from addon.blender.physics.bodies.penetration import ConvexShape
 
     random = np.random.default_rng(3)
     found, expected = [], []
     for _ in range(60):
         clouds = [random.normal(size=(12, 3)) for _ in range(2)]
         places = [pose(random.uniform(-1.5, 1.5, 3), random.uniform(-180, 180, 3)) for _ in range(2)]
-        solids = [Solid("CONVEX_HULL", cloud, np.ptp(cloud, axis=0) / 2) for cloud in clouds]
+        solids = [ConvexShape("CONVEX_HULL", cloud, np.ptp(cloud, axis=0) / 2) for cloud in clouds]
         found.append(deep(*solids, *places))
         world = [cloud @ place[:3, :3].T + place[:3, 3] for cloud, place in zip(clouds, places, strict=True)]
         expected.append(minkowski(*world))
@@ -110,27 +110,29 @@ def placed_at_random(count: int) -> np.ndarray:
 
 @pytest.mark.parametrize("other", [CUBE, BALL, ROD, LOG], ids=lambda each: each.kind)
 def test_what_is_about_so_deep_is_no_less_deep(other: Any) -> None:
-    from addon.blender.physics.bodies.penetration import depths
+    from addon.blender.physics.bodies.penetration import penetration_depths
 
     at, there = placed_at_random(40), np.tile(np.eye(4), (40, 1, 1))
-    known, about = (depths(LOG, other, at, there, rough) for rough in (False, True))
+    known, about = (penetration_depths(LOG, other, at, there, rough) for rough in (False, True))
     assert (about > known - 1e-6).all() and (about < 1.1 * known + 0.02).all()
 
 
 def test_many_at_once_are_as_deep_as_each_alone() -> None:
-    from addon.blender.physics.bodies.penetration import depths
+    from addon.blender.physics.bodies.penetration import penetration_depths
 
     at, there = placed_at_random(20), np.tile(np.eye(4), (20, 1, 1))
-    together = depths(CUBE, LOG, at, there)
+    together = penetration_depths(CUBE, LOG, at, there)
     assert together == pytest.approx([deep(CUBE, LOG, *each) for each in zip(at, there, strict=True)], abs=1e-9)
 
 
 def test_a_kind_of_size_one_that_is_scaled_is_as_deep() -> None:
-    from addon.blender.physics.bodies.penetration import depths
+    from addon.blender.physics.bodies.penetration import penetration_depths
 
     plank, unit = solid("BOX", 0.5, 2, 0.2), solid("BOX", 1, 1, 1)
     at, there = placed_at_random(20), np.tile(np.eye(4), (20, 1, 1))
-    assert depths(unit, LOG, at * [0.5, 2.0, 0.2, 1.0], there) == pytest.approx(depths(plank, LOG, at, there), abs=1e-9)
+    assert penetration_depths(unit, LOG, at * [0.5, 2.0, 0.2, 1.0], there) == pytest.approx(
+        penetration_depths(plank, LOG, at, there), abs=1e-9
+    )
 
 
 def test_bodies_that_begin_in_one_another_are_told_and_those_kept_apart_are_not(blank: Any) -> None:

@@ -40,7 +40,7 @@ def note() -> str:
 
     from addon.blender.physics.simulation import cached_frames as progress
 
-    return progress.note(bpy.context.scene)
+    return progress.frame_note(bpy.context.scene)
 
 
 def off(found: np.ndarray, wanted: np.ndarray) -> float:
@@ -250,7 +250,7 @@ def test_an_undo_takes_back_what_was_said_of_its_frame(blank: Any, sample_models
     bpy.context.scene.frame_set(30)
     rig.data.knuckle.drive = "LIMP"
     bpy.context.scene.frame_set(30)
-    assert progress.note(bpy.context.scene)
+    assert progress.frame_note(bpy.context.scene)
     bpy.ops.ed.undo_push(message="limp at a frame that no run came to")
     bpy.ops.ed.undo()
-    assert bpy.context.scene.frame_current == 1 and not progress.note(bpy.context.scene)
+    assert bpy.context.scene.frame_current == 1 and not progress.frame_note(bpy.context.scene)

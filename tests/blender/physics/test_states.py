@@ -13,7 +13,7 @@ from addon.blender.data.access import record_of, settings
 from addon.blender.data.queries import parts
 from addon.blender.physics.recording.bake import record
 from addon.blender.physics.simulation import cached_frames as progress
-from addon.blender.physics.world.solver_settings import fit_of
+from addon.blender.physics.world.solver_settings import required_solver_settings
 from tests.support.mechanisms import XmlModel, body, coordinate, joint, key, model, objects_of, play, put, world_of
 from tests.support.swings import chain, put_world
 
@@ -97,9 +97,9 @@ def test_a_renamed_scene_and_a_renamed_model_keep_their_run(blank: Any) -> None:
     seen = play(blank.scene, 20, lambda: angle(rig))
     blank.scene.name, rig.name = "Renamed", "Also renamed"
     blank.scene.frame_set(21)
-    assert progress.note(blank.scene) == ""
+    assert progress.frame_note(blank.scene) == ""
     blank.scene.frame_set(10)
-    assert progress.note(blank.scene) == "" and angle(rig) == pytest.approx(seen[9], abs=1e-6)
+    assert progress.frame_note(blank.scene) == "" and angle(rig) == pytest.approx(seen[9], abs=1e-6)
 
 
 # ---------------------------------------------------------------- frames that no run came to
@@ -124,9 +124,9 @@ def test_bodies_stay_with_their_bones_where_no_run_came_to(blank: Any, drive: st
     assert places(rig) == pytest.approx(there, abs=1e-6)
     scene.frame_set(51)
     assert places(rig) == pytest.approx(there, abs=1e-6)
-    assert progress.note(scene).startswith("Bake first")
+    assert progress.frame_note(scene).startswith("Bake first")
     bones = play(scene, 30, lambda: places(rig))
-    assert progress.note(scene) == "" and (drive == "SERVO" or np.abs(bones[-1] - there).max() > 0.5)
+    assert progress.frame_note(scene) == "" and (drive == "SERVO" or np.abs(bones[-1] - there).max() > 0.5)
 
 
 def test_after_an_edit_a_jump_shows_the_keys_and_no_old_place(blank: Any) -> None:
@@ -136,10 +136,10 @@ def test_after_an_edit_a_jump_shows_the_keys_and_no_old_place(blank: Any) -> Non
     for frame in (20, 45):
         blank.scene.frame_set(frame)
         assert places(rig) == pytest.approx(seen[0], abs=1e-6), frame
-        assert progress.note(blank.scene).startswith("Bake first")
+        assert progress.frame_note(blank.scene).startswith("Bake first")
     blank.scene.frame_set(1)
     slower = play(blank.scene, 30, lambda: places(rig))
-    assert slower[10][1, 2] - seen[10][1, 2] > 0.05 and progress.note(blank.scene) == ""
+    assert slower[10][1, 2] - seen[10][1, 2] > 0.05 and progress.frame_note(blank.scene) == ""
 
 
 def test_bodies_that_were_played_to_on_keys_are_let_go_where_they_are(blank: Any) -> None:
@@ -166,9 +166,9 @@ def test_physics_made_anew_in_mid_run_waits_for_its_first_frame(blank: Any, driv
     for frame in (11, 12, 5):
         scene.frame_set(frame)
         assert places(rig) == pytest.approx(bones, abs=1e-6)
-        assert progress.note(scene).startswith("Bake first") and "has run to" not in progress.note(scene)
+        assert progress.frame_note(scene).startswith("Bake first") and "has run to" not in progress.frame_note(scene)
     fallen = play(scene, 11, lambda: places(rig))[-1]
-    assert progress.note(scene) == ""
+    assert progress.frame_note(scene) == ""
     assert (bones - fallen)[1, 2] > 0.05 or (drive == "SERVO" and what != "without ground")
 
 
@@ -219,7 +219,7 @@ def test_frames_of_another_scene_with_a_world_leave_the_run_alone(blank: Any) ->
         other.frame_set(frame)
     for frame in range(11, 21):
         scene.frame_set(frame)
-    assert angle(rig) == pytest.approx(wanted, abs=1e-5) and progress.note(scene) == ""
+    assert angle(rig) == pytest.approx(wanted, abs=1e-5) and progress.frame_note(scene) == ""
 
 
 def test_models_that_stay_wait_for_their_first_frame_when_one_is_cleared_in_mid_run(blank: Any) -> None:
@@ -308,7 +308,7 @@ def test_friction_weighs_active_bodies_as_building_does(blank: Any) -> None:
 def test_a_world_that_was_fitted_is_fitted_to_another_frame_rate(blank: Any) -> None:
     scene = blank.scene
     rig = put_world(chain(links=2, long=0.1, ratio=10), "LIMP", 1, rate=60)
-    wanted = fit_of(rig).steps
+    wanted = required_solver_settings(rig).steps
     for rate in (24, 60):
         scene.render.fps = rate
         scene.frame_set(1)

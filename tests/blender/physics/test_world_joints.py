@@ -237,7 +237,7 @@ def test_on_keys_it_does_what_it_did(blank: Any, drive: str) -> None:
     wanted = np.array(play(blank.scene, 60, lambda: angles(rig)))
     _action, recording = bake(blank.scene, rig, 60)
     assert np.abs(np.array(play(blank.scene, 60, lambda: angles(rig))) - wanted).max() < 1e-3
-    assert recording.worst_gap() < 0.003
+    assert recording.max_joint_separation() < 0.003
     assert recording.values[:, 0] == pytest.approx(wanted[:, 0], abs=1e-3)
     assert np.ptp(wanted, axis=0).min() > 0.3
 

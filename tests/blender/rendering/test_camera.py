@@ -84,21 +84,21 @@ def test_the_camera_looks_down_at_the_front_from_three_quarters() -> None:
 
 
 def test_the_model_is_seen_from_where_it_walks_to() -> None:
-    from addon.blender.rendering.camera import heading_of
+    from addon.blender.rendering.camera import travel_heading
 
     line = np.linspace([0.0, 0.0, 0.0], [-3.0, 3.0, 0.0], 20)
-    assert np.isclose(heading_of(line, 1.0), np.radians(135.0))
-    assert np.isclose(heading_of(0.01 * line, 1.0), np.radians(-90.0)), "a model that stays is seen from -Y"
+    assert np.isclose(travel_heading(line, 1.0), np.radians(135.0))
+    assert np.isclose(travel_heading(0.01 * line, 1.0), np.radians(-90.0)), "a model that stays is seen from -Y"
 
 
 def test_smoothing_leaves_a_steady_walk_alone_and_calms_a_shaky_one() -> None:
-    from addon.blender.rendering.camera import smooth
+    from addon.blender.rendering.camera import smooth_track
 
     steady = np.linspace([0.0, 1.0, 2.0], [9.0, 1.0, 3.0], 60)
-    assert np.allclose(smooth(steady, 8.0), steady, atol=1e-9)
+    assert np.allclose(smooth_track(steady, 8.0), steady, atol=1e-9)
     shaky = steady + 0.1 * RNG.standard_normal(steady.shape)
     roughness = np.abs(np.diff(shaky, 2, axis=0)).max()
-    assert np.abs(np.diff(smooth(shaky, 8.0), 2, axis=0)).max() < 0.05 * roughness
+    assert np.abs(np.diff(smooth_track(shaky, 8.0), 2, axis=0)).max() < 0.05 * roughness
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])

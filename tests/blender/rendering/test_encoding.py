@@ -39,7 +39,7 @@ def pictures(folder: Path) -> None:
 
 def test_the_index_stands_before_the_pictures(blank: Any, tmp_path: Path) -> None:
     from addon.blender.render import encode
-    from addon.blender.rendering.encoding import put_index_first
+    from addon.blender.rendering.encoding import move_index_to_front
 
     pictures(tmp_path / "frames")
     out = tmp_path / "film.mp4"
@@ -50,5 +50,5 @@ def test_the_index_stands_before_the_pictures(blank: Any, tmp_path: Path) -> Non
     seen = [picture[..., :3].mean() for picture in decoded(out, FRAMES, (64, 48), tmp_path)]
     assert seen == pytest.approx([0.15 * number for number in range(1, FRAMES + 1)], abs=0.03)
     before = out.read_bytes()
-    assert not put_index_first(str(out)), "it is there already"
+    assert not move_index_to_front(str(out)), "it is there already"
     assert out.read_bytes() == before

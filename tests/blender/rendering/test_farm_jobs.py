@@ -77,14 +77,14 @@ def film_until(context: Any, model: Any, path: Path, at: int, **options: Any) ->
 
 
 def test_a_film_that_was_interrupted_at_a_third_is_the_same_as_one_that_was_not(empty: Any, tmp_path: Path) -> None:
-    from addon.blender.render import FilmOptions, film, frames_left
+    from addon.blender.render import FilmOptions, film, resumable_frames
 
     model = walker(empty.scene)
     whole, parts = tmp_path / "whole.mp4", tmp_path / "parts.mp4"
     film(empty, model, str(whole), FilmOptions(keep_frames=True, **SMALL))
     film_until(empty, model, parts, 23 + 4)
     left = frames_in(tmp_path / "parts_frames")
-    assert list(left) == [f"{frame:06d}.png" for frame in (1, 2, 3, 4)] and frames_left(str(parts)) == 4
+    assert list(left) == [f"{frame:06d}.png" for frame in (1, 2, 3, 4)] and resumable_frames(str(parts)) == 4
     stamps = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts_frames").glob("*.png")}
     report = film(empty, model, str(parts), FilmOptions(keep_frames=True, resume=True, **SMALL))
     assert "4 of 12 frames were there already" in str(report.entries[0])
@@ -129,7 +129,7 @@ def test_frames_of_another_film_are_not_gone_on_with(empty: Any, tmp_path: Path,
 
 
 def test_a_prepared_stage_gives_the_same_frames_as_filming_at_once(empty: Any, tmp_path: Path) -> None:
-    from addon.blender.render import FilmOptions, encode, film, open_stage, reel_of, render_frames
+    from addon.blender.render import FilmOptions, encode, film, open_stage, read_video_state, render_frames
 
     film(empty, walker(empty.scene), str(tmp_path / "once.mp4"), FilmOptions(keep_frames=True, **SMALL))
     # render in a fresh file, the last frames first
@@ -137,7 +137,7 @@ def test_a_prepared_stage_gives_the_same_frames_as_filming_at_once(empty: Any, t
     reel = prepared(empty, blend)
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = open_stage(str(blend))
-    assert reel_of(scene) == reel and (reel.frames, reel.fps, reel.size) == (12, 30.0, (160, 90))
+    assert read_video_state(scene) == reel and (reel.frames, reel.fps, reel.size) == (12, 30.0, (160, 90))
     for first, last in ((7, 12), (1, 6)):
         render_frames(scene, first, last, str(tmp_path / "chunks"))
     assert frames_in(tmp_path / "chunks") == frames_in(tmp_path / "once_frames")
@@ -153,24 +153,24 @@ def prepared(context: Any, blend: Path) -> Any:
 
     from addon.blender.render import FilmOptions
     from addon.blender.rendering.farm_jobs import save_stage
-    from addon.blender.rendering.playback import at_once, play, schedule
-    from addon.blender.rendering.stage import set_stage
-    from addon.blender.rendering.video import reel_for
+    from addon.blender.rendering.playback import make_schedule, play_takes, run_to_completion
+    from addon.blender.rendering.stage import build_stages
+    from addon.blender.rendering.video import make_video_state
     from addon.core.report import Report
 
     options, model = FilmOptions(**SMALL), [obj for obj in context.scene.objects if obj.type == "MESH"]
-    plan = schedule(context.scene, options, poster=False)
-    takes = at_once(play(context, model, plan, options, Report()))
+    plan = make_schedule(context.scene, options, poster=False)
+    takes = run_to_completion(play_takes(context, model, plan, options, Report()))
     with ExitStack() as stack:
-        reel = reel_for(context, model, plan, options.size, options)
-        save_stage(set_stage(stack, context, takes, reel, options, poster=False), str(blend), Report())
+        reel = make_video_state(context, model, plan, options.size, options)
+        save_stage(build_stages(stack, context, takes, reel, options, poster=False), str(blend), Report())
     return reel
 
 
 def test_preparing_leaves_the_file_as_it_was(pendulum: Any, tmp_path: Path) -> None:
     from addon.blender.data.access import settings
     from addon.blender.render import FilmOptions, open_stage, prepare
-    from addon.blender.rendering.video_state import readings_of, stages_of
+    from addon.blender.rendering.video_state import linked_stages, read_recording
 
     pendulum.data.knuckle.drive = "LIMP"
     set_up_oddly(bpy.context.scene)
@@ -179,9 +179,9 @@ def test_preparing_leaves_the_file_as_it_was(pendulum: Any, tmp_path: Path) -> N
     options = FilmOptions(burn=("SERVOS",), side_by_side=True, **{**SMALL, "frame_end": 8})
     reel = prepare(settings(pendulum).collection, bpy.context, options, str(tmp_path / "stage.blend"))
     assert snapshot(bpy.context) == before
-    scenes = stages_of(open_stage(str(tmp_path / "stage.blend")))
+    scenes = linked_stages(open_stage(str(tmp_path / "stage.blend")))
     assert len(scenes) == 2 and reel.frames == 4
-    keys, physics = (readings_of(scene) for scene in scenes)
+    keys, physics = (read_recording(scene) for scene in scenes)
     assert keys.names == physics.names == ["arm joint"]
     assert not np.allclose(keys.moving["value"][-1], physics.moving["value"][-1], atol=0.01), "physics is no keys"
 
@@ -236,7 +236,7 @@ def test_stops_are_drawn_where_the_joint_is_seen(
     from addon.blender.rendering import burn_in
 
     kept: list[tuple[Any, Any]] = []
-    plain = burn_in.seen_by
+    plain = burn_in.project_strokes
 
     def seen_by(scene: Any, strokes: Any, corners: int, size: tuple[int, int]) -> Any:
         places, colours = plain(scene, strokes, corners, size)
@@ -246,7 +246,7 @@ def test_stops_are_drawn_where_the_joint_is_seen(
         kept.append((np.sort(np.reshape(places, (-1, 2)), axis=0), np.sort(np.reshape(pixels, (-1, 2)), axis=0)))
         return places, colours
 
-    monkeypatch.setattr(burn_in, "seen_by", seen_by)
+    monkeypatch.setattr(burn_in, "project_strokes", seen_by)
     options = FilmOptions(size=(320, 180), samples=1, burn=("AXES", "STOPS", "SERVOS"), camera="SIDE", frame_end=5)
     film(bpy.context, parts(pendulum, "BODY"), str(tmp_path / "a.mp4"), options)
     assert sum(len(ours) for ours, _ in kept) > 100
@@ -443,7 +443,7 @@ def test_a_body_that_bends_is_told_of(empty: Any, tmp_path: Path) -> None:
 
 
 def test_what_collections_hide_from_renders_is_not_filmed(empty: Any) -> None:
-    from addon.blender.rendering.playback import visible_solids
+    from addon.blender.rendering.playback import visible_surfaces
 
     model = walker(empty.scene)
     hidden = bpy.data.collections.new("hidden")
@@ -453,6 +453,6 @@ def test_what_collections_hide_from_renders_is_not_filmed(empty: Any) -> None:
     within.objects.link(model[0])
     for other in [each for each in model[0].users_collection if each != within]:
         other.objects.unlink(model[0])
-    assert model[0] in visible_solids(model, empty.scene)
+    assert model[0] in visible_surfaces(model, empty.scene)
     hidden.hide_render = True
-    assert model[0] not in visible_solids(model, empty.scene) and model[1] in visible_solids(model, empty.scene)
+    assert model[0] not in visible_surfaces(model, empty.scene) and model[1] in visible_surfaces(model, empty.scene)

@@ -14,9 +14,9 @@ from tests.support.framing_helpers import projected  # noqa: E402
 
 
 def test_tiles_lie_on_the_grid() -> None:
-    from addon.blender.rendering.floor import tiles_along
+    from addon.blender.rendering.floor import tile_grid
 
-    grid = tiles_along(np.array([[3.3, -1.2], [9.1, 4.0]]), 2.0, 0.5)
+    grid = tile_grid(np.array([[3.3, -1.2], [9.1, 4.0]]), 2.0, 0.5)
     points, faces = grid.points, grid.faces
     assert np.allclose(points / 0.5, np.round(points / 0.5))
     squares = points[faces]
@@ -31,10 +31,10 @@ def test_tiles_lie_on_the_grid() -> None:
 
 
 def test_the_floor_is_strong_under_the_model_and_gone_at_its_edge() -> None:
-    from addon.blender.rendering.floor import FADE_FROM, FADE_TO, tiles_along
+    from addon.blender.rendering.floor import FADE_FROM, FADE_TO, tile_grid
 
     path = np.linspace([0.0, 0.0], [30.0, 10.0], 200)
-    grid = tiles_along(path, 4.0, 0.5)
+    grid = tile_grid(path, 4.0, 0.5)
     points, fade = grid.points, grid.fade
     away = np.sqrt(((points[:, None] - path[None]) ** 2).sum(axis=2)).min(axis=1)
     assert (fade[away < 0.9 * FADE_FROM * 4.0] == 0.0).all()
@@ -44,18 +44,18 @@ def test_the_floor_is_strong_under_the_model_and_gone_at_its_edge() -> None:
 
 
 def test_a_very_long_way_gets_larger_tiles_instead_of_endless_ones() -> None:
-    from addon.blender.rendering.floor import tiles_along
+    from addon.blender.rendering.floor import tile_grid
 
-    grid = tiles_along(np.linspace([0.0, 0.0], [5000.0, 5000.0], 500), 4.0, 0.5)
+    grid = tile_grid(np.linspace([0.0, 0.0], [5000.0, 5000.0], 500), 4.0, 0.5)
     assert len(grid.faces) < 300_000
     assert grid.points.max() > 5000.0 and grid.tile > 0.5
 
 
 @pytest.mark.parametrize(("value", "expected"), [(0.9, 1.0), (1.3, 1.0), (0.017, 0.02), (430.0, 500.0), (8.0, 10.0)])
 def test_tile_sizes_are_round_numbers(value: float, expected: float) -> None:
-    from addon.blender.rendering.floor import nice
+    from addon.blender.rendering.floor import nice_number
 
-    assert np.isclose(nice(value), expected)
+    assert np.isclose(nice_number(value), expected)
 
 
 @pytest.mark.parametrize(("lowest", "height"), [(0.1, 0.0), (-0.1, 0.0), (5.0, 5.0), (-3.0, -3.0)])
@@ -67,12 +67,19 @@ def test_the_floor_is_at_zero_unless_the_model_is_elsewhere(lowest: float, heigh
 
 @pytest.mark.parametrize("tile", [0.5, 20.0])
 def test_a_ruled_floor_is_whole_and_has_its_lines_on_the_grid(tile: float) -> None:
-    from addon.blender.rendering.floor import BOLD, FIFTH, FINE, band, ruled, tiles_along
-    from addon.blender.rendering.options import LOOKS
+    from addon.blender.rendering.floor import (
+        THICK_LINE,
+        THICK_LINE_INTERVAL,
+        THIN_LINE,
+        grid_tiles,
+        palette_row,
+        tile_grid,
+    )
+    from addon.blender.rendering.options import STAGE_STYLES
 
-    look = LOOKS["SCIENTIFIC"]
-    grid = tiles_along(np.array([[0.3, 0.2]]) * tile, 4.0 * tile, tile)
-    quads = ruled(look, grid, 0.25)
+    look = STAGE_STYLES["SCIENTIFIC"]
+    grid = tile_grid(np.array([[0.3, 0.2]]) * tile, 4.0 * tile, tile)
+    quads = grid_tiles(look, grid, 0.25)
     corners = quads.points[quads.faces]
     assert (corners[..., 2] == 0.25).all()
     low, high = corners.min(axis=1)[:, :2], corners.max(axis=1)[:, :2]
@@ -81,21 +88,21 @@ def test_a_ruled_floor_is_whole_and_has_its_lines_on_the_grid(tile: float) -> No
     assert np.isclose(area.sum(), len(grid.faces) * tile * tile), "no holes, nothing twice"
     middle = 0.5 * (low + high) / tile
     away = np.abs(middle - np.round(middle))  # from the nearest line, in tiles
-    bold = np.round(middle).astype(int) % FIFTH == 0
-    on_line = away < np.where(bold, BOLD, FINE)
+    bold = np.round(middle).astype(int) % THICK_LINE_INTERVAL == 0
+    on_line = away < np.where(bold, THICK_LINE, THIN_LINE)
     shade = np.where(on_line & bold, 2, np.where(on_line, 1, 0)).max(axis=1)
-    assert np.allclose(quads.coordinates.reshape(-1, 4, 2)[:, 0, 1], band(look, shade))
+    assert np.allclose(quads.coordinates.reshape(-1, 4, 2)[:, 0, 1], palette_row(look, shade))
     assert {0, 1, 2} == set(shade.tolist())
 
 
 def test_numbers_of_a_scale_say_where_their_lines_are() -> None:
-    from addon.blender.rendering.stage import number, steps
+    from addon.blender.rendering.stage import label_text, labeled_lines
 
-    assert [number(step * 0.2, 0.2) for step in (-1, 0, 3)] == ["-0.2 m", "0.0 m", "0.6 m"]
-    assert number(40.0, 20.0) == "40 m" and number(0.015, 0.005) == "0.015 m"
-    assert list(steps(-3, 4)) == [*range(-3, 5)]
-    assert list(steps(-97, 203)) == [*range(-95, 201, 5)], "of many lines every fifth"
-    assert list(steps(-3, 4, 1.7)) == [-2, 0, 2, 4], "numbers that are wider than a tile skip lines"
+    assert [label_text(step * 0.2, 0.2) for step in (-1, 0, 3)] == ["-0.2 m", "0.0 m", "0.6 m"]
+    assert label_text(40.0, 20.0) == "40 m" and label_text(0.015, 0.005) == "0.015 m"
+    assert list(labeled_lines(-3, 4)) == [*range(-3, 5)]
+    assert list(labeled_lines(-97, 203)) == [*range(-95, 201, 5)], "of many lines every fifth"
+    assert list(labeled_lines(-3, 4, 1.7)) == [-2, 0, 2, 4], "numbers that are wider than a tile skip lines"
 
 
 def lamp() -> Any:
@@ -128,22 +135,24 @@ def letters_seen(tmp_path: Path, size: tuple[int, int]) -> list[float]:
 
 
 def test_open_ground_has_no_edges_and_goes_on_beyond_its_tiles() -> None:
-    from addon.blender.rendering.camera import shot_from, view_rotation
-    from addon.blender.rendering.floor import FADE_TO, band, far_ground, haze, open_ground, tiles_along
-    from addon.blender.rendering.options import LOOKS
+    from addon.blender.rendering.camera import make_shot, view_rotation
+    from addon.blender.rendering.floor import FADE_TO, ground_tiles, haze_share, horizon_ground, palette_row, tile_grid
+    from addon.blender.rendering.options import STAGE_STYLES
 
-    look = LOOKS["OUTDOOR"]
-    grid = tiles_along(np.array([[0.0, 0.0], [3.0, 0.0]]), 5.0, 0.25)
-    quads = open_ground(look, grid, 0.0)
-    assert np.array_equal(quads.coordinates, open_ground(look, grid, 0.0).coordinates), "the same in every video"
-    low, high = band(look, 0), band(look, len(look.shades) - 1)
+    look = STAGE_STYLES["OUTDOOR"]
+    grid = tile_grid(np.array([[0.0, 0.0], [3.0, 0.0]]), 5.0, 0.25)
+    quads = ground_tiles(look, grid, 0.0)
+    assert np.array_equal(quads.coordinates, ground_tiles(look, grid, 0.0).coordinates), "the same in every video"
+    low, high = palette_row(look, 0), palette_row(look, len(look.shades) - 1)
     height = quads.coordinates.reshape(-1, 4, 2)[..., 1]
     assert np.ptp(height) > 0.6 * (high - low), "there is something to see move"
     assert np.ptp(height, axis=1).max() < 0.35 * (high - low), "no face stands out from its neighbours"
     edge = grid.fade[grid.faces].ravel() == 1.0
-    assert np.allclose(quads.coordinates[edge], [haze(np.array(FADE_TO)), 0.5 * (low + high)]), "as the ground beyond"
+    assert np.allclose(quads.coordinates[edge], [haze_share(np.array(FADE_TO)), 0.5 * (low + high)]), (
+        "as the ground beyond"
+    )
     aims = np.zeros((2, 3))
-    beyond = far_ground(look, shot_from(np.repeat(view_rotation(0.0)[None], 2, axis=0), aims, 5.0), 0.0)
+    beyond = horizon_ground(look, make_shot(np.repeat(view_rotation(0.0)[None], 2, axis=0), aims, 5.0), 0.0)
     assert np.allclose(beyond.coordinates[:, 1], 0.5 * (low + high)) and beyond.coordinates[:, 0].max() == 1.0
 
 
@@ -162,12 +171,12 @@ def test_every_stage_can_be_set_for_every_engine(tmp_path: Path, stage: Any, eng
 
 
 def test_clouds_close_round_the_sky() -> None:
-    from addon.blender.rendering.floor import CLOUD, clouds
+    from addon.blender.rendering.floor import MAX_CLOUD_COVER, cloud_cover
 
     rise, turn = np.meshgrid(np.linspace(0.0, 1.5, 40), np.linspace(0.0, 2.0 * np.pi, 90), indexing="ij")
-    cover = clouds(rise, turn)
+    cover = cloud_cover(rise, turn)
     assert np.allclose(cover[:, 0], cover[:, -1], atol=1e-6)
-    assert cover.min() == 0.0 and 0.2 < cover.max() <= CLOUD
+    assert cover.min() == 0.0 and 0.2 < cover.max() <= MAX_CLOUD_COVER
 
 
 @pytest.mark.parametrize("size", [(320, 180), (1920, 1080), (540, 960)])

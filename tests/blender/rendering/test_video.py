@@ -251,7 +251,7 @@ def test_frame_handlers_of_the_users_scene_run_once_per_frame_in_order(empty: An
 
 
 def test_hidden_things_and_wires_are_not_filmed_but_parented_visuals_are(empty: Any) -> None:
-    from addon.blender.rendering.playback import visible_solids
+    from addon.blender.rendering.playback import visible_surfaces
 
     body, hidden, wire, visual, bare = (box(name, (1, 1, 1)) for name in ("body", "hidden", "wire", "visual", "bare"))
     hidden.hide_render = True
@@ -259,8 +259,8 @@ def test_hidden_things_and_wires_are_not_filmed_but_parented_visuals_are(empty: 
     for child in (hidden, wire, visual):
         child.parent = body
     empties = bpy.data.objects.new("joint", None)
-    assert visible_solids([body, empties, visual], empty.scene) == [body, visual]
-    assert bare not in visible_solids([body], empty.scene)
+    assert visible_surfaces([body, empties, visual], empty.scene) == [body, visual]
+    assert bare not in visible_surfaces([body], empty.scene)
 
 
 def test_scaled_and_mirrored_objects_keep_their_shape(empty: Any, tmp_path: Path) -> None:

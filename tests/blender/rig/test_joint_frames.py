@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from addon.blender.rig.joint_frames import axes_in_joint, constraint_turn, main_axis
+from addon.blender.rig.joint_frames import axes_in_joint, constraint_rotation, main_axis
 from addon.core.model import Array, Dof, Joint
 
 X, Y, Z = np.eye(3)
@@ -20,7 +20,7 @@ def dofs(kind: str, *axes: Array) -> list[Dof]:
 
 def letters(*degrees: Dof) -> list[str]:
     """The letter of the empty that each axis is on, with its sign."""
-    turn = constraint_turn(Joint("j", "", "", None, None, dofs=list(degrees)))
+    turn = constraint_rotation(Joint("j", "", "", None, None, dofs=list(degrees)))
     out = []
     for dof in degrees:
         axis = dof.axis / np.linalg.norm(dof.axis) @ (np.eye(3) if turn is None else turn[:3, :3])
@@ -51,4 +51,4 @@ def test_where_there_is_no_right_angle_or_nothing_there_are_no_axes() -> None:
     assert axes_in_joint(dofs("rotation", X, (X + Y) / math.sqrt(2))) is None
     assert axes_in_joint([]) is None
     assert axes_in_joint([Dof("ball")]) is None
-    assert constraint_turn(Joint("j", "", "", None, None)) is None
+    assert constraint_rotation(Joint("j", "", "", None, None)) is None

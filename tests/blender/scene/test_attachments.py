@@ -75,14 +75,14 @@ def test_assemblies_are_nested_collections_and_what_is_off_is_excluded(blank: An
 
 def test_bodies_in_nested_collections_are_read_at_one_stroke(blank: Any) -> None:
     """The quick way and the slow one give the same poses, whatever the user calls the collections."""
-    from addon.blender.physics.actuators.joint_state import gather
+    from addon.blender.physics.actuators.joint_state import gather_joint_state
 
     rig = put(document())
     for collection in rig.data.knuckle.collection.children_recursive:
         collection.name = f"My {collection.name}"
     rig.pose.bones["shoulder"].rotation_euler.z = 0.25
     blank.view_layer.update()
-    plant = gather(rig)
+    plant = gather_joint_state(rig)
     assert plant._holder is not None
     found = plant.poses()
     plant._holder = None

@@ -36,7 +36,7 @@ def test_records_are_set_in_one_go_as_one_by_one(blank: Any, path: Path, monkeyp
 
     found = []
     for at_once in (True, False):
-        monkeypatch.setattr(compat, "TAKES_GROUPS", at_once)
+        monkeypatch.setattr(compat, "TAKES_GROUP_DICTS", at_once)
         empty_file()
         built(path)
         users = {f"{each.name_full} is used": each.users for each in (*bpy.data.objects, *bpy.data.texts)}
@@ -65,7 +65,7 @@ def test_new_bodies_and_constraints_have_what_is_set_on_old_ones(blank: Any, pat
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from addon.blender.data.access import record_of
-    from addon.blender.data.caching import Glimpse, joint_of
+    from addon.blender.data.caching import RecordSnapshot, joint_record
     from addon.blender.data.conversion import DOF_FIELDS, DOF_VECTORS
     from addon.blender.data.queries import parts
     from addon.blender.reconcile import build
@@ -75,9 +75,9 @@ def test_joints_are_foreseen_as_their_records_are(blank: Any, path: Path, monkey
     seen: list[tuple[Any, Any]] = []
 
     def look(_scene: Any, rig: Any, is_new: bool) -> Report:
-        seen.extend((joint_of(empty), record_of(empty).joint) for empty in parts(rig, "JOINT"))
+        seen.extend((joint_record(empty), record_of(empty).joint) for empty in parts(rig, "JOINT"))
         for glimpse, record in seen:
-            assert isinstance(glimpse, Glimpse) and is_new
+            assert isinstance(glimpse, RecordSnapshot) and is_new
             assert [getattr(glimpse, name) for name in JOINT] == [getattr(record, name) for name in JOINT]
             assert len(glimpse.far_stops) == len(record.far_stops)
             for ours, kept in ((glimpse.dofs, record.dofs), (glimpse.parts, record.parts)):
@@ -97,7 +97,7 @@ def plain(dof: Any, names: tuple[str, ...]) -> list[Any]:
 
 
 def test_a_glimpse_is_read_once_and_never_written() -> None:
-    from addon.blender.data.caching import Glimpse
+    from addon.blender.data.caching import RecordSnapshot
 
     class Record:
         asked = 0
@@ -108,7 +108,7 @@ def test_a_glimpse_is_read_once_and_never_written() -> None:
             return 2.0
 
     record = Record()
-    glimpse = Glimpse(lambda: record)
+    glimpse = RecordSnapshot(lambda: record)
     assert (glimpse.mass, glimpse.mass, record.asked) == (2.0, 2.0, 1)
     with pytest.raises(AttributeError, match="mass"):
         glimpse.mass = 3.0
@@ -117,7 +117,7 @@ def test_a_glimpse_is_read_once_and_never_written() -> None:
 @pytest.mark.parametrize("path", WITH_STOPS, ids=lambda path: path.stem)
 def test_bones_have_the_same_limits_for_ik_as_one_by_one(blank: Any, path: Path) -> None:
     from addon.blender.data.queries import parts
-    from addon.blender.rig.bone_limits import limit_bone_of
+    from addon.blender.rig.bone_limits import update_joint_bone_limits
 
     rig = built(path)
     names = [f"{kind}_{axis}" for kind in ("use_ik_limit", "ik_min", "ik_max") for axis in "xyz"]
@@ -129,5 +129,5 @@ def test_bones_have_the_same_limits_for_ik_as_one_by_one(blank: Any, path: Path)
 
     at_once = limits()
     for empty in parts(rig, "JOINT"):
-        limit_bone_of(empty)
+        update_joint_bone_limits(empty)
     assert limits() == at_once and any(any(row) for row in at_once)

@@ -9,7 +9,7 @@ import bpy
 import pytest
 
 from addon.blender.data.access import record_of
-from addon.blender.data.bulk_write import new_group, put_new
+from addon.blender.data.bulk_write import changed_properties, write_properties
 from addon.blender.data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleShape
 from addon.blender.data.properties.model import ROLES, KnuckleObject
 from addon.blender.events import signals as listeners
@@ -78,20 +78,20 @@ def test_a_record_set_at_once_reads_as_one_set_piece_by_piece(blank, tmp_path: P
     assert len(dofs[0]) > 20
 
     pieces, whole = bpy.data.objects.new("pieces", None), bpy.data.objects.new("whole", None)
-    with listeners.quiet():
+    with listeners.signals_blocked():
         record = record_of(pieces)
         one_by_one(record, about)
         one_by_one(record.joint, joint)
         for every, values in ((record.shapes, shapes), (record.joint.dofs, dofs)):
             for each in values:
                 one_by_one(every.add(), each)
-    part = {**new_group(KnuckleJoint, joint), "dofs": [new_group(KnuckleDof, each) for each in dofs]}
-    group = {**new_group(KnuckleObject, about), "joint": part}
-    put_new(whole, {**group, "shapes": [new_group(KnuckleShape, each) for each in shapes]})
+    part = {**changed_properties(KnuckleJoint, joint), "dofs": [changed_properties(KnuckleDof, each) for each in dofs]}
+    group = {**changed_properties(KnuckleObject, about), "joint": part}
+    write_properties(whole, {**group, "shapes": [changed_properties(KnuckleShape, each) for each in shapes]})
     assert told(record_of(whole)) == told(record_of(pieces))
 
     copy = whole.copy()
-    with listeners.quiet():
+    with listeners.signals_blocked():
         for obj in (copy, pieces):  # it can be edited as any other
             record = record_of(obj)
             record.mass, record.role, record.source_name = 3.25, "JOINT", "edited"
@@ -110,14 +110,14 @@ def test_a_record_set_at_once_reads_as_one_set_piece_by_piece(blank, tmp_path: P
 
 def test_what_is_no_text_is_refused(blank) -> None:
     with pytest.raises(UnicodeEncodeError):
-        new_group(KnuckleObject, {"source_name": "a\udcffb"})
+        changed_properties(KnuckleObject, {"source_name": "a\udcffb"})
 
 
 def test_what_is_as_usual_takes_no_room(blank) -> None:
     usual = {"role": "NONE", "mass": 0.0, "source_name": "", "model": None, "active": True}
-    assert new_group(KnuckleObject, usual) == {}
-    assert math.copysign(1.0, new_group(KnuckleObject, {"mass": -0.0})["mass"]) == -1.0
-    assert new_group(KnuckleObject, {"mass": 0, "com": [0, 0.0, 0]}) == {}, "whole numbers too"
-    assert list(new_group(KnuckleObject, {"com": [1e300, -math.inf, 0.5]})["com"]) == [
+    assert changed_properties(KnuckleObject, usual) == {}
+    assert math.copysign(1.0, changed_properties(KnuckleObject, {"mass": -0.0})["mass"]) == -1.0
+    assert changed_properties(KnuckleObject, {"mass": 0, "com": [0, 0.0, 0]}) == {}, "whole numbers too"
+    assert list(changed_properties(KnuckleObject, {"com": [1e300, -math.inf, 0.5]})["com"]) == [
         pytest.approx(3.4028235e38), pytest.approx(-3.4028235e38), 0.5,
     ]  # fmt: skip

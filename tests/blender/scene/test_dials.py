@@ -8,8 +8,8 @@ import pytest
 
 from addon import formats
 from addon.blender.data.access import record_of
-from addon.blender.data.queries import bones_of, parts, rig_in
-from addon.blender.editing.rig_update import refit
+from addon.blender.data.queries import chain_bones, parts, rig_in
+from addon.blender.editing.rig_update import update_armature
 from addon.blender.reconcile.build import build
 from addon.blender.rig import dials
 from addon.core.editing.sides import side_signs
@@ -27,7 +27,7 @@ def hinges(rig):
     for empty in parts(rig, "JOINT"):
         dofs = record_of(empty).joint.dofs
         if [dof.kind for dof in dofs] == ["rotation"] and dofs[0].use_lower and dofs[0].use_upper:
-            yield dofs[0], rig.pose.bones[bones_of(empty)[-1]]
+            yield dofs[0], rig.pose.bones[chain_bones(empty)[-1]]
 
 
 def band(pose):
@@ -69,12 +69,14 @@ def test_shape_of_the_user_stays(rig):
     pose.custom_shape = own
     dof.upper = 0.5
     assert pose.custom_shape == own
-    refit(rig)
+    update_armature(rig)
     assert rig.pose.bones[pose.name].custom_shape == own
 
 
 def test_bones_are_in_their_collection_behind_bodies(rig):
-    assert {bone.name for bone in rig.data.collections[dials.BONES].bones} == {bone.name for bone in rig.data.bones}
+    assert {bone.name for bone in rig.data.collections[dials.BONE_COLLECTION_NAME].bones} == {
+        bone.name for bone in rig.data.bones
+    }
     assert not rig.show_in_front
 
 
@@ -90,7 +92,7 @@ def test_update_armature_gives_older_files_dials(rig):
         pose.custom_shape = pose.custom_shape_transform = None
     for empty in parts(rig, "JOINT"):
         empty.empty_display_size = 0.01
-    refit(rig)
+    update_armature(rig)
     assert all(dials.has_dial(pose) for pose in rig.pose.bones)
     assert all(empty.empty_display_size > 0.01 for empty in parts(rig, "JOINT"))
 
@@ -114,6 +116,6 @@ def test_dials_of_three_hinges_that_look_alike_are_one_object(blank):
     """Though all that they show is longer than the name of an object may be."""
     before = len(bpy.data.objects)
     parts_ = [("hinge", axis, -170 + axis, 175 - axis) for axis in range(3)]
-    assert dials._shape(parts_) == dials._shape(parts_)
-    other = dials._shape([*parts_[:2], ("hinge", 2, -100, 100)])
-    assert other != dials._shape(parts_) and len(bpy.data.objects) == before + 2
+    assert dials._shape_object(parts_) == dials._shape_object(parts_)
+    other = dials._shape_object([*parts_[:2], ("hinge", 2, -100, 100)])
+    assert other != dials._shape_object(parts_) and len(bpy.data.objects) == before + 2

@@ -459,7 +459,7 @@ def test_posing_and_a_saved_blend_edit_nothing(blank: Any, tmp_path: Path, name:
 
 @pytest.mark.parametrize("path", FILES or NO_FILES, ids=lambda path: f"{path.parent.name}/{path.name}" if path else "")
 def test_real_files_begin_and_move_as_their_model_says(blank: Any, path: Path) -> None:
-    from addon.core.kinematics import initial_coordinates
+    from addon.core.kinematics import initial_joint_values
     from addon.core.report import FormatError
 
     try:
@@ -471,7 +471,7 @@ def test_real_files_begin_and_move_as_their_model_says(blank: Any, path: Path) -
     begun = {key: world_of(obj) for key, obj in objects_of(rig, "BODY").items()}
     release_stops(rig)
     rest = zero(rig)
-    begins = {key: value for key, value in initial_coordinates(mechanism).items()}
+    begins = {key: value for key, value in initial_joint_values(mechanism).items()}
     pose(rig, {key: value for key, value in begins.items()})
     assert worst(rig, mechanism, rest, begins) < WITHIN
     size = size_of(mechanism)

@@ -10,7 +10,7 @@ import pytest
 
 from addon.core.report import Report
 from addon.formats.meshes.bounds import mesh_bounds
-from addon.formats.meshes.locate import MeshTrouble
+from addon.formats.meshes.locate import MeshError
 from tests.support import mesh_samples as samples
 from tests.support.mesh_files_helpers import BODY, files_of, points_of, shape
 
@@ -47,7 +47,7 @@ def test_decimal_commas_are_refused_with_their_line(point: str, blank: Any, tmp_
     with files_of(tmp_path, report) as files:
         assert files.mesh(shape("a.obj"), BODY) is None
     assert "line 1 of this mesh has a decimal comma" in str(report) and "decimal points" in str(report)
-    with pytest.raises(MeshTrouble):
+    with pytest.raises(MeshError):
         mesh_bounds(tmp_path / "a.obj")
 
 

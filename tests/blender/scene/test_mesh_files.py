@@ -109,7 +109,7 @@ def test_a_file_that_is_too_large_is_not_read(
     blank: Any, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / name).write_bytes(samples.SAMPLES[name])
-    monkeypatch.setattr("addon.formats.text.file_io.LARGEST_FILE", 50)
+    monkeypatch.setattr("addon.formats.text.file_io.MAX_FILE_SIZE", 50)
     report = Report()
     with files_of(tmp_path, report) as files:
         assert files.mesh(shape(name), BODY) is None
@@ -143,7 +143,7 @@ def test_many_files_are_read_in_one_scene(blank: Any, tmp_path: Path, monkeypatc
     from addon.blender.scene import mesh_files
 
     made = []
-    monkeypatch.setattr(mesh_files, "workshop", lambda real=mesh_files.workshop: made.append(1) or real())
+    monkeypatch.setattr(mesh_files, "scratch_scene", lambda real=mesh_files.scratch_scene: made.append(1) or real())
     with files_of(tmp_path, Report()) as files:
         for number in range(4):
             (tmp_path / f"{number}.stl").write_bytes(samples.stl())
@@ -292,7 +292,7 @@ def test_whatever_an_obj_says_blender_reads_nothing_outside(blank: Any, tmp_path
     """Blender opens by itself; a pipe outside, which nobody feeds, would hold it for ever."""
     import os
 
-    from addon.formats.meshes.obj import harmless
+    from addon.formats.meshes.obj import sanitize_obj
 
     model = tmp_path / "model"
     model.mkdir()
@@ -303,7 +303,7 @@ def test_whatever_an_obj_says_blender_reads_nothing_outside(blank: Any, tmp_path
     (model / "in.mtl").write_bytes(b"newmtl x\nmap_Kd ../trap.png\nmap_Bump " + str(tmp_path).encode() + b"/trap.png\n")
     for head in [*heads, b"mtllib in.mtl"]:
         (model / "a.obj").write_bytes(head + b"\n" + samples.obj())
-        made = harmless(model / "a.obj", [model], (), {})
+        made = sanitize_obj(model / "a.obj", [model], (), {})
         assert made.data.count(b"mtllib") == 1
         assert b"trap" not in made.materials
         with files_of(model, Report()) as files:

@@ -236,31 +236,38 @@ def test_film_with_all_that_is_beside_it(rig: Any, tmp_path: Path) -> None:
 def test_preview_shows_the_present_frame_in_an_image(rig: Any) -> None:
     import bpy
 
-    from addon.blender.ui.video.operators import PREVIEW
+    from addon.blender.ui.video.operators import PREVIEW_NAME
 
     bpy.context.scene.frame_end = 6
     for frame in (3, 5):
         bpy.context.scene.frame_set(frame)
         assert ops().preview_film(size=(64, 48), samples=1) == {"FINISHED"}
-        assert [image.name for image in bpy.data.images if image.name.startswith(PREVIEW)] == [PREVIEW]
-        assert tuple(bpy.data.images[PREVIEW].size) == (64, 48) and bpy.data.images[PREVIEW].packed_file is not None
+        assert [image.name for image in bpy.data.images if image.name.startswith(PREVIEW_NAME)] == [PREVIEW_NAME]
+        assert (
+            tuple(bpy.data.images[PREVIEW_NAME].size) == (64, 48)
+            and bpy.data.images[PREVIEW_NAME].packed_file is not None
+        )
         assert bpy.context.scene.frame_current == frame and len(bpy.data.scenes) == 1
 
 
 def test_film_says_what_it_will_make(rig: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.ui.video.panel import summary
-    from addon.blender.ui.video.properties import ending_from, film_wishes, options_from
+    from addon.blender.ui.video.panel import video_summary
+    from addon.blender.ui.video.properties import video_ending, video_render_options, video_settings
 
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base, scene.frame_start, scene.frame_end = 60, 1.0, 1, 240
-    wishes = film_wishes(scene)
-    assert summary(scene, "a.mp4", options_from(wishes)) == "1280 x 720, 4.0 s, 120 frames at 30 per second"
-    assert summary(scene, "a.png", options_from(wishes)) == "1280 x 720, one picture"
+    wishes = video_settings(scene)
+    assert (
+        video_summary(scene, "a.mp4", video_render_options(wishes)) == "1280 x 720, 4.0 s, 120 frames at 30 per second"
+    )
+    assert video_summary(scene, "a.png", video_render_options(wishes)) == "1280 x 720, one picture"
     wishes.format, wishes.length = "LOOP", "8"
-    assert ending_from(wishes) == ".gif"
-    assert summary(scene, "a.gif", options_from(wishes)) == "480 x 480, 8.0 s, 120 frames at 15 per second"
+    assert video_ending(wishes) == ".gif"
+    assert (
+        video_summary(scene, "a.gif", video_render_options(wishes)) == "480 x 480, 8.0 s, 120 frames at 15 per second"
+    )
 
 
 def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) -> None:
@@ -279,10 +286,10 @@ def test_the_film_panel_says_what_it_would_make_before_it_has_a_place(rig: Any) 
 def test_film_goes_beside_the_blend_unless_told(rig: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.blender.ui.video.operators import film_path
+    from addon.blender.ui.video.operators import video_path
 
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "scene.blend"))
-    assert Path(film_path(rig, "")) == tmp_path / "flapper.mp4"
-    assert Path(film_path(rig, "//walk")) == tmp_path / "walk.mp4"
-    assert Path(film_path(rig, str(tmp_path))) == tmp_path / "flapper.mp4"
-    assert Path(film_path(rig, str(tmp_path / "a.png"))) == tmp_path / "a.png"
+    assert Path(video_path(rig, "")) == tmp_path / "flapper.mp4"
+    assert Path(video_path(rig, "//walk")) == tmp_path / "walk.mp4"
+    assert Path(video_path(rig, str(tmp_path))) == tmp_path / "flapper.mp4"
+    assert Path(video_path(rig, str(tmp_path / "a.png"))) == tmp_path / "a.png"

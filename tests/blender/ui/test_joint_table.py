@@ -104,7 +104,7 @@ def test_twins_get_the_mirror_image(hexapod: Any) -> None:
     from addon.blender.data.access import settings
     from addon.blender.editing.symmetry.links import twin_of
     from addon.blender.scene.read.mechanism import extract
-    from addon.core.editing.mirroring import mirror_of
+    from addon.core.editing.mirroring import motion_mirror
 
     empty = joints(hexapod)["Left Front Knee"]
     mate = twin_of(empty)
@@ -113,7 +113,7 @@ def test_twins_get_the_mirror_image(hexapod: Any) -> None:
     place = mate.matrix_basis.copy()
     pick(empty)
     assert bpy.ops.knuckle.copy_joint(to="TWINS") == {"FINISHED"}
-    part = mirror_of(extract(settings(hexapod).collection)).joints[empty.knuckle.source_id].parts[0]
+    part = motion_mirror(extract(settings(hexapod).collection)).joints[empty.knuckle.source_id].parts[0]
     image = np.sort(part.matrix[0, 0] * np.array([-0.1, 0.7]))
     assert (its.lower, its.upper) == pytest.approx(tuple(image))
     assert (its.max_force, its.servo_stiffness) == (33.0, 21.0)
@@ -142,16 +142,16 @@ def test_undo_takes_all_of_it_back(hexapod: Any) -> None:
 def test_cancel_takes_all_edits_back(hexapod: Any) -> None:
     import bpy
 
-    from addon.blender.editing.joint_settings import put_values, values_of
+    from addon.blender.editing.joint_settings import joint_values, set_joint_values
 
-    before = values_of(hexapod)
+    before = joint_values(hexapod)
     bpy.ops.knuckle.tick_joints(to="ALL")
     dof = dof_of(hexapod, "Left Front Knee")
     dof.each_upper_angle, dof.each_gain, dof.each_use_lower = 0.1, 2.0, False
     bone = hexapod.pose.bones["Right Rear Knee"]
-    assert values_of(hexapod) != before and bone.ik_max_z == pytest.approx(0.1)
-    put_values(hexapod, before)
-    assert values_of(hexapod) == before
+    assert joint_values(hexapod) != before and bone.ik_max_z == pytest.approx(0.1)
+    set_joint_values(hexapod, before)
+    assert joint_values(hexapod) == before
     assert bone.ik_max_z == pytest.approx(dof_of(hexapod, "Right Rear Knee").upper) != pytest.approx(0.1)
 
 
@@ -175,10 +175,10 @@ def test_it_draws_what_it_says(hexapod: Any, law: str) -> None:
 
 
 def test_it_filters_by_kind(rig: Any) -> None:
-    from addon.blender.ui.joints.operators import is_of_kind
+    from addon.blender.ui.joints.operators import matches_kind
 
     own = joints(rig)
-    found = {kind: {n for n, e in own.items() if is_of_kind(e, kind, {own["Left Joint"]})} for kind in KINDS}
+    found = {kind: {n for n, e in own.items() if matches_kind(e, kind, {own["Left Joint"]})} for kind in KINDS}
     assert found == {
         "ALL": set(own), "TURN": {"Left Joint"}, "SLIDE": {"Right Joint"}, "BALL": set(), "SEVERAL": set(),
         "LOOP": set(), "SELECTED": {"Left Joint"},

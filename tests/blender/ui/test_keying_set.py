@@ -98,10 +98,10 @@ def test_keying_set_that_the_user_chose_stays(startup: Any) -> None:
 def test_bones_that_the_gait_moves_are_selected_after_an_import(startup: Any) -> None:
     import bpy
 
-    from addon.blender.compat import bone_is_selected
+    from addon.blender.compat import is_bone_selected
 
     assert bpy.ops.import_scene.mechanism(filepath=str(OWN / "hexapod/hexapod.jm")) == {"FINISHED"}
     rig = bpy.context.object
     names = {path.split('"')[1] for path, _index in keyed(rig)}
     assert names
-    assert {bone.name for bone in rig.pose.bones if bone_is_selected(bone)} == names
+    assert {bone.name for bone in rig.pose.bones if is_bone_selected(bone)} == names

@@ -79,9 +79,9 @@ def test_every_panel_has_a_help_button_that_leads_somewhere(rig: Any) -> None:
         cls.draw_header_preset(type("Panel", (), {"layout": Layout(drawn), "help_page": cls.help_page})(), None)
         assert drawn == ([("operator", "wm.url_open")] if cls.help_page else [])
         if cls.help_page:
-            from addon.installation import address_of
+            from addon.installation import manual_page_url
 
-            assert_leads_somewhere(address_of(cls.help_page))
+            assert_leads_somewhere(manual_page_url(cls.help_page))
 
 
 def test_every_row_of_the_map_is_of_use(blank: Any) -> None:
@@ -106,16 +106,16 @@ def test_the_shipped_pages_come_before_their_source_and_a_hosted_project_before_
 ) -> None:
     from addon import installation
 
-    monkeypatch.setattr(installation, "home", lambda: tmp_path)
-    installation.folder.cache_clear()
+    monkeypatch.setattr(installation, "package_home", lambda: tmp_path)
+    installation.manual_url.cache_clear()
     try:
-        assert installation.folder() == ("", "") and installation.address_of("walk") == ""
+        assert installation.manual_url() == ("", "") and installation.manual_page_url("walk") == ""
         for name, page in (("docs", "index.md"), ("manual", "index.html")):
             (tmp_path / name).mkdir()
             (tmp_path / name / page).write_text("")
-            installation.folder.cache_clear()
+            installation.manual_url.cache_clear()
             ending = Path(page).suffix
-            assert installation.address_of("walk#a") == f"{(tmp_path / name).as_uri()}/walk{ending}#a"
-        assert installation.folder("https://example.org/k/") == ("https://example.org/k/manual/", ".html")
+            assert installation.manual_page_url("walk#a") == f"{(tmp_path / name).as_uri()}/walk{ending}#a"
+        assert installation.manual_url("https://example.org/k/") == ("https://example.org/k/manual/", ".html")
     finally:
-        installation.folder.cache_clear()
+        installation.manual_url.cache_clear()

@@ -155,13 +155,13 @@ def test_a_layer_takes_the_time_of_its_motion_from_its_servos(rig: Any, tmp_path
 
 def test_a_motion_that_was_cut_down_before_it_was_keyed(rig: Any, tmp_path: Path) -> None:
     """What a script leaves out stays out, and the others keep their numbers and names."""
-    from addon.blender.animation import apply, take
+    from addon.blender.animation import apply, read_motion
 
     path = put_file(tmp_path / "wave.xmdi", XMDI, "iso-8859-1")
     motion = formats.load_motion(path)
     motion.trajectories = [each for each in motion.trajectories if each.name in {"Neck/rx", "Lift"}][::-1]
     apply(motion, collection(rig))
-    found, _report = take(collection(rig))
+    found, _report = read_motion(collection(rig))
     assert {each.name: each.values.tolist() for each in found.trajectories} == {
         "Lift": [0.123456789012345678, 0.1],
         "Neck/rx": [0, 1.25, 3.5],
@@ -331,12 +331,12 @@ def test_rates_that_one_can_work_at(rig: Any, tmp_path: Path, step: int, fps: in
 
 
 def test_a_start_between_frames(rig: Any, tmp_path: Path) -> None:
-    from addon.blender.animation import apply, take
+    from addon.blender.animation import apply, read_motion
 
     motion = Motion("a", [servo("Lift", np.arange(200) * 0.032, np.arange(200) / 7)])
     (read,), _report = formats.loads_motions(formats.dumps_motions(motion, "xmdi").encode())
     apply(read, collection(rig), start=7.7)
-    found, _report = take(collection(rig))
+    found, _report = read_motion(collection(rig))
     assert found.trajectories[0].times.tolist() == read.trajectories[0].times.tolist()
     assert found.trajectories[0].values.tolist() == read.trajectories[0].values.tolist()
 

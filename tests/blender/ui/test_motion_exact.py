@@ -217,7 +217,7 @@ def test_any_motion_survives_an_action(rig: Any, data: Any, rate: tuple[int, flo
     """To the last bit, however large or close together: what 32 bits cannot hold is in the document."""
     import bpy
 
-    from addon.blender.animation import TakeOptions, apply, take
+    from addon.blender.animation import SampleOptions, apply, read_motion
 
     bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = rate
     names = data.draw(st.lists(st.sampled_from(["Left Hip", "Lift", "Tail"]), min_size=1, unique=True))
@@ -227,7 +227,7 @@ def test_any_motion_survives_an_action(rig: Any, data: Any, rate: tuple[int, flo
     text = formats.dumps_motions(motion, "xmdi")
     (read,), _report = formats.loads_motions(text.encode())
     action, _report = apply(read, rig.data.knuckle.collection, bpy.context.scene, start, extend=False)
-    found, _report = take(rig.data.knuckle.collection, bpy.context.scene, TakeOptions(grid=0.032))
+    found, _report = read_motion(rig.data.knuckle.collection, bpy.context.scene, SampleOptions(grid=0.032))
     for a, b in zip(found.trajectories, read.trajectories, strict=True):
         assert a.name == b.name
         assert a.times.tolist() == b.times.tolist()

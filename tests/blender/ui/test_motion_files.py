@@ -159,11 +159,11 @@ def test_bones_that_a_motion_keys_are_selected(startup: Any) -> None:
     """Timeline and Dope Sheet show the keyframes of selected bones alone."""
     import bpy
 
-    from addon.blender.compat import bone_is_selected
+    from addon.blender.compat import is_bone_selected
 
     folder = OWN / "humanoid"
     assert bpy.ops.import_scene.mechanism(filepath=str(folder / "humanoid.skel")) == {"FINISHED"}
     rig = bpy.context.object
-    assert not any(map(bone_is_selected, rig.pose.bones))
+    assert not any(map(is_bone_selected, rig.pose.bones))
     assert bpy.ops.import_anim.servo_motion(filepath=str(folder / "squat.xmdi")) == {"FINISHED"}
-    assert sum(map(bone_is_selected, rig.pose.bones)) == 12
+    assert sum(map(is_bone_selected, rig.pose.bones)) == 12

@@ -279,11 +279,11 @@ def test_layers_of_the_nla_are_in_it(rig: Any, tmp_path: Path) -> None:
 
 def test_curves_are_sampled_and_their_error_is_told(rig: Any, tmp_path: Path) -> None:
     """Against Blender's own evaluation of the curve; the report tells how far the lines stray at most."""
-    from addon.blender.animation import TakeOptions, take
+    from addon.blender.animation import SampleOptions, read_motion
 
     scene().render.fps = 25
     key(rig, 21, [(1, 0.0), (11, 1.0), (26, -0.5)], interpolation="BEZIER")
-    motion, report = take(rig.data.knuckle.collection, scene(), TakeOptions(step=0.032, grid=0.032))
+    motion, report = read_motion(rig.data.knuckle.collection, scene(), SampleOptions(step=0.032, grid=0.032))
     found = track(motion, "Shoulder")
     (curve,) = curves_of(rig)
     frames = np.minimum(1 + found.times * 25, 26)
@@ -338,7 +338,7 @@ def test_negative_frames_and_time_remapping(rig: Any, tmp_path: Path, first: int
 
 
 def test_stops_are_kept_clamped_or_refused_and_counted(rig: Any, tmp_path: Path) -> None:
-    from addon.blender.animation import TakeOptions, take
+    from addon.blender.animation import SampleOptions, read_motion
 
     imported(put_xmdi(tmp_path / "w.xmdi", wave(servo="Elbow", values=(0.0, 1.5, -0.5, -2.0), step=0.32)))
     assert track(exported(tmp_path / "a.xmdi"), "Elbow").values.tolist() == [0.0, 1.5, -0.5, -2.0]
@@ -347,7 +347,7 @@ def test_stops_are_kept_clamped_or_refused_and_counted(rig: Any, tmp_path: Path)
     with pytest.raises(RuntimeError, match=r"beyond the stops: 'Elbow' 2 of 4 keys, first at 0.32 s"):
         exported(tmp_path / "c.xmdi", stops="REFUSE")
     assert not (tmp_path / "c.xmdi").exists()
-    _motion, report = take(rig.data.knuckle.collection, scene(), TakeOptions(stops="CLAMP"))
+    _motion, report = read_motion(rig.data.knuckle.collection, scene(), SampleOptions(stops="CLAMP"))
     assert any("'Elbow' 2 of 4 keys" in entry.message for entry in report.entries)
 
 
@@ -541,16 +541,18 @@ def test_servos_whose_curves_are_muted_are_named(rig: Any, tmp_path: Path, capsy
 
 @pytest.mark.parametrize("what", ["not selected", "from physics"])
 def test_of_muted_curves_that_do_not_matter_nothing_is_said(rig: Any, what: str) -> None:
-    from addon.blender.animation import TakeOptions, take
+    from addon.blender.animation import SampleOptions, read_motion
 
     key(rig, 21, [(1, 0.0), (31, 0.5)])
     key(rig, 22, [(1, 0.0), (31, 0.5)])
     bone = bone_of(rig, 22).name
     next(curve for curve in curves_of(rig) if f'"{bone}"' in curve.data_path).mute = True
     if what == "not selected":
-        report = take(rig, options=TakeOptions(servos="SELECTED", selected=frozenset({"21"})))[1]
+        report = read_motion(rig, options=SampleOptions(servos="SELECTED", selected=frozenset({"21"})))[1]
     else:
         run = {("22", 0): (np.array([1.0, 31.0]), np.array([0.0, 1.0]))}
-        report = take(rig, options=TakeOptions(servos="ALL"), physical=run)[1]
+        report = read_motion(rig, options=SampleOptions(servos="ALL"), physical=run)[1]
     assert not [entry for entry in report.entries if entry.code == "muted"]
-    assert [entry for entry in take(rig, options=TakeOptions(servos="ALL"))[1].entries if entry.code == "muted"]
+    assert [
+        entry for entry in read_motion(rig, options=SampleOptions(servos="ALL"))[1].entries if entry.code == "muted"
+    ]

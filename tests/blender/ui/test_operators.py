@@ -111,10 +111,10 @@ def test_without_a_mechanism_each_says_so(blank: Any) -> None:
 def _of_models() -> dict[str, Any]:
     import bpy
 
-    from addon.blender.ui.base.operators import NeedsModel
+    from addon.blender.ui.base.operators import ModelOperator
 
     every = operators()
-    return {name: run for name, run in every.items() if issubclass(getattr(bpy.types, run.idname()), NeedsModel)}
+    return {name: run for name, run in every.items() if issubclass(getattr(bpy.types, run.idname()), ModelOperator)}
 
 
 def test_where_two_are_there_and_none_is_meant_each_says_so(scene: Path) -> None:
@@ -163,10 +163,10 @@ def test_a_case_has_all_that_its_operator_can_say() -> None:
     """An operator that has reasons of its own shows them in its row."""
     import bpy
 
-    from addon.blender.ui.base.operators import NeedsModel
+    from addon.blender.ui.base.operators import ModelOperator
 
     for name, case in CASES.items():
         cls = getattr(bpy.types, operators()[name].idname())
-        own = [base for base in cls.__mro__ if "why_not" in vars(base) and base is not NeedsModel]
+        own = [base for base in cls.__mro__ if "poll_message" in vars(base) and base is not ModelOperator]
         assert not own or case.refused, f"{name} has a reason of its own"
         assert isinstance(case, Case)

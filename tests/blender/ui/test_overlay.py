@@ -65,10 +65,10 @@ def picture() -> Any:
     """What the view shows, (height, width, 3), from above."""
     import bpy
 
-    from addon.blender.ui.overlay import pixels_of_view
+    from addon.blender.ui.overlay import render_view_pixels
 
     try:
-        return pixels_of_view(bpy.context, SIZE)[::-1, :, :3]
+        return render_view_pixels(bpy.context, SIZE)[::-1, :, :3]
     except ValueError as error:
         pytest.skip(str(error))
 
@@ -86,17 +86,17 @@ def like(pixels: Any, colour: tuple[float, ...]) -> Any:
 def test_nothing_is_hung_in_while_all_is_off(scene: Any) -> None:
     from addon.blender.ui import overlay
 
-    assert not overlay.is_on()
+    assert not overlay.is_overlay_drawn()
     assert hung() == []
     scene.knuckle_overlay.axes = True
-    assert overlay.is_on()
+    assert overlay.is_overlay_drawn()
     assert len(hung()) == 3
     scene.knuckle_overlay.stops = True
     scene.knuckle_overlay.axes = False
-    assert overlay.is_on()
+    assert overlay.is_overlay_drawn()
     assert len(hung()) == 3
     scene.knuckle_overlay.stops = False
-    assert not overlay.is_on()
+    assert not overlay.is_overlay_drawn()
     assert hung() == []
 
 
@@ -108,9 +108,9 @@ def test_switches_are_kept_in_the_file(scene: Any, tmp_path: Path) -> None:
     scene.knuckle_overlay.twins, scene.knuckle_overlay.size = True, 2.0
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "on.blend"))
     empty_file()
-    assert not overlay.is_on()
+    assert not overlay.is_overlay_drawn()
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "on.blend"))
-    assert overlay.is_on()
+    assert overlay.is_overlay_drawn()
     assert (bpy.context.scene.knuckle_overlay.twins, bpy.context.scene.knuckle_overlay.size) == (True, 2.0)
 
 
@@ -118,8 +118,14 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
     """The trunk is seen 1 wide and 0.5 high about (0, 2), the hinge's dial about (-0.6, 2)."""
     import bpy
 
-    from addon.blender.overlay import degrees_of
-    from addon.core.overlay_geometry import BEYOND, CENTRE, INERTIA, RANGE, VALUE
+    from addon.blender.overlay import joint_dials
+    from addon.core.overlay_geometry import (
+        CENTER_OF_MASS_COLORS,
+        INERTIA_COLOR,
+        RANGE_COLOR,
+        VALUE_COLOR,
+        VIOLATION_COLOR,
+    )
 
     wish = scene.knuckle_overlay
     bare = picture()
@@ -128,34 +134,34 @@ def test_each_kind_is_drawn_where_it_belongs(scene: Any) -> None:
     changed = np.argwhere(np.abs(signed - bare).max(axis=-1) > 0.05)
     for x in (-1.25, 0.0, 1.25):
         assert np.abs(changed - pixel(x, 2.0)).max(axis=1).min() <= 1
-    assert like(signed, CENTRE[0]).any()
+    assert like(signed, CENTER_OF_MASS_COLORS[0]).any()
     wish.centres, wish.inertia = False, True
     row, column = pixel(0.5, 2.1)
     boxed = picture()
-    assert like(boxed[row, column - 1 : column + 2], INERTIA).any()
-    assert not like(bare[row, column - 1 : column + 2], INERTIA).any()
+    assert like(boxed[row, column - 1 : column + 2], INERTIA_COLOR).any()
+    assert not like(bare[row, column - 1 : column + 2], INERTIA_COLOR).any()
     wish.inertia, wish.stops = False, True
     stops = picture()
-    assert not like(stops, BEYOND).any()
-    dial = degrees_of(bpy.data.objects["Left Joint"])[0]
-    for angle, colour in ((-45.0, RANGE), (-20.0, RANGE), (0.0, VALUE), (30.0, RANGE)):
+    assert not like(stops, VIOLATION_COLOR).any()
+    dial = joint_dials(bpy.data.objects["Left Joint"])[0]
+    for angle, colour in ((-45.0, RANGE_COLOR), (-20.0, RANGE_COLOR), (0.0, VALUE_COLOR), (30.0, RANGE_COLOR)):
         x, _, z = dial.at(np.radians([angle]))[0]
         row, column = pixel(x, z)
         assert like(stops[row - 1 : row + 2, column - 1 : column + 2], colour).any(), f"the dial's rim at {angle}"
     slide = next(obj for obj in models()[0].data.knuckle.collection.all_objects if obj.name == "Right Joint")
     slide.knuckle.joint.dofs[0].lower = slide.knuckle.joint.dofs[0].upper = -0.3
-    assert like(picture(), BEYOND).any(), "what is beyond is red, as soon as the stop was set"
+    assert like(picture(), VIOLATION_COLOR).any(), "what is beyond is red, as soon as the stop was set"
     wish.stops = False
     assert (picture() == bare).all(), "and off leaves no trace"
 
 
 def test_depth_hides_what_is_behind(scene: Any) -> None:
-    from addon.core.overlay_geometry import CENTRE
+    from addon.core.overlay_geometry import CENTER_OF_MASS_COLORS
 
     scene.knuckle_overlay.centres = True
-    assert like(picture(), CENTRE[0]).any()
+    assert like(picture(), CENTER_OF_MASS_COLORS[0]).any()
     scene.knuckle_overlay.in_front = False
-    assert not like(picture(), CENTRE[0]).any(), "centres of mass lie inside their bodies"
+    assert not like(picture(), CENTER_OF_MASS_COLORS[0]).any(), "centres of mass lie inside their bodies"
 
 
 def test_renders_do_not_show_them(scene: Any, tmp_path: Path) -> None:
@@ -177,7 +183,7 @@ def test_renders_do_not_show_them(scene: Any, tmp_path: Path) -> None:
 def test_a_picture_is_saved_through_the_operator(scene: Any, tmp_path: Path) -> None:
     import bpy
 
-    from addon.core.overlay_geometry import RANGE
+    from addon.core.overlay_geometry import RANGE_COLOR
 
     picture()  # skips where nothing can be drawn
     scene.knuckle_overlay.stops = True
@@ -188,7 +194,7 @@ def test_a_picture_is_saved_through_the_operator(scene: Any, tmp_path: Path) -> 
     image = bpy.data.images.load(str(path) + ".png")
     assert tuple(image.size) == SIZE
     pixels = np.array(image.pixels[:]).reshape(SIZE[1], SIZE[0], 4)
-    assert like(pixels[..., :3], RANGE).any()
+    assert like(pixels[..., :3], RANGE_COLOR).any()
     assert pixels[::-1, :, :3] == pytest.approx(picture(), abs=0.01)
 
 
@@ -206,7 +212,7 @@ def test_a_picture_needs_an_overlay_and_a_model(scene: Any) -> None:
 def test_undo_draws_what_is_there_then(scene: Any) -> None:
     import bpy
 
-    from addon.blender.overlay import degrees_of
+    from addon.blender.overlay import joint_dials
 
     bpy.ops.ed.undo_push(message="before")
     scene.knuckle_overlay.stops = True
@@ -215,7 +221,7 @@ def test_undo_draws_what_is_there_then(scene: Any) -> None:
     bpy.ops.ed.undo_push(message="edited")
     edited = picture()
     bpy.ops.ed.undo()
-    assert degrees_of(bpy.data.objects["Left Joint"])[0].upper == pytest.approx([np.radians(45.0)], abs=1e-6)
+    assert joint_dials(bpy.data.objects["Left Joint"])[0].upper == pytest.approx([np.radians(45.0)], abs=1e-6)
     bpy.context.scene.knuckle_overlay.stops = True
     assert (picture() != edited).any()
 
@@ -223,22 +229,22 @@ def test_undo_draws_what_is_there_then(scene: Any) -> None:
 def test_handles_are_for_the_active_joint_with_stops(scene: Any) -> None:
     import bpy
 
-    from addon.blender.ui.joints.stop_gizmos import shown_joint
+    from addon.blender.ui.joints.stop_gizmos import gizmo_joint
 
     left, right = bpy.data.objects["Left Joint"], bpy.data.objects["Right Joint"]
     layer = bpy.context.view_layer
     layer.objects.active = left
-    assert shown_joint(bpy.context) == left
+    assert gizmo_joint(bpy.context) == left
     layer.objects.active = bpy.data.objects["Right Slide"]  # of a body the joint that moves it
-    assert shown_joint(bpy.context) == right
+    assert gizmo_joint(bpy.context) == right
     dof = right.knuckle.joint.dofs[0]
     dof.use_lower = dof.use_upper = False
-    assert shown_joint(bpy.context) is None
+    assert gizmo_joint(bpy.context) is None
     layer.objects.active = scene.camera
-    assert shown_joint(bpy.context) is None
+    assert gizmo_joint(bpy.context) is None
     layer.objects.active = left
     scene.knuckle_overlay.handles = False
-    assert shown_joint(bpy.context) is None
+    assert gizmo_joint(bpy.context) is None
 
 
 def test_a_dragged_stop_stops_at_the_other(scene: Any) -> None:
@@ -263,14 +269,14 @@ def test_a_dragged_stop_stops_at_the_other(scene: Any) -> None:
 def test_models_in_pieces_are_drawn_as_far_as_they_go(scene: Any, name: str) -> None:
     import bpy
 
-    from addon.blender.overlay import KINDS, draw_models
+    from addon.blender.overlay import OVERLAY_KINDS, draw_models
 
-    whole = len(draw_models(scene, KINDS).fine.arrays()[0])
+    whole = len(draw_models(scene, OVERLAY_KINDS).fine.arrays()[0])
     if name in ("Bodies", "Joints"):
         bpy.data.collections.remove(bpy.data.collections[name])
     else:
         bpy.data.objects.remove(bpy.data.objects[name])
     bpy.context.view_layer.update()
-    points = draw_models(scene, KINDS).fine.arrays()[0]
+    points = draw_models(scene, OVERLAY_KINDS).fine.arrays()[0]
     assert np.isfinite(points).all()
     assert len(points) < whole

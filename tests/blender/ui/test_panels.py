@@ -308,10 +308,10 @@ def test_the_world_panel_says_whose_gravity_holds_and_puts_the_ground(rig: Any, 
 
 
 def test_ranges_about_nothing_have_no_minus_zero(rig: Any) -> None:
-    from addon.blender.ui.joints.joint_list import _short
+    from addon.blender.ui.joints.joint_list import _short_text
 
     row: Any = type("Row", (), {"turns": True})()
-    assert [_short(row, value) for value in (-0.001, 0.0, -0.02, 0.5)] == ["0", "0", "-1", "29"]
+    assert [_short_text(row, value) for value in (-0.001, 0.0, -0.02, 0.5)] == ["0", "0", "-1", "29"]
 
 
 def test_a_bake_that_was_controlled_finer_than_it_plays_says_so(rig: Any, capfd: Any) -> None:

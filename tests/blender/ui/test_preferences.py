@@ -144,7 +144,7 @@ def test_new_xmdi_files_call_their_containers_as_the_preferences_say(enabled: An
 
 def test_imports_begin_with_what_the_preferences_say(enabled: Any, tmp_path: Path) -> None:
     from addon.blender.ui.import_export.import_model import IMPORT_SCENE_OT_mechanism as operator
-    from addon.blender.ui.import_export.options import ImportOptions, take_defaults
+    from addon.blender.ui.import_export.options import ImportOptions, apply_preferences
 
     names = set(ImportOptions.__annotations__)
     assert (
@@ -159,7 +159,7 @@ def test_imports_begin_with_what_the_preferences_say(enabled: Any, tmp_path: Pat
         properties = type("Set", (), {"is_property_set": staticmethod(lambda name: name == "up_axis")})()
 
     chosen: Any = Chosen()
-    take_defaults(chosen)
+    apply_preferences(chosen)
     assert (chosen.physics, chosen.gait_seconds, chosen.up_axis) == (False, 3.0, "Z")
 
 
@@ -167,20 +167,20 @@ def test_the_first_mechanism_of_a_scene_switches_the_wished_overlays_on(enabled:
     import bpy
 
     from addon.blender import overlay
-    from addon.blender.ui.overlay import kinds_of
+    from addon.blender.ui.overlay import active_kinds
     from tests.support.small import put
 
     choices = enabled.bl_rna.properties["overlays"].enum_items.keys()
-    assert choices == list(overlay.KINDS)
+    assert choices == list(overlay.OVERLAY_KINDS)
     enabled.overlays = {"axes", "centres"}
     path = put(tmp_path / "flapper.jm")
     scene = bpy.context.scene
-    assert kinds_of(scene) == []
+    assert active_kinds(scene) == []
     bpy.ops.import_scene.mechanism(filepath=str(path))
-    assert kinds_of(scene) == ["axes", "centres"]
+    assert active_kinds(scene) == ["axes", "centres"]
     scene.knuckle_overlay.axes = False
     bpy.ops.import_scene.mechanism(filepath=str(path))
-    assert kinds_of(scene) == ["centres"], "what the user switched off stays off"
+    assert active_kinds(scene) == ["centres"], "what the user switched off stays off"
     scene.knuckle_overlay.centres = False
 
 

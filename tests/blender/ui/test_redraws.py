@@ -50,7 +50,7 @@ def test_a_look_keeps_nothing_that_blender_may_free(rig: Any) -> None:
 
     from addon.blender.ui.mechanism import panels
 
-    seen = panels._look(rig)
+    seen = panels._model_status(rig)
     for each in (*seen[:-1], *seen.lacks):
         assert isinstance(each, (int, str)) and not isinstance(each, bpy.types.bpy_struct)
 

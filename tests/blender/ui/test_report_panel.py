@@ -100,11 +100,11 @@ def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.Monkey
         texts = " ".join(text for kind, text in rows if kind == "label")
         return texts, [icon for kind, icon in rows if kind == "icon"]
 
-    for name in accuracy.THRESHOLDS:
-        monkeypatch.setitem(accuracy.THRESHOLDS, name, 1e9)
+    for name in accuracy.ACCURACY_THRESHOLDS:
+        monkeypatch.setitem(accuracy.ACCURACY_THRESHOLDS, name, 1e9)
     texts, icons = drawn()
     assert "All figures are good" in texts and "ERROR" not in icons and "COLORSET_03_VEC" in icons
-    monkeypatch.setitem(accuracy.THRESHOLDS, "Joint separation", -1.0)
+    monkeypatch.setitem(accuracy.ACCURACY_THRESHOLDS, "Joint separation", -1.0)
     texts, icons = drawn()
     assert "1 figure needs attention" in texts and "Good up to" in texts and "ERROR" in icons
 
@@ -112,12 +112,12 @@ def test_figures_of_a_simulation_have_marks(rig: Any, monkeypatch: pytest.Monkey
 def test_warnings_of_a_kind_are_told_once_and_counted() -> None:
     from types import SimpleNamespace
 
-    from addon.blender.ui.base.operators import tell
+    from addon.blender.ui.base.operators import report_result
     from addon.core.report import Report
 
     report, said = Report(), []
     for number in range(7):
         report.warn("shape-lost", f"shape {number} is not written")
     report.warn("mass-lost", "mass of 'a' is not written")
-    tell(SimpleNamespace(report=lambda kind, text: said.append(text)), "Written", report)
+    report_result(SimpleNamespace(report=lambda kind, text: said.append(text)), "Written", report)
     assert said == ["shape 0 is not written (+ 6 more of this kind)", "mass of 'a' is not written", "Written"]

@@ -36,9 +36,9 @@ def hexapod(blank: Any) -> Any:
 
 def slider(rig: Any, name: str) -> tuple[Any, Any]:
     """The row of a servo and its bone."""
-    from addon.blender.ui.servos.sliders import sliders_of
+    from addon.blender.ui.servos.sliders import servo_sliders
 
-    row = next(row for rows in sliders_of(rig).values() for row in rows if row.channel.name == name)
+    row = next(row for rows in servo_sliders(rig).values() for row in rows if row.channel.name == name)
     return row, rig.pose.bones[row.channel.bone]
 
 
@@ -97,10 +97,10 @@ def test_followers_are_shown_and_not_moved(blank: Any) -> None:
 
     from addon.blender.data.queries import parts
     from addon.blender.ui.joints.joint_list import KNUCKLE_UL_joints
-    from addon.blender.ui.servos.sliders import sliders_of
+    from addon.blender.ui.servos.sliders import servo_sliders
 
     rig = made(crank_rocker())
-    every = [row for rows in sliders_of(rig).values() for row in rows]
+    every = [row for rows in servo_sliders(rig).values() for row in rows]
     assert {row.follows for row in every} == {True, False}
     drawn: list[tuple[str, Any]] = []
     for empty in parts(rig, "JOINT"):
@@ -271,10 +271,10 @@ def posed(rig: Any, seed: int = 1) -> np.ndarray:
     """Pose all servos somewhere between their stops."""
     import bpy
 
-    from addon.blender.ui.servos.sliders import sliders_of
+    from addon.blender.ui.servos.sliders import servo_sliders
 
     random = np.random.default_rng(seed)
-    for rows in sliders_of(rig).values():
+    for rows in servo_sliders(rig).values():
         for row in rows:
             setattr(rig.pose.bones[row.channel.bone], row.prop, random.uniform(-0.3, 0.3))
     bpy.context.view_layer.update()
@@ -335,10 +335,10 @@ def test_mirrored_it_is_the_mirror_image(hexapod: Any) -> None:
     from addon.blender.data.queries import parts
     from addon.blender.editing.symmetry.links import twin_of
     from addon.blender.scene.read.mechanism import extract
-    from addon.core.editing.sides import sides_of
+    from addon.core.editing.sides import find_sides
 
     posed(hexapod)
-    plane = sides_of(extract(settings(hexapod).collection)).plane.reflection
+    plane = find_sides(extract(settings(hexapod).collection)).plane.reflection
     bodies = [obj for obj in parts(hexapod, "BODY") if twin_of(obj) is not None]
     before = {obj.name: np.array(obj.matrix_world.translation) for obj in bodies}
     bpy.ops.knuckle.store_pose(name="Crouch")
@@ -376,8 +376,8 @@ def test_part_of_a_pose(hexapod: Any) -> None:
 def test_poses_are_replaced_renamed_deleted_and_no_motions(hexapod: Any) -> None:
     import bpy
 
-    from addon.blender.animation.actions import motions_of
-    from addon.blender.animation.pose_library import poses_of
+    from addon.blender.animation.actions import motion_actions
+    from addon.blender.animation.pose_library import stored_poses
 
     with pytest.raises(RuntimeError, match="has no poses"):
         bpy.ops.knuckle.recall_pose(pose="Crouch")
@@ -385,8 +385,8 @@ def test_poses_are_replaced_renamed_deleted_and_no_motions(hexapod: Any) -> None
     bpy.ops.knuckle.store_pose(name="Crouch")
     pose = posed(hexapod, 2)
     bpy.ops.knuckle.store_pose(name="Crouch")
-    assert [action.name for action in poses_of(hexapod)] == ["Crouch"]
-    assert motions_of(hexapod) == []
+    assert [action.name for action in stored_poses(hexapod)] == ["Crouch"]
+    assert motion_actions(hexapod) == []
     bpy.data.actions["Crouch"].name = "Duck"
     bpy.ops.knuckle.zero_servos()
     bpy.ops.knuckle.recall_pose(pose="Duck")

@@ -50,8 +50,8 @@ def rendering(rig: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     from addon.blender.ui.base import modal_tasks
 
-    monkeypatch.setattr(modal_tasks, "is_watched", lambda _context: True)
-    monkeypatch.setattr(modal_tasks, "_SLICE", 0.0)
+    monkeypatch.setattr(modal_tasks, "is_interactive", lambda _context: True)
+    monkeypatch.setattr(modal_tasks, "_TIME_SLICE", 0.0)
     scene = bpy.context.scene
     scene.render.fps, scene.frame_start, scene.frame_end = 60, 1, 6
     wishes = scene.knuckle_film
@@ -140,12 +140,12 @@ def test_a_video_of_nothing_says_so(rig: Any, tmp_path: Path) -> None:
 def test_a_preview_takes_no_image_editor_of_the_users(rig: Any) -> None:
     import bpy
 
-    from addon.blender.ui.video.operators import is_free
+    from addon.blender.ui.video.operators import is_editor_free
 
     mine = bpy.data.images.new("Mine", 4, 4)
     preview = bpy.data.images.new("Video Preview", 4, 4)
     render = SimpleNamespace(type="RENDER_RESULT", name="Render Result")
-    assert [is_free(SimpleNamespace(image=image)) for image in (mine, preview, render, None)] == [
+    assert [is_editor_free(SimpleNamespace(image=image)) for image in (mine, preview, render, None)] == [
         False, True, True, True,
     ]  # fmt: skip
 
@@ -153,11 +153,11 @@ def test_a_preview_takes_no_image_editor_of_the_users(rig: Any) -> None:
 def test_the_scenes_resolution_is_put_back_after_a_preview(rig: Any) -> None:
     import bpy
 
-    from addon.blender.ui.video.operators import picture_size
+    from addon.blender.ui.video.operators import render_resolution
 
     render = bpy.context.scene.render
     render.resolution_x, render.resolution_y, render.resolution_percentage = 2048, 858, 50
-    with picture_size(bpy.context.scene, (320, 180)):
+    with render_resolution(bpy.context.scene, (320, 180)):
         assert (render.resolution_x, render.resolution_y, render.resolution_percentage) == (320, 180, 100)
     assert (render.resolution_x, render.resolution_y, render.resolution_percentage) == (2048, 858, 50)
 

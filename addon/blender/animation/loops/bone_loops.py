@@ -9,24 +9,24 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ....core.loops.closure import Positions
-from ....core.loops.dependents import Followed, Follower, Linkage
-from ....core.loops.newton import CLOSED
+from ....core.loops.closure import JointPositions
+from ....core.loops.dependents import Linkage, LinkagePosition, LinkageSolver
+from ....core.loops.newton import CLOSURE_TOLERANCE
 from ....core.model import Array
 from ....core.report import Report
 from ...compat import action_curves
 from ...data.access import settings
-from ...data.channels import Channel, block_turn
+from ...data.channels import Channel, block_rotation
 from ...data.conversion import add_to_report
-from ...rig.bone_limits import is_stop
-from ...rig.pose_channels import pose_numbers, read_pose, write_pose
+from ...rig.bone_limits import is_stop_constraint
+from ...rig.pose_channels import bone_channel_values, read_pose, write_pose
 
 #: What tells that a loop does not close at the present pose.
-_CODE = "loop-open"
+_OPEN_CODE = "loop-open"
 #: And that its drivers are held where it does.
-_HELD = "loop-held"
+_HELD_CODE = "loop-held"
 #: What a joint of a rigid loop may be off by (rad or length units): bones have 32-bit numbers.
-_STANDS = 1e-5
+_STILL_TOLERANCE = 1e-5
 #: By how much (rad or characteristic lengths) followers may be off: a sixth of what the 32 bits of bones make of 1.
 _TOLERANCE = 1e-8
 
@@ -36,7 +36,7 @@ class LoopState:
     """Solution of a loop for joints that were ``given``; nothing is ``found`` where it has none to pose."""
 
     given: dict[str, Array]
-    found: Followed | None = None
+    found: LinkagePosition | None = None
 
     @property
     def is_held(self) -> bool:
@@ -51,17 +51,17 @@ class LiveLoop:
         self,
         rig: bpy.types.Object,
         linkage: Linkage,
-        start: Positions,
+        start: JointPositions,
         drivers: list[str],
         every: Mapping[str, list[Channel]],
     ) -> None:
         self.rig, self.linkage, self.drivers = rig, linkage, drivers
         self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
         blocks = {joint: [each for each in own if not each.is_single] for joint, own in self.channels.items()}
-        self._turns = {joint: block_turn(rig, own[0].bone) for joint, own in blocks.items() if own}
+        self._turns = {joint: block_rotation(rig, own[0].bone) for joint, own in blocks.items() if own}
         self.size = linkage.system.length
         self.chord = linkage.chords[0]
-        self.follower = Follower(linkage, start, _TOLERANCE)
+        self.follower = LinkageSolver(linkage, start, _TOLERANCE)
         #: Where the drivers are, as they were found or, where they are held, put.
         self._seen: dict[str, Array] | None = None
         self.state: LoopState | None = None
@@ -78,7 +78,7 @@ class LiveLoop:
 
     def states_at(self, frames: Sequence[float]) -> list[LoopState] | None:
         """The states at frames in a row, as far as curves tell where the drivers will be; None where they do not."""
-        told = self._told_by_curves(frames)
+        told = self._predict_from_curves(frames)
         if told is None:
             return None
         every = [{joint: values[row] for joint, values in told.items()} for row in range(len(frames))]
@@ -87,16 +87,16 @@ class LiveLoop:
         rows = np.concatenate(list(told.values()), axis=1)
         is_new = np.ones(len(rows), dtype=bool)
         is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-        is_new[0] = self.state is None or not is_same(every[0], self.state.given)
+        is_new[0] = self.state is None or not are_same_arrays(every[0], self.state.given)
         states = [self.state]
         if is_new.any():
-            self.follower.stops.leave_out(self._unstopped())
+            self.follower.stops.leave_out(self._joints_without_stops())
             new = {joint: values[is_new] for joint, values in told.items()}
-            found = self.follower.follow_many(new, hold=len(told) == len(self.drivers))
+            found = self.follower.solve_many(new, hold=len(told) == len(self.drivers))
             states += map(LoopState, (every[row] for row in np.flatnonzero(is_new).tolist()), found)
         return [state for number in np.cumsum(is_new).tolist() if (state := states[number]) is not None]
 
-    def _told_by_curves(self, frames: Sequence[float]) -> dict[str, Array] | None:
+    def _predict_from_curves(self, frames: Sequence[float]) -> dict[str, Array] | None:
         """Return where the given joints will be at frames, (frames, size), by joint."""
         out = {}
         curves = self._curves()
@@ -105,7 +105,7 @@ class LiveLoop:
             for number, channel in enumerate(self.channels[joint]):
                 if not channel.is_single:
                     return None
-                curve = _curve(curves, channel)
+                curve = _channel_curve(curves, channel)
                 if curve is not None:
                     values[:, number] = [curve.evaluate(frame) for frame in frames]
             out[joint] = values.astype(np.float32).astype(np.float64)
@@ -114,13 +114,13 @@ class LiveLoop:
     def follow(self, rig: bpy.types.Object) -> None:
         """Follow where the drivers are, of the rig itself or of what was evaluated of it."""
         given = {joint: self._read(rig, joint) for joint in self._given_joints()}
-        if is_same(given, self._seen):
+        if are_same_arrays(given, self._seen):
             return
         state = LoopState(given)
-        if self.state is not None and self.state.is_held and is_same(given, self.state.given):
+        if self.state is not None and self.state.is_held and are_same_arrays(given, self.state.given):
             state = self.state
         elif len(given) < len(self.channels):  # else keys say it all
-            self.follower.stops.leave_out(self._unstopped())
+            self.follower.stops.leave_out(self._joints_without_stops())
             # what keys say of more joints than drive the loops is not for the loops to mend
             state = LoopState(given, self.follower.follow(given, hold=len(given) == len(self.drivers)))
         self.take(state)
@@ -150,7 +150,7 @@ class LiveLoop:
     def numbers(self, joint: str, values: Array) -> Array:
         """The numbers (n, ...) of a joint's bones at coordinates (n, size), in the order of ``numbers_of``."""
         channels = self.channels[joint]
-        return pose_numbers(channels, values, self._turns.get(joint))
+        return bone_channel_values(channels, values, self._turns.get(joint))
 
     def _given(self, values: dict[str, Array]) -> dict[str, Array]:
         return {joint: values[joint] for joint in self._given_joints()}
@@ -160,7 +160,7 @@ class LiveLoop:
         curves = self._curves()
         if curves is None:
             return self.drivers
-        keyed = [j for j, channels in self.channels.items() if any(_curve(curves, each) for each in channels)]
+        keyed = [j for j, channels in self.channels.items() if any(_channel_curve(curves, each) for each in channels)]
         if len(keyed) >= len(self.drivers):
             return keyed
         return list(dict.fromkeys([*self.drivers, *keyed]))
@@ -170,26 +170,28 @@ class LiveLoop:
         data = self.rig.animation_data
         return None if data is None or data.action is None else action_curves(self.rig, data.action, create=False)
 
-    def _unstopped(self) -> set[str]:
+    def _joints_without_stops(self) -> set[str]:
         """The joints whose stops the user has switched off on their bones."""
         out = set()
         for joint, channels in self.channels.items() if self.follower.stops.are_any else ():
-            limits = [c for each in channels for c in self.rig.pose.bones[each.bone].constraints if is_stop(c)]
+            limits = [
+                c for each in channels for c in self.rig.pose.bones[each.bone].constraints if is_stop_constraint(c)
+            ]
             if any(limit.mute or limit.influence == 0.0 for limit in limits):
                 out.add(joint)
         return out
 
-    def _tell(self, found: Followed) -> None:
+    def _tell(self, found: LinkagePosition) -> None:
         """Say in the model's report that the loop does not close at the present pose, or that its drivers are held
         where it does; no more when they are where they should be again."""
-        message, code = "", _CODE
+        message, code = "", _OPEN_CODE
         if found.held and found.stop is not None:
             joint, upper = found.stop
             message = f"Joint {joint!r} is at its {'upper' if upper else 'lower'} stop: its loop is held there"
-            code = _HELD
+            code = _HELD_CODE
         elif found.held:
-            message, code = "A loop closes no further than here: its drivers are held where it does", _HELD
-        elif found.opening > 2.0 * CLOSED:
+            message, code = "A loop closes no further than here: its drivers are held where it does", _HELD_CODE
+        elif found.opening > 2.0 * CLOSURE_TOLERANCE:
             message = (
                 "A loop cannot close where its drivers are now: the others are as near to it as they can be, which "
                 f"leaves it open by {found.opening * self.size:.3g} (length, or as much at an arm of {self.size:.3g})"
@@ -198,7 +200,7 @@ class LiveLoop:
             return
         lines = settings(self.rig).report
         for number, line in reversed(list(enumerate(lines))):
-            if line.code in {_CODE, _HELD} and line.where == self.chord:
+            if line.code in {_OPEN_CODE, _HELD_CODE} and line.where == self.chord:
                 lines.remove(number)
         self._told = message
         if message:
@@ -221,7 +223,7 @@ class RigidLoop:
     drivers: tuple[str, ...] = ()
 
     def __init__(
-        self, rig: bpy.types.Object, linkage: Linkage, start: Positions, every: Mapping[str, list[Channel]]
+        self, rig: bpy.types.Object, linkage: Linkage, start: JointPositions, every: Mapping[str, list[Channel]]
     ) -> None:
         self.rig, self.linkage = rig, linkage
         self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
@@ -246,12 +248,12 @@ class RigidLoop:
     def _moved(self, rig: bpy.types.Object) -> dict[str, Array]:
         """Return where a rig, which may be an evaluated one, has joints that are elsewhere than they should be."""
         now = {joint: read_pose(rig, channels) for joint, channels in self.channels.items()}
-        return {joint: value for joint, value in now.items() if not _near(value, self.stands[joint])}
+        return {joint: value for joint, value in now.items() if not _is_close(value, self.stands[joint])}
 
     def follow(self, rig: bpy.types.Object) -> None:
         """Put joints back that the rig itself or what was evaluated of it has elsewhere."""
         moved = self._moved(rig)
-        if not moved or is_same(moved, self._refused):
+        if not moved or are_same_arrays(moved, self._refused):
             self._refused = self._refused if moved else None
             return
         self._refused = moved
@@ -259,17 +261,17 @@ class RigidLoop:
             write_pose(self.rig, self.channels[joint], self.stands[joint])
 
 
-def _curve(curves: Any, channel: Channel) -> bpy.types.FCurve | None:
+def _channel_curve(curves: Any, channel: Channel) -> bpy.types.FCurve | None:
     """The curve among some that poses a channel."""
     found = (curves.find(path, index=index) for path, index in channel.curves()) if curves is not None else ()
     return next((curve for curve in found if curve is not None and not curve.mute), None)
 
 
-def _near(one: Array, other: Array) -> bool:
-    return bool((np.abs(one - other) <= _STANDS * np.maximum(1.0, np.abs(other))).all())
+def _is_close(one: Array, other: Array) -> bool:
+    return bool((np.abs(one - other) <= _STILL_TOLERANCE * np.maximum(1.0, np.abs(other))).all())
 
 
-def is_same(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
+def are_same_arrays(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
     return (
         other is not None
         and one.keys() == other.keys()

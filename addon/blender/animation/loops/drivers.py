@@ -7,23 +7,23 @@ from collections.abc import Collection, Mapping, Sequence
 import bpy
 
 from ....core.kinematics import spanning_tree
-from ....core.loops.closure import driver_order, joint_initial
-from ....core.loops.dependents import Linkage, linkages
+from ....core.loops.closure import initial_joint_position, input_joint_order
+from ....core.loops.dependents import Linkage, find_linkages
 from ....core.model import Array
 from ...data.access import record_of
 from ...data.queries import parts
-from ...rig.pose_channels import set_follows
-from .live_solver import forget, loops_mechanism
+from ...rig.pose_channels import set_dependent
+from .live_solver import invalidate_loops, loops_mechanism
 
-_AS_FILED: Mapping[str, Array] = {}
+_FILE_POSITIONS: Mapping[str, Array] = {}
 
 
-def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types.Object]:
+def set_input_joint(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types.Object]:
     """Have a joint drive the loops that it lies on, and others follow in its place.
 
     Returns the joints that drive them now. ValueError where the loops do not follow from it.
     """
-    choice, wanted = _Choice(rig), record_of(empty).source_id
+    choice, wanted = _InputChoice(rig), record_of(empty).source_id
     linkage = next((each for each in choice.linkages if wanted in each.joints), None)
     if linkage is None or choice.is_rigid(linkage):
         raise ValueError(f"{empty.name!r} lies on no loop that moves")
@@ -31,11 +31,13 @@ def drive_from(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types
     if wanted not in drivers:
         raise ValueError(f"{empty.name!r} cannot drive its loop: the others do not follow from it")
     choice.put(linkage, drivers)
-    forget(rig)
+    invalidate_loops(rig)
     return [choice.empties[joint] for joint in drivers]
 
 
-def choose_again(rig: bpy.types.Object, positions: Mapping[str, Array], within: Collection[str] | None = None) -> None:
+def choose_input_joints(
+    rig: bpy.types.Object, positions: Mapping[str, Array], within: Collection[str] | None = None
+) -> None:
     """Choose the input joints of loops anew whose joints have other degrees of freedom now, or some of whose joints are
     gone: as many as they need, and those that they have already as far as they can be. In a loop without a degree of
     freedom all joints are dependent. What lies on no loop follows nothing.
@@ -45,7 +47,7 @@ def choose_again(rig: bpy.types.Object, positions: Mapping[str, Array], within: 
         positions: the coordinates (size,) of joints, by their ids, at which the loops are closed.
         within: ids of joints: only loops of some of these have their joints chosen anew; None: all loops.
     """
-    choice = _Choice(rig, positions)
+    choice = _InputChoice(rig, positions)
     idle = choice.empties.keys() - {joint for linkage in choice.linkages for joint in linkage.joints}
     for linkage in choice.linkages:
         if within is not None and not any(joint in within for joint in linkage.joints):
@@ -53,34 +55,34 @@ def choose_again(rig: bpy.types.Object, positions: Mapping[str, Array], within: 
         drivers = choice.drivers(linkage)
         choice.put(linkage, drivers if drivers or choice.is_rigid(linkage) else linkage.joints)
     for joint in idle:
-        set_follows(choice.empties[joint], False)
-    forget(rig)
+        set_dependent(choice.empties[joint], False)
+    invalidate_loops(rig)
 
 
 def lock_rigid_loops(rig: bpy.types.Object) -> list[Linkage]:
     """Make the joints of loops without a degree of freedom dependent, and lock their bones. Returns those loops."""
-    choice = _Choice(rig)
+    choice = _InputChoice(rig)
     found = [linkage for linkage in choice.linkages if choice.is_rigid(linkage)]
     for linkage in found:
         choice.put(linkage, ())
-    forget(rig)
+    invalidate_loops(rig)
     return found
 
 
-class _Choice:
+class _InputChoice:
     """Which joints drive the loops of a rig, by id, and which could."""
 
-    def __init__(self, rig: bpy.types.Object, positions: Mapping[str, Array] = _AS_FILED) -> None:
+    def __init__(self, rig: bpy.types.Object, positions: Mapping[str, Array] = _FILE_POSITIONS) -> None:
         mechanism = loops_mechanism(rig)
         tree = spanning_tree(mechanism)
         self.empties = {record_of(each).source_id: each for each in reversed(parts(rig, "JOINT"))}
-        self.linkages = linkages(mechanism, tree)
-        self._start = {joint.id: joint_initial(joint) for joint in mechanism.joints} | {**positions}
-        self._usual = driver_order(mechanism, tree)
+        self.linkages = find_linkages(mechanism, tree)
+        self._start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints} | {**positions}
+        self._usual = input_joint_order(mechanism, tree)
 
     def drivers(self, linkage: Linkage, first: Sequence[str] = ()) -> list[str]:
         """Those of a linkage: ``first`` come some joints, then what drives it now."""
-        boned = _boned(linkage)
+        boned = _joints_with_bones(linkage)
         now = [joint for joint in boned if not record_of(self.empties[joint]).joint.follows]
         order = dict.fromkeys([*first, *now, *self._usual])
         return linkage.drivers(self._start, [joint for joint in order if joint in boned])
@@ -91,9 +93,9 @@ class _Choice:
 
     def put(self, linkage: Linkage, drivers: Sequence[str]) -> None:
         """Have joints drive a linkage, and its others follow."""
-        for joint in _boned(linkage):
-            set_follows(self.empties[joint], joint not in drivers)
+        for joint in _joints_with_bones(linkage):
+            set_dependent(self.empties[joint], joint not in drivers)
 
 
-def _boned(linkage: Linkage) -> list[str]:
+def _joints_with_bones(linkage: Linkage) -> list[str]:
     return [joint for joint in linkage.joints if joint not in linkage.chords]

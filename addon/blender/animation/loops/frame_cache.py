@@ -27,15 +27,15 @@ from numpy.typing import NDArray
 from ...compat import POSE_SETTING_TAGS
 from ...data.channels import Channel
 
-Numbers = NDArray[np.float32]
+PoseArray = NDArray[np.float32]
 #: Properties of bones with the places of some numbers among those of all bones, and the numbers.
-Chosen = tuple[tuple[str, NDArray[np.intp], Numbers], ...]
-_SIZES = {"rotation_euler": 3, "location": 3, "rotation_quaternion": 4}
+ChosenValues = tuple[tuple[str, NDArray[np.intp], PoseArray], ...]
+_PROPERTY_SIZES = {"rotation_euler": 3, "location": 3, "rotation_quaternion": 4}
 #: Frames that are kept of a rig at most.
-MOST = 10_000
+MAX_CACHED_FRAMES = 10_000
 
 
-class PoseNumbers:
+class PoseValues:
     """The numbers of some joints' bones as one array (n,), in the order of the joints and their channels."""
 
     def __init__(self, rig: bpy.types.Object, joints: Iterable[tuple[str, Sequence[Channel]]]) -> None:
@@ -45,17 +45,17 @@ class PoseNumbers:
         places: list[int] = []
         for joint, channels in joints:
             first = len(props)
-            for prop, index, bone in numbers_of(channels):
+            for prop, index, bone in pose_value_paths(channels):
                 props.append(prop)
-                places.append(place[bone] * _SIZES[prop] + index)
+                places.append(place[bone] * _PROPERTY_SIZES[prop] + index)
             self.rows[joint] = slice(first, len(props))
         self.size, self._bones = len(props), len(place)
         told, every = np.array(props), np.array(places, dtype=np.intp)
         of_props = {prop: np.flatnonzero(told == prop) for prop in dict.fromkeys(props)}
         self._props = [(prop, rows, every[rows]) for prop, rows in of_props.items()]
-        self._buffers = {prop: np.empty(_SIZES[prop] * len(place), dtype=np.float32) for prop in of_props}
+        self._buffers = {prop: np.empty(_PROPERTY_SIZES[prop] * len(place), dtype=np.float32) for prop in of_props}
 
-    def read(self, rig: bpy.types.Object) -> Numbers | None:
+    def read(self, rig: bpy.types.Object) -> PoseArray | None:
         """The numbers of a rig, which may be an evaluated one; None where its bones are others."""
         return self.last_read() if self.read_whole(rig) else None
 
@@ -69,20 +69,20 @@ class PoseNumbers:
             bones.foreach_get(prop, buffer)
         return b"".join([buffer.tobytes() for buffer in self._buffers.values()])
 
-    def last_read(self) -> Numbers:
+    def last_read(self) -> PoseArray:
         """The numbers of the rig that was read last."""
         out = np.empty(self.size, dtype=np.float32)
         for prop, rows, places in self._props:
             out[rows] = self._buffers[prop][places]
         return out
 
-    def chosen(self, numbers: Numbers, which: NDArray[np.bool_]) -> list[Chosen]:
+    def chosen(self, numbers: PoseArray, which: NDArray[np.bool_]) -> list[ChosenValues]:
         """Some of the numbers at frames (frames, n), as ``write`` takes them, for each frame."""
         every = [(prop, places[which[rows]], numbers[:, rows[which[rows]]]) for prop, rows, places in self._props]
         every = [each for each in every if len(each[1])]
         return [tuple((prop, places, own[row]) for prop, places, own in every) for row in range(len(numbers))]
 
-    def write(self, rig: bpy.types.Object, evaluated: Sequence[bpy.types.Object], chosen: Chosen) -> None:
+    def write(self, rig: bpy.types.Object, evaluated: Sequence[bpy.types.Object], chosen: ChosenValues) -> None:
         """Have a rig, and what is ``evaluated`` of it, say some numbers by ``foreach_set``.
 
         What is evaluated has all others as the rig has them, until it is evaluated again.
@@ -104,7 +104,7 @@ class PoseNumbers:
         return bones if bones is not None and len(bones) == self._bones else None
 
 
-def numbers_of(channels: Sequence[Channel]) -> list[tuple[str, int, str]]:
+def pose_value_paths(channels: Sequence[Channel]) -> list[tuple[str, int, str]]:
     """The (property, index, bone) of every number that poses a joint, in the order of its channels."""
     out = []
     for channel in channels:
@@ -116,12 +116,12 @@ def numbers_of(channels: Sequence[Channel]) -> list[tuple[str, int, str]]:
 
 
 @dataclass
-class KnownFrame:
+class CachedFrame:
     """Solution of a rig's loops at a frame: the numbers that are evaluated there, which of them the loops give, and the
     states of the loops."""
 
-    numbers: Numbers
-    given: Chosen
+    numbers: PoseArray
+    given: ChosenValues
     states: tuple[Any, ...]
     #: All that the bones said when the numbers were found to be these last.
     whole: bytes = b""
@@ -132,24 +132,24 @@ class KnownFrame:
         return any(state is not None and state.is_held for state in self.states)
 
 
-class KnownFrames:
+class FrameCache:
     """The known frames of a rig in a scene, of one state of the file. ``loops`` are those that the numbers are of."""
 
-    def __init__(self, loops: Sequence[Any], numbers: PoseNumbers) -> None:
+    def __init__(self, loops: Sequence[Any], numbers: PoseValues) -> None:
         self.loops, self.numbers = loops, numbers
-        self._frames: dict[float, KnownFrame] = {}
+        self._frames: dict[float, CachedFrame] = {}
 
-    def get(self, frame: float) -> KnownFrame | None:
+    def get(self, frame: float) -> CachedFrame | None:
         """Return what is known of a frame."""
         return self._frames.get(frame)
 
-    def keep(self, frame: float, known: KnownFrame) -> None:
+    def keep(self, frame: float, known: CachedFrame) -> None:
         """Know a frame."""
-        if len(self._frames) >= MOST:
+        if len(self._frames) >= MAX_CACHED_FRAMES:
             del self._frames[next(iter(self._frames))]
         self._frames[frame] = known
 
-    def put(self, scene: bpy.types.Scene, rig: bpy.types.Object, known: KnownFrame) -> None:
+    def put(self, scene: bpy.types.Scene, rig: bpy.types.Object, known: CachedFrame) -> None:
         """Have a rig and what is evaluated of it in a scene say what the loops give at a frame."""
         evaluated: list[bpy.types.Object] = []
         if not POSE_SETTING_TAGS and not bpy.app.is_job_running("RENDER"):  # else what is shown is drawn meanwhile

@@ -19,29 +19,29 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ....core.kinematics import CLOSES_LOOP
-from ....core.loops.closure import Positions, joint_initial
-from ....core.loops.dependents import Linkage, linkages
-from ....core.loops.newton import CLOSED
+from ....core.loops.closure import JointPositions, initial_joint_position
+from ....core.loops.dependents import Linkage, find_linkages
+from ....core.loops.newton import CLOSURE_TOLERANCE
 from ....core.model import Body, Mechanism
 from ....core.transforms import orthonormalized
 from ...data.access import record_of
-from ...data.change_counter import SceneModels, models_at_frames
+from ...data.change_counter import SceneModels, models_between_changes
 from ...data.channels import Channel, servo_channels
-from ...data.conversion import start_of
+from ...data.conversion import initial_dof_coordinates
 from ...data.queries import is_foreign, parts
 from ...rig.joint_frames import read_joint
 from ...rig.pose_channels import read_pose
 from .bone_loops import LiveLoop, RigidLoop
-from .frame_cache import KnownFrame, KnownFrames, PoseNumbers
+from .frame_cache import CachedFrame, FrameCache, PoseValues
 
 #: Loops of rigs by the ``session_uid`` that they keep until another file is opened.
 _loops: dict[int, list[LiveLoop | RigidLoop]] = {}
 #: The frame at which a rig was last, and how far that was from the one before.
-_ways: dict[int, tuple[float, float]] = {}
+_frame_steps: dict[int, tuple[float, float]] = {}
 #: What was known of a rig before the present frame, with the scene's ``session_uid``: for after it.
-_present: dict[int, tuple[int, KnownFrames, KnownFrame | None]] = {}
+_present_frames: dict[int, tuple[int, FrameCache, CachedFrame | None]] = {}
 #: How many frames are worked out at once where they are come to one after another.
-_AHEAD = 32
+_LOOKAHEAD = 32
 
 
 # ---------------------------------------------------------------- from Blender's objects
@@ -61,58 +61,63 @@ def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
         made = replace(read_joint(empty), parent=parent, child=child)
         for frame in (made.frame_parent, made.frame_child):
             frame[:3, :3] = orthonormalized(frame[:3, :3])  # slopes are those of rotations, which 32 bits round
-        made.dofs = [_begun(dof, start_of(kept)) for dof, kept in zip(made.dofs, joint.dofs, strict=True)]
+        made.dofs = [
+            _with_initial_position(dof, initial_dof_coordinates(kept))
+            for dof, kept in zip(made.dofs, joint.dofs, strict=True)
+        ]
         made.extra[CLOSES_LOOP] = joint.loop
         joints[record.source_id] = made
     return Mechanism(rig.name, bodies=[Body(obj.name, obj.name) for obj in bodies], joints=list(joints.values()))
 
 
-def _begun(dof: Any, start: list[float]) -> Any:
+def _with_initial_position(dof: Any, start: list[float]) -> Any:
     return replace(dof, position=start[0]) if len(start) == 1 else replace(dof, start=tuple(start))
 
 
 def live_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
     """The loops of a rig that have followers, gathered once."""
     if rig.session_uid not in _loops:
-        _loops[rig.session_uid] = list(_gathered(rig))
+        _loops[rig.session_uid] = list(_find_loops(rig))
     return _loops[rig.session_uid]
 
 
-def joints_of(loop: LiveLoop | RigidLoop) -> set[str]:
+def loop_joints(loop: LiveLoop | RigidLoop) -> set[str]:
     """Return the ids of all joints of a loop."""
     return {*loop.linkage.joints, *loop.linkage.chords}
 
 
-def rigid_joints(rig: bpy.types.Object) -> set[str]:
+def rigid_loop_joints(rig: bpy.types.Object) -> set[str]:
     """The ids of the joints of loops without a degree of freedom."""
     return {joint for loop in live_loops(rig) if not loop.drivers for joint in loop.channels}
 
 
-def has_none(rig: bpy.types.Object) -> None:
+def mark_without_loops(rig: bpy.types.Object) -> None:
     """Know of a rig that was made just now that nothing in it follows."""
     _loops[rig.session_uid] = []
 
 
-def _gathered(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
+def _find_loops(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
     follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
     if not follows:
         return
     mechanism, channels = loops_mechanism(rig), servo_channels(rig)
-    start = {joint.id: joint_initial(joint) for joint in mechanism.joints}
-    for linkage in linkages(mechanism):
+    start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
+    for linkage in find_linkages(mechanism):
         if any(joint not in channels for joint in linkage.joints if joint not in linkage.chords):
             continue  # a bone is gone: nothing can be followed until it is made again
         drivers = [joint for joint in linkage.joints if joint not in follows and joint not in linkage.chords]
         if drivers and follows.intersection(linkage.joints):
             yield LiveLoop(rig, linkage, start, drivers, channels)
         elif not drivers and linkage.joints:
-            yield RigidLoop(rig, linkage, _closed(rig, linkage, start, channels), channels)
+            yield RigidLoop(rig, linkage, _closed_positions(rig, linkage, start, channels), channels)
 
 
-def _closed(rig: bpy.types.Object, linkage: Linkage, start: Positions, every: Mapping[str, list[Channel]]) -> Positions:
+def _closed_positions(
+    rig: bpy.types.Object, linkage: Linkage, start: JointPositions, every: Mapping[str, list[Channel]]
+) -> JointPositions:
     """Where a loop without a degree of freedom is closed: at the file's positions, or where it stands, as one does that
     an edit closed there."""
-    if np.abs(linkage.system.residual(linkage.system.vector(start))).max(initial=0.0) <= CLOSED:
+    if np.abs(linkage.system.residual(linkage.system.vector(start))).max(initial=0.0) <= CLOSURE_TOLERANCE:
         return start
     return {**start, **{joint: read_pose(rig, every[joint]) for joint in linkage.joints if joint in every}}
 
@@ -120,51 +125,51 @@ def _closed(rig: bpy.types.Object, linkage: Linkage, start: Positions, every: Ma
 # ---------------------------------------------------------------- what Blender calls
 
 
-_resting = {"depth": 0}
+_suspension = {"depth": 0}
 
 
 @contextmanager
-def resting() -> Iterator[None]:
+def solver_suspended() -> Iterator[None]:
     """Within it nothing is followed: while an armature is made anew, bones and records do not fit each other."""
-    _resting["depth"] += 1
+    _suspension["depth"] += 1
     try:
         yield
     finally:
-        _resting["depth"] -= 1
+        _suspension["depth"] -= 1
 
 
-def is_resting() -> bool:
+def is_solver_suspended() -> bool:
     """Whether an armature is being made anew."""
-    return _resting["depth"] > 0
+    return _suspension["depth"] > 0
 
 
 def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
     """Pose the followers for the frame that is about to be evaluated."""
-    for rig in _with_loops(models):
-        known, at = _at_frame(scene, rig, models)
+    for rig in _rigs_with_loops(models):
+        known, at = _cached_frame(scene, rig, models)
         for number, loop in enumerate(known.loops):
             loop.take(None if at is None else at.states[number])
         if at is not None:
             known.put(scene, rig, at)
-        _present[rig.session_uid] = scene.session_uid, known, at
+        _present_frames[rig.session_uid] = scene.session_uid, known, at
 
 
 def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
     """Follow what the curves alone did not tell. Blender then evaluates the frame once more."""
-    for rig in _with_loops(models):
+    for rig in _rigs_with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
-        uid, known, at = _present.get(rig.session_uid) or (0, _known_frames(rig, models), None)
+        uid, known, at = _present_frames.get(rig.session_uid) or (0, _frame_cache(rig, models), None)
         if uid != scene.session_uid:
-            known, at = _known_frames(rig, models), None
-        if at is None or not _is_as_known(evaluated, known, at):
-            _follow_anew(scene, rig, evaluated, known, models)
+            known, at = _frame_cache(rig, models), None
+        if at is None or not _matches_cache(evaluated, known, at):
+            _solve_frame(scene, rig, evaluated, known, models)
         elif at.is_held:
             for loop in live_loops(rig):
                 if isinstance(loop, LiveLoop):
                     loop.hold()
 
 
-def _is_as_known(evaluated: bpy.types.Object, known: KnownFrames, at: KnownFrame) -> bool:
+def _matches_cache(evaluated: bpy.types.Object, known: FrameCache, at: CachedFrame) -> bool:
     """Return whether a rig was evaluated to be where it is known to be at a frame."""
     whole = known.numbers.read_whole(evaluated)
     if whole and whole == at.whole:
@@ -175,19 +180,19 @@ def _is_as_known(evaluated: bpy.types.Object, known: KnownFrames, at: KnownFrame
     return True
 
 
-def _follow_anew(
+def _solve_frame(
     scene: bpy.types.Scene,
     rig: bpy.types.Object,
     evaluated: bpy.types.Object,
-    known: KnownFrames,
+    known: FrameCache,
     models: SceneModels,
 ) -> None:
     """Follow where drivers were evaluated to be at a frame, and know that from now on."""
-    loops = _whole(rig)
+    loops = _intact_loops(rig)
     for loop in loops:
         loop.follow(evaluated)
     now, told = known.numbers.read(evaluated), known.numbers.read(rig)
-    if known is not _known_frames(rig, models) or now is None or told is None:
+    if known is not _frame_cache(rig, models) or now is None or told is None:
         return
     posed = np.zeros(known.numbers.size, dtype=bool)
     for loop in loops:
@@ -203,34 +208,34 @@ def _follow_anew(
     if is_foreign(rig):
         return  # ``foreach_set`` passes over what other files have: they are followed after each frame
     (given,) = known.numbers.chosen(told[None], posed)
-    known.keep(scene.frame_current_final, KnownFrame(np.where(posed, told, now), given, states))
+    known.keep(scene.frame_current_final, CachedFrame(np.where(posed, told, now), given, states))
 
 
-def _at_frame(
+def _cached_frame(
     scene: bpy.types.Scene, rig: bpy.types.Object, models: SceneModels
-) -> tuple[KnownFrames, KnownFrame | None]:
+) -> tuple[FrameCache, CachedFrame | None]:
     """What is known of a rig's loops at the present frame.
 
     Where nothing is, and curves tell, they are worked out: for the frames to come too where these are come to one after
     another.
     """
     frame = scene.frame_current_final
-    last, step = _ways.get(rig.session_uid, (frame, 0.0))
+    last, step = _frame_steps.get(rig.session_uid, (frame, 0.0))
     steady = frame != last and frame - last == step
-    _ways[rig.session_uid] = frame, frame - last
-    known = _known_frames(rig, models)
+    _frame_steps[rig.session_uid] = frame, frame - last
+    known = _frame_cache(rig, models)
     at = known.get(frame)
     if at is None and not is_foreign(rig):
-        _whole(rig)
-        known = _known_frames(rig, models)
-        frames = [frame + number * step for number in range(_AHEAD if steady else 1)]
-        for each, found in zip(frames, _told_by_curves(rig, known, frames), strict=False):
+        _intact_loops(rig)
+        known = _frame_cache(rig, models)
+        frames = [frame + number * step for number in range(_LOOKAHEAD if steady else 1)]
+        for each, found in zip(frames, _predict_from_curves(rig, known, frames), strict=False):
             known.keep(each, found)
         at = known.get(frame)
     return known, at
 
 
-def _told_by_curves(rig: bpy.types.Object, known: KnownFrames, frames: Sequence[float]) -> list[KnownFrame]:
+def _predict_from_curves(rig: bpy.types.Object, known: FrameCache, frames: Sequence[float]) -> list[CachedFrame]:
     """Return what a rig's loops will be at frames; nothing where curves do not tell."""
     loops, base = known.loops, known.numbers.read(rig)
     told = [loop.states_at(frames) for loop in loops]
@@ -253,13 +258,13 @@ def _told_by_curves(rig: bpy.types.Object, known: KnownFrames, frames: Sequence[
             numbers[:, place] = loop.numbers(joint, values[:, found[0].columns[joint]])
             posed[place] = True
     every = zip(numbers, known.numbers.chosen(numbers, posed), zip(*told, strict=True), strict=True)
-    return [KnownFrame(*each) for each in every]
+    return [CachedFrame(*each) for each in every]
 
 
 def before_update(models: SceneModels) -> None:
     """Follow drivers that are posed by hand, before Blender evaluates that: it need not do so twice then."""
-    for rig in _with_loops(models):
-        for loop in _whole(rig):
+    for rig in _rigs_with_loops(models):
+        for loop in _intact_loops(rig):
             loop.follow(rig)
 
 
@@ -269,7 +274,7 @@ def after_update(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
     The loops tell themselves whether their drivers moved: what Blender tells of is everything that a pose carries, one
     by one.
     """
-    for rig in _with_loops(models):
+    for rig in _rigs_with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
         for loop in live_loops(rig):  # they are whole, see above
             loop.follow(evaluated)
@@ -297,7 +302,7 @@ def _evaluate_opened(*_args: Any) -> None:
     bpy.app.handlers.load_post.remove(_evaluate_opened)
     for window in (window for manager in bpy.data.window_managers for window in manager.windows):
         scene = window.scene
-        rigs = [rig for rig in _with_loops(models_at_frames(scene)) if rig.animation_data is not None]
+        rigs = [rig for rig in _rigs_with_loops(models_between_changes(scene)) if rig.animation_data is not None]
         if rigs:
             window.view_layer.update()
             scene.frame_current = scene.frame_current  # evaluates animation; calls no handlers of frames
@@ -305,38 +310,38 @@ def _evaluate_opened(*_args: Any) -> None:
             rig.update_tag()
 
 
-def _with_loops(models: SceneModels) -> Iterator[bpy.types.Object]:
-    for rig in models.every if not _resting["depth"] else ():
+def _rigs_with_loops(models: SceneModels) -> Iterator[bpy.types.Object]:
+    for rig in models.every if not _suspension["depth"] else ():
         if live_loops(rig) and rig.mode != "EDIT":
             yield rig
 
 
-def _known_frames(rig: bpy.types.Object, models: SceneModels) -> KnownFrames:
+def _frame_cache(rig: bpy.types.Object, models: SceneModels) -> FrameCache:
     """Return what is known of a rig's loops at frames since the last change."""
     loops, every = live_loops(rig), models.kept
-    known: KnownFrames | None = every.get(rig.session_uid)
+    known: FrameCache | None = every.get(rig.session_uid)
     if known is None or known.loops is not loops:
         joints = [each for loop in loops for each in loop.channels.items()]
-        known = every[rig.session_uid] = KnownFrames(loops, PoseNumbers(rig, joints))
+        known = every[rig.session_uid] = FrameCache(loops, PoseValues(rig, joints))
     return known
 
 
-def _whole(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
+def _intact_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
     """The loops of a rig of which no bone was renamed or deleted since they were gathered."""
     loops = live_loops(rig)
     bones = rig.pose.bones
     if any(channel.bone not in bones for loop in loops for each in loop.channels.values() for channel in each):
-        forget(rig)
+        invalidate_loops(rig)
         loops = live_loops(rig)
     return loops
 
 
-def forget(rig: bpy.types.Object | None = None) -> None:
+def invalidate_loops(rig: bpy.types.Object | None = None) -> None:
     """What was gathered, of a rig or of all, is gathered anew when it is needed."""
     if rig is None:
         _loops.clear()
-        _ways.clear()
-        _present.clear()
+        _frame_steps.clear()
+        _present_frames.clear()
     else:
         _loops.pop(rig.session_uid, None)
-        _present.pop(rig.session_uid, None)
+        _present_frames.pop(rig.session_uid, None)

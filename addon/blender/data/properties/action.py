@@ -19,7 +19,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ...events.signals import on_servo_chosen, servo_name_sources
+from ...events.signals import on_servo_chosen, servo_name_providers
 
 #: Units of the angles in a motion file.
 ANGLE_UNITS = [
@@ -66,11 +66,11 @@ class KnuckleAttribute(bpy.types.PropertyGroup):
 def _servo_names(self: Any, _context: bpy.types.Context, text: str) -> list[str]:
     """Return the names of the mechanism's servos that contain a text, as suggestions for the field."""
     rig = self.id_data.knuckle.rig
-    by_joint = [names for source in servo_name_sources for names in source(rig).values()] if rig is not None else []
+    by_joint = [names for source in servo_name_providers for names in source(rig).values()] if rig is not None else []
     return [name for names in by_joint for name in names if text.lower() in name.lower()]
 
 
-def _servo_chosen(self: Any, _context: bpy.types.Context) -> None:
+def _on_servo_chosen(self: Any, _context: bpy.types.Context) -> None:
     for act in on_servo_chosen:
         act(self)
 
@@ -84,7 +84,7 @@ class KnuckleServoName(bpy.types.PropertyGroup):
         description="The model's servo that this name means; empty while nobody has said",
         search=_servo_names,
         search_options=set(),
-        update=_servo_chosen,
+        update=_on_servo_chosen,
     )
     joint: StringProperty(description="Id of that servo's joint, which may be renamed; empty for no servo of the model")
     number: IntProperty(description="Which of the joint's coordinates, from 0")

@@ -51,7 +51,7 @@ SIZE_KEYS: dict[str, tuple[str, ...]] = {
 
 
 #: Option of a pointer: in a library override it points at the override of the library's object, also after reopening.
-FOLLOWS_OVERRIDES: Any = {"LIBRARY_OVERRIDABLE"}
+OVERRIDABLE: Any = {"LIBRARY_OVERRIDABLE"}
 
 
 class KnuckleShape(bpy.types.PropertyGroup):
@@ -74,7 +74,7 @@ class KnuckleShape(bpy.types.PropertyGroup):
     spheres: StringProperty(description="The radius and center of each of its balls, as JSON")
 
 
-def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
+def _angle_accessors(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
     """Return getter and setter that present a number of a degree of freedom as an angle, shown in degrees."""
 
     def get(self: bpy.types.PropertyGroup) -> float:
@@ -86,16 +86,16 @@ def _as_angle(name: str) -> tuple[Callable[..., float], Callable[..., None]]:
     return get, put
 
 
-def _angle(name: str, description: str, field: str) -> FloatProperty:
+def _angle_property(name: str, description: str, field: str) -> FloatProperty:
     """Return an angle property, in degrees in the interface, for a number stored in radians in another property."""
-    get, put = _as_angle(field)
+    get, put = _angle_accessors(field)
     return FloatProperty(name=name, description=description, subtype="ANGLE", precision=2, get=get, set=put)
 
 
-_LOWER, _UPPER = _as_angle("lower"), _as_angle("upper")
+_LOWER, _UPPER = _angle_accessors("lower"), _angle_accessors("upper")
 
 
-def _for_ticked(field: str, name: str, description: str, **more: Any) -> FloatProperty:
+def _ticked_property(field: str, name: str, description: str, **more: Any) -> FloatProperty:
     """Return a property that edits a field of one degree of freedom, or of all that are ticked with it."""
 
     def get(self: Any) -> Any:
@@ -130,31 +130,35 @@ class KnuckleDof(bpy.types.PropertyGroup):
     ticked: BoolProperty(
         name="Edit Together", description="What is set on one of the ticked joints is set on all of them"
     )
-    each_use_lower: _for_ticked("use_lower", "Lower Stop", "Stop the joint at its lower limit")
-    each_use_upper: _for_ticked("use_upper", "Upper Stop", "Stop the joint at its upper limit")
-    each_lower: _for_ticked("lower", "Lower", "Smallest servo value")
-    each_upper: _for_ticked("upper", "Upper", "Largest servo value")
-    each_lower_angle: _for_ticked("lower", "Lower", "Smallest servo angle", subtype="ANGLE")
-    each_upper_angle: _for_ticked("upper", "Upper", "Largest servo angle", subtype="ANGLE")
-    each_gain: _for_ticked("gain", "Gain", "How hard the servo corrects its error (Juice's law)")
-    each_max_force: _for_ticked("max_force", "Max Force", "Largest torque or force that the servo may use", min=0.0)
-    each_servo_stiffness: _for_ticked("servo_stiffness", "PD Stiffness", "Push per rad or m of the error", min=0.0)
-    each_servo_damping: _for_ticked("servo_damping", "PD Damping", "Push per rad/s or m/s of the error", min=0.0)
-    each_damping: _for_ticked("damping", "Damping", "What brakes the joint in proportion to its speed")
-    each_friction: _for_ticked("friction", "Friction", "What brakes the joint at any speed")
-    each_stiffness: _for_ticked("stiffness", "Stiffness", "The joint's own spring")
+    each_use_lower: _ticked_property("use_lower", "Lower Stop", "Stop the joint at its lower limit")
+    each_use_upper: _ticked_property("use_upper", "Upper Stop", "Stop the joint at its upper limit")
+    each_lower: _ticked_property("lower", "Lower", "Smallest servo value")
+    each_upper: _ticked_property("upper", "Upper", "Largest servo value")
+    each_lower_angle: _ticked_property("lower", "Lower", "Smallest servo angle", subtype="ANGLE")
+    each_upper_angle: _ticked_property("upper", "Upper", "Largest servo angle", subtype="ANGLE")
+    each_gain: _ticked_property("gain", "Gain", "How hard the servo corrects its error (Juice's law)")
+    each_max_force: _ticked_property(
+        "max_force", "Max Force", "Largest torque or force that the servo may use", min=0.0
+    )
+    each_servo_stiffness: _ticked_property("servo_stiffness", "PD Stiffness", "Push per rad or m of the error", min=0.0)
+    each_servo_damping: _ticked_property("servo_damping", "PD Damping", "Push per rad/s or m/s of the error", min=0.0)
+    each_damping: _ticked_property("damping", "Damping", "What brakes the joint in proportion to its speed")
+    each_friction: _ticked_property("friction", "Friction", "What brakes the joint at any speed")
+    each_stiffness: _ticked_property("stiffness", "Stiffness", "The joint's own spring")
     position: FloatProperty(
         name="Initial Value",
         description="Joint value (rad or m) with which the mechanism begins",
         update=value_changed,
     )
-    position_angle: _angle("Initial Value", "Joint angle with which the mechanism begins", "position")
+    position_angle: _angle_property("Initial Value", "Joint angle with which the mechanism begins", "position")
     velocity: FloatProperty(
         name="Initial Velocity",
         description="Joint velocity (rad/s or m/s) with which a simulation begins",
         update=value_changed,
     )
-    velocity_angle: _angle("Initial Velocity", "Joint velocity with which a simulation begins, per second", "velocity")
+    velocity_angle: _angle_property(
+        "Initial Velocity", "Joint velocity with which a simulation begins, per second", "velocity"
+    )
     damping: FloatProperty(
         name="Damping",
         description="Torque or force against the velocity, in proportion to it (N m s/rad or N s/m)",
@@ -175,7 +179,7 @@ class KnuckleDof(bpy.types.PropertyGroup):
         description="Joint value (rad or m) at which the joint's spring exerts nothing",
         update=value_changed,
     )
-    rest_angle: _angle("Spring Rest", "Joint angle at which the joint's spring exerts nothing", "rest")
+    rest_angle: _angle_property("Spring Rest", "Joint angle at which the joint's spring exerts nothing", "rest")
     armature: FloatProperty(
         name="Rotor Inertia",
         description="Inertia of the motor's rotor, at the joint (kg m² or kg)",
@@ -231,13 +235,13 @@ class KnuckleJoint(bpy.types.PropertyGroup):
 
     type: StringProperty(name="Type", description="What kind of joint it is")
     parent: PointerProperty(
-        name="Parent", description="The body that stays", type=bpy.types.Object, override=FOLLOWS_OVERRIDES
+        name="Parent", description="The body that stays", type=bpy.types.Object, override=OVERRIDABLE
     )
     child: PointerProperty(
         name="Child",
         description="The body that a positive value moves",
         type=bpy.types.Object,
-        override=FOLLOWS_OVERRIDES,
+        override=OVERRIDABLE,
     )
     at_world: BoolProperty(description="One of its ends is the world, and no body that was deleted")
     active: BoolProperty(name="Active", description="The joint holds its bodies", default=True)

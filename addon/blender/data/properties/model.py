@@ -27,12 +27,12 @@ from ...locale import CONTEXT
 from .action import CLASSES as MOTION_CLASSES
 from .action import KnuckleAction, KnuckleServoName
 from .joint import CLASSES as JOINT_CLASSES
-from .joint import FOLLOWS_OVERRIDES, KnuckleJoint, KnuckleMotor, KnuckleRestraint, KnuckleShape
+from .joint import OVERRIDABLE, KnuckleJoint, KnuckleMotor, KnuckleRestraint, KnuckleShape
 from .report import CLASSES as REPORT_CLASSES
-from .report import KnuckleFinding, KnuckleReportLine, KnuckleTruth, KnuckleTwinPair
+from .report import KnuckleAccuracy, KnuckleFinding, KnuckleReportLine, KnuckleTwinPair
 
 #: Axis of the normal of a mirror plane.
-AXIS_ITEMS = [
+MIRROR_AXIS_ITEMS = [
     ("NONE", "None", "No mirror plane: twins cannot be made or mirrored"),
     ("X", "X", "The plane square to the X axis of the mechanism"),
     ("Y", "Y", "The plane square to the Y axis of the mechanism"),
@@ -41,8 +41,8 @@ AXIS_ITEMS = [
 ]
 
 
-def _axis_of(self: Any) -> int:
-    """Return the index of the item of ``AXIS_ITEMS`` for the present normal."""
+def _axis_index(self: Any) -> int:
+    """Return the index of the item of ``MIRROR_AXIS_ITEMS`` for the present normal."""
     normal = [abs(part) for part in self.normal]
     length = max(normal)
     if not length:
@@ -50,8 +50,8 @@ def _axis_of(self: Any) -> int:
     return normal.index(length) + 1 if sum(normal) - length <= 1e-6 * length else 4
 
 
-def _set_axis(self: Any, value: int) -> None:
-    if value != _axis_of(self):
+def _set_axis_index(self: Any, value: int) -> None:
+    if value != _axis_index(self):
         self.normal = [float(value == axis) for axis in (1, 2, 3)] if value < 4 else (1.0, 1.0, 0.0)
     if not value:
         self.offset = 0.0
@@ -66,9 +66,9 @@ class KnuckleMirrorPlane(bpy.types.PropertyGroup):
     axis: EnumProperty(
         name="Mirror Plane",
         description="Axis to which the plane between the mechanism's halves is square",
-        items=AXIS_ITEMS,
-        get=_axis_of,
-        set=_set_axis,
+        items=MIRROR_AXIS_ITEMS,
+        get=_axis_index,
+        set=_set_axis_index,
     )
     normal: FloatVectorProperty(
         name="Normal",
@@ -101,7 +101,7 @@ ROLES = ("NONE", "MODEL", "BODY", "JOINT", "FRAME", "SHAPE", "LIGHT", "LABEL")
 #: store the channels of their bones and the pose for which these were made, bones store their names as built. 5: limits
 #: of bones clamp angles with the legacy behavior, mechanisms store their mirror plane, bodies their flags, shapes the
 #: balls that they consist of.
-VERSION = 5
+DATA_VERSION = 5
 
 
 class KnuckleObject(bpy.types.PropertyGroup):
@@ -125,14 +125,14 @@ class KnuckleObject(bpy.types.PropertyGroup):
     seen_twin: FloatVectorProperty(size=(4, 4), subtype="MATRIX", description="The local matrix of the twin then")
     seen_twin_name: StringProperty(description="The twin's name then")
     seen_count: IntProperty(description="How often the two were made alike")
-    model: PointerProperty(type=bpy.types.Object, override=FOLLOWS_OVERRIDES)
+    model: PointerProperty(type=bpy.types.Object, override=OVERRIDABLE)
     built_name: StringProperty(description="The object's name as built: what tells that it was renamed")
     built: FloatVectorProperty(size=16, description="The local matrix as built: what tells an edit")
     fitted: FloatVectorProperty(
         size=16, description="The local matrix of a joint that its bone was made for; all zero: that as built"
     )
     shapes: CollectionProperty(type=KnuckleShape)
-    joint: PointerProperty(type=KnuckleJoint, override=FOLLOWS_OVERRIDES)
+    joint: PointerProperty(type=KnuckleJoint, override=OVERRIDABLE)
     corners: FloatVectorProperty(size=16, description="Numbers and places of four points of that mesh")
     surface: FloatVectorProperty(size=4, description="What the mesh of a file was when it was read")
     com: FloatVectorProperty(size=3, description="Centre of mass, where the object stands, in the body's own frame")
@@ -182,26 +182,26 @@ class KnuckleBone(bpy.types.PropertyGroup):
     )
 
 
-def _control(name: str, description: str) -> FloatProperty:
+def _input_property(name: str, description: str) -> FloatProperty:
     return FloatProperty(name=name, description=description, soft_min=-1.0, soft_max=1.0, step=10, precision=3)
 
 
 class KnuckleControls(bpy.types.PropertyGroup):
     """Inputs that a gait reads. Set or key them like any property."""
 
-    joystick_1_x: _control("Joystick 1 X", "Left and right")
-    joystick_1_y: _control("Joystick 1 Y", "-1 is forward")
-    joystick_1_z: _control("Joystick 1 Z", "Throttle")
-    joystick_1_r: _control("Joystick 1 R", "Twist")
-    joystick_2_x: _control("Joystick 2 X", "Left and right")
-    joystick_2_y: _control("Joystick 2 Y", "-1 is forward")
-    joystick_2_z: _control("Joystick 2 Z", "Throttle")
-    joystick_2_r: _control("Joystick 2 R", "Twist")
-    key_up_down: _control("Keys Up and Down", "-1 is the up key, 1 the down key")
-    key_left_right: _control("Keys Left and Right", "-1 is the left key, 1 the right key")
+    joystick_1_x: _input_property("Joystick 1 X", "Left and right")
+    joystick_1_y: _input_property("Joystick 1 Y", "-1 is forward")
+    joystick_1_z: _input_property("Joystick 1 Z", "Throttle")
+    joystick_1_r: _input_property("Joystick 1 R", "Twist")
+    joystick_2_x: _input_property("Joystick 2 X", "Left and right")
+    joystick_2_y: _input_property("Joystick 2 Y", "-1 is forward")
+    joystick_2_z: _input_property("Joystick 2 Z", "Throttle")
+    joystick_2_r: _input_property("Joystick 2 R", "Twist")
+    key_up_down: _input_property("Keys Up and Down", "-1 is the up key, 1 the down key")
+    key_left_right: _input_property("Keys Left and Right", "-1 is the left key, 1 the right key")
 
 
-def control_property(control: str) -> str:
+def input_property_name(control: str) -> str:
     """Return the name of the property for an input: ``joystick 1 y`` -> ``joystick_1_y``."""
     return control.replace(" ", "_").replace("/", "_")
 
@@ -213,7 +213,7 @@ class KnuckleAssembly(bpy.types.PropertyGroup):
     active: BoolProperty(name="On", description="The assembly's parts pose and simulate", default=True)
 
 
-class KnuckleServoState(bpy.types.PropertyGroup):
+class KnuckleWorldBackup(bpy.types.PropertyGroup):
     """Scene settings that building physics changed, so that clearing it can restore them."""
 
     world: StringProperty(description="Which scene's world it was: the scene has the same mark, another file's has not")
@@ -232,7 +232,7 @@ class KnuckleServoState(bpy.types.PropertyGroup):
     why: StringProperty(description="What this model wants of the world, and why")
 
 
-def _show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
+def _on_show_collision(self: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
     model: Any = self
     for obj in model.collection.all_objects if model.collection is not None else ():
         if obj.knuckle.shape >= 0 and obj.knuckle.model == model.rig:
@@ -367,7 +367,7 @@ class KnuckleModel(bpy.types.PropertyGroup):
     show_collision: BoolProperty(
         name="Collision Shapes",
         description="Show, as wires, what bodies collide with where that is not what they look like",
-        update=_show_collision,
+        update=_on_show_collision,
     )
     report: CollectionProperty(type=KnuckleReportLine)
     report_index: IntProperty()
@@ -377,13 +377,13 @@ class KnuckleModel(bpy.types.PropertyGroup):
     mirrored_restraints: StringProperty(description="Those that mirroring made or set, by their numbers, as JSON")
     throws: CollectionProperty(type=KnuckleMotor, description="The motors that give its bodies their first speeds")
     lift: FloatProperty(description="How far the model is raised for the run, to stand on the ground")
-    before: PointerProperty(type=KnuckleServoState)
+    before: PointerProperty(type=KnuckleWorldBackup)
     key_bodies: BoolProperty(
         name="Bake All Bodies",
         description="Write keyframes for every body besides the servos, which then play exactly as simulated",
     )
     body_keys: PointerProperty(type=bpy.types.Object, description="The armature with a bone for every body's own keys")
-    truth: PointerProperty(type=KnuckleTruth, description="How well the last run that was baked kept to the model")
+    truth: PointerProperty(type=KnuckleAccuracy, description="How well the last run that was baked kept to the model")
     servo_names: CollectionProperty(
         name="Servo Names", description="What motions call servos of this model", type=KnuckleServoName
     )
@@ -400,7 +400,7 @@ CLASSES = (
     KnuckleBone,
     KnuckleControls,
     KnuckleAssembly,
-    KnuckleServoState,
+    KnuckleWorldBackup,
     KnuckleModel,
 )
 POINTERS: tuple[tuple[Any, type], ...] = (
@@ -412,19 +412,19 @@ POINTERS: tuple[tuple[Any, type], ...] = (
 )
 
 
-def registered() -> bool:
+def are_properties_registered() -> bool:
     """Return whether our property groups are registered."""
     return hasattr(bpy.types.Object, "knuckle")
 
 
 def register() -> None:
     """Register the property groups; do nothing the second time."""
-    if registered():
+    if are_properties_registered():
         return
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     for owner, group in POINTERS:
-        owner.knuckle = PointerProperty(type=group, override=FOLLOWS_OVERRIDES)
+        owner.knuckle = PointerProperty(type=group, override=OVERRIDABLE)
     bpy.types.Scene.knuckle_world = StringProperty(  # type: ignore[attr-defined]
         description="What tells the scene's rigid-body world from another file's", options={"HIDDEN"}
     )
@@ -435,7 +435,7 @@ def register() -> None:
 
 def unregister() -> None:
     """Unregister the property groups; their data in a file remain."""
-    if not registered():
+    if not are_properties_registered():
         return
     del bpy.types.Scene.knuckle_idle  # type: ignore[attr-defined]
     del bpy.types.Scene.knuckle_world  # type: ignore[attr-defined]

@@ -46,7 +46,7 @@ class KnuckleTwinPair(bpy.types.PropertyGroup):
     use: BoolProperty(name="Link", description="Make these two twins", default=True)
 
 
-class KnuckleJointTruth(bpy.types.PropertyGroup):
+class KnuckleJointAccuracy(bpy.types.PropertyGroup):
     """Simulation accuracy of one joint, as ``core.run_metrics`` computes it. -1 means no value."""
 
     id: StringProperty()
@@ -62,11 +62,11 @@ class KnuckleJointTruth(bpy.types.PropertyGroup):
     beyond: FloatProperty()
 
 
-class KnuckleTruth(bpy.types.PropertyGroup):
+class KnuckleAccuracy(bpy.types.PropertyGroup):
     """Simulation accuracy of one simulation, as ``core.run_metrics`` computes it. -1 means no value."""
 
     run: StringProperty(description="Which run it was: drive and frames; empty where there was none")
-    joints: CollectionProperty(type=KnuckleJointTruth)
+    joints: CollectionProperty(type=KnuckleJointAccuracy)
     energy_gained: FloatProperty()
     depth: FloatProperty()
     deep: IntVectorProperty(size=2)
@@ -74,4 +74,4 @@ class KnuckleTruth(bpy.types.PropertyGroup):
     deep_at: FloatProperty(description="The frame of that")
 
 
-CLASSES = (KnuckleReportLine, KnuckleFinding, KnuckleTwinPair, KnuckleJointTruth, KnuckleTruth)
+CLASSES = (KnuckleReportLine, KnuckleFinding, KnuckleTwinPair, KnuckleJointAccuracy, KnuckleAccuracy)

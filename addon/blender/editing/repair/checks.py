@@ -9,55 +9,66 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.sides import name_list
-from ....core.kinematics import initial_coordinates, spanning_tree
+from ....core.editing.sides import abbreviate_names
+from ....core.kinematics import initial_joint_values, spanning_tree
 from ....core.model import Array, Mechanism, Shape
 from ....core.report import Report
-from ....core.validation import Finding, Kind, validate
+from ....core.validation import Finding, FindingKind, validate
 from ...data.access import record_of, settings
-from ...data.conversion import kept_plane
-from ...data.queries import file_name, parts, strays
-from ...physics.bodies.penetration import Solid, depths
-from ...physics.simulation.recording import is_ours
-from ...scene.read.attachments import FRAME_KEPT
-from ...scene.read.design_poses import Designs
-from ...scene.read.edit_detection import is_own_mesh
+from ...data.conversion import mirror_plane_of
+from ...data.queries import file_name, parts, parts_outside_collection
+from ...physics.bodies.penetration import ConvexShape, penetration_depths
+from ...physics.simulation.recording import is_body_key_constraint
+from ...scene.read.attachments import FRAME_KEPT_CODE
+from ...scene.read.design_poses import DesignPoses
+from ...scene.read.edit_detection import has_own_mesh
 from ...scene.read.mechanism import extract
-from ..rig_update import give_ids, moved_joints
+from ..rig_update import assign_ids, moved_joints
 from ..symmetry.appearance import mesh_differences
-from ..symmetry.links import by_id
-from .missing_parts import is_armature_gone, lacks_of, scene_of, why_unmoved
-from .rig_mismatch import applied_joints, edited_bones, loose_shapes, lost_joints, misfit, why_not_as_rest
+from ..symmetry.links import parts_by_id
+from .missing_parts import find_missing_parts, is_armature_deleted, scene_with_collection, unmoved_message
+from .rig_mismatch import (
+    applied_pose_message,
+    detached_shapes,
+    edited_bones,
+    find_rig_mismatch,
+    joints_with_applied_pose,
+    joints_without_bodies,
+)
 
 #: Bodies that are in one another by no more than this share of the smaller one touch.
-_TOUCHING = 0.01
+_CONTACT_SHARE = 0.01
 #: Pairs that seem to be deeper than so many times that need not be measured better, but for so many of the deepest.
-_CLEARLY, _DEEPEST = 5.0, 10
+_CLEAR_RATIO, _MAX_REFINED = 5.0, 10
 _NO_POINTS = np.zeros((0, 3))
 #: Pairs that are measured together.
-_AT_ONCE = 1000
-Piece = tuple[int, Solid, Array]  # the body's number, and where it is in the world
-Pair = tuple[Piece, Piece]
+_BATCH_SIZE = 1000
+CollisionPiece = tuple[int, ConvexShape, Array]  # the body's number, and where it is in the world
+PiecePair = tuple[CollisionPiece, CollisionPiece]
 
 
-def overlapping(mechanism: Mechanism) -> Iterator[Finding]:
+def find_overlaps(mechanism: Mechanism) -> Iterator[Finding]:
     """One finding for all pairs of bodies, if there are any; of boxes, balls, cylinders and capsules that collide."""
-    poses = spanning_tree(mechanism).forward(initial_coordinates(mechanism))[0]
+    poses = spanning_tree(mechanism).forward(initial_joint_values(mechanism))[0]
     pieces = [
         (number, solid, poses[number] @ shape.pose)
         for number, body in enumerate(mechanism.bodies)
         if body.active and body.collidable
         for shape in body.shapes
-        if shape.collision and bool(shape.extra.get("collidable", True)) and (solid := _solid(shape)) is not None
+        if shape.collision
+        and bool(shape.extra.get("collidable", True))
+        and (solid := _collision_solid(shape)) is not None
     ]
     deepest: dict[tuple[int, int], float] = {}
-    about = sorted(_measured(_apart(mechanism, _near(pieces)), rough=True), key=lambda each: each[1])
-    about = [(pair, depth) for pair, depth in about if depth > _touching(pair)]
-    clear = [each for each in about[:-_DEEPEST] if each[1] > _CLEARLY * _touching(each[0])]
-    close = [pair for pair, depth in about[:-_DEEPEST] if depth <= _CLEARLY * _touching(pair)]
-    close += [pair for pair, _depth in about[-_DEEPEST:]]
-    for pair, depth in [*clear, *_measured(close)]:
-        if depth > _touching(pair):
+    about = sorted(
+        _measure_depths(_unjoined_pairs(mechanism, _nearby_pairs(pieces)), rough=True), key=lambda each: each[1]
+    )
+    about = [(pair, depth) for pair, depth in about if depth > _contact_tolerance(pair)]
+    clear = [each for each in about[:-_MAX_REFINED] if each[1] > _CLEAR_RATIO * _contact_tolerance(each[0])]
+    close = [pair for pair, depth in about[:-_MAX_REFINED] if depth <= _CLEAR_RATIO * _contact_tolerance(pair)]
+    close += [pair for pair, _depth in about[-_MAX_REFINED:]]
+    for pair, depth in [*clear, *_measure_depths(close)]:
+        if depth > _contact_tolerance(pair):
             key = pair[0][0], pair[1][0]
             deepest[key] = max(depth, deepest.get(key, 0.0))
     if not deepest:
@@ -65,7 +76,7 @@ def overlapping(mechanism: Mechanism) -> Iterator[Finding]:
     first, second = max(deepest, key=lambda key: deepest[key])
     one_body, other_body = mechanism.bodies[first], mechanism.bodies[second]
     count = f"{len(deepest)} pairs of bodies" if len(deepest) > 1 else "A pair of bodies"
-    names = name_list((one_body.name, other_body.name))
+    names = abbreviate_names((one_body.name, other_body.name))
     yield Finding(
         "bodies-overlap", "info",
         f"{count} that no joint joins {'begin' if len(deepest) > 1 else 'begins'} in one another; the deepest are "
@@ -73,7 +84,7 @@ def overlapping(mechanism: Mechanism) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-def _apart(mechanism: Mechanism, pairs: Iterable[Pair]) -> Iterator[Pair]:
+def _unjoined_pairs(mechanism: Mechanism, pairs: Iterable[PiecePair]) -> Iterator[PiecePair]:
     """The pairs that no joint joins, and of which one at least can be pushed."""
     joined = {frozenset((joint.parent, joint.child)) for joint in mechanism.joints if joint.active}
     for one, other in pairs:
@@ -82,44 +93,44 @@ def _apart(mechanism: Mechanism, pairs: Iterable[Pair]) -> Iterator[Pair]:
             yield one, other
 
 
-def _touching(pair: Pair) -> float:
+def _contact_tolerance(pair: PiecePair) -> float:
     """Return how deep two pieces are in one another that only touch."""
-    return _TOUCHING * float(min(pair[0][1].half.min(), pair[1][1].half.min()))
+    return _CONTACT_SHARE * float(min(pair[0][1].half.min(), pair[1][1].half.min()))
 
 
-def _measured(pairs: Iterable[Pair], rough: bool = False) -> Iterator[tuple[Pair, float]]:
+def _measure_depths(pairs: Iterable[PiecePair], rough: bool = False) -> Iterator[tuple[PiecePair, float]]:
     """Yield how deep pieces are in one another: all pairs of two kinds at once, by kinds of size 1 that are scaled."""
-    alike: dict[tuple[str, str], list[Pair]] = {}
+    alike: dict[tuple[str, str], list[PiecePair]] = {}
     for one, other in pairs:
         alike.setdefault((one[1].kind, other[1].kind), []).append((one, other))
     for kinds, found in alike.items():
-        unit, other_unit = (Solid(kind, _NO_POINTS, np.ones(3)) for kind in kinds)
-        for first in range(0, len(found), _AT_ONCE):
-            some = found[first : first + _AT_ONCE]
-            at, there = (np.array([_scaled(pair[side]) for pair in some]) for side in (0, 1))
-            yield from zip(some, depths(unit, other_unit, at, there, rough).tolist(), strict=True)
+        unit, other_unit = (ConvexShape(kind, _NO_POINTS, np.ones(3)) for kind in kinds)
+        for first in range(0, len(found), _BATCH_SIZE):
+            some = found[first : first + _BATCH_SIZE]
+            at, there = (np.array([_scaled_pose(pair[side]) for pair in some]) for side in (0, 1))
+            yield from zip(some, penetration_depths(unit, other_unit, at, there, rough).tolist(), strict=True)
 
 
-def _scaled(piece: Piece) -> Array:
+def _scaled_pose(piece: CollisionPiece) -> Array:
     """Return where a kind of size 1 stands to be a piece (4, 4)."""
     _number, solid, place = piece
     return place * [*solid.half, 1.0]
 
 
-def _solid(shape: Shape) -> Solid | None:
+def _collision_solid(shape: Shape) -> ConvexShape | None:
     size = shape.size
     if shape.type == "box":
-        return Solid("BOX", _NO_POINTS, np.array([size["x"], size["y"], size["z"]]) / 2.0)
+        return ConvexShape("BOX", _NO_POINTS, np.array([size["x"], size["y"], size["z"]]) / 2.0)
     if shape.type == "sphere":
-        return Solid("SPHERE", _NO_POINTS, np.full(3, size["radius"]))
+        return ConvexShape("SPHERE", _NO_POINTS, np.full(3, size["radius"]))
     if shape.type in {"cylinder", "capsule"}:
         radius, along = size["radius"], size["length"] / 2.0
         caps = radius if shape.type == "capsule" else 0.0
-        return Solid(shape.type.upper(), _NO_POINTS, np.array([radius, radius, along + caps]))
+        return ConvexShape(shape.type.upper(), _NO_POINTS, np.array([radius, radius, along + caps]))
     return None
 
 
-def _near(pieces: list[Piece]) -> Iterator[Pair]:
+def _nearby_pairs(pieces: list[CollisionPiece]) -> Iterator[PiecePair]:
     """Pieces of two bodies whose boxes along the axes overlap; sorted along the longest way, so that a thousand of them
     take no million looks."""
     if not pieces:
@@ -139,24 +150,30 @@ def _near(pieces: list[Piece]) -> Iterator[Pair]:
 
 
 #: Places in the world that differ by no more, as a share of their size, are the same.
-_SAME = 1e-4
+_POSE_TOLERANCE = 1e-4
 
 
-def unwritten(rig: bpy.types.Object) -> Iterator[Finding]:
+def find_unexported(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield what a model's bodies show beyond what files have of them, each with what to do."""
     for obj in parts(rig, "BODY"):
         name, own = file_name(obj), (record_of(obj).source_id,)
-        holding = [each for each in obj.constraints if not each.mute and each.influence > 0.0 and not is_ours(each)]
-        if holding and _is_held_elsewhere(obj):
+        holding = [
+            each
+            for each in obj.constraints
+            if not each.mute and each.influence > 0.0 and not is_body_key_constraint(each)
+        ]
+        if holding and _is_constrained_elsewhere(obj):
             told = (
                 f"The constraints of {name!r} put it elsewhere than files have it "
-                f"({name_list(each.name for each in holding)}): Object > Apply > Visual Transform takes what is seen"
+                f"({abbreviate_names(each.name for each in holding)}): Object > Apply > Visual Transform takes what is "
+                "seen"
             )
             yield Finding("body-constrained", "warning", told, "body", own)
         seen = [each for each in obj.modifiers if each.show_viewport or each.show_render]
-        if seen and not is_own_mesh(obj):
+        if seen and not has_own_mesh(obj):
             told = (
-                f"What modifiers make of {name!r} is in no file ({name_list(each.name for each in seen)}): apply them "
+                f"What modifiers make of {name!r} is in no file ({abbreviate_names(each.name for each in seen)}): "
+                "apply them "
                 "and take the mesh as its shape"
             )
             yield Finding("mesh-modified", "warning", told, "body", own)
@@ -165,7 +182,7 @@ def unwritten(rig: bpy.types.Object) -> Iterator[Finding]:
             yield Finding("body-instancer", "warning", told, "body", own)
 
 
-def _is_held_elsewhere(obj: bpy.types.Object) -> bool:
+def _is_constrained_elsewhere(obj: bpy.types.Object) -> bool:
     """Return whether an object stands elsewhere than its parent and its own channels have it."""
     parent, without = obj.parent, obj.matrix_parent_inverse @ obj.matrix_basis
     if parent is None:
@@ -176,20 +193,20 @@ def _is_held_elsewhere(obj: bpy.types.Object) -> bool:
     else:
         without = parent.matrix_world @ without
     apart = np.abs(np.array(obj.matrix_world) - np.array(without)).max()
-    return bool(apart > _SAME * max(1.0, float(np.abs(np.array(without)).max())))
+    return bool(apart > _POSE_TOLERANCE * max(1.0, float(np.abs(np.array(without)).max())))
 
 
 #: How far (as a share) the scales of a body may differ, and how far from a right angle (as a cosine) its axes be.
-_UNEVEN, _SHEARED = 1e-4, 1e-4
-_ROUND = {"sphere", "cylinder", "capsule", "cone", "hemisphere"}
-_ORDER = {"error": 0, "warning": 1, "info": 2}
+_SCALE_TOLERANCE, _SHEAR_TOLERANCE = 1e-4, 1e-4
+_ROUND_SHAPES = {"sphere", "cylinder", "capsule", "cone", "hemisphere"}
+_SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 #: What the reading of a model says already: the same findings in other words.
-_TOLD_BY_READING = {FRAME_KEPT, "mesh-edited", "stranger", "model-scaled", "body-uneven"}
+_REPORTED_BY_READING = {FRAME_KEPT_CODE, "mesh-edited", "stranger", "model-scaled", "body-uneven"}
 #: What is no matter of files.
-_NOT_OF_FILES = {"world-gone"}
+_SCENE_ONLY = {"world-gone"}
 #: What a model lacks of which other findings name each part.
-_IN_DETAIL = {"body-gone": "joint-lost", "unmoved": "bones-gone"}
-_MOST_NAMES = 3
+_DETAILED_BY = {"body-gone": "joint-lost", "unmoved": "bones-gone"}
+_MAX_NAMES = 3
 
 
 def check_model(rig: bpy.types.Object) -> list[Finding]:
@@ -197,35 +214,37 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
     if settings(rig).collection is None:
         told = f"The collection of {rig.name!r} was deleted: it holds what belongs to the mechanism"
         return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
-    if scene_of(settings(rig).collection) is None:
+    if scene_with_collection(settings(rig).collection) is None:
         told = f"The collection of {rig.name!r} is in no scene"
         return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
-    if is_armature_gone(rig):
+    if is_armature_deleted(rig):
         name = record_of(rig).source_name
         told = f"The armature of {name!r} was deleted: nothing poses its bodies, and no file can be written"
         return [Finding("armature-gone", "error", told, "model", fix="Rebuild Missing Parts")]
-    give_ids(rig)
-    return findings(rig, extract(rig))
+    assign_ids(rig)
+    return find_problems(rig, extract(rig))
 
 
-def findings(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
+def find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
     """Check a model that was read, errors first: ``mechanism`` is what it is now, with the report of that reading."""
-    lost = list(_lost(rig))
+    lost = list(_lost_joint_findings(rig))
     known = {part for finding in lost for part in finding.parts}
     own = [
         *lost,
         *(each for each in validate(mechanism) if each.code != "joint-lost" or not known.issuperset(each.parts)),
-        *overlapping(mechanism), *_scales(rig), *_misfits(rig, mechanism), *_edited(rig, mechanism.report),
-        *_moved(rig), *_loose(rig), *_meshes(rig, mechanism.report), *unwritten(rig), *_strays(rig),
+        *find_overlaps(mechanism), *_scale_findings(rig), *_mismatch_findings(rig, mechanism),
+        *_edited_mesh_findings(rig, mechanism.report), *_moved_joint_findings(rig), *_detached_shape_findings(rig),
+        *_twin_mesh_findings(rig, mechanism.report), *find_unexported(rig),
+        *_stray_part_findings(rig),
     ]  # fmt: skip
     told = {finding.code for finding in own}
-    found = [*own, *(each for each in _lacking(rig) if _IN_DETAIL.get(each.code) not in told)]
-    return sorted(found, key=lambda finding: _ORDER[finding.severity])
+    found = [*own, *(each for each in _missing_findings(rig) if _DETAILED_BY.get(each.code) not in told)]
+    return sorted(found, key=lambda finding: _SEVERITY_ORDER[finding.severity])
 
 
-def _lacking(rig: bpy.types.Object) -> Iterator[Finding]:
+def _missing_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Yield what the sidebar says that a model lacks. The check names the parts of some of it, which is then enough."""
-    for lack in lacks_of(rig):
+    for lack in find_missing_parts(rig):
         yield Finding(lack.code, "warning", lack.told, "model", fix="Rebuild Missing Parts")
 
 
@@ -233,17 +252,17 @@ def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     """Return what a check finds as lines of a report: what is wrong as warnings, without what the reading has said
     already."""
     report = Report()
-    for finding in findings(rig, mechanism):
+    for finding in find_problems(rig, mechanism):
         where = finding.parts[0] if len(finding.parts) == 1 else ""
-        if finding.code not in _TOLD_BY_READING | _NOT_OF_FILES:
+        if finding.code not in _REPORTED_BY_READING | _SCENE_ONLY:
             (report.info if finding.severity == "info" else report.warn)(finding.code, finding.message, where=where)
     return report
 
 
-def _lost(rig: bpy.types.Object) -> Iterator[Finding]:
+def _lost_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Joints whose bodies were deleted by hand. They hold nothing, and most files leave them out."""
-    for empty, gone in lost_joints(rig):
-        names = name_list(file_name(end) for end in gone)
+    for empty, gone in joints_without_bodies(rig):
+        names = abbreviate_names(file_name(end) for end in gone)
         told = f"Joint {file_name(empty)!r} lacks a body, and does nothing"
         if gone:
             told = f"Joint {file_name(empty)!r} lacks a body: {names} was deleted"
@@ -253,19 +272,19 @@ def _lost(rig: bpy.types.Object) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _misfits(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
-    found = misfit(rig, mechanism)
-    bodies, joints = by_id(rig, "BODY"), by_id(rig, "JOINT")
+def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
+    found = find_rig_mismatch(rig, mechanism)
+    bodies, joints = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
     for known, kind in ((joints, "joint"), (bodies, "body")):
         ids = tuple(part for part in found.missing if part in known)
         if ids:
-            told = why_unmoved(rig, [known[part] for part in ids])
+            told = unmoved_message(rig, [known[part] for part in ids])
             yield Finding(
                 "bones-gone", "error", told, kind, ids,  # type: ignore[arg-type]
                 "Make the bones again", "Rebuild Missing Parts" if kind == "body" else "",
             )  # fmt: skip
     if found.left:
-        told = f"The armature has bones of what is gone: {name_list(found.left, _MOST_NAMES)}"
+        told = f"The armature has bones of what is gone: {abbreviate_names(found.left, _MAX_NAMES)}"
         yield Finding("bones-left", "warning", told, "model", fix="Take the bones away")
     for obj in found.elsewhere:
         is_body = record_of(obj).role == "BODY"
@@ -276,41 +295,42 @@ def _misfits(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _loose(rig: bpy.types.Object) -> Iterator[Finding]:
+def _detached_shape_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Collision shapes that do not hang on the bodies that they are of: files have them, physics has not."""
-    for obj, body in loose_shapes(rig):
+    for obj, body in detached_shapes(rig):
         told = f"Collision shape {obj.name!r} does not hang on its body {file_name(body)!r}: physics does not have it"
         yield Finding("shape-loose", "warning", told, "object", (obj.name,), "Hang it on its body again")
 
 
-def _strays(rig: bpy.types.Object) -> Iterator[Finding]:
+def _stray_part_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Parts that the user moved into other collections: files have them, what works on the model's own has not."""
-    for obj in strays(rig):
+    for obj in parts_outside_collection(rig):
         told = f"{obj.name!r} is in none of the model's collections: physics and posing do not know it"
         yield Finding("part-elsewhere", "warning", told, "object", (obj.name,), "Take it back")
 
 
-def _moved(rig: bpy.types.Object) -> Iterator[Finding]:
+def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     """Joints that were moved by hand: their bones turn where they were. And bones that were."""
-    applied, edited = applied_joints(rig), edited_bones(rig)
+    applied, edited = joints_with_applied_pose(rig), edited_bones(rig)
     gone = {obj for found in edited.values() for obj in found}
     moved = [] if applied else [empty for empty in moved_joints(rig) if empty not in gone]
     if applied:
-        yield Finding("rest-applied", "warning", why_not_as_rest(), "model", fix="Put the bones back")
+        yield Finding("rest-applied", "warning", applied_pose_message(), "model", fix="Put the bones back")
     if moved:
-        names = name_list(map(file_name, moved), _MOST_NAMES)
+        names = abbreviate_names(map(file_name, moved), _MAX_NAMES)
         told = f"Moved, by hand or by an applied place, since their bones were made for them: {names}"
         ids = tuple(record_of(empty).source_id for empty in moved)
         yield Finding("joint-moved", "warning", told, "joint", ids, "Update the armature")
     if edited:
         told = (
-            f"Edited by hand: bone {name_list(edited, _MOST_NAMES)}. Servos turn about where bones are now, and files "
+            f"Edited by hand: bone {abbreviate_names(edited, _MAX_NAMES)}. Servos turn about where bones are now, and "
+            "files "
             "get bodies as they stand, with the axes of before"
         )
         yield Finding("bones-edited", "warning", told, "model", fix="Put the bones back")
 
 
-def _edited(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
+def _edited_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
     """Yield what the reading of the model said of meshes and of what is no part of it."""
     for entry in report.entries:
         if entry.code == "mesh-edited":
@@ -318,24 +338,24 @@ def _edited(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
                 "mesh-edited", "warning", entry.message, "body", (entry.where,), "Take the mesh as its shape",
                 "Take the mesh of its shape back",
             )  # fmt: skip
-        elif entry.code == FRAME_KEPT:
-            kind: Kind = "body" if entry.where else "model"
+        elif entry.code == FRAME_KEPT_CODE:
+            kind: FindingKind = "body" if entry.where else "model"
             on = (entry.where,) if entry.where else ()
-            yield Finding(FRAME_KEPT, "warning", entry.message, kind, on, "Make its empty anew")
+            yield Finding(FRAME_KEPT_CODE, "warning", entry.message, kind, on, "Make its empty anew")
         elif entry.code == "stranger" and entry.where in bpy.data.objects:
             is_shape = record_of(bpy.data.objects[entry.where]).role == "SHAPE"
             fix = "Delete it" if is_shape else ""
             yield Finding("stranger", "info", entry.message, "object", (entry.where,), fix)
 
 
-def _scales(rig: bpy.types.Object) -> Iterator[Finding]:
+def _scale_findings(rig: bpy.types.Object) -> Iterator[Finding]:
     whole = np.array(rig.matrix_world.to_scale())
-    if np.ptp(np.abs(whole)) > _UNEVEN * np.abs(whole).max() or (whole < 0.0).any():
+    if np.ptp(np.abs(whole)) > _SCALE_TOLERANCE * np.abs(whole).max() or (whole < 0.0).any():
         yield Finding("model-scaled", "error", "The model as a whole is scaled unevenly or mirrored", "model")
-    elif abs(whole[0] - 1.0) > _UNEVEN:
+    elif abs(whole[0] - 1.0) > _SCALE_TOLERANCE:
         told = f"The model as a whole is scaled by {whole[0]:.3g}: files keep its own size"
         yield Finding("model-scaled", "warning", told, "model")
-    designs = Designs(rig)
+    designs = DesignPoses(rig)
     for obj in parts(rig, "BODY"):
         axes = np.array(designs.of(obj))[:3, :3]
         scale = np.linalg.norm(axes, axis=0)
@@ -343,16 +363,18 @@ def _scales(rig: bpy.types.Object) -> Iterator[Finding]:
         name, own = file_name(obj), (record_of(obj).source_id,)
         if scale.min() <= 0.0:
             yield Finding("body-flat", "error", f"Body {name!r} is scaled to nothing", "body", own)
-        elif max(abs(float(unit[:, a] @ unit[:, b])) for a, b in combinations(range(3), 2)) > _SHEARED:
+        elif max(abs(float(unit[:, a] @ unit[:, b])) for a, b in combinations(range(3), 2)) > _SHEAR_TOLERANCE:
             told = f"Body {name!r} is sheared, which no file can hold: apply the scale of what it hangs on"
             yield Finding("body-sheared", "error", told, "body", own)
-        elif np.ptp(scale) > _UNEVEN * scale.max() and any(shape.type in _ROUND for shape in record_of(obj).shapes):
+        elif np.ptp(scale) > _SCALE_TOLERANCE * scale.max() and any(
+            shape.type in _ROUND_SHAPES for shape in record_of(obj).shapes
+        ):
             told = f"Body {name!r} is round and scaled unevenly: files keep the larger side"
             yield Finding("body-uneven", "warning", told, "body", own)
 
 
-def _meshes(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
-    known, plane = by_id(rig, "BODY"), kept_plane(rig)
+def _twin_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
+    known, plane = parts_by_id(rig, "BODY"), mirror_plane_of(rig)
     if plane is None:
         return
     edited = {entry.where for entry in report.entries if entry.code == "mesh-edited"}  # which says it already

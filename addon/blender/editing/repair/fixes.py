@@ -10,45 +10,45 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.sides import name_list
+from ....core.editing.sides import abbreviate_names
 from ....core.mass_properties import shape_volume, solid_shapes
 from ....core.model import Array, Body, Shape
 from ....core.report import Report
 from ....core.transforms import affine_inverse
 from ....core.validation import Finding
 from ...data.access import record_of, settings
-from ...data.bulk_write import make
+from ...data.bulk_write import run_creation
 from ...data.conversion import read_shape, write_shape
 from ...data.documents import read_document
 from ...data.properties.model import KnuckleObject
-from ...data.queries import every_part, file_name, parts
-from ...events.signals import quiet
-from ...reconcile.build import PLANE, PROXY
-from ...scene.armature import Hook
-from ...scene.attachments import make_frames
-from ...scene.collections import Folders
+from ...data.queries import all_parts, file_name, parts
+from ...events.signals import signals_blocked
+from ...reconcile.build import PLANE_SIZE, PROXY_SIZE
+from ...scene.armature import BoneParenting
+from ...scene.attachments import create_frames
+from ...scene.collections import ModelCollections
 from ...scene.mesh_files import MeshFiles
-from ...scene.meshes import MeshShelf
-from ...scene.placement import plan
-from ...scene.read.attachments import FRAME_KEPT, frame_users
+from ...scene.meshes import MeshCache
+from ...scene.placement import make_plan
+from ...scene.read.attachments import FRAME_KEPT_CODE, frame_users
 from ...scene.read.mechanism import document_ids, extract
-from ..authoring import DENSITY, put_mesh, solid_of
+from ..authoring import DEFAULT_DENSITY, fit_solid, replace_mesh
 from ..joints import delete_parts
-from ..rig_update import give_ids, refit
-from ..rollback import as_before
-from ..symmetry.links import by_id, unlink_twin
-from ..symmetry.live_mirror import by_itself
+from ..rig_update import assign_ids, update_armature
+from ..rollback import rollback_on_error
+from ..symmetry.links import parts_by_id, unlink_twin
+from ..symmetry.live_mirror import without_live_mirror
 from .rebuild import rebuild
-from .rig_mismatch import hang_shapes, lost_joints, put_bones_back, take_back
+from .rig_mismatch import joints_without_bodies, reattach_shapes, relink_bodies, restore_bones
 
 
-def used_frames_again(rig: bpy.types.Object) -> list[str]:
+def restore_used_frames(rig: bpy.types.Object) -> list[str]:
     """Make the empties anew of the document's frames that something is at; their names."""
     base = read_document(rig)
     if base is None:
         return []
-    users, bodies = frame_users(extract(rig)), by_id(rig, "BODY")
-    present = {record_of(obj).source_id for obj in every_part(rig, "FRAME")}
+    users, bodies = frame_users(extract(rig)), parts_by_id(rig, "BODY")
+    present = {record_of(obj).source_id for obj in all_parts(rig, "FRAME")}
     wanted = {
         str(number): frame.name
         for number, frame in enumerate(base.frames)
@@ -58,31 +58,31 @@ def used_frames_again(rig: bpy.types.Object) -> list[str]:
     }
     others = {("FRAME", str(number)) for number in range(len(base.frames)) if str(number) not in wanted}
     lights = {("LIGHT", str(number)) for number in range(len(base.lights))}
-    decided = plan(base)
-    hook = Hook(decided, rig, [])
-    hook.let_loose()
-    with quiet():
-        folders = Folders(base.name, base.assemblies, settings(rig).collection)
-        make(make_frames(decided, hook, folders, bodies, there=others | lights))
+    decided = make_plan(base)
+    hook = BoneParenting(decided, rig, [])
+    hook.parent_to_rig()
+    with signals_blocked():
+        folders = ModelCollections(base.name, base.assemblies, settings(rig).collection)
+        run_creation(create_frames(decided, hook, folders, bodies, there=others | lights))
         for scene in bpy.data.scenes:
             folders.exclude_off(scene)
     return list(wanted.values())
 
 
-def take_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report]:
+def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report]:
     """Have what a body looks like be what its mesh is now: the primitive that it is, else the mesh.
 
     Returns the kind of shape. Shapes of its own that it collides with stay.
 
     A body that no file tells the frame of has its origin moved to where its centre of mass is then.
     """
-    give_ids(rig)
+    assign_ids(rig)
     record = record_of(obj)
     if obj.data.users > 1:
         obj.data = obj.data.copy()
-    solid = solid_of(cast(bpy.types.Mesh, obj.data), np.ones(3))
+    solid = fit_solid(cast(bpy.types.Mesh, obj.data), np.ones(3))
     if settings(rig).format in {"", "juice"} or record.source_id not in document_ids(rig):
-        frame = solid.frame if np.ptp(np.array(obj.matrix_basis.to_scale())) < 1e-6 else _without_turn(solid.frame)
+        frame = solid.frame if np.ptp(np.array(obj.matrix_basis.to_scale())) < 1e-6 else _translation_only(solid.frame)
         _move_origin(obj, frame)
         place = affine_inverse(frame) @ solid.frame
         is_mesh = solid.shape.type == "mesh" and solid.volume > 0.0
@@ -96,11 +96,11 @@ def take_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report
     pose[:3, 3] += np.array(record.com)
     if solid.shape.type == "mesh":  # which lies in its body's axes, as it is written
         pose = np.eye(4)
-    _put_shape(obj, record, replace(solid.shape, pose=pose))
-    return solid.shape.type, refit(rig)
+    _replace_shape(obj, record, replace(solid.shape, pose=pose))
+    return solid.shape.type, update_armature(rig)
 
 
-def _without_turn(frame: Array) -> Array:
+def _translation_only(frame: Array) -> Array:
     out = np.eye(4)
     out[:3, 3] = frame[:3, 3]
     return out
@@ -118,7 +118,7 @@ def _move_origin(obj: bpy.types.Object, frame: Array) -> None:
             child.matrix_parent_inverse = back @ child.matrix_parent_inverse
 
 
-def _put_shape(obj: bpy.types.Object, record: KnuckleObject, made: Shape) -> None:
+def _replace_shape(obj: bpy.types.Object, record: KnuckleObject, made: Shape) -> None:
     """Have a body look like a shape, in place of what it looked like.
 
     Where it collides with shapes of its own, these stay what they are.
@@ -144,25 +144,25 @@ def _put_shape(obj: bpy.types.Object, record: KnuckleObject, made: Shape) -> Non
             record_of(children[old]).source_id = f"{record.source_id}/{number}"
 
 
-def take_shape(rig: bpy.types.Object, obj: bpy.types.Object) -> Report:
+def restore_shape_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> Report:
     """Give a body the mesh of its shape back, in the material that it has."""
-    give_ids(rig)
+    assign_ids(rig)
     mechanism = extract(rig)
     body = next(body for body in mechanism.bodies if body.id == record_of(obj).source_id)
     report, old = Report(), cast(bpy.types.Mesh, obj.data)
-    size = plan(mechanism, closed=False).size
+    size = make_plan(mechanism, closed=False).size
     with MeshFiles(mechanism, report) as files:
-        shelf = MeshShelf(mechanism.name, files.mesh, PROXY * size, PLANE * size)
-        mesh = shelf.mesh(_seen(obj, body), (0.7, 0.7, 0.7, 1.0), body)
+        shelf = MeshCache(mechanism.name, files.mesh, PROXY_SIZE * size, PLANE_SIZE * size)
+        mesh = shelf.mesh(_visible_shapes(obj, body), (0.7, 0.7, 0.7, 1.0), body)
         if len(old.materials) and all(shape.color is None for shape in body.shapes):
             mesh.materials.clear()
             mesh.materials.append(old.materials[0])
-        put_mesh(obj, mesh)
-    report.extend(refit(rig))
+        replace_mesh(obj, mesh)
+    report.extend(update_armature(rig))
     return report
 
 
-def _seen(obj: bpy.types.Object, body: Body) -> list[Shape]:
+def _visible_shapes(obj: bpy.types.Object, body: Body) -> list[Shape]:
     """The shapes that a body shows, about its origin; its object may be scaled."""
     out = []
     for kept, shape in zip(record_of(obj).shapes, body.shapes, strict=False):
@@ -173,7 +173,7 @@ def _seen(obj: bpy.types.Object, body: Body) -> list[Shape]:
     return out
 
 
-_MOST_NAMES = 4
+_MAX_NAMES = 4
 
 
 def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
@@ -181,39 +181,39 @@ def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
 
     ValueError where there is no such mend.
     """
-    mend = (_OTHERS if other else _MENDS).get(finding.code)
+    mend = (_ALTERNATIVE_FIXES if other else _FIXES).get(finding.code)
     if mend is None or not (finding.or_fix if other else finding.fix):
         raise ValueError(f"Nobody but you can know how to mend this: {finding.message}")
     return mend(rig, finding)
 
 
-def _objects(rig: bpy.types.Object, finding: Finding) -> list[bpy.types.Object]:
-    known = by_id(rig, "BODY" if finding.kind == "body" else "JOINT")
+def _finding_objects(rig: bpy.types.Object, finding: Finding) -> list[bpy.types.Object]:
+    known = parts_by_id(rig, "BODY" if finding.kind == "body" else "JOINT")
     return [known[part] for part in finding.parts if part in known]
 
 
-def _weigh(rig: bpy.types.Object, finding: Finding) -> str:
+def _set_mass(rig: bpy.types.Object, finding: Finding) -> str:
     told = []
-    for obj in _objects(rig, finding):
+    for obj in _finding_objects(rig, finding):
         volume = sum(map(shape_volume, solid_shapes(map(read_shape, record_of(obj).shapes))))
-        record_of(obj).mass = DENSITY * volume if volume > 0.0 else 1.0
+        record_of(obj).mass = DEFAULT_DENSITY * volume if volume > 0.0 else 1.0
         told.append(f"{file_name(obj)!r} weighs {record_of(obj).mass:.3g} now")
     return ", ".join(told)
 
 
-def _exchange_stops(rig: bpy.types.Object, finding: Finding) -> str:
-    for empty in _objects(rig, finding):
+def _swap_stops(rig: bpy.types.Object, finding: Finding) -> str:
+    for empty in _finding_objects(rig, finding):
         for dof in (*record_of(empty).joint.dofs, *record_of(empty).joint.parts):
             if dof.use_lower and dof.use_upper and dof.lower > dof.upper:
-                with quiet():
+                with signals_blocked():
                     low, high = dof.upper, dof.lower
                     dof.lower = low
                 dof.upper = high  # tells what follows from it
     return "The stops were exchanged"
 
 
-def _begin_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
-    for empty in _objects(rig, finding):
+def _start_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
+    for empty in _finding_objects(rig, finding):
         for dof in (*record_of(empty).joint.dofs, *record_of(empty).joint.parts):
             low = dof.lower if dof.use_lower else -np.inf
             high = dof.upper if dof.use_upper else np.inf
@@ -221,25 +221,25 @@ def _begin_at_stop(rig: bpy.types.Object, finding: Finding) -> str:
     return "It begins at its stop"
 
 
-def _bones_back(rig: bpy.types.Object, _finding: Finding) -> str:
-    put_bones_back(rig)
+def _restore_bones(rig: bpy.types.Object, _finding: Finding) -> str:
+    restore_bones(rig)
     return "The bones are where they were made"
 
 
-def _delete(rig: bpy.types.Object, finding: Finding) -> str:
-    delete_parts(rig, _objects(rig, finding))
+def _delete_joint(rig: bpy.types.Object, finding: Finding) -> str:
+    delete_parts(rig, _finding_objects(rig, finding))
     return "The joint was deleted"
 
 
-def _unlink(rig: bpy.types.Object, finding: Finding) -> str:
-    for obj in _objects(rig, finding):
+def _unlink_twin(rig: bpy.types.Object, finding: Finding) -> str:
+    for obj in _finding_objects(rig, finding):
         unlink_twin(obj)
     return "It is nobody's twin now"
 
 
-def _number(rig: bpy.types.Object, finding: Finding) -> str:
+def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
     """Give all but the first of several parts of one name a number behind it."""
-    chosen = _objects(rig, finding)
+    chosen = _finding_objects(rig, finding)
     taken = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
     for obj in chosen[1:]:
         number, name = 2, ""
@@ -248,56 +248,56 @@ def _number(rig: bpy.types.Object, finding: Finding) -> str:
         obj.name = name
         taken.add(name)
         record_of(obj).source_name, record_of(obj).built_name = name, obj.name
-    refit(rig)
+    update_armature(rig)
     return f"{len(chosen) - 1} parts were numbered"
 
 
-def _refit(rig: bpy.types.Object, _finding: Finding) -> str:
-    refit(rig)
+def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:
+    update_armature(rig)
     return "The armature fits its parts"
 
 
-def _hang(rig: bpy.types.Object, _finding: Finding) -> str:
+def _reattach_part(rig: bpy.types.Object, _finding: Finding) -> str:
     bpy.context.view_layer.update()
-    refit(rig)  # which hangs all parts where they belong, designed where an export has them
+    update_armature(rig)  # which hangs all parts where they belong, designed where an export has them
     return "It hangs on its bone again"
 
 
-def _hang_shapes(rig: bpy.types.Object, finding: Finding) -> str:
-    hang_shapes(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
+def _reattach_shapes(rig: bpy.types.Object, finding: Finding) -> str:
+    reattach_shapes(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
     return "It hangs on its body again"
 
 
 def _rebuild(rig: bpy.types.Object, _finding: Finding) -> str:
-    with as_before():
+    with rollback_on_error():
         done = rebuild(rig, bpy.context.scene).done
     return f"Made anew or taken back: {'; '.join(done)}"
 
 
-def _frames(rig: bpy.types.Object, _finding: Finding) -> str:
-    return f"Made anew or taken back: {name_list(used_frames_again(rig), _MOST_NAMES)}"
+def _restore_frames(rig: bpy.types.Object, _finding: Finding) -> str:
+    return f"Made anew or taken back: {abbreviate_names(restore_used_frames(rig), _MAX_NAMES)}"
 
 
-def _take_back(rig: bpy.types.Object, finding: Finding) -> str:
-    take_back(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
+def _relink_objects(rig: bpy.types.Object, finding: Finding) -> str:
+    relink_bodies(rig, [bpy.data.objects[name] for name in finding.parts if name in bpy.data.objects])
     return "It is in the model's collection again"
 
 
-def _bodies_back(rig: bpy.types.Object, finding: Finding) -> str:
-    chosen = _objects(rig, finding)
-    names = take_back(rig, [end for empty, gone in lost_joints(rig) if empty in chosen for end in gone])
+def _restore_bodies(rig: bpy.types.Object, finding: Finding) -> str:
+    chosen = _finding_objects(rig, finding)
+    names = relink_bodies(rig, [end for empty, gone in joints_without_bodies(rig) if empty in chosen for end in gone])
     return f"{', '.join(map(repr, names))} is back"
 
 
-def _take_mesh(rig: bpy.types.Object, finding: Finding) -> str:
-    with by_itself(rig):  # a body gets another origin; where its twin is does not change
-        told = [f"{file_name(obj)!r} is a {take_mesh(rig, obj)[0]} now" for obj in _objects(rig, finding)]
+def _adopt_mesh(rig: bpy.types.Object, finding: Finding) -> str:
+    with without_live_mirror(rig):  # a body gets another origin; where its twin is does not change
+        told = [f"{file_name(obj)!r} is a {adopt_mesh(rig, obj)[0]} now" for obj in _finding_objects(rig, finding)]
     return ", ".join(told)
 
 
-def _take_shape(rig: bpy.types.Object, finding: Finding) -> str:
-    for obj in _objects(rig, finding):
-        take_shape(rig, obj)
+def _restore_shape(rig: bpy.types.Object, finding: Finding) -> str:
+    for obj in _finding_objects(rig, finding):
+        restore_shape_mesh(rig, obj)
     return "It has the mesh of its shape again"
 
 
@@ -306,13 +306,13 @@ def _delete_object(_rig: bpy.types.Object, finding: Finding) -> str:
     return "It was deleted"
 
 
-_MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
-    "no-mass": _weigh,
-    "stops-inverted": _exchange_stops,
-    "start-beyond-stop": _begin_at_stop,
-    "joint-lost": _delete,
-    "twin-one-sided": _unlink,
-    "name-twice": _number,
+_FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
+    "no-mass": _set_mass,
+    "stops-inverted": _swap_stops,
+    "start-beyond-stop": _start_at_stop,
+    "joint-lost": _delete_joint,
+    "twin-one-sided": _unlink_twin,
+    "name-twice": _number_names,
     "armature-gone": _rebuild,
     "collection-gone": _rebuild,
     "facts-gone": _rebuild,
@@ -321,21 +321,21 @@ _MENDS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "unmoved": _rebuild,
     "text-gone": _rebuild,
     "world-gone": _rebuild,
-    FRAME_KEPT: _frames,
-    "part-elsewhere": _take_back,
-    "bones-gone": _refit,
-    "bones-left": _refit,
-    "joint-moved": _refit,
-    "bones-edited": _bones_back,
-    "rest-applied": _bones_back,
-    "off-bone": _hang,
-    "mesh-edited": _take_mesh,
-    "shape-loose": _hang_shapes,
+    FRAME_KEPT_CODE: _restore_frames,
+    "part-elsewhere": _relink_objects,
+    "bones-gone": _update_armature,
+    "bones-left": _update_armature,
+    "joint-moved": _update_armature,
+    "bones-edited": _restore_bones,
+    "rest-applied": _restore_bones,
+    "off-bone": _reattach_part,
+    "mesh-edited": _adopt_mesh,
+    "shape-loose": _reattach_shapes,
     "stranger": _delete_object,
 }
 #: The second of two ways.
-_OTHERS: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
-    "joint-lost": _bodies_back,
+_ALTERNATIVE_FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
+    "joint-lost": _restore_bodies,
     "bones-gone": _rebuild,  # with the joint that moved the body, where that was deleted
-    "mesh-edited": _take_shape,
+    "mesh-edited": _restore_shape,
 }

@@ -16,35 +16,35 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from ....core.editing.sides import name_list
+from ....core.editing.sides import abbreviate_names
 from ....core.kinematics import spanning_tree
 from ....core.model import Body, Mechanism
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import (
-    carrying_bones,
-    every_part,
+    all_parts,
+    bone_counts_and_roots,
     file_name,
     is_foreign,
     is_orphan_part,
     parts,
     parts_by_role,
 )
-from ...physics.world.membership import home_of, scene_for
-from ...physics.world.rigidbody_world import is_of_other_file
-from ...scene.collections import is_called
+from ...physics.world.membership import scene_to_simulate_in, simulating_scene
+from ...physics.world.rigidbody_world import is_from_other_file
+from ...scene.collections import has_base_name
 
 #: The roles of objects that stand for something of the model's file, and the child collections of a model that hold
 #: them.
-FOLDERS = {
+ROLE_COLLECTIONS = {
     "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
 }  # fmt: skip
 
-Ends = tuple[str | None, str | None]
+JointBodyIds = tuple[str | None, str | None]
 
 
 @dataclass
-class Needed:
+class NeededParts:
     """The ids of deleted bodies and joints that a model needs, and the roles whose collection it lost."""
 
     bodies: set[str] = field(default_factory=set)
@@ -52,15 +52,15 @@ class Needed:
     roles: set[str] = field(default_factory=set)
 
 
-def needed(rig: bpy.types.Object, base: Mechanism | None, everything: bool = False) -> Needed:
+def find_needed_parts(rig: bpy.types.Object, base: Mechanism | None, everything: bool = False) -> NeededParts:
     """Return what is to come back of a model: of its document ``base``, and of the objects that Blender kept.
 
     ``everything``: all that was deleted, but for what was let go.
     """
-    out = Needed(roles=lost_folders(rig))
-    away, let_go = list(deleted(rig)), set(settings(rig).let_go.split("\n"))
-    here, empties = every_part(rig, "BODY"), every_part(rig, "JOINT")
-    known = _joints(base, away)
+    out = NeededParts(roles=roles_without_collection(rig))
+    away, let_go = list(deleted_parts(rig)), set(settings(rig).let_go.split("\n"))
+    here, empties = all_parts(rig, "BODY"), all_parts(rig, "JOINT")
+    known = _joint_ends(base, away)
     bodies, joints = ({record_of(obj).source_id for obj in objects} for objects in (here, empties))
     lost_bodies = {record_of(obj).source_id for obj in away if record_of(obj).role == "BODY"}
     lost_bodies |= {body.id for body in base.bodies} if base is not None else set()
@@ -69,10 +69,10 @@ def needed(rig: bpy.types.Object, base: Mechanism | None, everything: bool = Fal
     if everything or "BODY" in out.roles:
         out.bodies = lost_bodies
     else:
-        held = {end for empty in empties for end in _ends(empty, set(here), known)}
+        held = {end for empty in empties for end in _missing_body_ids(empty, set(here), known)}
         out.bodies = lost_bodies & held
-    still = {record_of(obj).source_id for obj in unmoved(rig, here, empties)}
-    loops = _loops(base, away)
+    still = {record_of(obj).source_id for obj in unmoved_bodies(rig, here, empties)}
+    loops = _loop_joint_ids(base, away)
     for own in lost_joints:
         ends = {end for end in known[own] if end is not None}
         if everything or (
@@ -83,36 +83,38 @@ def needed(rig: bpy.types.Object, base: Mechanism | None, everything: bool = Fal
     return out
 
 
-def lost_folders(rig: bpy.types.Object) -> set[str]:
+def roles_without_collection(rig: bpy.types.Object) -> set[str]:
     """The roles of parts whose collection a model has no more, though it has such parts: in none, or nowhere."""
     top = settings(rig).collection
     if top is None:
         return set()
-    roles = {role for role, name in FOLDERS.items() if not any(is_called(child, name) for child in top.children)}
+    roles = {
+        role for role, name in ROLE_COLLECTIONS.items() if not any(has_base_name(child, name) for child in top.children)
+    }
     if not roles:
         return roles
-    lost = {record_of(obj).role for obj in deleted(rig)}
-    return {role for role in roles if role in lost or (role in {"BODY", "JOINT"} and not every_part(rig, role))}
+    lost = {record_of(obj).role for obj in deleted_parts(rig)}
+    return {role for role in roles if role in lost or (role in {"BODY", "JOINT"} and not all_parts(rig, role))}
 
 
-def deleted(rig: bpy.types.Object) -> Iterator[bpy.types.Object]:
+def deleted_parts(rig: bpy.types.Object) -> Iterator[bpy.types.Object]:
     """The parts of a model that Blender kept though they are in none of its collections and in no scene any more (the
     rigid-body world may have them): something points at them."""
     top = settings(rig).collection
     present = set(top.all_objects) if top is not None else set()
     for obj in bpy.data.objects:
         record = record_of(obj)
-        ours = record.model == rig and record.role in FOLDERS and not (record.is_ground or record.is_flywheel)
+        ours = record.model == rig and record.role in ROLE_COLLECTIONS and not (record.is_ground or record.is_flywheel)
         if ours and obj not in present and not obj.users_scene:
             yield obj
 
 
-def unmoved(
+def unmoved_bodies(
     rig: bpy.types.Object, bodies: Iterable[bpy.types.Object], empties: Iterable[bpy.types.Object]
 ) -> list[bpy.types.Object]:
     """The bodies that nothing in the armature moves: that the joints which it turns do not join to the world, or to a
     body that it carries."""
-    bones, roots = carrying_bones(rig)
+    bones, roots = bone_counts_and_roots(rig)
     objects = list(bodies)
     number: dict[bpy.types.Object | None, int] = {obj: place for place, obj in enumerate(objects)}
     number[None] = len(objects)  # the world, which nothing has to move
@@ -127,7 +129,7 @@ def unmoved(
     for empty in empties:
         record = record_of(empty)
         turned = bones.get(record.source_id, 0)
-        if not turned or turned < _bones_wanted(record.joint):
+        if not turned or turned < _bone_count(record.joint):
             continue
         ends = []
         for end in (record.joint.parent, record.joint.child):
@@ -143,14 +145,16 @@ def unmoved(
     return [obj for place, obj in enumerate(objects) if first(place) not in carried]
 
 
-def _bones_wanted(joint: KnuckleJoint) -> int:
+def _bone_count(joint: KnuckleJoint) -> int:
     return 1 if len(joint.dofs) < 2 else 1 + max(dof.step for dof in joint.dofs)
 
 
-def _joints(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> dict[str, Ends]:
+def _joint_ends(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> dict[str, JointBodyIds]:
     """The ids of the bodies that joints are between, by the joint's id: as deleted ones that are kept know it, else as
     the document has it."""
-    out: dict[str, Ends] = {joint.id: (joint.parent, joint.child) for joint in base.joints} if base is not None else {}
+    out: dict[str, JointBodyIds] = (
+        {joint.id: (joint.parent, joint.child) for joint in base.joints} if base is not None else {}
+    )
     for obj in away:
         record = record_of(obj)
         if record.role == "JOINT":
@@ -160,17 +164,19 @@ def _joints(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> dict[st
     return out
 
 
-def _loops(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> set[str]:
+def _loop_joint_ids(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> set[str]:
     """The ids of the joints that only close loops: nothing hangs on them."""
     kept = {record_of(obj).source_id for obj in away if record_of(obj).joint.loop}
     return kept | (spanning_tree(base).loop_joints if base is not None else set())
 
 
-def _ends(empty: bpy.types.Object, here: set[bpy.types.Object], known: dict[str, Ends]) -> Iterator[str]:
+def _missing_body_ids(
+    empty: bpy.types.Object, here: set[bpy.types.Object], known: dict[str, JointBodyIds]
+) -> Iterator[str]:
     """The ids of the bodies that a joint holds and that are gone."""
     record = record_of(empty)
     ends = known.get(record.source_id, (None, None))
-    lacks = lacks_end(record.joint)
+    lacks = is_missing_body(record.joint)
     for end, own in zip((record.joint.parent, record.joint.child), ends, strict=True):
         if end is not None and end not in here:
             yield record_of(end).source_id or own or ""
@@ -178,12 +184,12 @@ def _ends(empty: bpy.types.Object, here: set[bpy.types.Object], known: dict[str,
             yield own
 
 
-def lacks_end(joint: KnuckleJoint) -> bool:
+def is_missing_body(joint: KnuckleJoint) -> bool:
     """Return whether a joint has forgotten a body: the world may be one of its ends."""
     return (joint.parent, joint.child).count(None) > joint.at_world
 
 
-def lost_shapes(
+def deleted_shapes(
     rig: bpy.types.Object, known: Mapping[str, Body], bodies: Mapping[str, bpy.types.Object], new: Container[str]
 ) -> dict[str, str]:
     """The ids of collision shapes that bodies which stayed have lost, with their body's: those that are still as the
@@ -200,86 +206,86 @@ def lost_shapes(
 
 
 #: The roles of objects that stand for something of the model's file.
-FILED = tuple(FOLDERS)
-_MOST_NAMES = 3
+COLLECTION_ROLES = tuple(ROLE_COLLECTIONS)
+_MAX_NAMES = 3
 
 #: A model's objects by role.
-Parts = Mapping[str, list[bpy.types.Object]]
+PartsByRole = Mapping[str, list[bpy.types.Object]]
 
 
 @dataclass(frozen=True)
-class Lack:
+class MissingPart:
     """One thing that a model lacks: a ``code`` as a check has it, and what is told of it."""
 
     code: str
     told: str
 
 
-def missing(rig: bpy.types.Object, every: Parts | None = None) -> list[str]:
+def missing_messages(rig: bpy.types.Object, every: PartsByRole | None = None) -> list[str]:
     """Return what a model lacks, in sentences; empty where it is whole.
 
     ``every``: its parts by role, where they are at hand. What was deleted with all that held it is not among it: that
-    is how a model is made smaller (``needed``).
+    is how a model is made smaller (``find_needed_parts``).
     """
-    return [lack.told for lack in lacks_of(rig, every)]
+    return [lack.told for lack in find_missing_parts(rig, every)]
 
 
-def lacks_of(rig: bpy.types.Object, every: Parts | None = None) -> list[Lack]:
-    """List what a model lacks, with the codes that a check has for that; ``missing`` says what counts."""
-    return list(_lacks(rig, parts_by_role(rig) if every is None else every))
+def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) -> list[MissingPart]:
+    """List what a model lacks, with the codes that a check has for that; ``missing_messages`` says what counts."""
+    return list(_missing_parts(rig, parts_by_role(rig) if every is None else every))
 
 
-def _lacks(rig: bpy.types.Object, every: Parts) -> Iterator[Lack]:
+def _missing_parts(rig: bpy.types.Object, every: PartsByRole) -> Iterator[MissingPart]:
     if record_of(rig).role != "MODEL" or settings(rig).rig is None:
-        yield Lack("facts-gone", "What is known of the model as a whole was cleared")
+        yield MissingPart("facts-gone", "What is known of the model as a whole was cleared")
     top = settings(rig).collection
     if top is None:
-        yield Lack("collection-gone", "The collection of the model was deleted")
+        yield MissingPart("collection-gone", "The collection of the model was deleted")
         return
-    if scene_of(top) is None:
-        yield Lack("collection-gone", "The collection of the model is in no scene")
-    if is_armature_gone(rig):
-        yield Lack("armature-gone", "The armature was deleted")
+    if scene_with_collection(top) is None:
+        yield MissingPart("collection-gone", "The collection of the model is in no scene")
+    if is_armature_deleted(rig):
+        yield MissingPart("armature-gone", "The armature was deleted")
     bodies, joints = every.get("BODY", []), every.get("JOINT", [])
-    gone = lost_ends(bodies, joints)
+    gone = lost_body_names(bodies, joints)
     if gone:
-        yield Lack("body-gone", f"Deleted, and still held by joints: {gone}")
-    boneless = unmoved(rig, bodies, joints)
+        yield MissingPart("body-gone", f"Deleted, and still held by joints: {gone}")
+    boneless = unmoved_bodies(rig, bodies, joints)
     if boneless:
-        yield Lack("unmoved", why_unmoved(rig, boneless))
-    folders = lost_folders(rig)
+        yield MissingPart("unmoved", unmoved_message(rig, boneless))
+    folders = roles_without_collection(rig)
     if folders:
-        folders &= {record_of(obj).role for obj in deleted(rig)}
+        folders &= {record_of(obj).role for obj in deleted_parts(rig)}
     if folders:
-        names = name_list(sorted({FOLDERS[role] for role in folders}))
-        yield Lack("folder-gone", f"Deleted, with what was in it: collection {names}")
+        names = abbreviate_names(sorted({ROLE_COLLECTIONS[role] for role in folders}))
+        yield MissingPart("folder-gone", f"Deleted, with what was in it: collection {names}")
     if settings(rig).format and settings(rig).document is None:
-        yield Lack(
+        yield MissingPart(
             "text-gone",
             "The text of its file was deleted: exports write a new one, without what only the text knew. Rebuild "
             "Missing Parts looks for it",
         )
     if has_lost_physics(rig, bodies):
-        yield Lack("world-gone", _lost_physics(rig))
+        yield MissingPart("world-gone", _lost_physics_message(rig))
 
 
-def why_unmoved(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> str:
+def unmoved_message(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> str:
     """Return what is wrong with bodies that nothing moves: their joints were deleted, or bones were."""
     bodies = list(boneless)
-    names = name_list([file_name(obj) for obj in bodies], _MOST_NAMES)
-    lost = name_list(lost_joint_names(rig, bodies), _MOST_NAMES)
+    names = abbreviate_names([file_name(obj) for obj in bodies], _MAX_NAMES)
+    lost = abbreviate_names(deleted_joint_names(rig, bodies), _MAX_NAMES)
     if lost:
         return f"Deleted, and nothing else holds {names}: joint {lost}"
     return f"The armature has no bone for {names}"
 
 
-def lost_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
+def deleted_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
     """The names of deleted joints that held bodies to others which are there, or to the world.
 
     Their bones tell, which stay: Blender forgets an object that nothing points at.
     """
-    known = {record_of(obj).source_id for obj in every_part(rig, "JOINT")}
-    carriers = {obj.parent_bone for obj in every_part(rig, "BODY") if obj.parent == rig}
+    known = {record_of(obj).source_id for obj in all_parts(rig, "JOINT")}
+    carriers = {obj.parent_bone for obj in all_parts(rig, "BODY") if obj.parent == rig}
     bones, names = armature_of(rig).bones, dict[str, None]()
     for body in bodies:
         bone = bones.get(body.parent_bone) if body.parent == rig else None
@@ -294,33 +300,33 @@ def lost_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) 
     return list(names)
 
 
-def is_armature_gone(rig: bpy.types.Object) -> bool:
+def is_armature_deleted(rig: bpy.types.Object) -> bool:
     """Return whether the armature of a model was deleted, and was not merely moved into another collection: Blender
     keeps what our records point at, in none."""
     top = settings(rig).collection
     return (top is None or top.all_objects.get(rig.name) != rig) and not rig.users_scene
 
 
-def scene_of(top: bpy.types.Collection) -> bpy.types.Scene | None:
+def scene_with_collection(top: bpy.types.Collection) -> bpy.types.Scene | None:
     """A scene that has a collection."""
     return next((scene for scene in bpy.data.scenes if top in scene.collection.children_recursive), None)
 
 
-def lost_ends(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) -> str:
+def lost_body_names(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) -> str:
     """The names of bodies that joints lack, of joints where even these are forgotten."""
     known = set(bodies)
     names = []
     for empty in joints:
         joint = record_of(empty).joint
         ends = joint.parent, joint.child
-        gone = [end for end in ends if end is not None and end not in known and not _is_elsewhere(end)]
+        gone = [end for end in ends if end is not None and end not in known and not _is_moved_out(end)]
         names += [record_of(end).source_name or end.name for end in gone]
-        if None in ends and lacks_end(joint) and joint.active:
+        if None in ends and is_missing_body(joint) and joint.active:
             names.append(f"a body of {empty.name}")
-    return name_list(list(dict.fromkeys(names)), _MOST_NAMES)
+    return abbreviate_names(list(dict.fromkeys(names)), _MAX_NAMES)
 
 
-def _is_elsewhere(body: bpy.types.Object) -> bool:
+def _is_moved_out(body: bpy.types.Object) -> bool:
     """Return whether a body was moved out of its model's collection, and not deleted."""
     return record_of(body).role == "BODY" and bool(body.users_scene)
 
@@ -331,21 +337,21 @@ def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> b
     What clears physics leaves nothing that tells of it.
     """
     model = settings(rig)
-    home = home_of(rig)
+    home = simulating_scene(rig)
     if home is not None:
         return home.rigidbody_world.constraints is None
     had = model.before.made_world or model.before.joined_world or any(obj.rigid_body is not None for obj in bodies)
     return had or (model.drive != "KEYS" and bool(bodies))
 
 
-def _lost_physics(rig: bpy.types.Object) -> str:
-    scene = scene_for(rig)
-    if scene is not None and is_of_other_file(scene, rig):
+def _lost_physics_message(rig: bpy.types.Object) -> str:
+    scene = scene_to_simulate_in(rig)
+    if scene is not None and is_from_other_file(scene, rig):
         return "The physics of the model was built in another file, and is not in the world of this scene"
     return "The rigid-body world was deleted, and the model's physics with it"
 
 
-def lost_models(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+def models_without_armature(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """The models without an armature in any scene, of which a scene has parts; or of which no scene has any, and
     collections have, whose own was deleted."""
     of_scene = dict.fromkeys(record_of(obj).model for obj in scene.objects if record_of(obj).role in ("BODY", "JOINT"))
@@ -358,19 +364,19 @@ def lost_models(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     return sorted((rig for rig in lost if rig in of_scene or rig in held), key=lambda rig: rig.name)
 
 
-def orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> list[bpy.types.Object]:
+def orphan_parts(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> list[bpy.types.Object]:
     """Bodies and joints of a scene whose model is gone for good, of one model: those that are in the collection of the
     ``active`` one, if it is such a part, else of the first of them."""
-    lost = [obj for obj in scene.objects if record_of(obj).role in FILED and record_of(obj).model is None]
+    lost = [obj for obj in scene.objects if record_of(obj).role in COLLECTION_ROLES and record_of(obj).model is None]
     held = [obj for obj in lost if record_of(obj).role in ("BODY", "JOINT")]
     if not held:
         return []
     first = active if active in lost and is_orphan_part(active) else held[0]
-    top = top_of(first, scene)
+    top = find_model_collection(first, scene)
     return [obj for obj in lost if top is None or obj.name in top.all_objects]
 
 
-def top_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collection | None:
+def find_model_collection(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collection | None:
     """The collection of a scene that is an object's model's: of those that it is in and that have parts of no other
     the uppermost that has the collections of its kinds, or the uppermost."""
     model = record_of(obj).model
@@ -378,8 +384,10 @@ def top_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collectio
         child
         for child in scene.collection.children_recursive
         if child.all_objects.get(obj.name) == obj
-        and all(record_of(each).model == model for each in child.all_objects if record_of(each).role in FILED)
+        and all(
+            record_of(each).model == model for each in child.all_objects if record_of(each).role in COLLECTION_ROLES
+        )
     ]
-    names = FOLDERS.values()
-    tops = (each for each in around if any(is_called(child, name) for child in each.children for name in names))
+    names = ROLE_COLLECTIONS.values()
+    tops = (each for each in around if any(has_base_name(child, name) for child in each.children for name in names))
     return next(tops, next(iter(around), None))

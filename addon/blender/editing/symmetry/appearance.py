@@ -12,20 +12,20 @@ from mathutils import Matrix
 from mathutils.bvhtree import BVHTree
 from mathutils.kdtree import KDTree
 
-from ....core.editing.sides import sides_of
-from ....core.editing.symmetry import Difference, all_asymmetries
+from ....core.editing.sides import find_sides
+from ....core.editing.symmetry import TwinDifference, find_asymmetries
 from ....core.editing.twins import flip_between
 from ....core.model import Array, Plane
 from ....core.report import Report
 from ...data.access import record_of
-from ...scene.materials import looks_alike
+from ...scene.materials import have_same_color
 from ...scene.read.mechanism import extract
-from ..design_poses import rigid
-from ..rig_update import give_ids
-from .links import mates
+from ..design_poses import rigid_matrix
+from ..rig_update import assign_ids
+from .links import twins_by_part
 
 #: Surfaces that are nearer to each other than this share of their size are the same.
-_SAME_SURFACE = 5e-3
+_SURFACE_TOLERANCE = 5e-3
 
 
 def mesh_points(mesh: bpy.types.Mesh, scale: Array) -> Array:
@@ -35,12 +35,12 @@ def mesh_points(mesh: bpy.types.Mesh, scale: Array) -> Array:
     return points.reshape(-1, 3).astype(np.float64) * scale
 
 
-def surface_gap(mine: Array, one: bpy.types.Mesh, its: Array, other: bpy.types.Mesh) -> float:
+def mesh_surface_distance(mine: Array, one: bpy.types.Mesh, its: Array, other: bpy.types.Mesh) -> float:
     """Return how far two surfaces are apart where they are furthest, of meshes whose points (n, 3) are where these are;
     0 where they are as good as the same, or where one is empty."""
     if not (len(mine) and len(its)):
         return 0.0
-    enough = _SAME_SURFACE * float(np.ptp(its, axis=0).max())
+    enough = _SURFACE_TOLERANCE * float(np.ptp(its, axis=0).max())
     if mine.shape == its.shape and np.abs(mine - its).max() <= enough:
         return 0.0
     first, second = _Surface.of(mine, one), _Surface.of(its, other)
@@ -94,7 +94,7 @@ def _furthest_point(surface: _Surface, other: _Surface) -> float:
 _NOT_SETTINGS = {"rna_type", "name", "type", "is_active", "is_override_data", "execution_time", "persistent_uid"}
 
 
-def put_modifiers(obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> list[str]:
+def mirror_modifiers(obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> list[str]:
     """Make the modifiers of a twin, whose axes are reflected by ``flip`` (3, 3), the mirror images of its mate's.
 
     Returns:
@@ -109,33 +109,33 @@ def put_modifiers(obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) ->
             mate.modifiers.remove(its)
     left_out = []
     for number, (name, own) in enumerate(wanted.items()):
-        if not _is_known(own):
+        if not _is_mirrorable(own):
             left_out.append(name)
         elif name not in mate.modifiers:
             mate.modifiers.new(name, own.type)
         at = mate.modifiers.find(name)
-        if _is_known(own):
-            _copy(own, mate.modifiers[at])
-            _IMAGES[own.type](own, mate.modifiers[at], flip)
+        if _is_mirrorable(own):
+            _copy_settings(own, mate.modifiers[at])
+            _MODIFIER_MIRRORS[own.type](own, mate.modifiers[at], flip)
         if at >= 0:
             mate.modifiers.move(at, min(number, len(mate.modifiers) - 1))
     return left_out
 
 
-def _is_known(modifier: bpy.types.Modifier) -> bool:
+def _is_mirrorable(modifier: bpy.types.Modifier) -> bool:
     """Return whether the mirror image of a modifier is known: it is of a known type, and nothing beside its object's
     mesh and its own numbers tells what it does."""
-    settings = (getattr(modifier, name) for name in _settings(modifier))
-    return modifier.type in _IMAGES and not any(isinstance(value, bpy.types.ID) for value in settings)
+    settings = (getattr(modifier, name) for name in _setting_names(modifier))
+    return modifier.type in _MODIFIER_MIRRORS and not any(isinstance(value, bpy.types.ID) for value in settings)
 
 
-def _settings(modifier: bpy.types.Modifier) -> list[str]:
+def _setting_names(modifier: bpy.types.Modifier) -> list[str]:
     return [each.identifier for each in modifier.bl_rna.properties if each.identifier not in _NOT_SETTINGS]
 
 
-def _copy(own: bpy.types.Modifier, its: bpy.types.Modifier) -> None:
+def _copy_settings(own: bpy.types.Modifier, its: bpy.types.Modifier) -> None:
     """Give a modifier the settings of another; what hides behind a setting, as a curve, stays."""
-    for name in _settings(own):
+    for name in _setting_names(own):
         value, rna = getattr(own, name), own.bl_rna.properties[name]
         if rna.is_readonly or rna.type in {"POINTER", "COLLECTION"}:
             continue
@@ -148,90 +148,90 @@ def _copy(own: bpy.types.Modifier, its: bpy.types.Modifier) -> None:
 # ---------------------------------------------------------------- what a reflection makes of settings
 
 
-def _same(_own: Any, _its: Any, _flip: Array) -> None:
+def _keep_settings(_own: Any, _its: Any, _flip: Array) -> None:
     """It does the same to both hands."""
 
 
-def _axes(flip: Array) -> list[tuple[int, float]]:
+def _image_axes(flip: Array) -> list[tuple[int, float]]:
     """Return which axis of the twin is the image of each axis, and with which sign."""
     return [(at := int(np.abs(row).argmax()), float(np.sign(row[at]))) for row in flip]
 
 
-def _mirror(own: Any, its: Any, flip: Array) -> None:
+def _mirror_mirror(own: Any, its: Any, flip: Array) -> None:
     """Planes go with their axes; of an axis that is turned round the other side is cut off."""
-    for axis, (image, sign) in enumerate(_axes(flip)):
+    for axis, (image, sign) in enumerate(_image_axes(flip)):
         its.use_axis[image], its.use_bisect_axis[image] = own.use_axis[axis], own.use_bisect_axis[axis]
         its.use_bisect_flip_axis[image] = own.use_bisect_flip_axis[axis] != (sign < 0.0)
 
 
-def _array(own: Any, its: Any, flip: Array) -> None:
+def _mirror_array(own: Any, its: Any, flip: Array) -> None:
     for name in ("relative_offset_displace", "constant_offset_displace"):
         setattr(its, name, (flip.T @ np.array(getattr(own, name)) + 0.0).tolist())
 
 
-def _smooth(own: Any, its: Any, flip: Array) -> None:
-    for axis, (image, _sign) in enumerate(_axes(flip)):
+def _mirror_smooth(own: Any, its: Any, flip: Array) -> None:
+    for axis, (image, _sign) in enumerate(_image_axes(flip)):
         setattr(its, f"use_{'xyz'[image]}", getattr(own, f"use_{'xyz'[axis]}"))
 
 
-def _decimate(own: Any, its: Any, flip: Array) -> None:
-    its.symmetry_axis = "XYZ"[_axes(flip)["XYZ".index(own.symmetry_axis)][0]]
+def _mirror_decimate(own: Any, its: Any, flip: Array) -> None:
+    its.symmetry_axis = "XYZ"[_image_axes(flip)["XYZ".index(own.symmetry_axis)][0]]
 
 
-_IMAGES: Mapping[str, Callable[[Any, Any, Array], None]] = {
+_MODIFIER_MIRRORS: Mapping[str, Callable[[Any, Any, Array], None]] = {
     **dict.fromkeys(
         ("BEVEL", "EDGE_SPLIT", "REMESH", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "WEIGHTED_NORMAL", "WELD", "WIREFRAME"),
-        _same,
+        _keep_settings,
     ),
-    "ARRAY": _array,
-    "DECIMATE": _decimate,
-    "MIRROR": _mirror,
-    "LAPLACIANSMOOTH": _smooth,
-    "SMOOTH": _smooth,
+    "ARRAY": _mirror_array,
+    "DECIMATE": _mirror_decimate,
+    "MIRROR": _mirror_mirror,
+    "LAPLACIANSMOOTH": _mirror_smooth,
+    "SMOOTH": _mirror_smooth,
 }
 
 
-def all_differences(rig: bpy.types.Object) -> list[Difference]:
+def all_differences(rig: bpy.types.Object) -> list[TwinDifference]:
     """Everything that makes the halves of a model differ, its meshes among it."""
-    give_ids(rig)
+    assign_ids(rig)
     mechanism = extract(rig)
-    sides = sides_of(mechanism)
-    return [*all_asymmetries(mechanism, sides), *mesh_differences(rig, sides.plane)]
+    sides = find_sides(mechanism)
+    return [*find_asymmetries(mechanism, sides), *mesh_differences(rig, sides.plane)]
 
 
-def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[str] = ()) -> Iterator[Difference]:
+def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[str] = ()) -> Iterator[TwinDifference]:
     """Of the twins among a model's bodies, those whose surfaces differ, and by how much (length units); how these are
     cut into polygons is no difference. Pairs with a body ``without`` (ids) are left out."""
     done: set[bpy.types.Object] = set()
     gaps: dict[tuple[object, ...], float] = {}
-    for obj, mate in mates(rig).items():
+    for obj, mate in twins_by_part(rig).items():
         if record_of(obj).role != "BODY" or obj in done or not (obj.type == mate.type == "MESH"):
             continue
         done.add(mate)
         ids = record_of(obj).source_id, record_of(mate).source_id
         if not {*ids}.isdisjoint(without):
             continue
-        flip = flip_between(rigid(obj.matrix_basis), rigid(mate.matrix_basis), plane)
+        flip = flip_between(rigid_matrix(obj.matrix_basis), rigid_matrix(mate.matrix_basis), plane)
         scales = [np.array(each.matrix_basis.to_scale()) for each in (obj, mate)]
         key = obj.data.name_full, mate.data.name_full, np.array([*flip, *scales]).round(6).tobytes()
         if key not in gaps:  # equal shapes share their meshes
-            gaps[key] = _gap(cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data), scales, flip)
+            gaps[key] = _mesh_distance(cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data), scales, flip)
         if gaps[key] > 0.0:
-            yield Difference("body", ids[0], ids[1], "mesh", gaps[key], "m")
+            yield TwinDifference("body", ids[0], ids[1], "mesh", gaps[key], "m")
 
 
-def _gap(one: bpy.types.Mesh, other: bpy.types.Mesh, scales: list[Array], flip: Array) -> float:
+def _mesh_distance(one: bpy.types.Mesh, other: bpy.types.Mesh, scales: list[Array], flip: Array) -> float:
     """Return how far two scaled meshes, the one seen in a mirror, are apart where they are furthest; 0 where they are
     as good as the same, or where one is empty."""
-    return surface_gap(mesh_points(one, scales[0]) @ flip, one, mesh_points(other, scales[1]), other)
+    return mesh_surface_distance(mesh_points(one, scales[0]) @ flip, one, mesh_points(other, scales[1]), other)
 
 
 #: Corners of mirror images that are nearer than this share of the size of their mesh are at one place.
-_SAME = 2e-5
+_POINT_TOLERANCE = 2e-5
 
 
 @dataclass
-class Looks:
+class MeshMirror:
     """Meshes as one operation mirrors them, each once.
 
     ``materials``: twins get those of their mates too. ``left_out`` are modifiers that have no mirror image here, by the
@@ -250,8 +250,8 @@ class Looks:
         if not (obj.type == mate.type == "MESH"):
             return False
         before = [slot.material for slot in mate.material_slots]
-        alike = not self.materials or _alike([slot.material for slot in obj.material_slots], before)
-        is_other = not (alike and self.are_images(obj, mate, flip))
+        alike = not self.materials or _have_equal_materials([slot.material for slot in obj.material_slots], before)
+        is_other = not (alike and self.are_mirror_images(obj, mate, flip))
         if is_other:
             mesh = self._mirrored(cast(bpy.types.Mesh, obj.data), flip)
             if not self.materials and list(mesh.materials) != before:
@@ -265,7 +265,7 @@ class Looks:
                 its.link = own.link
                 if own.link == "OBJECT":
                     its.material = own.material
-        left_out = put_modifiers(obj, mate, flip)
+        left_out = mirror_modifiers(obj, mate, flip)
         if left_out:
             self.left_out[obj.name, mate.name] = left_out
         return is_other
@@ -279,7 +279,7 @@ class Looks:
                 where=mate,
             )
 
-    def are_images(
+    def are_mirror_images(
         self,
         obj: bpy.types.Object,
         mate: bpy.types.Object,
@@ -288,14 +288,14 @@ class Looks:
     ) -> bool:
         """Return whether the mesh of a twin is the mirror image of its mate's, in axes that are reflected by ``flip``;
         ``poses`` (4, 4) are where the two are in these axes, None: at their origins. Surfaces of two files, which are
-        cut into other polygons, are compared as ``surface_gap`` does."""
+        cut into other polygons, are compared as ``mesh_surface_distance`` does."""
         if not (obj.type == mate.type == "MESH"):
             return False
         one, other = cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data)
         at = (np.eye(4), np.eye(4)) if poses is None else poses
         key = one.session_uid, other.session_uid, flip.tobytes(), at[0].tobytes(), at[1].tobytes()
         if key not in self._known:
-            self._known[key] = _are_images(one, other, flip, at)
+            self._known[key] = _are_mirror_images(one, other, flip, at)
         return self._known[key]
 
     def _mirrored(self, mesh: bpy.types.Mesh, flip: Array) -> bpy.types.Mesh:
@@ -303,7 +303,7 @@ class Looks:
         key = mesh.session_uid, flip.tobytes()
         if key not in self._made:
             made = mesh
-            if not _are_images(mesh, mesh, flip, (np.eye(4), np.eye(4))):
+            if not _are_mirror_images(mesh, mesh, flip, (np.eye(4), np.eye(4))):
                 made = mesh.copy()
                 local = np.eye(4)
                 local[:3, :3] = flip.T
@@ -313,11 +313,11 @@ class Looks:
         return self._made[key]
 
 
-def _alike(one: list[bpy.types.Material | None], other: list[bpy.types.Material | None]) -> bool:
-    return len(one) == len(other) and all(looks_alike(a, b) for a, b in zip(one, other, strict=True))
+def _have_equal_materials(one: list[bpy.types.Material | None], other: list[bpy.types.Material | None]) -> bool:
+    return len(one) == len(other) and all(have_same_color(a, b) for a, b in zip(one, other, strict=True))
 
 
-def _are_images(one: bpy.types.Mesh, other: bpy.types.Mesh, flip: Array, poses: tuple[Array, Array]) -> bool:
+def _are_mirror_images(one: bpy.types.Mesh, other: bpy.types.Mesh, flip: Array, poses: tuple[Array, Array]) -> bool:
     mine, its = (
         mesh_points(mesh, np.ones(3)) @ pose[:3, :3].T + pose[:3, 3]
         for mesh, pose in zip((one, other), poses, strict=True)
@@ -326,14 +326,14 @@ def _are_images(one: bpy.types.Mesh, other: bpy.types.Mesh, flip: Array, poses: 
     if not len(mine) or not len(its):
         return len(mine) == len(its)
     if len(mine) != len(its) or len(one.polygons) != len(other.polygons):
-        return one != other and not surface_gap(mine, one, its, other)
-    reach = _SAME * float(np.ptp(its, axis=0).max())
+        return one != other and not mesh_surface_distance(mine, one, its, other)
+    reach = _POINT_TOLERANCE * float(np.ptp(its, axis=0).max())
     if np.abs(mine - its).max() <= reach:
         return True
-    return _furthest(mine, its) <= reach and _furthest(its, mine) <= reach
+    return _max_distance(mine, its) <= reach and _max_distance(its, mine) <= reach
 
 
-def _furthest(points: Array, others: Array) -> float:
+def _max_distance(points: Array, others: Array) -> float:
     """Return how far the furthest of some points (n, 3) is from the nearest of others."""
     tree = KDTree(len(others))
     for number, point in enumerate(others.tolist()):

@@ -9,27 +9,35 @@ import numpy as np
 from mathutils import Matrix
 
 from ....core.editing.sides import twin_name
-from ....core.editing.twins import dof_parts, flip_between, image_of, retyped_twin
+from ....core.editing.twins import flip_between, mirror_pose, retype_twin, twin_dof_maps
 from ....core.model import DOF_SIZE, Array, Plane
 from ....core.report import Report
-from ...animation.actions import motions_of
-from ...animation.fcurves import curves_at, places_of
+from ...animation.actions import motion_actions
+from ...animation.fcurves import curves_by_id, servo_curve_ids
 from ...animation.mirror import mirror_keys
 from ...data.access import record_of
 from ...data.channels import servo_channels
 from ...data.queries import file_name, joint_bones, part_ids, parts
-from ...events.signals import quiet
+from ...events.signals import signals_blocked
 from ...rig.joint_frames import read_joint
-from ...rig.pose_channels import pose_of
-from ..design_poses import JointEdit, rigid_pose
-from ..joints import joint_frame, move_joint, move_joint_to, see_swappable, set_type, swap_ends, take_type
+from ...rig.pose_channels import read_joint_values
+from ..design_poses import JointEdit, rigid_design_pose
+from ..joints import (
+    change_joint_type,
+    joint_frame,
+    move_joint,
+    move_joint_to,
+    require_swappable,
+    set_joint_type,
+    swap_ends,
+)
 from ..part_copies import copy_part
-from ..restraints import put_restraint_images
-from ..rig_update import give_ids, refit, without_physics
-from .appearance import Looks
-from .images import Surroundings, mirrored_coordinates, put_body_image, put_joint_image, put_values_image
-from .links import by_id, link_twins, mates, note
-from .twins import candidates, ensure_plane, plane_of, same_friction
+from ..restraints import mirror_part_restraints
+from ..rig_update import assign_ids, physics_suspended, update_armature
+from .appearance import MeshMirror
+from .images import MirrorContext, mirrored_coordinates, write_body_image, write_joint_image, write_values_image
+from .links import link_twins, parts_by_id, record_mirror_state, twins_by_part
+from .twins import copy_friction, ensure_plane, require_plane, twin_candidates
 
 
 def create_twins(
@@ -42,8 +50,8 @@ def create_twins(
     rig = next((record_of(obj).model for obj in chosen), None)
     if rig is None:
         raise ValueError("Select bodies or joints of the mechanism to make their twins")
-    give_ids(rig)
-    paired = mates(rig)
+    assign_ids(rig)
+    paired = twins_by_part(rig)
     alone = [obj for obj in chosen if obj not in paired]
     bodies = [obj for obj in alone if record_of(obj).role == "BODY"]
     joints = {obj for obj in alone if record_of(obj).role == "JOINT"}
@@ -51,53 +59,53 @@ def create_twins(
     ordered = [empty for empty in parts(rig, "JOINT") if empty in joints]
     if not (bodies or joints):
         raise ValueError("Everything that is selected has a twin already: Mirror to Twin makes them alike")
-    between, report = plane or plane_of(rig), Report()
+    between, report = plane or require_plane(rig), Report()
     pairs: dict[bpy.types.Object, bpy.types.Object] = {}
-    looks = Looks()
-    pose = pose_of(rig, servo_channels(rig))
-    with without_physics(rig, report) as frictions, quiet():
-        taken = _Taken(rig)
+    looks = MeshMirror()
+    pose = read_joint_values(rig, servo_channels(rig))
+    with physics_suspended(rig, report) as frictions, signals_blocked():
+        taken = _UsedNames(rig)
         for obj in bodies:
             made = pairs[obj] = taken.copy(obj)
-            put_body_image(obj, made, between, looks, is_new=True)
-            same_friction(frictions, obj, made)
-        around = Surroundings(by_id(rig, "BODY"))
+            write_body_image(obj, made, between, looks, is_new=True)
+            copy_friction(frictions, obj, made)
+        around = MirrorContext(parts_by_id(rig, "BODY"))
         for empty in ordered:
             made = pairs[empty] = taken.copy(empty)
-            put_joint_image(empty, made, between, around, is_new=True)
+            write_joint_image(empty, made, between, around, is_new=True)
         for obj, mate in pairs.items():
-            note(obj, mate)
-        edits = dict(_posed({empty: pairs[empty] for empty in ordered}, between, around, pose))
-        report.extend(refit(rig, edits=edits, made=list(pairs.values())))
-        put_restraint_images(rig, pairs, between, by_id(rig, "BODY"), by_id(rig, "JOINT"), report)
-    report.extend(_key(rig, ordered, between))
+            record_mirror_state(obj, mate)
+        edits = dict(_mirrored_poses({empty: pairs[empty] for empty in ordered}, between, around, pose))
+        report.extend(update_armature(rig, edits=edits, made=list(pairs.values())))
+        mirror_part_restraints(rig, pairs, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)
+    report.extend(_mirror_twin_keys(rig, ordered, between))
     looks.tell(report)
     return list(pairs.values()), report
 
 
-def _posed(
+def _mirrored_poses(
     pairs: Mapping[bpy.types.Object, bpy.types.Object],
     plane: Plane,
-    around: Surroundings,
+    around: MirrorContext,
     pose: Mapping[str, Array],
 ) -> Iterator[tuple[str, JointEdit]]:
     """The twins of joints, by id, posed as their mirror images; ``pose`` are the coordinates of joints, by id."""
     for empty, mate in pairs.items():
         values = pose.get(record_of(empty).source_id)
         if values is not None:
-            joint, twin = (read_joint(each, rigid_pose) for each in (empty, mate))
-            found = dof_parts(joint, twin, plane, around.mates, around.bodies)
+            joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
+            found = twin_dof_maps(joint, twin, plane, around.mates, around.bodies)
             image = mirrored_coordinates(values, found, sum(DOF_SIZE[dof.kind] for dof in twin.dofs))
             yield record_of(mate).source_id, JointEdit(values=image)
 
 
-def _key(rig: bpy.types.Object, joints: Iterable[bpy.types.Object], plane: Plane) -> Report:
+def _mirror_twin_keys(rig: bpy.types.Object, joints: Iterable[bpy.types.Object], plane: Plane) -> Report:
     """Give the twins of joints the mirrored keys of these, in every motion of the mechanism."""
     report, chains = Report(), joint_bones(rig)
     bones = {bone for empty in joints for bone in chains.get(record_of(empty).source_id, ())}
-    places = places_of(rig, bones)
-    for action in motions_of(rig) if places else ():
-        if not curves_at(rig, action, places):
+    places = servo_curve_ids(rig, bones)
+    for action in motion_actions(rig) if places else ():
+        if not curves_by_id(rig, action, places):
             continue
         try:
             mirror_keys(rig, bones=bones, plane=plane, action=action)
@@ -106,7 +114,7 @@ def _key(rig: bpy.types.Object, joints: Iterable[bpy.types.Object], plane: Plane
     return report
 
 
-class _Taken:
+class _UsedNames:
     """The ids of a model's parts and the names of each kind of them."""
 
     def __init__(self, rig: bpy.types.Object) -> None:
@@ -124,60 +132,64 @@ class _Taken:
         return made
 
 
-def set_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str) -> Report:
+def set_joint_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str) -> Report:
     """Make a joint, and its twin, one of another type: the twin's is the mirror image."""
-    report, rig = set_type(empty, type_), record_of(empty).model
+    report, rig = set_joint_type(empty, type_), record_of(empty).model
     if mate is None:
         return report
-    plane, around = plane_of(rig), Surroundings(by_id(rig, "BODY"))
+    plane, around = require_plane(rig), MirrorContext(parts_by_id(rig, "BODY"))
     try:
-        joint, twin = (read_joint(each, rigid_pose) for each in (empty, mate))
-        image = retyped_twin(joint, plane, around.mates, around.bodies, twin)
+        joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
+        image = retype_twin(joint, plane, around.mates, around.bodies, twin)
     except ValueError as error:  # the joint itself is of the type by now
         report.warn("twin-differs", str(error), where=mate.name)
         return report
-    report.extend(take_type(mate, image.dofs, image.type, then=lambda: put_values_image(empty, mate, plane, around)))
+    report.extend(
+        change_joint_type(mate, image.dofs, image.type, then=lambda: write_values_image(empty, mate, plane, around))
+    )
     return report
 
 
-def swap_both(empty: bpy.types.Object, mate: bpy.types.Object | None) -> Report:
+def swap_ends_of_pair(empty: bpy.types.Object, mate: bpy.types.Object | None) -> Report:
     """Exchange parent and child of a joint, and of its twin. ValueError, and nothing done, where either cannot be."""
     for each in filter(None, (empty, mate)):
-        see_swappable(each)
+        require_swappable(each)
     report = swap_ends(empty)
     if mate is not None:
         report.extend(swap_ends(mate))
     return report
 
 
-def move_both(empty: bpy.types.Object, mate: bpy.types.Object | None, place: Matrix, keep_axes: bool = False) -> Report:
+def move_joint_pair(
+    empty: bpy.types.Object, mate: bpy.types.Object | None, place: Matrix, keep_axes: bool = False
+) -> Report:
     """Put a joint elsewhere (in the world), and its twin where the mirror image of that is in the design; their bodies
     stay where they are. ``keep_axes``: they turn as little."""
     if mate is None:
         return move_joint(empty, place, keep_axes)
-    plane = plane_of(record_of(empty).model)
+    plane = require_plane(record_of(empty).model)
     flip = flip_between(joint_frame(empty), joint_frame(mate), plane)
     report = move_joint(empty, place, keep_axes)
-    report.extend(move_joint_to(mate, image_of(joint_frame(empty), plane, flip)))
+    report.extend(move_joint_to(mate, mirror_pose(joint_frame(empty), plane, flip)))
     return report
 
 
 #: How far, as a share of its size, what stands on one side may reach over to the other.
-_REACH = 0.02
+_OVERLAP_SHARE = 0.02
 
 
-def grow_bodies(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
+def create_body_twins(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
     """Twins for bodies that were just made.
 
     Those that are mirror images of others become their twins; of those that stand on one side the twin is made; what
     stands in the middle has none. Returns how many were linked and made.
     """
-    plane, bodies = ensure_plane(rig), by_id(rig, "BODY")
+    plane, bodies = ensure_plane(rig), parts_by_id(rig, "BODY")
     if plane is None:
-        return 0, 0, _without_plane(rig)
+        return 0, 0, _no_plane_report(rig)
     fresh = {record_of(obj).source_id for obj in made}
     alone, linked = set(fresh), 0
-    for pair in candidates(rig, plane):
+    for pair in twin_candidates(rig, plane):
         ids = {pair.first, pair.second}
         if pair.kind == "body" and ids & fresh:
             alone -= ids  # also where names alone are alike: whose they are, nobody but the user knows
@@ -191,7 +203,7 @@ def grow_bodies(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -> tupl
     return linked, len(twins), report
 
 
-def _without_plane(rig: bpy.types.Object) -> Report:
+def _no_plane_report(rig: bpy.types.Object) -> Report:
     report = Report()
     report.warn(
         "no-mirror-plane", "The other side was not made: there is no mirror plane. Choose one: Twins > Mirror Plane"
@@ -202,30 +214,30 @@ def _without_plane(rig: bpy.types.Object) -> Report:
 def _is_on_one_side(obj: bpy.types.Object, plane: Plane) -> bool:
     corners = np.column_stack([np.array(obj.bound_box), np.ones(8)]) @ np.array(obj.matrix_basis).T
     heights = [plane.height(corner) for corner in corners[:, :3]]
-    slack = _REACH * float(np.ptp(corners[:, :3], axis=0).max())
+    slack = _OVERLAP_SHARE * float(np.ptp(corners[:, :3], axis=0).max())
     return min(heights) >= -slack or max(heights) <= slack
 
 
-def grow_joint(rig: bpy.types.Object, empty: bpy.types.Object) -> tuple[bpy.types.Object | None, Report]:
+def create_joint_twin(rig: bpy.types.Object, empty: bpy.types.Object) -> tuple[bpy.types.Object | None, Report]:
     """The twin of a joint that was just made, between the twins of its bodies: one that is there already, or a new one.
 
     None where the mirror image is between the same bodies.
     """
-    twins = mates(rig)
-    ends = _ends(empty)
+    twins = twins_by_part(rig)
+    ends = _joint_bodies(empty)
     wanted = [None if end is None else twins.get(end, end) for end in ends]
     if {*wanted} == {*ends}:
         return None, Report()
-    there = [each for each in parts(rig, "JOINT") if each not in twins and {*_ends(each)} == {*wanted}]
+    there = [each for each in parts(rig, "JOINT") if each not in twins and {*_joint_bodies(each)} == {*wanted}]
     if there:
         link_twins(empty, there[0])
         return there[0], Report()
     if ensure_plane(rig) is None:
-        return None, _without_plane(rig)
+        return None, _no_plane_report(rig)
     made, report = create_twins([empty])
     return made[0], report
 
 
-def _ends(empty: bpy.types.Object) -> tuple[bpy.types.Object | None, bpy.types.Object | None]:
+def _joint_bodies(empty: bpy.types.Object) -> tuple[bpy.types.Object | None, bpy.types.Object | None]:
     joint = record_of(empty).joint
     return joint.parent, joint.child

@@ -9,70 +9,79 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.mirroring import Part
+from ....core.editing.mirroring import DofMap
 from ....core.editing.sides import counterpart_names, pairs_by_twin
 from ....core.editing.twins import (
-    attached_image,
-    dof_parts,
+    default_flip,
     flip_between,
     frame_flip,
-    mirrored_body,
-    mirrored_joint,
-    mirrored_values,
-    retyped_twin,
-    usual_flip,
+    mirror_body,
+    mirror_joint,
+    mirror_joint_settings,
+    mirror_local_pose,
+    retype_twin,
+    twin_dof_maps,
 )
-from ....core.kinematics import joint_frame_world, joint_side_world
+from ....core.kinematics import joint_child_frame_world, joint_frame_world
 from ....core.model import DOF_SIZE, Array, Body, Dof, Joint, Plane, Shape
 from ....core.transforms import inverse
 from ...data.access import record_of
-from ...data.conversion import flat, surface_corners, surface_figures, unflat, write_dof, write_shape
-from ...data.copied_mechanisms import copy_beside
+from ...data.conversion import (
+    flatten_pose,
+    mesh_fingerprint,
+    mesh_reference_points,
+    unflatten_pose,
+    write_dof,
+    write_shape,
+)
+from ...data.copied_mechanisms import copy_into_same_collections
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
 from ...data.queries import file_name
 from ...rig.joint_frames import read_body, read_joint
-from ..design_poses import put_design, rigid, rigid_pose
-from ..joints import put_dofs, put_frame, put_opening
-from .appearance import Looks
+from ..design_poses import rigid_design_pose, rigid_matrix, set_design_pose
+from ..joints import set_dofs, set_joint_frame, set_side_offset
+from .appearance import MeshMirror
 
-Objects = Mapping[str, bpy.types.Object]
+ObjectMap = Mapping[str, bpy.types.Object]
 
 
-class Surroundings:
+class MirrorContext:
     """Surroundings of a joint for its mirror image, gathered once: the objects and records of the bodies of its
     mechanism, by id, and their twins."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: ObjectMap) -> None:
         self.objects = objects
-        self.bodies = {key: _place_of(obj) for key, obj in objects.items()}
+        self.bodies = {key: _body_record(obj) for key, obj in objects.items()}
         self.mates = pairs_by_twin({key: body.twin for key, body in self.bodies.items()})
 
     @classmethod
-    def of(cls, *empties: bpy.types.Object) -> Surroundings:
+    def of(cls, *empties: bpy.types.Object) -> MirrorContext:
         """Those of some joints alone."""
         records = (record_of(empty).joint for empty in empties)
         ends = (end for record in records for end in (record.parent, record.child) if end is not None)
         return cls({record_of(end).source_id: end for end in ends})
 
 
-def _place_of(obj: bpy.types.Object) -> Body:
+def _body_record(obj: bpy.types.Object) -> Body:
     """A body as joints count: where its object is designed, and its twin."""
     record = record_of(obj)
-    return Body(record.source_id, obj.name, rigid_pose(obj), twin=record.twin or None)
+    return Body(record.source_id, obj.name, rigid_design_pose(obj), twin=record.twin or None)
 
 
 # ---------------------------------------------------------------- bodies
 
 
-def put_body_image(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, looks: Looks, is_new: bool) -> None:
+def write_body_image(
+    obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, looks: MeshMirror, is_new: bool
+) -> None:
     """Make a body's twin its mirror image: what it weighs, looks like and collides with, and what is attached to it.
 
     ``is_new``: the twin is a copy that was just made, and has no axes of its own yet. Physics has to be away.
     """
-    own, its = (read_body(each, rigid_pose) for each in (obj, mate))
-    flip = usual_flip(plane) if is_new else flip_between(own.pose, its.pose, plane)
-    kept = set() if is_new else _kept_meshes(obj, mate, own, its, flip, looks)
-    image = mirrored_body(own, plane, None if is_new else its, kept)
+    own, its = (read_body(each, rigid_design_pose) for each in (obj, mate))
+    flip = default_flip(plane) if is_new else flip_between(own.pose, its.pose, plane)
+    kept = set() if is_new else _unchanged_meshes(obj, mate, own, its, flip, looks)
+    image = mirror_body(own, plane, None if is_new else its, kept)
     for shape, before in zip(image.shapes, its.shapes, strict=False):
         if not looks.materials:
             shape.color = before.color
@@ -85,15 +94,15 @@ def put_body_image(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, 
     place = image.pose.copy()
     place[:3, 3] += place[:3, :3] @ image.com
     scale = np.abs(flip).T @ np.array(obj.matrix_basis.to_scale())
-    put_design(mate, place @ np.diag([*scale, 1.0]))
-    _put_shapes(obj, mate, image.shapes)
-    _put_mesh(obj, mate, flip, kept, is_new, looks)
-    _put_children(obj, mate, own, image, flip, kept, looks)
-    _put_attachments(obj, mate, flip)
+    set_design_pose(mate, place @ np.diag([*scale, 1.0]))
+    _write_shapes(obj, mate, image.shapes)
+    _mirror_mesh(obj, mate, flip, kept, is_new, looks)
+    _mirror_shape_children(obj, mate, own, image, flip, kept, looks)
+    _mirror_attachments(obj, mate, flip)
 
 
-def _put_mesh(
-    obj: bpy.types.Object, mate: bpy.types.Object, flip: Array, kept: Collection[int], is_new: bool, looks: Looks
+def _mirror_mesh(
+    obj: bpy.types.Object, mate: bpy.types.Object, flip: Array, kept: Collection[int], is_new: bool, looks: MeshMirror
 ) -> None:
     """Have a twin look like its mate in a mirror, and its record know the mesh that it has then as well as its mate's
     record knows its own: what was edited in the one is edited in the other."""
@@ -108,11 +117,11 @@ def _put_mesh(
         shape.visual and shape.type == "mesh" and number not in kept for number, shape in enumerate(its.shapes)
     ):
         mesh = cast(bpy.types.Mesh, mate.data)
-        its.corners, its.surface = surface_corners(mesh), surface_figures(mesh)
+        its.corners, its.surface = mesh_reference_points(mesh), mesh_fingerprint(mesh)
 
 
-def _kept_meshes(
-    obj: bpy.types.Object, mate: bpy.types.Object, own: Body, its: Body, flip: Array, looks: Looks
+def _unchanged_meshes(
+    obj: bpy.types.Object, mate: bpy.types.Object, own: Body, its: Body, flip: Array, looks: MeshMirror
 ) -> set[int]:
     """The numbers of shapes whose meshes are files of the twin's own that are mirror images as they are, where they
     are on their bodies."""
@@ -121,21 +130,21 @@ def _kept_meshes(
     for number, (shape, other) in enumerate(zip(own.shapes, its.shapes, strict=False)):
         if not (shape.type == other.type == "mesh") or not (shape.mesh and other.mesh):
             continue
-        seen = [(obj, mate, (_at(own.com), _at(its.com)))] if shape.visual else []
+        seen = [(obj, mate, (_translation(own.com), _translation(its.com)))] if shape.visual else []
         if number in mine and number in theirs:
             seen.append((mine[number], theirs[number], (shape.pose, other.pose)))
-        if any(looks.are_images(one, two, flip, poses) for one, two, poses in seen):
+        if any(looks.are_mirror_images(one, two, flip, poses) for one, two, poses in seen):
             out.add(number)
     return out
 
 
-def _at(place: Array) -> Array:
+def _translation(place: Array) -> Array:
     out = np.eye(4)
     out[:3, 3] = place
     return out
 
 
-def _put_shapes(obj: bpy.types.Object, mate: bpy.types.Object, shapes: Iterable[Shape]) -> None:
+def _write_shapes(obj: bpy.types.Object, mate: bpy.types.Object, shapes: Iterable[Shape]) -> None:
     """Write the records of a twin's shapes: what is Blender's alone it has from the body's."""
     rows = record_of(mate).shapes
     rows.clear()
@@ -147,22 +156,22 @@ def _put_shapes(obj: bpy.types.Object, mate: bpy.types.Object, shapes: Iterable[
 
 def shape_children(obj: bpy.types.Object) -> dict[int, bpy.types.Object]:
     """The children of a body that stand for its collision shapes, by the numbers of these."""
-    return {record_of(child).shape: child for child in obj.children if is_shape(child)}
+    return {record_of(child).shape: child for child in obj.children if is_shape_child(child)}
 
 
-def is_shape(child: bpy.types.Object) -> bool:
+def is_shape_child(child: bpy.types.Object) -> bool:
     """Return whether a child of a body stands for one of its shapes."""
     return record_of(child).role == "SHAPE" and record_of(child).shape >= 0
 
 
-def _put_children(
+def _mirror_shape_children(
     obj: bpy.types.Object,
     mate: bpy.types.Object,
     own: Body,
     image: Body,
     flip: Array,
     kept: Collection[int],
-    looks: Looks,
+    looks: MeshMirror,
 ) -> None:
     """Make the collision shapes that are children of a twin the mirror images of those of the body, one for one."""
     mine, theirs = shape_children(obj), shape_children(mate)
@@ -170,38 +179,38 @@ def _put_children(
     for number, child in mine.items():
         if number in kept or number >= len(image.shapes):
             continue
-        part = theirs.get(number) or _copy_on(child, mate)
+        part = theirs.get(number) or _copy_to(child, mate)
         record_of(part).source_id, record_of(part).shape = f"{record_of(mate).source_id}/{number}", number
-        at = attached_image(own.shapes[number].pose, flip, np.eye(3))
+        at = mirror_local_pose(own.shapes[number].pose, flip, np.eye(3))
         turn: Array = (at[:3, :3].T @ image.shapes[number].pose[:3, :3]).round()
-        _place(child, part, flip, turn)
-        record_of(part).built = flat(attached_image(unflat(record_of(child).built), flip, turn))
+        _place_child(child, part, flip, turn)
+        record_of(part).built = flatten_pose(mirror_local_pose(unflatten_pose(record_of(child).built), flip, turn))
         looks.put(child, part, turn)
 
 
-def _copy_on(child: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
-    made = copy_beside(child)
+def _copy_to(child: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
+    made = copy_into_same_collections(child)
     made.parent = holder
     record_of(made).built_name = made.name
     return made
 
 
-def _place(child: bpy.types.Object, part: bpy.types.Object, flip: Array, turn: Array) -> None:
+def _place_child(child: bpy.types.Object, part: bpy.types.Object, flip: Array, turn: Array) -> None:
     """Have a child of a twin stand where the mirror image of a body's does, whose own axes are reflected by
     ``turn``."""
     hung = np.array(child.matrix_parent_inverse, dtype=np.float64)
-    part.matrix_parent_inverse = Matrix(attached_image(hung, flip, flip).tolist())
+    part.matrix_parent_inverse = Matrix(mirror_local_pose(hung, flip, flip).tolist())
     scale = np.abs(turn).T @ np.array(child.matrix_basis.to_scale())
-    put_design(part, attached_image(rigid(child.matrix_basis), flip, turn) @ np.diag([*scale, 1.0]))
+    set_design_pose(part, mirror_local_pose(rigid_matrix(child.matrix_basis), flip, turn) @ np.diag([*scale, 1.0]))
 
 
-def _put_attachments(holder: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> None:
+def _mirror_attachments(holder: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> None:
     """Make the reference frames and lights on a twin the mirror images of those on the body; those that it lacks are
     made. ``flip`` is how the axes of the twin are reflected."""
     free = [child for child in mate.children if record_of(child).role in {"FRAME", "LIGHT"}]
     mine = [child for child in holder.children if record_of(child).role in {"FRAME", "LIGHT"}]
-    for child, found in _counterparts(mine, free):
-        part = found or _copy_on(child, mate)
+    for child, found in _match_attachments(mine, free):
+        part = found or _copy_to(child, mate)
         if found is None:
             name = next(iter(counterpart_names(file_name(child))), file_name(child))
             record_of(part).source_name, record_of(part).copy_of = name, record_of(child).source_id
@@ -209,15 +218,15 @@ def _put_attachments(holder: bpy.types.Object, mate: bpy.types.Object, flip: Arr
             record_of(part).built_name = part.name
             if child.type == "LIGHT":
                 part.data = child.data.copy()
-        pose = rigid(child.matrix_basis)
-        turn = frame_flip(pose, flip, rigid(part.matrix_basis), upright=child.type == "LIGHT")
-        _place(child, part, flip, turn)
+        pose = rigid_matrix(child.matrix_basis)
+        turn = frame_flip(pose, flip, rigid_matrix(part.matrix_basis), upright=child.type == "LIGHT")
+        _place_child(child, part, flip, turn)
         if child.type == part.type == "LIGHT":
-            _same_light(child.data, part.data)
-        _put_attachments(child, part, turn)
+            _copy_light(child.data, part.data)
+        _mirror_attachments(child, part, turn)
 
 
-def _counterparts(
+def _match_attachments(
     mine: list[bpy.types.Object], theirs: list[bpy.types.Object]
 ) -> list[tuple[bpy.types.Object, bpy.types.Object | None]]:
     """Return which frame or light of a twin is that of the body: by its name, of the other side or the same, else the
@@ -239,7 +248,7 @@ def _counterparts(
     return out
 
 
-def _same_light(lamp: Any, other: Any) -> None:
+def _copy_light(lamp: Any, other: Any) -> None:
     if lamp == other:
         return
     if lamp.type != other.type:
@@ -251,50 +260,50 @@ def _same_light(lamp: Any, other: Any) -> None:
 # ---------------------------------------------------------------- joints
 
 
-def put_joint_image(
-    empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: Surroundings, is_new: bool
+def write_joint_image(
+    empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: MirrorContext, is_new: bool
 ) -> None:
     """Make a joint's twin its mirror image: place, bodies, type, stops, start, springs and motors.
 
     ``is_new``: the twin is a copy that was just made. The bodies are mirrored already.
     """
-    joint, twin = (read_joint(each, rigid_pose) for each in (empty, mate))
+    joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
     try:
-        image = mirrored_joint(joint, plane, around.mates, around.bodies, None if is_new else twin)
+        image = mirror_joint(joint, plane, around.mates, around.bodies, None if is_new else twin)
     except ValueError:  # the twin has other degrees of freedom
-        image = retyped_twin(joint, plane, around.mates, around.bodies, twin)
+        image = retype_twin(joint, plane, around.mates, around.bodies, twin)
     record, theirs = record_of(empty).joint, record_of(mate).joint
     theirs.parent, theirs.child = (around.objects.get(end or "") for end in (image.parent, image.child))
     theirs.at_world, theirs.active = record.at_world, record.active
     if [dof.kind for dof in image.dofs] != [dof.kind for dof in theirs.dofs]:
-        put_dofs(mate, image.dofs)
+        set_dofs(mate, image.dofs)
     theirs.type = image.type
-    _put_values(mate, image, joint, dof_parts(joint, image, plane, around.mates, around.bodies), empty)
+    _write_values(mate, image, joint, twin_dof_maps(joint, image, plane, around.mates, around.bodies), empty)
     frame = joint_frame_world(image, around.bodies)
-    put_frame(mate, frame)
-    put_opening(theirs, inverse(frame) @ joint_side_world(image, around.bodies) if record.is_open else None)
+    set_joint_frame(mate, frame)
+    set_side_offset(theirs, inverse(frame) @ joint_child_frame_world(image, around.bodies) if record.is_open else None)
 
 
-def put_values_image(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: Surroundings) -> None:
+def write_values_image(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: MirrorContext) -> None:
     """Give a joint's twin its stops, start, springs and motors, as far as their axes are mirror images; it stays where
     it is."""
-    joint, twin = (read_joint(each, rigid_pose) for each in (empty, mate))
-    image = mirrored_values(joint, plane, around.mates, around.bodies, twin)
-    _put_values(mate, image, joint, dof_parts(joint, twin, plane, around.mates, around.bodies), empty)
+    joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
+    image = mirror_joint_settings(joint, plane, around.mates, around.bodies, twin)
+    _write_values(mate, image, joint, twin_dof_maps(joint, twin, plane, around.mates, around.bodies), empty)
 
 
-def _put_values(
-    mate: bpy.types.Object, image: Joint, joint: Joint, parts: tuple[Part, ...], empty: bpy.types.Object
+def _write_values(
+    mate: bpy.types.Object, image: Joint, joint: Joint, parts: tuple[DofMap, ...], empty: bpy.types.Object
 ) -> None:
     """Write the values of a twin's degrees of freedom into its record, and where it begins so that its loops close;
     leave where they are posed."""
     record = record_of(mate).joint
     single = iter(record.parts)
     for kept, dof in zip(record.dofs, image.dofs, strict=True):
-        _rewrite(kept, dof)
+        _write_dof_in_place(kept, dof)
         for part in dof.parts:
-            _rewrite(next(single), part)
-    own, its = _by_coordinate(record_of(empty).joint), _by_coordinate(record)
+            _write_dof_in_place(next(single), part)
+    own, its = _dofs_by_index(record_of(empty).joint), _dofs_by_index(record)
     for part_ in parts:
         source, target = own[part_.of[0]], its[part_.to[0]]
         begins = np.zeros(6)
@@ -302,19 +311,19 @@ def _put_values(
         target.assembled, target.begins = source.assembled, (begins + 0.0).tolist()
 
 
-def _by_coordinate(record: KnuckleJoint) -> dict[int, KnuckleDof]:
+def _dofs_by_index(record: KnuckleJoint) -> dict[int, KnuckleDof]:
     """The degrees of freedom of a joint by the number of their first coordinate."""
     firsts = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in record.dofs)])
     return dict(zip(firsts.tolist(), record.dofs, strict=False))
 
 
-def _rewrite(kept: KnuckleDof, dof: Dof) -> None:
+def _write_dof_in_place(kept: KnuckleDof, dof: Dof) -> None:
     step, channel, index = kept.step, kept.channel, kept.channel_index
     write_dof(kept, dof)
     kept.step, kept.channel, kept.channel_index = step, channel, index
 
 
-def mirrored_coordinates(values: Array, parts: Iterable[Part], size: int) -> Array:
+def mirrored_coordinates(values: Array, parts: Iterable[DofMap], size: int) -> Array:
     """The coordinates (size,) of a twin, of those of its mate."""
     out = np.zeros(size)
     for part in parts:

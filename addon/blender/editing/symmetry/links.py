@@ -10,7 +10,7 @@ from ...data.access import record_of
 from ...data.queries import parts
 
 
-def by_id(rig: bpy.types.Object, role: str) -> dict[str, bpy.types.Object]:
+def parts_by_id(rig: bpy.types.Object, role: str) -> dict[str, bpy.types.Object]:
     """A model's bodies or joints by their ids; of several with one id, which are copies, the one that still has the
     name that it was built with, else the first."""
     every = parts(rig, role)
@@ -22,20 +22,20 @@ def by_id(rig: bpy.types.Object, role: str) -> dict[str, bpy.types.Object]:
 
 
 def twin_of(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The twin of a body or joint, if the two name each other. A copy is nobody's. (Of many: ``mates``.)"""
+    """The twin of a body or joint, if the two name each other. A copy is nobody's. (Of many: ``twins_by_part``.)"""
     record = record_of(obj)
     if not record.twin or record.model is None:
         return None
-    known = by_id(record.model, record.role)
+    known = parts_by_id(record.model, record.role)
     other = known.get(record.twin)
     is_own = known.get(record.source_id) == obj
     return other if is_own and other is not None and record_of(other).twin == record.source_id else None
 
 
-def mates(rig: bpy.types.Object) -> dict[bpy.types.Object, bpy.types.Object]:
+def twins_by_part(rig: bpy.types.Object) -> dict[bpy.types.Object, bpy.types.Object]:
     """The twins of all bodies and joints of a model that have one."""
     out = {}
-    for known in (by_id(rig, role) for role in ("BODY", "JOINT")):
+    for known in (parts_by_id(rig, role) for role in ("BODY", "JOINT")):
         for key, obj in known.items():
             other = known.get(record_of(obj).twin)
             if other is not None and record_of(other).twin == key:
@@ -43,15 +43,15 @@ def mates(rig: bpy.types.Object) -> dict[bpy.types.Object, bpy.types.Object]:
     return out
 
 
-def mates_among(objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, bpy.types.Object]:
+def twins_among(objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, bpy.types.Object]:
     """The twins of those of some parts that have one."""
     chosen = list(objects)
     rigs = dict.fromkeys(record_of(obj).model for obj in chosen if record_of(obj).model is not None)
-    known = {obj: mate for rig in rigs for obj, mate in mates(rig).items()}
+    known = {obj: mate for rig in rigs for obj, mate in twins_by_part(rig).items()}
     return {obj: known[obj] for obj in chosen if obj in known}
 
 
-def note(obj: bpy.types.Object, mate: bpy.types.Object) -> None:
+def record_mirror_state(obj: bpy.types.Object, mate: bpy.types.Object) -> None:
     """Twins are alike, as far as they are to be, as they stand now: what is edited from here on symmetrical editing
     does to both."""
     count = max(record_of(obj).seen_count, record_of(mate).seen_count) + 1
@@ -69,13 +69,13 @@ def link_twins(first: bpy.types.Object, second: bpy.types.Object) -> None:
         raise ValueError("Twins are two bodies, or two joints, of one mechanism")
     unlink_twins([obj for obj in (first, second) if record_of(obj).twin])
     one.twin, other.twin = other.source_id, one.source_id
-    note(first, second)
+    record_mirror_state(first, second)
 
 
 def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:
     """Parts and their twins are twins no more."""
     chosen = list(objects)
-    for obj in (*mates_among(chosen).values(), *chosen):
+    for obj in (*twins_among(chosen).values(), *chosen):
         if record_of(obj).twin:
             record_of(obj).twin = ""
 

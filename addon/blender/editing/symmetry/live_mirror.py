@@ -13,25 +13,25 @@ from bpy.app.handlers import persistent
 from mathutils import Matrix
 
 from ....core.editing.sides import counterpart_names
-from ....core.editing.twins import flip_between, image_of
+from ....core.editing.twins import flip_between, mirror_pose
 from ....core.model import Array, Plane
-from ...compat import give_name
+from ...compat import rename_datablock
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
-from ...data.datablocks import is_there
+from ...data.datablocks import still_exists
 from ...data.queries import parts, rigs_in
-from ...data.rigid_bodies import is_typed, keep_mass, put_masses
+from ...data.rigid_bodies import apply_masses, is_mass_typed, store_typed_mass
 from ...events import signals as listeners
-from ...events.signals import Handlers, Listeners, hang, quiet, take_down
-from ..design_poses import rigid
-from .images import Surroundings, put_values_image
-from .links import mates, mates_among, note
-from .twins import ensure_plane, leading, plane_of
+from ...events.signals import Connections, Handlers, connect, disconnect, signals_blocked
+from ..design_poses import rigid_matrix
+from .images import MirrorContext, write_values_image
+from .links import record_mirror_state, twins_among, twins_by_part
+from .twins import ensure_plane, leading_parts, require_plane
 
 #: What Blender puts behind a name that is taken.
-_NUMBER = re.compile(r"\.\d{3,}$")
+_NUMBER_SUFFIX = re.compile(r"\.\d{3,}$")
 
 
-def names_of_pair(name: str, other: str, is_right: bool) -> tuple[str, str]:
+def pair_names(name: str, other: str, is_right: bool) -> tuple[str, str]:
     """Return what a part that was renamed and its twin, so far ``other``, are called now.
 
     ``LR`` in a name that was typed becomes Left or Right, as in Juice. A name that has no side says nothing of the
@@ -41,7 +41,7 @@ def names_of_pair(name: str, other: str, is_right: bool) -> tuple[str, str]:
         words = ("Right", "Left") if is_right else ("Left", "Right")
         return name.replace("LR", words[0]), name.replace("LR", words[1])
     counterparts = counterpart_names(name)
-    if not counterparts or _NUMBER.sub("", name) == _NUMBER.sub("", other):
+    if not counterparts or _NUMBER_SUFFIX.sub("", name) == _NUMBER_SUFFIX.sub("", other):
         return name, other
     return name, counterparts[0]
 
@@ -52,12 +52,12 @@ def rename_twins(pairs: Mapping[bpy.types.Object, bpy.types.Object], plane: Plan
     for obj, mate in pairs.items():
         if obj.name == record_of(obj).seen_name or mate.name != record_of(mate).seen_name:
             continue
-        names = names_of_pair(obj.name, mate.name, _is_right(obj, plane))
+        names = pair_names(obj.name, mate.name, _is_right(obj, plane))
         wanted |= {each: name for each, name in zip((obj, mate), names, strict=True) if each.name != name}
-    put_names(wanted)
+    rename_objects(wanted)
 
 
-def put_names(wanted: Mapping[bpy.types.Object, str]) -> None:
+def rename_objects(wanted: Mapping[bpy.types.Object, str]) -> None:
     """Rename objects, all at once: what one gives up another may take.
 
     What somebody else has stays theirs, and gets a number as Blender does it.
@@ -66,9 +66,9 @@ def put_names(wanted: Mapping[bpy.types.Object, str]) -> None:
     for name in names.values():
         holder: bpy.types.Object | None = bpy.data.objects.get(name)
         if holder in names:
-            give_name(holder, f"{name} (other)")
+            rename_datablock(holder, f"{name} (other)")
     for obj, name in names.items():
-        give_name(obj, name)
+        rename_datablock(obj, name)
 
 
 def _is_right(obj: bpy.types.Object, plane: Plane) -> bool:
@@ -78,19 +78,19 @@ def _is_right(obj: bpy.types.Object, plane: Plane) -> bool:
 # ---------------------------------------------------------------- bones
 
 
-def rename_bones(
+def rename_twin_bones(
     rig: bpy.types.Object, renamed: Collection[str], mates: Mapping[int, bpy.types.Object], plane: Plane
 ) -> None:
     """Rename the bones of the twins of joints, and of bodies that are roots, whose bones were renamed.
 
-    ``mates`` are the twins of a model's parts by the parts' ``session_uid``.
+    ``twins_by_part`` are the twins of a model's parts by the parts' ``session_uid``.
     """
     bones = armature_of(rig).bones
     parts = {(record_of(mate).role, record_of(mate).twin): mate for mate in mates.values()}
-    every = {_task(bone): bone for bone in reversed(bones)}
+    every = {_bone_role(bone): bone for bone in reversed(bones)}
     for name in list(renamed):
         bone = bones[name]
-        joint, root, step = _task(bone)
+        joint, root, step = _bone_role(bone)
         mate = parts.get(("JOINT", joint) if joint else ("BODY", root))
         if mate is None:
             continue
@@ -99,32 +99,32 @@ def rename_bones(
         if other is None or other.name in renamed:
             continue
         obj = mates[mate.session_uid]
-        bone.name, other.name = names_of_pair(name, other.name, _is_right(obj, plane))
+        bone.name, other.name = pair_names(name, other.name, _is_right(obj, plane))
 
 
-def _task(bone: bpy.types.Bone) -> tuple[str, str, int]:
+def _bone_role(bone: bpy.types.Bone) -> tuple[str, str, int]:
     record = bone_record(bone)
     return record.joint, record.root if not record.joint else "", record.step
 
 
-def was_edited(obj: bpy.types.Object) -> bool:
+def is_edited_since_mirror(obj: bpy.types.Object) -> bool:
     """Return whether a part was moved, turned, resized or renamed since its twin was made alike."""
     record = record_of(obj)
     return record.seen != obj.matrix_basis or obj.name != record.seen_name
 
 
-def make_alike(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
+def mirror_transform(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
     """Have a twin stand and grow as its mate did since the two were made alike. Their names are another matter."""
     before, twin = record_of(obj).seen.copy(), mate.matrix_basis
     if obj.matrix_basis == before:
         return
-    flip = flip_between(rigid(before), rigid(twin), plane)
-    size = _size_of_twin(before, obj.matrix_basis, twin, np.abs(flip).T)
-    image = Matrix(image_of(rigid(obj.matrix_basis), plane, flip).tolist())
+    flip = flip_between(rigid_matrix(before), rigid_matrix(twin), plane)
+    size = _twin_scale(before, obj.matrix_basis, twin, np.abs(flip).T)
+    image = Matrix(mirror_pose(rigid_matrix(obj.matrix_basis), plane, flip).tolist())
     mate.matrix_basis = image @ Matrix.Diagonal((*size.tolist(), 1.0))
 
 
-def _size_of_twin(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Array:
+def _twin_scale(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Array:
     """The scale (3,) of a twin that grows as its mate does; of one that was flat, its mate's own."""
     scales = [np.array(matrix.to_scale()) for matrix in (before, now, twin)]
     was, own, its = axes @ scales[0], axes @ scales[1], scales[2]
@@ -132,108 +132,110 @@ def _size_of_twin(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Arr
     return np.where(flat, own, its * own / np.where(flat, 1.0, was))
 
 
-_PARTS = ("BODY", "JOINT")
+_PART_ROLES = ("BODY", "JOINT")
 #: Twins of the parts of models that are edited symmetrically, by the model's ``session_uid`` and the part's. Gathered
 #: when needed, dropped when parts come, go or change their twins. Those of a model without a mirror plane are none.
-_mates: dict[int, dict[int, bpy.types.Object]] = {}
+_twin_cache: dict[int, dict[int, bpy.types.Object]] = {}
 #: How what is selected stood, by the model's ``session_uid``, when nothing of it was found edited: while bones are
 #: posed that is asked in every frame, and to compare it in one go takes a fraction of asking each part.
-_unedited: dict[int, tuple[list[str], bytes]] = {}
+_last_states: dict[int, tuple[list[str], bytes]] = {}
 #: Whether any model of the file is edited symmetrically: what all other files pay is this look. And whether the changes
 #: that are told are our own.
 _state = {"on": False, "busy": False}
 
 
-def _gather(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
-    found = _mates.get(rig.session_uid)
+def _collect_twins(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
+    found = _twin_cache.get(rig.session_uid)
     if found is None:
-        pairs = mates(rig) if ensure_plane(rig) is not None else {}
-        found = _mates[rig.session_uid] = {obj.session_uid: mate for obj, mate in pairs.items()}
+        pairs = twins_by_part(rig) if ensure_plane(rig) is not None else {}
+        found = _twin_cache[rig.session_uid] = {obj.session_uid: mate for obj, mate in pairs.items()}
         for obj, mate in pairs.items():
             if not record_of(obj).seen_name:
-                note(obj, mate)  # it came from another model
+                record_mirror_state(obj, mate)  # it came from another model
     return found
 
 
-def _gathered(rig: bpy.types.Object, wanted: Collection[int]) -> dict[int, bpy.types.Object]:
+def _find_twins(rig: bpy.types.Object, wanted: Collection[int]) -> dict[int, bpy.types.Object]:
     """The twins of those of some parts that have one; gathered anew where one was deleted."""
-    found = _gather(rig)
+    found = _collect_twins(rig)
     chosen = {uid: found[uid] for uid in wanted if uid in found}
-    if all(map(is_there, chosen.values())):
+    if all(map(still_exists, chosen.values())):
         return chosen
-    drop()
-    found = _gather(rig)
+    invalidate_twins()
+    found = _collect_twins(rig)
     return {uid: found[uid] for uid in wanted if uid in found}
 
 
 def lacks_twins(rig: bpy.types.Object) -> bool:
     """Return whether no part of a model that is edited symmetrically has a twin, as far as anybody looked: cheap enough
     for every redraw."""
-    return not _mates.get(rig.session_uid, True)
+    return not _twin_cache.get(rig.session_uid, True)
 
 
-def begin(rig: bpy.types.Object) -> None:
+def start_live_mirror(rig: bpy.types.Object) -> None:
     """From now on the model's halves are edited together: they are taken as they stand."""
-    drop()
-    for obj, mate in mates(rig).items():
-        note(obj, mate)
+    invalidate_twins()
+    for obj, mate in twins_by_part(rig).items():
+        record_mirror_state(obj, mate)
 
 
-def drop(*_args: Any) -> None:
+def invalidate_twins(*_args: Any) -> None:
     """Forget what was gathered: it is gathered anew when it is needed."""
-    _mates.clear()
-    _unedited.clear()
+    _twin_cache.clear()
+    _last_states.clear()
 
 
-def follow(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
+def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
     """Make the twins of parts alike that were edited since; returns how many there were.
 
     What hangs elsewhere than on the armature is placed in other axes: nothing follows it until it hangs there again.
     """
-    known, changed = _gather(rig), list(changed)
-    _follow_masses(rig, [obj for obj in changed if obj.session_uid in known])
+    known, changed = _collect_twins(rig), list(changed)
+    _mirror_masses(rig, [obj for obj in changed if obj.session_uid in known])
     touched = {
-        obj.session_uid: obj for obj in changed if obj.session_uid in known and was_edited(obj) and obj.parent == rig
+        obj.session_uid: obj
+        for obj in changed
+        if obj.session_uid in known and is_edited_since_mirror(obj) and obj.parent == rig
     }
     if not touched:
         return 0
-    edited = {touched[uid]: mate for uid, mate in _gathered(rig, touched).items()}
-    plane = plane_of(rig)
-    leaders = leading(edited, plane)
+    edited = {touched[uid]: mate for uid, mate in _find_twins(rig, touched).items()}
+    plane = require_plane(rig)
+    leaders = leading_parts(edited, plane)
     for obj, mate in leaders.items():
-        make_alike(obj, mate, plane)
+        mirror_transform(obj, mate, plane)
     rename_twins(leaders, plane)
     for obj, mate in edited.items():
-        note(obj, mate)
-    _unedited.pop(rig.session_uid, None)  # how it stood before is no longer how it stands alike
+        record_mirror_state(obj, mate)
+    _last_states.pop(rig.session_uid, None)  # how it stood before is no longer how it stands alike
     return len(leaders)
 
 
-def _follow_masses(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> None:
+def _mirror_masses(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> None:
     """A mass was typed into Blender's Physics tab: the twin weighs as much."""
-    typed = {obj.session_uid: obj for obj in changed if obj.rigid_body is not None and is_typed(obj)}
-    for uid, mate in _gathered(rig, typed).items() if typed else ():
-        keep_mass(typed[uid])
-        put_masses(typed[uid])
+    typed = {obj.session_uid: obj for obj in changed if obj.rigid_body is not None and is_mass_typed(obj)}
+    for uid, mate in _find_twins(rig, typed).items() if typed else ():
+        store_typed_mass(typed[uid])
+        apply_masses(typed[uid])
         record_of(mate).mass = record_of(typed[uid]).mass
         if mate.rigid_body is not None:
-            put_masses(mate)
+            apply_masses(mate)
 
 
-def catch_up(rig: bpy.types.Object) -> None:
+def resync_after_undo(rig: bpy.types.Object) -> None:
     """After a step was undone or redone.
 
     Blender keeps a step before it tells of the change, so in what it keeps of an edit the twin's half is missing: it is
     done again. And going back it takes back what it kept, and so not that half: the part that was alike the fewest
     times is the one that was gone back with, and knows where its twin was.
     """
-    known = mates(rig)
-    follow(rig, known)
+    known = twins_by_part(rig)
+    mirror_edits(rig, known)
     behind = {o: m for o, m in known.items() if record_of(o).seen_count < record_of(m).seen_count}
-    put_names({mate: record_of(obj).seen_twin_name for obj, mate in behind.items()})
+    rename_objects({mate: record_of(obj).seen_twin_name for obj, mate in behind.items()})
     for obj, mate in behind.items():
         mate.matrix_basis = record_of(obj).seen_twin
-        note(obj, mate)
+        record_mirror_state(obj, mate)
 
 
 # ---------------------------------------------------------------- what Blender calls
@@ -244,38 +246,38 @@ def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
     """After every change of the scene: see whether a half of a model was edited."""
     if not _state["on"] or _state["busy"]:
         return
-    rigs = {rig.session_uid: rig for rig in _symmetric(scene)}
+    rigs = {rig.session_uid: rig for rig in _symmetric_models(scene)}
     if rigs:
-        _follow_all(rigs, depsgraph)
+        _mirror_all(rigs, depsgraph)
 
 
-def _follow_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
+def _mirror_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
     """When a model is posed all that it carries is told of: then only what is selected can have been edited."""
     updates = depsgraph.updates  # one by one: the model comes early among a thousand
-    posed = _posed(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
+    posed = _posed_models(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
     selected = bpy.context.view_layer.objects.selected
     told: list[bpy.types.Object] = []
     if posed != rigs.keys():
         told = [each.original for update in updates if isinstance(each := update.id, bpy.types.Object)]
     for uid, rig in rigs.items():
         if uid in posed:
-            _follow_selected(uid, rig, selected)
+            _mirror_selected(uid, rig, selected)
             continue
-        with _at_it():
-            follow(rig, told)
+        with _OwnEdit():
+            mirror_edits(rig, told)
 
 
-def _follow_selected(uid: int, rig: bpy.types.Object, selected: Any) -> None:
+def _mirror_selected(uid: int, rig: bpy.types.Object, selected: Any) -> None:
     """Make the twins of what is selected alike, unless all of it stands as it did when nothing of it was edited."""
-    stand = _stand_of(rig, selected)
-    if _unedited.get(uid) == stand:
+    stand = _selection_state(rig, selected)
+    if _last_states.get(uid) == stand:
         return
-    with _at_it():
-        if not follow(rig, selected):
-            _unedited[uid] = stand
+    with _OwnEdit():
+        if not mirror_edits(rig, selected):
+            _last_states[uid] = stand
 
 
-def _stand_of(rig: bpy.types.Object, selected: Any) -> tuple[list[str], bytes]:
+def _selection_state(rig: bpy.types.Object, selected: Any) -> tuple[list[str], bytes]:
     """The names of what is selected and hangs on a model, which tell the parts of a file apart, with their masses in
     the Physics tab, and where all of it stands."""
     places = np.empty(16 * len(selected), dtype=np.float32)
@@ -287,7 +289,7 @@ def _name_and_mass(obj: bpy.types.Object) -> str:
     return obj.name_full if obj.rigid_body is None else f"{obj.name_full} {obj.rigid_body.mass}"
 
 
-def _posed(rigs: Mapping[int, bpy.types.Object], updates: Iterable[bpy.types.DepsgraphUpdate]) -> set[int]:
+def _posed_models(rigs: Mapping[int, bpy.types.Object], updates: Iterable[bpy.types.DepsgraphUpdate]) -> set[int]:
     """Return which of some models are told of themselves; looks no further than to the last of them."""
     found: set[int] = set()
     for update in updates:
@@ -299,16 +301,16 @@ def _posed(rigs: Mapping[int, bpy.types.Object], updates: Iterable[bpy.types.Dep
     return found
 
 
-def _symmetric(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+def _symmetric_models(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
     return (rig for rig in rigs_in(scene) if settings(rig).symmetric)
 
 
-class _at_it:
+class _OwnEdit:
     """Within it the changes that are told are our own."""
 
     def __enter__(self) -> None:
         _state["busy"] = True
-        self._quiet = quiet()
+        self._quiet = signals_blocked()
         self._quiet.__enter__()
 
     def __exit__(self, *error: Any) -> None:
@@ -317,7 +319,7 @@ class _at_it:
 
 
 @contextmanager
-def by_itself(rig: bpy.types.Object) -> Iterator[None]:
+def without_live_mirror(rig: bpy.types.Object) -> Iterator[None]:
     """Within it a model is edited by what knows of its halves: nothing else follows.
 
     Afterwards they are taken as they stand.
@@ -328,103 +330,103 @@ def by_itself(rig: bpy.types.Object) -> Iterator[None]:
     finally:
         _state["busy"] = busy
         if settings(rig).symmetric:
-            begin(rig)
+            start_live_mirror(rig)
 
 
 def value_changed(empty: bpy.types.Object) -> None:
     """A value of a joint was edited: its twin gets it as well, and what is derived from the twin's follows."""
-    mate = _mate_of(empty)
+    mate = _live_twin(empty)
     if mate is None:
         return
-    with _at_it():
-        put_values_image(empty, mate, plane_of(record_of(empty).model), Surroundings.of(empty, mate))
+    with _OwnEdit():
+        write_values_image(empty, mate, require_plane(record_of(empty).model), MirrorContext.of(empty, mate))
     for act in listeners.on_joint_change:
         act(mate)
 
 
 def body_changed(obj: bpy.types.Object) -> None:
     """A body's mass was edited, or whether it is held where it is."""
-    mate = _mate_of(obj)
+    mate = _live_twin(obj)
     if mate is None:
         return
     own, its = record_of(obj), record_of(mate)
     if (own.mass, own.immobile) == (its.mass, its.immobile):
         return
-    with _at_it():
+    with _OwnEdit():
         its.mass, its.immobile = own.mass, own.immobile
     for act in listeners.on_body_change:
         act(mate)
 
 
-def together(objects: Iterable[bpy.types.Object], wanted: bool = True) -> list[bpy.types.Object]:
+def parts_with_twins(objects: Iterable[bpy.types.Object], wanted: bool = True) -> list[bpy.types.Object]:
     """Some parts, and, where their model is edited symmetrically and that is ``wanted``, their twins after them."""
     chosen = list(dict.fromkeys(objects))
     if wanted:
         rigs = dict.fromkeys(record_of(obj).model for obj in chosen)
         on = {rig for rig in rigs if rig is not None and settings(rig).symmetric}
-        chosen += mates_among(obj for obj in chosen if record_of(obj).model in on).values()
+        chosen += twins_among(obj for obj in chosen if record_of(obj).model in on).values()
     return list(dict.fromkeys(chosen))
 
 
-def _mate_of(obj: bpy.types.Object) -> bpy.types.Object | None:
+def _live_twin(obj: bpy.types.Object) -> bpy.types.Object | None:
     rig = record_of(obj).model
     if not _state["on"] or _state["busy"] or rig is None or not settings(rig).symmetric:
         return None
-    return _gathered(rig, (obj.session_uid,)).get(obj.session_uid)
+    return _find_twins(rig, (obj.session_uid,)).get(obj.session_uid)
 
 
 def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
     """Bones got other names: those of the twins get theirs of the other side."""
     if not _state["on"] or _state["busy"] or not settings(rig).symmetric:
         return
-    drop()  # after an undo nobody has looked yet
-    found = _gather(rig)
+    invalidate_twins()  # after an undo nobody has looked yet
+    found = _collect_twins(rig)
     if not found:
         return
-    with _at_it():
-        rename_bones(rig, went.values(), found, plane_of(rig))
+    with _OwnEdit():
+        rename_twin_bones(rig, went.values(), found, require_plane(rig))
 
 
 def symmetry_changed(armature: bpy.types.Armature) -> None:
     """The switch was thrown."""
     rig = armature_settings(armature).rig
     if rig is not None and armature_settings(armature).symmetric:
-        begin(rig)
+        start_live_mirror(rig)
     elif rig is not None:
-        for obj in (obj for role in _PARTS for obj in parts(rig, role)):
+        for obj in (obj for role in _PART_ROLES for obj in parts(rig, role)):
             record_of(obj).seen_name = ""
-    look()
+    check_symmetric_models()
 
 
 @persistent
-def look(*_args: Any) -> None:
+def check_symmetric_models(*_args: Any) -> None:
     """After undo, redo, or in another file: see whether any model is edited symmetrically."""
-    drop()
+    invalidate_twins()
     every = getattr(bpy.data, "armatures", ())  # there are no data yet while Blender installs or starts extensions
     _state["on"] = any(armature_settings(data).symmetric for data in every)
 
 
 @persistent
-def stepped(*_args: Any) -> None:
+def after_undo_step(*_args: Any) -> None:
     """After undo and redo. At once: where Blender made all anew it does not tell of the next update."""
-    look()
-    for rig in list(_symmetric(bpy.context.scene)) if _state["on"] else ():
-        with _at_it():
-            catch_up(rig)
+    check_symmetric_models()
+    for rig in list(_symmetric_models(bpy.context.scene)) if _state["on"] else ():
+        with _OwnEdit():
+            resync_after_undo(rig)
 
 
 _HANDLERS: Handlers = (
     ("depsgraph_update_post", after_update),
-    ("load_post", look),
-    ("load_factory_startup_post", look),
-    ("undo_post", stepped),
-    ("redo_post", stepped),
+    ("load_post", check_symmetric_models),
+    ("load_factory_startup_post", check_symmetric_models),
+    ("undo_post", after_undo_step),
+    ("redo_post", after_undo_step),
 )
-_LISTENERS: Listeners = (
+_LISTENERS: Connections = (
     (listeners.on_value_change, value_changed),
     (listeners.on_body_change, body_changed),
-    (listeners.on_twin_change, drop),
-    (listeners.on_refit, drop),
+    (listeners.on_twin_change, invalidate_twins),
+    (listeners.on_rig_update, invalidate_twins),
     (listeners.on_bones_renamed, bones_renamed),
     (listeners.on_symmetry_change, symmetry_changed),
 )
@@ -432,10 +434,10 @@ _LISTENERS: Listeners = (
 
 def register() -> None:
     """Hang in what follows edits."""
-    hang(_HANDLERS, _LISTENERS)
+    connect(_HANDLERS, _LISTENERS)
 
 
 def unregister() -> None:
     """Take it out again."""
-    take_down(_HANDLERS, _LISTENERS)
-    drop()
+    disconnect(_HANDLERS, _LISTENERS)
+    invalidate_twins()

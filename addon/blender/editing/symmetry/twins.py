@@ -7,34 +7,34 @@ from collections.abc import Collection, Iterable
 import bpy
 import numpy as np
 
-from ....core.editing.sides import Sides, found_plane, sides_of
-from ....core.editing.symmetry import Difference, Pair, asymmetries, find_twins
+from ....core.editing.sides import Sides, find_mirror_plane, find_sides
+from ....core.editing.symmetry import TwinCandidate, TwinDifference, compare_twins, find_twins
 from ....core.model import Plane
 from ....core.report import Report
 from ...data.access import record_of
-from ...data.conversion import keep_plane, kept_plane
+from ...data.conversion import mirror_plane_of, set_mirror_plane
 from ...data.documents import read_document
 from ...data.queries import is_foreign, parts
-from ...events.signals import quiet
+from ...events.signals import signals_blocked
 from ...scene.read.mechanism import extract
-from ..restraints import put_restraint_images
-from ..rig_update import give_ids, refit, without_physics
-from .appearance import Looks
-from .images import Surroundings, put_body_image, put_joint_image
-from .links import by_id, mates, mates_among, unlink_twins
+from ..restraints import mirror_part_restraints
+from ..rig_update import assign_ids, physics_suspended, update_armature
+from .appearance import MeshMirror
+from .images import MirrorContext, write_body_image, write_joint_image
+from .links import parts_by_id, twins_among, twins_by_part, unlink_twins
 
 #: How far a twin may be from where the mirror image of its mate is, as a share of the model's size.
-_NEAR = 0.05
+_TWIN_TOLERANCE = 0.05
 
 
-def part_those_beside(rig: bpy.types.Object, came: Collection[bpy.types.Object], plane: Plane) -> int:
+def unlink_misplaced_twins(rig: bpy.types.Object, came: Collection[bpy.types.Object], plane: Plane) -> int:
     """Have those of the parts that ``came`` to a model be nobody's twins that do not face their twins across its plane:
     to edit them symmetrically would put one where nothing is. Returns how many pairs there were."""
-    pairs = mates(rig)
+    pairs = twins_by_part(rig)
     at = {obj: np.array(obj.matrix_basis.translation) for obj in pairs}
     if not at:
         return 0
-    reach = _NEAR * float(np.ptp(np.array([*at.values()]), axis=0).max())
+    reach = _TWIN_TOLERANCE * float(np.ptp(np.array([*at.values()]), axis=0).max())
     flip, shift = plane.reflection[:3, :3], plane.reflection[:3, 3]
     beside = [
         obj for obj, mate in pairs.items() if obj in came and np.linalg.norm(flip @ at[obj] + shift - at[mate]) > reach
@@ -43,11 +43,11 @@ def part_those_beside(rig: bpy.types.Object, came: Collection[bpy.types.Object],
     return len(beside) // 2
 
 
-Objects = dict[str, bpy.types.Object]
-Pairs = dict[bpy.types.Object, bpy.types.Object]
+ObjectsById = dict[str, bpy.types.Object]
+TwinPairs = dict[bpy.types.Object, bpy.types.Object]
 
 
-def plane_of(rig: bpy.types.Object) -> Plane:
+def require_plane(rig: bpy.types.Object) -> Plane:
     """The mirror plane of a mechanism. ValueError where it has none."""
     plane = ensure_plane(rig)
     if plane is None:
@@ -61,9 +61,9 @@ def ensure_plane(rig: bpy.types.Object) -> Plane | None:
     One that has none yet gets the one between its twins where its document has them: what was edited since does not
     count. None where that has no pairs.
     """
-    plane = kept_plane(rig)
+    plane = mirror_plane_of(rig)
     if plane is None and not is_foreign(rig) and (plane := document_plane(rig)) is not None:
-        keep_plane(rig, plane)
+        set_mirror_plane(rig, plane)
     return plane
 
 
@@ -76,35 +76,35 @@ def document_plane(rig: bpy.types.Object) -> Plane | None:
         twins = {record_of(obj).source_id: record_of(obj).twin for obj in parts(rig, role)}
         for part in known:
             part.twin = twins.get(part.id, part.twin or "") or None
-    return found_plane(base)
+    return find_mirror_plane(base)
 
 
-def plane_of_linked(rig: bpy.types.Object) -> None:
+def adopt_linked_plane(rig: bpy.types.Object) -> None:
     """After parts were linked as twins: a mechanism that has no mirror plane, and whose document tells of none, gets
     the one between them as they stand. To link them says that they are mirror images there."""
     if ensure_plane(rig) is None and not is_foreign(rig):
-        keep_plane(rig, found_plane(extract(rig)))
+        set_mirror_plane(rig, find_mirror_plane(extract(rig)))
 
 
 def choose_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
     """Keep the plane that the user chose (None: the mechanism's own) as the mechanism's where that has none, after what
     was done across it has worked."""
-    if plane is not None and kept_plane(rig) is None and not is_foreign(rig):
-        keep_plane(rig, plane)
+    if plane is not None and mirror_plane_of(rig) is None and not is_foreign(rig):
+        set_mirror_plane(rig, plane)
 
 
-def plane_along(axis: int) -> Plane:
+def axis_plane(axis: int) -> Plane:
     """The plane through a model's origin that one of its own axes (0 to 2) is square to."""
     return Plane(np.eye(3)[axis])
 
 
-def sides_now(rig: bpy.types.Object) -> Sides:
+def current_sides(rig: bpy.types.Object) -> Sides:
     """Return who mirrors whom in a model as it stands, by id, and the plane between them."""
-    give_ids(rig)
-    return sides_of(extract(rig))
+    assign_ids(rig)
+    return find_sides(extract(rig))
 
 
-def leading(pairs: Pairs, plane: Plane) -> Pairs:
+def leading_parts(pairs: TwinPairs, plane: Plane) -> TwinPairs:
     """Of parts with their twins, where both of a pair are there, those that lead: the active part, else the first, and
     what is on its side of the plane; where the side does not tell, the first of the two."""
     if not pairs:
@@ -121,18 +121,18 @@ def leading(pairs: Pairs, plane: Plane) -> Pairs:
     return {obj: mate for obj, mate in pairs.items() if mate not in pairs or rank(obj) < rank(mate)}
 
 
-def candidates(rig: bpy.types.Object, plane: Plane | None = None) -> list[Pair]:
+def twin_candidates(rig: bpy.types.Object, plane: Plane | None = None) -> list[TwinCandidate]:
     """Parts without twins that could be twins, by name, by place or both."""
-    give_ids(rig)
+    assign_ids(rig)
     mechanism = extract(rig)
-    return find_twins(mechanism, plane or sides_of(mechanism).plane)
+    return find_twins(mechanism, plane or find_sides(mechanism).plane)
 
 
-def differences(rig: bpy.types.Object) -> list[Difference]:
+def twin_differences(rig: bpy.types.Object) -> list[TwinDifference]:
     """Return what differs between the twins of a model."""
-    give_ids(rig)
+    assign_ids(rig)
     mechanism = extract(rig)
-    return asymmetries(mechanism, sides_of(mechanism))
+    return compare_twins(mechanism, find_sides(mechanism))
 
 
 # ---------------------------------------------------------------- one half like the other
@@ -143,34 +143,34 @@ def mirror_to_twins(
 ) -> tuple[list[bpy.types.Object], Report]:
     """Make the twins of bodies and joints their mirror images in every respect; ``materials``: in color too.
 
-    Of twins that are both there one is ``leading``. Returns what led. ValueError where none has a twin, and where there
-    is no plane to mirror them across.
+    Of twins that are both there one is ``leading_parts``. Returns what led. ValueError where none has a twin, and where
+    there is no plane to mirror them across.
     """
     report = Report()
-    pairs = mates_among(objects)
+    pairs = twins_among(objects)
     rig = next((record_of(obj).model for obj in pairs), None)
     if rig is None:
         raise ValueError("None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one")
-    between = plane or plane_of(rig)
+    between = plane or require_plane(rig)
     if any(each.parent != rig for pair in pairs.items() for each in pair):
-        report.extend(refit(rig))  # what hangs elsewhere is placed in other axes
-    chosen, looks = leading(pairs, between), Looks(materials)
-    with without_physics(rig, report) as frictions, quiet():
+        report.extend(update_armature(rig))  # what hangs elsewhere is placed in other axes
+    chosen, looks = leading_parts(pairs, between), MeshMirror(materials)
+    with physics_suspended(rig, report) as frictions, signals_blocked():
         for obj, mate in chosen.items():
             if record_of(obj).role == "BODY":
-                put_body_image(obj, mate, between, looks, is_new=False)
-                same_friction(frictions, obj, mate)
-        around = Surroundings(by_id(rig, "BODY"))
+                write_body_image(obj, mate, between, looks, is_new=False)
+                copy_friction(frictions, obj, mate)
+        around = MirrorContext(parts_by_id(rig, "BODY"))
         for empty, mate in chosen.items():
             if record_of(empty).role == "JOINT":
-                put_joint_image(empty, mate, between, around, is_new=False)
-        report.extend(refit(rig))
-        put_restraint_images(rig, chosen, between, by_id(rig, "BODY"), by_id(rig, "JOINT"), report)
+                write_joint_image(empty, mate, between, around, is_new=False)
+        report.extend(update_armature(rig))
+        mirror_part_restraints(rig, chosen, between, parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT"), report)
     looks.tell(report)
     return list(chosen), report
 
 
-def same_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Object, mate: bpy.types.Object) -> None:
+def copy_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Object, mate: bpy.types.Object) -> None:
     """Have a twin get the friction that was typed for its mate, or none, when physics is built anew."""
     if obj in frictions:
         frictions[mate] = frictions[obj]

@@ -16,15 +16,15 @@ from ....core.model import Array
 from ...data.properties.joint import KnuckleDof
 
 #: Force limit (N or N m) that counts as unlimited.
-UNLIMITED = 1e9
+UNLIMITED_FORCE = 1e9
 #: Largest share of an error that a servo corrects within one frame under Juice's law. Real walkers walked with 0.5 to
 #: 0.95; at 1 and above a motor overshoots.
-JUICE_SHARE = 0.5
+JUICE_GAIN_SHARE = 0.5
 #: Share of an error that is corrected within one frame under Track, on top of the keyframes' own velocity.
-TRACK_SHARE = 0.8
+TRACK_ERROR_SHARE = 0.8
 #: Natural frequency (rad/s) of a PD servo without gains of its own, critically damped.
 PD_FREQUENCY = 2.0 * math.pi * 4.0
-_DEGREES = 180.0 / math.pi
+_DEGREES_PER_RADIAN = 180.0 / math.pi
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Servos:
             np.array([dof.gain for dof in dofs], dtype=np.float64),
             np.array([dof.servo_stiffness for dof in dofs], dtype=np.float64),
             np.array([dof.servo_damping for dof in dofs], dtype=np.float64),
-            np.where(prescribed, UNLIMITED, limit),
+            np.where(prescribed, UNLIMITED_FORCE, limit),
             np.array([dof.actuator == "passive" for dof in dofs], dtype=bool),
             np.array([dof.actuator == "locked" for dof in dofs], dtype=bool),
             prescribed,
@@ -78,11 +78,17 @@ def force_limit(dof: KnuckleDof, format_: str) -> float:
 
     In Juice 0 means none. The other formats have no such value, so that 0 means no limit.
     """
-    return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED
+    return dof.max_force if dof.max_force > 0.0 or format_ == "juice" else UNLIMITED_FORCE
 
 
-def commands(
-    law: str, servos: Servos, ahead: Array, error: Array, course: Course, rate: float, steady: Array | None = None
+def motor_commands(
+    law: str,
+    servos: Servos,
+    ahead: Array,
+    error: Array,
+    course: VelocityHistory,
+    rate: float,
+    steady: Array | None = None,
 ) -> tuple[Array, Array]:
     """Compute the motors' commands for the next frame.
 
@@ -99,21 +105,21 @@ def commands(
         Target velocities and force limits (n,); both 0 for servos without target. Under PD the limit is the force
         itself, with its sign.
     """
-    velocity = rate * (ahead + TRACK_SHARE * error)
+    velocity = rate * (ahead + TRACK_ERROR_SHARE * error)
     force = servos.limit
     if law == "JUICE":
-        gain = np.where(servos.turns, servos.gain / 10.0 * _DEGREES, servos.gain / 10.0)
-        told = (ahead + error) * np.minimum(gain, JUICE_SHARE * rate)
+        gain = np.where(servos.turns, servos.gain / 10.0 * _DEGREES_PER_RADIAN, servos.gain / 10.0)
+        told = (ahead + error) * np.minimum(gain, JUICE_GAIN_SHARE * rate)
         velocity = np.where(servos.prescribed, velocity, told)
     elif law == "PD":
-        told, push = _pd(servos, ahead if steady is None else steady, error, course, rate)
+        told, push = _pd_commands(servos, ahead if steady is None else steady, error, course, rate)
         velocity = np.where(servos.prescribed, velocity, told)
         force = np.where(servos.prescribed, force, np.clip(push, -force, force))
     idle = np.isnan(velocity) | servos.free
     return np.where(idle, 0.0, velocity), np.where(idle, 0.0, force)
 
 
-def steady(before: Array, within: Array, after: Array) -> Array:
+def steady_increment(before: Array, within: Array, after: Array) -> Array:
     """Return the changes of targets (n,) within a frame, without jumps: the median of those in three frames.
 
     Keyframes that take two frames or more are no jump.
@@ -122,7 +128,9 @@ def steady(before: Array, within: Array, after: Array) -> Array:
     return np.maximum(low, np.minimum(high, after))
 
 
-def _pd(servos: Servos, ahead: Array, error: Array, course: Course, rate: float) -> tuple[Array, Array]:
+def _pd_commands(
+    servos: Servos, ahead: Array, error: Array, course: VelocityHistory, rate: float
+) -> tuple[Array, Array]:
     """Return PD velocities and torques (n,).
 
     The torque is k (q* - q) + d (dq* - dq) in the middle of the frame. The velocity is that at which it would be zero
@@ -137,11 +145,11 @@ def _pd(servos: Servos, ahead: Array, error: Array, course: Course, rate: float)
 
 
 #: Mean velocity in each of the first frames, as shares of the initial velocity.
-_THROWN = 0.75, 1.25, 1.0, 1.0
+_IMPULSE_PROFILE = 0.75, 1.25, 1.0, 1.0
 
 
 @dataclass
-class Course:
+class VelocityHistory:
     """Motion of joint values (n,) so far: ``speed`` within the last frame and its ``change`` since the one before.
 
     From poses alone, since Blender does not expose the velocities of bodies.
@@ -153,23 +161,23 @@ class Course:
     thrown: Array | None = None  # initial velocities (n,), reached in the first two frames
 
     @classmethod
-    def at_rest(cls, count: int) -> Course:
+    def at_rest(cls, count: int) -> VelocityHistory:
         """Return the course of joint values that begin at rest."""
         return cls(np.zeros(count), np.zeros(count))
 
     @classmethod
-    def of_thrown(cls, speeds: Array) -> Course:
+    def from_initial_velocity(cls, speeds: Array) -> VelocityHistory:
         """Return the course of joint values with initial velocities (n,).
 
         Forces in the first two frames bring it after them as far as if it had had its velocity from the start.
         """
-        return cls(_THROWN[0] * speeds, np.zeros_like(speeds), thrown=speeds)
+        return cls(_IMPULSE_PROFILE[0] * speeds, np.zeros_like(speeds), thrown=speeds)
 
     def go_on(self, moved: Array, rate: float) -> None:
         """Add the change of the joint values (n,) within a frame."""
         speed = moved * rate
         self.change = speed - self.speed if self._frames else np.zeros_like(speed)
-        if self.thrown is not None and self._frames < len(_THROWN) - 1:
-            self.change = (_THROWN[self._frames + 1] - _THROWN[self._frames]) * self.thrown
+        if self.thrown is not None and self._frames < len(_IMPULSE_PROFILE) - 1:
+            self.change = (_IMPULSE_PROFILE[self._frames + 1] - _IMPULSE_PROFILE[self._frames]) * self.thrown
         self.speed = speed
         self._frames += 1

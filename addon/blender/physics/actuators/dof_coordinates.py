@@ -10,10 +10,10 @@ import numpy as np
 from ....core.model import Array, Dof
 
 #: Axes that deviate from a right angle by this cosine have no closed form here.
-_SQUARE = 1e-7
+_ORTHOGONAL_TOLERANCE = 1e-7
 
 
-def closed_form(dofs: Sequence[Dof]) -> Callable[[Array], Array] | None:
+def closed_form_coordinates(dofs: Sequence[Dof]) -> Callable[[Array], Array] | None:
     """Return a function from a joint's motion (4, 4) to its joint values (size,); None without a closed form.
 
     There is one for perpendicular rotations, and translations that no rotation before them turns. The middle angle of
@@ -24,24 +24,30 @@ def closed_form(dofs: Sequence[Dof]) -> Callable[[Array], Array] | None:
     axes = np.array([np.asarray(dof.axis, dtype=np.float64) / np.linalg.norm(dof.axis) for dof in dofs])
     turns = [k for k, dof in enumerate(dofs) if dof.kind == "rotation"]
     slides = [k for k, dof in enumerate(dofs) if dof.kind == "translation"]
-    if any(turn < slide and abs(axes[turn] @ axes[slide]) < 1.0 - _SQUARE for turn in turns for slide in slides):
+    if any(
+        turn < slide and abs(axes[turn] @ axes[slide]) < 1.0 - _ORTHOGONAL_TOLERANCE
+        for turn in turns
+        for slide in slides
+    ):
         return None
     lines = axes[turns]
-    if len(turns) > 3 or any(abs(a @ b) > _SQUARE for number, a in enumerate(lines) for b in lines[number + 1 :]):
+    if len(turns) > 3 or any(
+        abs(a @ b) > _ORTHOGONAL_TOLERANCE for number, a in enumerate(lines) for b in lines[number + 1 :]
+    ):
         return None
-    basis, sense = _basis(lines)
+    basis, sense = _rotation_basis(lines)
     along = np.linalg.pinv(axes[slides].T) if slides else np.zeros((0, 3))
 
     def read(motion: Array) -> Array:
         out = np.empty(len(dofs))
         out[slides] = along @ motion[:3, 3]
-        out[turns] = _angles(basis.T @ motion[:3, :3] @ basis, len(turns), sense)
+        out[turns] = _euler_angles(basis.T @ motion[:3, :3] @ basis, len(turns), sense)
         return out
 
     return read
 
 
-def _basis(lines: Array) -> tuple[Array, float]:
+def _rotation_basis(lines: Array) -> tuple[Array, float]:
     """Return axes (3, 3) as columns in which the rotations are about X, Y and Z, and the sign of the one about Z."""
     if not len(lines):
         return np.eye(3), 1.0
@@ -53,7 +59,7 @@ def _basis(lines: Array) -> tuple[Array, float]:
     return np.stack([first, second, third], axis=1), math.copysign(1.0, third @ lines[2]) if len(lines) > 2 else 1.0
 
 
-def _angles(turn: Array, count: int, sense: float) -> list[float]:
+def _euler_angles(turn: Array, count: int, sense: float) -> list[float]:
     """Return the first ``count`` angles (rad) of a rotation (3, 3) about X, then Y, then Z."""
     if count < 2:
         return [math.atan2(turn[2, 1] - turn[1, 2], turn[1, 1] + turn[2, 2])][:count]

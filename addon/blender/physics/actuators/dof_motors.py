@@ -15,32 +15,32 @@ from ....core.model import DOF_SIZE, Array
 from ....core.transforms import rotation_matrix, rotation_vector
 from ...data.access import record_of, settings
 from ...data.properties.joint import KnuckleMotor
-from ..constraints.constraints import NEVER_REACHED
-from ..constraints.generic6dof import Axle, apart, axes_at, axles, pushed
+from ..constraints.constraints import UNREACHABLE_VELOCITY
+from ..constraints.generic6dof import MotorAxis, dof_directions, most_independent, motor_axes, motor_torque_axis
 from ..world.anchor import joint_ends
-from ..world.scale import size_of
-from .control_laws import Course
-from .joint_state import Plant, Undriven, begun_at, join_world, motor_beside
-from .motors import is_lost, strike_off
+from ..world.scale import model_scale
+from .control_laws import VelocityHistory
+from .joint_state import JointStateArrays, MultiDofJoint, add_constraint_to_world, coordinates_near, create_joint_motor
+from .motors import is_motor_missing, remove_from_motor_list
 
 #: Least component of a motor's direction along its joint value's axis: bounds its force near a singular pose.
-_LEAST_SHARE = 0.05
+_MIN_SHARE = 0.05
 
 
 @dataclass
-class AxleMotors:
+class DofMotors:
     """Motors of one joint.
 
     ``kept`` is the name of their list in the joint's record; ``turns`` (size,) marks the joint values that are angles.
     """
 
-    joint: Undriven
+    joint: MultiDofJoint
     kept: str
     turns: NDArray[np.bool_]
-    motors: list[Axle] = field(default_factory=list)
+    motors: list[MotorAxis] = field(default_factory=list)
     start: Array | None = None
     _last: Array | None = None
-    course: Course | None = None
+    course: VelocityHistory | None = None
     thrown: Array | None = None  # initial velocities (size,); None: it begins at rest
     begun: Array | None = None  # initial joint values (size,), if their whole turns are known
     _written: dict[int, tuple[float, float]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class AxleMotors:
             poses: Poses (bodies + 1, 4, 4) in the mechanism's own lengths.
         """
         values = self.begins(poses)
-        self.motors = axles(self.joint.joint.dofs, values)
+        self.motors = motor_axes(self.joint.joint.dofs, values)
         here, there = poses[self.joint.parent] @ self.joint.on_parent, poses[self.joint.child] @ self.joint.on_child
         places = {}
         for axle, kept in zip(self.motors, self.records(), strict=True):
@@ -70,13 +70,13 @@ class AxleMotors:
 
     def begins(self, poses: Array) -> Array:
         """Return the joint values (size,) at which the simulation begins, with the whole turns that are known."""
-        return begun_at(self.joint, poses, self.begun)
+        return coordinates_near(self.joint, poses, self.begun)
 
     def records(self) -> list[KnuckleMotor]:
         """Return the records of the motors."""
         return list(getattr(record_of(self.joint.empty).joint, self.kept))
 
-    def _carriers(self, axle: Axle, poses: Array) -> tuple[Array, Array]:
+    def _carriers(self, axle: MotorAxis, poses: Array) -> tuple[Array, Array]:
         """Return the rotations (3, 3) of the bodies that carry a motor's X and its Z."""
         parent, child = poses[self.joint.parent][:3, :3], poses[self.joint.child][:3, :3]
         return (child, parent) if axle.by_child else (parent, child)
@@ -85,12 +85,14 @@ class AxleMotors:
 
     def look(self, poses: Array, rate: float) -> Array:
         """Return the present joint values (size,), with the turns made since the start, and update the course."""
-        actual = begun_at(self.joint, poses, self.start if self._last is None else self._last)
+        actual = coordinates_near(self.joint, poses, self.start if self._last is None else self._last)
         if not self.motors:  # an undo during a simulation
-            self.motors, self.start = axles(self.joint.joint.dofs, actual), actual
+            self.motors, self.start = motor_axes(self.joint.joint.dofs, actual), actual
         if self.course is None or self._last is None:
             thrown = self.thrown is not None and len(self.thrown) == len(actual)
-            self.course = Course.of_thrown(self.thrown) if thrown else Course.at_rest(len(actual))
+            self.course = (
+                VelocityHistory.from_initial_velocity(self.thrown) if thrown else VelocityHistory.at_rest(len(actual))
+            )
         else:
             self.course.go_on(self.difference(actual, self._last), rate)
         self._last = actual
@@ -132,9 +134,9 @@ class AxleMotors:
             slides: Whether to set the motors of translations too.
         """
         here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
-        axes = axes_at(self.joint.joint.dofs, middle) @ here.T
+        axes = dof_directions(self.joint.joint.dofs, middle) @ here.T
         turning = self.turns
-        size = size_of(record_of(self.joint.empty).model)  # Blender's velocities are in world lengths
+        size = model_scale(record_of(self.joint.empty).model)  # Blender's velocities are in world lengths
         turn, slide = velocity[turning] @ axes[turning], size * velocity[~turning] @ axes[~turning]
         half = poses.copy()
         half[self.joint.child, :3, :3] = rotation_matrix(0.5 * turn / rate) @ half[self.joint.child, :3, :3]
@@ -160,7 +162,7 @@ class AxleMotors:
             turns: Whether to set the motors of rotations too.
         """
         here = poses[self.joint.parent][:3, :3] @ self.joint.on_parent[:3, :3]
-        axes = axes_at(self.joint.joint.dofs, middle) @ here.T
+        axes = dof_directions(self.joint.joint.dofs, middle) @ here.T
         across = np.array(
             [self._across(axle, kept, poses) for axle, kept in zip(self.motors, self.records(), strict=True)]
         )
@@ -168,20 +170,20 @@ class AxleMotors:
         told = np.zeros(len(self.motors))
         for turning in (True, False):
             own = np.flatnonzero([axle.turns == turning for axle in self.motors])
-            used = own[apart(across[own])] if len(own) > 3 else own
+            used = own[most_independent(across[own])] if len(own) > 3 else own
             if len(used):
                 parts = axes[self.turns == turning] @ pushes[used].T
-                told[used] = np.linalg.pinv(parts, rcond=_LEAST_SHARE) @ force[self.turns == turning]
+                told[used] = np.linalg.pinv(parts, rcond=_MIN_SHARE) @ force[self.turns == turning]
         for number, (axle, kept) in enumerate(zip(self.motors, self.records(), strict=True)):
             way = told[number] if axle.child_first else -told[number]
             if turns or not axle.turns:
-                self._write(number, kept.empty, axle.turns, math.copysign(NEVER_REACHED, way), float(abs(way)))
+                self._write(number, kept.empty, axle.turns, math.copysign(UNREACHABLE_VELOCITY, way), float(abs(way)))
 
-    def _across(self, axle: Axle, kept: KnuckleMotor, poses: Array) -> Array:
+    def _across(self, axle: MotorAxis, kept: KnuckleMotor, poses: Array) -> Array:
         """Return the direction (3,) of a motor's torque or force; the shorter, the nearer it is to being undefined."""
         on_x, on_z = self._carriers(axle, poses)
         x = on_x @ np.array(kept.x)
-        return pushed(x, on_z @ np.array(kept.z)) if axle.turns else x
+        return motor_torque_axis(x, on_z @ np.array(kept.z)) if axle.turns else x
 
     def _most(self, across: Array, pushes: Array, axes: Array, force: Array, exact: bool) -> Array:
         """Return the force limit of each motor.
@@ -200,18 +202,18 @@ class AxleMotors:
         own = np.array([axle.number for axle in self.motors])
         share = np.abs(np.einsum("ni,ni->n", pushes, axes[own]))
         turning = np.flatnonzero([axle.turns for axle in self.motors])
-        used = turning[apart(across[turning])] if len(turning) > 3 else turning
+        used = turning[most_independent(across[turning])] if len(turning) > 3 else turning
         if 1 < len(turning) <= 3:
-            moved = np.linalg.pinv(pushes[used] @ axes[own[used]].T, rcond=0.1 * _LEAST_SHARE)
+            moved = np.linalg.pinv(pushes[used] @ axes[own[used]].T, rcond=0.1 * _MIN_SHARE)
             share[used] = 1.0 / np.maximum(np.abs(np.diagonal(moved)), 1.0)
-        out = np.where(np.any(pushes, axis=1), np.abs(force[own]) / np.maximum(share, _LEAST_SHARE), 0.0)
+        out = np.where(np.any(pushes, axis=1), np.abs(force[own]) / np.maximum(share, _MIN_SHARE), 0.0)
         if len(used) < len(turning):
             idle = np.ones(len(out), dtype=bool)
             idle[used] = False
             out[turning[idle[turning]]] = 0.0
         if exact and len(used) > 1:
             parts = axes[self.turns] @ pushes[used].T
-            out[used] = np.abs(np.linalg.pinv(parts, rcond=_LEAST_SHARE) @ force[self.turns])
+            out[used] = np.abs(np.linalg.pinv(parts, rcond=_MIN_SHARE) @ force[self.turns])
         return out
 
     def _write(self, number: int, empty: bpy.types.Object | None, turns: bool, velocity: float, force: float) -> None:
@@ -227,21 +229,23 @@ class AxleMotors:
             motor.motor_lin_target_velocity, motor.motor_lin_max_impulse = velocity, force
 
 
-def ensure_axle_motors(scene: bpy.types.Scene, plant: Plant, item: Undriven, kept: str, suffix: str) -> None:
+def ensure_dof_motors(
+    scene: bpy.types.Scene, plant: JointStateArrays, item: MultiDofJoint, kept: str, suffix: str
+) -> None:
     """Create the missing motors of a joint's list ``kept`` and connect them."""
     joint = record_of(item.empty).joint
     motors: Any = getattr(joint, kept)
-    wanted = axles(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))
-    strike_off(motors, range(len(wanted), len(motors)))
+    wanted = motor_axes(item.joint.dofs, np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)))
+    remove_from_motor_list(motors, range(len(wanted), len(motors)))
     while len(motors) < len(wanted):
         motors.add()
     for motor in motors:
-        if is_lost(scene, motor.empty):
-            motor.empty = motor_beside(plant.rig, item.empty, suffix)
+        if is_motor_missing(scene, motor.empty):
+            motor.empty = create_joint_motor(plant.rig, item.empty, suffix)
     ends = joint_ends(joint, settings(plant.rig).anchor)
     for axle, motor in zip(wanted, motors, strict=True):
         motor.number = axle.number
-        join_world(scene, motor.empty)
+        add_constraint_to_world(scene, motor.empty)
         constraint = motor.empty.rigid_body_constraint
         constraint.type, constraint.disable_collisions = "MOTOR", True
         constraint.object1, constraint.object2 = ends[::-1] if axle.child_first else ends

@@ -18,32 +18,32 @@ import bpy
 import numpy as np
 
 from ....core.model import DOF_SIZE, Array, Dof
-from ...animation.fcurves import coordinates
-from ...animation.rotation_stops import ends_of, shown
+from ...animation.fcurves import pose_block_coordinates
+from ...animation.rotation_stops import clamp_bone_values, stop_range
 from ...data.access import record_of, settings
 from ...data.channels import Channel, servo_channels
-from ...rig.bone_limits import stop_of
-from ..constraints.generic6dof import has_axles
-from ..world.scale import size_of
-from .bone_targets import LiveBones
-from .control_laws import Servos, commands, steady
-from .dof_coordinates import closed_form
-from .dof_motors import AxleMotors, ensure_axle_motors
-from .effective_mass import Carried
-from .joint_state import Plant, Undriven, has_both_ends
+from ...rig.bone_limits import channel_stops
+from ..constraints.generic6dof import has_motor_axes
+from ..world.scale import model_scale
+from .bone_targets import BoneTargets
+from .control_laws import Servos, motor_commands, steady_increment
+from .dof_coordinates import closed_form_coordinates
+from .dof_motors import DofMotors, ensure_dof_motors
+from .effective_mass import ReflectedInertia
+from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
 
 _SCREW_SUFFIX = " Screw"
 #: Share of the position error, and of the velocity error, between rotation and translation that is corrected per frame:
 #: stable even if the masses moved are twice those assumed.
-_BACK, _SLOWED = 0.35, 0.8
+_RETURN_SHARE, _BRAKE_SHARE = 0.35, 0.8
 
 
 @dataclass
-class Screw:
+class ScrewCoupling:
     """Controller of a screw joint, simulated as a cylindrical joint with two joint values."""
 
     scene: bpy.types.Scene
-    motors: AxleMotors
+    motors: DofMotors
     pitch: float
     size: float = 1.0  # scale of the mechanism in the world
     ease: float = 0.0  # 1/kg: acceleration between the two per force on the translation, with the rotation's reaction
@@ -52,11 +52,11 @@ class Screw:
     _apart: tuple[float, ...] = ()
     _pushed: tuple[float, ...] = ()
 
-    def mark(self, carried: Carried, poses: Array, rate: float) -> None:
+    def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
         """Prepare for a simulation that begins."""
         joint = self.motors.joint
-        turn, slide = carried.by_coordinates(joint, joint.coordinates(poses[None])[0])
-        self.size = size_of(record_of(joint.empty).model)
+        turn, slide = carried.of_multi_dof_joint(joint, joint.coordinates(poses[None])[0])
+        self.size = model_scale(record_of(joint.empty).model)
         self.ease = 1.0 / slide + self.size * self.pitch**2 / turn
         self._turned, self._apart, self._pushed = None, (), ()
         axis = poses[joint.parent][:3, :3] @ joint.on_parent[:3, :3] @ joint.joint.dofs[0].axis
@@ -96,48 +96,48 @@ class Screw:
                 lately = late * self._pushed[-1] + (1.0 - late) * self._pushed[-2]
                 other = (gone - (self._apart[-1] - self._apart[-2])) / time**2 - lately * self.ease
             speed = gone / time + 0.5 * (time - step) * (own + other)
-        push = -((_BACK * apart / time + _SLOWED * speed) / time + other) / self.ease
+        push = -((_RETURN_SHARE * apart / time + _BRAKE_SHARE * speed) / time + other) / self.ease
         self._apart, self._pushed = (*self._apart[-1:], apart), (*self._pushed[-1:], push)
         return push
 
 
-def is_screw(item: Undriven) -> bool:
+def is_screw_joint(item: MultiDofJoint) -> bool:
     """Return whether a joint is a screw joint."""
     return [dof.kind for dof in item.joint.dofs] == ["screw"]
 
 
-def as_cylinder(item: Undriven) -> Undriven:
+def as_cylindrical_joint(item: MultiDofJoint) -> MultiDofJoint:
     """Return a screw joint as a cylindrical joint: rotation and translation."""
     axis = item.joint.dofs[0].axis
     dofs = [Dof("rotation", axis), Dof("translation", axis)]
-    return replace(item, joint=replace(item.joint, dofs=dofs), quick=closed_form(dofs))
+    return replace(item, joint=replace(item.joint, dofs=dofs), quick=closed_form_coordinates(dofs))
 
 
-def screws_of(scene: bpy.types.Scene, plant: Plant) -> list[Screw]:
+def screw_couplings(scene: bpy.types.Scene, plant: JointStateArrays) -> list[ScrewCoupling]:
     """Return the controllers of a mechanism's screw joints and create their motors."""
     out = []
-    for item in plant.undriven:
-        if is_screw(item) and has_both_ends(plant, record_of(item.empty).joint):
-            both = as_cylinder(item)
-            ensure_axle_motors(scene, plant, both, "pushes", _SCREW_SUFFIX)
-            motors = AxleMotors(both, "pushes", np.array([True, False]))
-            out.append(Screw(scene, motors, item.joint.dofs[0].pitch))
+    for item in plant.multi_dof_joints:
+        if is_screw_joint(item) and has_both_bodies(plant, record_of(item.empty).joint):
+            both = as_cylindrical_joint(item)
+            ensure_dof_motors(scene, plant, both, "pushes", _SCREW_SUFFIX)
+            motors = DofMotors(both, "pushes", np.array([True, False]))
+            out.append(ScrewCoupling(scene, motors, item.joint.dofs[0].pitch))
     return out
 
 
 _SUFFIX = " Motor"
-_Curves = Mapping[tuple[str, int], bpy.types.FCurve]
+_CurvesByChannel = Mapping[tuple[str, int], bpy.types.FCurve]
 
 
 @dataclass
-class SeveralServos:
+class MultiDofServos:
     """Servos of one joint with several degrees of freedom."""
 
-    motors: AxleMotors
+    motors: DofMotors
     rig: bpy.types.Object
     channels: Sequence[Channel]
     servos: Servos
-    stops: Sequence[tuple[float, float, float]]  # of each joint value, as ``shown`` takes them
+    stops: Sequence[tuple[float, float, float]]  # of each joint value, as ``clamp_bone_values`` takes them
 
     def command(self, poses: Array, told: Array | None, law: str, rate: float) -> Array:
         """Set the motors for the next frame.
@@ -161,11 +161,13 @@ class SeveralServos:
         wanted = np.where(self.servos.locked, motors.start, wanted)
         last, ahead, after = (motors.difference(wanted[k + 1], wanted[k]) for k in range(3))
         error, course = motors.difference(wanted[1], actual), motors.course
-        velocity, force = commands(law, self.servos, ahead, error, course, rate, steady(last, ahead, after))
+        velocity, force = motor_commands(
+            law, self.servos, ahead, error, course, rate, steady_increment(last, ahead, after)
+        )
         motors.tell(poses, actual + 0.5 * velocity / rate, velocity, force, rate, law == "PD")
         return np.where(self.servos.free | (self.servos.limit <= 0.0), math.nan, wanted[2])
 
-    def key_targets(self, curves: _Curves, live: LiveBones, frames: Sequence[float]) -> Array:
+    def key_targets(self, curves: _CurvesByChannel, live: BoneTargets, frames: Sequence[float]) -> Array:
         """Return the targets (frames, size) of the bones at frames, within their stops.
 
         Channels without keyframes keep their present values.
@@ -174,16 +176,18 @@ class SeveralServos:
         for channel in self.channels:
             if channel.is_single:
                 told = self._read(curves, live, channel.path, channel.index, frames)
-                out[:, channel.number] = shown(told, *self.stops[channel.number])
+                out[:, channel.number] = clamp_bone_values(told, *self.stops[channel.number])
         block = [channel for channel in self.channels if not channel.is_single]
         if block:
             path = block[0].path
             turns = np.stack([self._read(curves, live, path, index, frames) for index in range(4)], axis=1)
             first = block[0].number
-            out[:, first : first + 3] = coordinates(self.rig, block, np.zeros((len(frames), 3)), turns)
+            out[:, first : first + 3] = pose_block_coordinates(self.rig, block, np.zeros((len(frames), 3)), turns)
         return out
 
-    def _read(self, curves: _Curves, live: LiveBones, path: str, index: int, frames: Sequence[float]) -> Array:
+    def _read(
+        self, curves: _CurvesByChannel, live: BoneTargets, path: str, index: int, frames: Sequence[float]
+    ) -> Array:
         if (path, index) in live.keys:
             return np.array([live.at((path, index), frame) for frame in frames])
         curve = curves.get((path, index))
@@ -192,14 +196,14 @@ class SeveralServos:
         return np.full(len(frames), self.rig.path_resolve(path)[index])
 
 
-def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
+def multi_dof_servos(scene: bpy.types.Scene, plant: JointStateArrays) -> list[MultiDofServos]:
     """Return the servos of joints with several degrees of freedom, with motors for those that have any force."""
     channels, format_ = servo_channels(plant.rig), settings(plant.rig).format
     out = []
-    for joint in plant.undriven:
-        item, screw = (as_cylinder(joint), 1) if is_screw(joint) else (joint, 0)
+    for joint in plant.multi_dof_joints:
+        item, screw = (as_cylindrical_joint(joint), 1) if is_screw_joint(joint) else (joint, 0)
         record = record_of(item.empty).joint
-        if item.joint.id not in channels or not has_axles(item.joint.dofs) or not has_both_ends(plant, record):
+        if item.joint.id not in channels or not has_motor_axes(item.joint.dofs) or not has_both_bodies(plant, record):
             continue
         per_coordinate = [dof for dof in record.dofs for _ in range(DOF_SIZE[dof.kind] + screw)]
         kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
@@ -207,14 +211,14 @@ def several_servos(scene: bpy.types.Scene, plant: Plant) -> list[SeveralServos]:
         servos.free[1:] |= bool(screw)  # a screw's translation follows its rotation
         if (servos.free | (servos.limit <= 0.0)).all() or format_ == "juice":
             continue  # in Juice, balls have no motors, whatever force their file has
-        ensure_axle_motors(scene, plant, item, "motors", _SUFFIX)
-        motors = AxleMotors(item, "motors", servos.turns)
-        stops = [ends_of(stop_of(dof, dof.channel, dof.channel_index)) for dof in per_coordinate]
-        out.append(SeveralServos(motors, plant.rig, channels[item.joint.id], servos, stops))
+        ensure_dof_motors(scene, plant, item, "motors", _SUFFIX)
+        motors = DofMotors(item, "motors", servos.turns)
+        stops = [stop_range(channel_stops(dof, dof.channel, dof.channel_index)) for dof in per_coordinate]
+        out.append(MultiDofServos(motors, plant.rig, channels[item.joint.id], servos, stops))
     return out
 
 
-def has_locked(plant: Plant) -> bool:
+def has_locked_joints(plant: JointStateArrays) -> bool:
     """Return whether a mechanism has a locked joint, which motors hold under every drive."""
-    empties = [*plant.empties, *(item.empty for item in plant.undriven)]
+    empties = [*plant.empties, *(item.empty for item in plant.multi_dof_joints)]
     return any(dof.actuator == "locked" for empty in empties for dof in record_of(empty).joint.dofs)

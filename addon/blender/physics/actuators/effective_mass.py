@@ -15,22 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.model import DOF_SIZE, Array
-from ....core.spatial import Bodies, Held, cross_of_one, held_ways, in_axes
+from ....core.spatial import ConstrainedBodies, JointConstraint, constraint_directions, cross_single, rotate_directions
 from ....core.transforms import affine_inverse
 from ...data.access import record_of
 from ...data.queries import parts
-from ...data.rigid_bodies import whole_mass
+from ...data.rigid_bodies import total_mass
 from ..bodies.collision import collision_children
-from ..bodies.inertia import turning_tensor
-from ..constraints.generic6dof import axes_at
-from ..world.anchor import is_held
-from ..world.scale import size_of
-from .joint_state import Plant, Undriven, all_joints
+from ..bodies.inertia import combined_inertia
+from ..constraints.generic6dof import dof_directions
+from ..world.anchor import connects_bodies
+from ..world.scale import model_scale
+from .joint_state import JointStateArrays, MultiDofJoint, connected_joints
 
 #: Inverse effective mass (1/kg, or per kg m2) that counts as immovable.
-_STUCK = 1e-9
+_MIN_INVERSE_MASS = 1e-9
 #: Joints whose constraint directions are constant in their own frame.
-_STEADY: tuple[list[str], ...] = ([], ["rotation"], ["translation"], ["screw"], ["ball"])
+_CONSTANT_DIRECTION_KINDS: tuple[list[str], ...] = ([], ["rotation"], ["translation"], ["screw"], ["ball"])
 
 
 @dataclass
@@ -38,24 +38,24 @@ class _Island:
     """Bodies that joints connect, by their indices among the poses, and these joints."""
 
     bodies: list[int]
-    joints: list[Undriven]
+    joints: list[MultiDofJoint]
     ways: list[Array | None]  # constraint directions of each joint, in its frame, where they are constant
-    now: Bodies | None = None
+    now: ConstrainedBodies | None = None
     seen: Array | None = None  # the poses for which ``now`` was computed
     inertia: float | None = None  # about its one hinge, for one body on one hinge
     place: dict[int, int] = field(default_factory=dict)
 
     @property
-    def is_lone(self) -> bool:
+    def is_single_dof(self) -> bool:
         """True if it is one body on one hinge or slider at a fixed body, for which a closed form exists."""
         kinds = [[dof.kind for dof in item.joint.dofs] for item in self.joints]
         return len(self.bodies) == 1 and kinds in ([["rotation"]], [["translation"]])
 
 
-class Eased:
+class EffectiveMass:
     """Operational-space inverse masses of a mechanism's bodies during a simulation (Khatib 1987)."""
 
-    def __init__(self, plant: Plant, masses: Array, tensors: Array, moves: list[bool]) -> None:
+    def __init__(self, plant: JointStateArrays, masses: Array, tensors: Array, moves: list[bool]) -> None:
         """Find the groups of connected bodies.
 
         Args:
@@ -64,15 +64,15 @@ class Eased:
             tensors: Inertia tensors (bodies, 3, 3) in the bodies' own axes.
             moves: Whether each body, and last the world, moves.
         """
-        self._size, self._masses, self._moves = size_of(plant.rig), masses, moves
-        self._easy = np.linalg.pinv(tensors, hermitian=True)
+        self._size, self._masses, self._moves = model_scale(plant.rig), masses, moves
+        self._effective_masses = np.linalg.pinv(tensors, hermitian=True)
         self._of: dict[int, _Island] = {}
-        joints = [item for item in all_joints(plant.rig) if "free" not in [dof.kind for dof in item.joint.dofs]]
+        joints = [item for item in connected_joints(plant.rig) if "free" not in [dof.kind for dof in item.joint.dofs]]
         for body in (body for body, free in enumerate(moves) if free and body not in self._of):
             island = self._island(body, joints)
             self._of.update(dict.fromkeys(island.bodies, island))
 
-    def _island(self, start: int, joints: list[Undriven]) -> _Island:
+    def _island(self, start: int, joints: list[MultiDofJoint]) -> _Island:
         bodies, own = [start], []
         left = list(joints)
         for body in bodies:
@@ -81,30 +81,32 @@ class Eased:
             own += touching
             ends = (end for item in touching for end in (item.parent, item.child))
             bodies += [end for end in dict.fromkeys(ends) if self._moves[end] and end not in bodies]
-        steady = [[dof.kind for dof in item.joint.dofs] in _STEADY for item in own]
+        steady = [[dof.kind for dof in item.joint.dofs] in _CONSTANT_DIRECTION_KINDS for item in own]
         zeros = [np.zeros(sum(DOF_SIZE[dof.kind] for dof in item.joint.dofs)) for item in own]
         ways = [
-            held_ways(item.joint, zero, self._size) if it else None
+            constraint_directions(item.joint, zero, self._size) if it else None
             for item, zero, it in zip(own, zeros, steady, strict=True)
         ]
         return _Island(bodies, own, ways, place={body: number for number, body in enumerate(bodies)})
 
-    def _at(self, island: _Island, poses: Array) -> Bodies:
+    def _at(self, island: _Island, poses: Array) -> ConstrainedBodies:
         if island.now is None or island.seen is not poses:
             turns = poses[island.bodies][:, :3, :3]
-            easy = np.asarray(turns @ self._easy[island.bodies] @ np.swapaxes(turns, 1, 2), dtype=np.float64)
+            easy = np.asarray(
+                turns @ self._effective_masses[island.bodies] @ np.swapaxes(turns, 1, 2), dtype=np.float64
+            )
             middles = self._size * poses[island.bodies][:, :3, 3]
             held = [
                 self._held(island, item, ways, poses) for item, ways in zip(island.joints, island.ways, strict=True)
             ]
-            island.now, island.seen = Bodies(self._masses[island.bodies], easy, middles, held), poses
+            island.now, island.seen = ConstrainedBodies(self._masses[island.bodies], easy, middles, held), poses
         return island.now
 
-    def _held(self, island: _Island, item: Undriven, ways: Array | None, poses: Array) -> Held:
+    def _held(self, island: _Island, item: MultiDofJoint, ways: Array | None, poses: Array) -> JointConstraint:
         here = poses[item.parent] @ item.on_parent
-        own = held_ways(item.joint, item.now(poses), self._size) if ways is None else ways
+        own = constraint_directions(item.joint, item.now(poses), self._size) if ways is None else ways
         ends = island.place.get(item.parent, -1), island.place.get(item.child, -1)
-        return Held(*ends, self._size * here[:3, 3], in_axes(own, here[:3, :3]))
+        return JointConstraint(*ends, self._size * here[:3, 3], rotate_directions(own, here[:3, :3]))
 
     def between(self, one: tuple[int, Array], other: tuple[int, Array], way: Array, poses: Array) -> float:
         """Return the inverse effective mass (1/kg, in the mechanism's own lengths) between two points.
@@ -118,7 +120,7 @@ class Eased:
         both = np.concatenate([np.zeros(3), way])
         return self._both(one[0], self._size * one[1], other[0], self._size * other[1], both, poses) / self._size
 
-    def about(self, item: Undriven, axes: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
+    def about(self, item: MultiDofJoint, axes: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
         """Return the inverse effective inertia (size,) of a joint along or about axes.
 
         Args:
@@ -133,16 +135,16 @@ class Eased:
         eases = [self._both(item.parent, point, item.child, point, way, poses) for way in ways]
         return np.array(eases) / np.where(turns, 1.0, self._size)
 
-    def moved(self, item: Undriven, values: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
+    def moved(self, item: MultiDofJoint, values: Array, turns: NDArray[np.bool_], poses: Array) -> Array:
         """Return the effective mass or inertia (size,) of each joint value, all other motors being free."""
-        axes = axes_at(item.joint.dofs, values) @ (poses[item.parent] @ item.on_parent)[:3, :3].T
-        return np.asarray(1.0 / np.maximum(self.about(item, axes, turns, poses), _STUCK))
+        axes = dof_directions(item.joint.dofs, values) @ (poses[item.parent] @ item.on_parent)[:3, :3].T
+        return np.asarray(1.0 / np.maximum(self.about(item, axes, turns, poses), _MIN_INVERSE_MASS))
 
-    def lightest(self, item: Undriven, poses: Array) -> float:
+    def lightest(self, item: MultiDofJoint, poses: Array) -> float:
         """Return the least effective moment of inertia of a ball, over thirteen directions."""
         ways = np.array([way for way in itertools.product((-1.0, 0.0, 1.0), repeat=3) if way > (0.0, 0.0, 0.0)])
         ways /= np.linalg.norm(ways, axis=1)[:, None]
-        return 1.0 / max(self.about(item, ways, np.ones(len(ways), dtype=bool), poses).max(), _STUCK)
+        return 1.0 / max(self.about(item, ways, np.ones(len(ways), dtype=bool), poses).max(), _MIN_INVERSE_MASS)
 
     def _both(self, one: int, at: Array, other: int, there: Array, way: Array, poses: Array) -> float:
         """Return the inverse effective mass of a wrench (6,) on one body and its reaction on another, at points."""
@@ -158,7 +160,7 @@ class Eased:
 
     def _one(self, island: _Island, body: int, place: Array, way: Array, poses: Array) -> float:
         """Return the inverse effective mass of a wrench (6,) on one body of an island."""
-        if not island.is_lone:
+        if not island.is_single_dof:
             now = self._at(island, poses)
             return now.ease(now.push(-1, island.place[body], place, way[None])[0])
         (item,) = island.joints
@@ -168,16 +170,16 @@ class Eased:
             return float(axis @ way[3:]) ** 2 / float(self._masses[body])
         if island.inertia is None:
             now, about = self._at(island, poses), np.concatenate([axis, np.zeros(3)])
-            island.inertia = 1.0 / max(now.ease(now.push(-1, 0, place, about[None])[0]), _STUCK)
-        x, y, z = cross_of_one(arm, way[3:]) + way[:3]
+            island.inertia = 1.0 / max(now.ease(now.push(-1, 0, place, about[None])[0]), _MIN_INVERSE_MASS)
+        x, y, z = cross_single(arm, way[3:]) + way[:3]
         return float(axis[0] * x + axis[1] * y + axis[2] * z) ** 2 / island.inertia
 
 
 #: Least inertia: a joint that moves nothing needs some gains too.
-_LEAST = 1e-9
+_MIN_INERTIA = 1e-9
 
 
-class Carried:
+class ReflectedInertia:
     """Masses, inertia and connections of a mechanism's bodies for one set of poses.
 
     Poses (bodies + 1, 4, 4) are in the mechanism's own lengths. Lever arms are in world units, masses and forces
@@ -185,14 +187,14 @@ class Carried:
     mass.
     """
 
-    def __init__(self, plant: Plant, poses: Array) -> None:
-        self._poses, self._world, self._size = poses, len(plant.bodies), size_of(plant.rig)
+    def __init__(self, plant: JointStateArrays, poses: Array) -> None:
+        self._poses, self._world, self._size = poses, len(plant.bodies), model_scale(plant.rig)
         pieces = collision_children(plant.rig)
         solid = [obj.rigid_body is not None for obj in plant.bodies]
         bodies = list(zip(plant.bodies, solid, strict=True))
-        self._mass = np.array([whole_mass(obj, obj.rigid_body.mass) if it else 0.0 for obj, it in bodies])
+        self._mass = np.array([total_mass(obj, obj.rigid_body.mass) if it else 0.0 for obj, it in bodies])
         self._tensors = np.array(
-            [turning_tensor(obj, pieces.get(obj, ())) if it else np.zeros((3, 3)) for obj, it in bodies]
+            [combined_inertia(obj, pieces.get(obj, ())) if it else np.zeros((3, 3)) for obj, it in bodies]
         ).reshape(-1, 3, 3)
         self._stands = {
             number for number, obj in enumerate(plant.bodies) if solid[number] and obj.rigid_body.type == "PASSIVE"
@@ -200,12 +202,12 @@ class Carried:
         self._beside = self._neighbours(plant)
         self._plant = plant
 
-    def _neighbours(self, plant: Plant) -> list[set[int]]:
+    def _neighbours(self, plant: JointStateArrays) -> list[set[int]]:
         place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(plant.bodies)}
         place[None] = self._world
         beside: list[set[int]] = [set() for _ in range(self._world + 1)]
         for record in (record_of(empty).joint for empty in parts(plant.rig, "JOINT")):
-            if is_held(record) and record.parent in place and record.child in place:
+            if connects_bodies(record) and record.parent in place and record.child in place:
                 beside[place[record.parent]].add(place[record.child])
                 beside[place[record.child]].add(place[record.parent])
         return beside
@@ -239,19 +241,19 @@ class Carried:
         free = [self._about(side, point, axis, turns) for side in sides if side is not None]
         if not free:  # in a loop
             free = [self._about({body}, point, axis, turns) for body in (child, parent) if body not in self._stands][:1]
-        return max(1.0 / sum(1.0 / max(each, _LEAST) for each in free) if free else 0.0, _LEAST)
+        return max(1.0 / sum(1.0 / max(each, _MIN_INERTIA) for each in free) if free else 0.0, _MIN_INERTIA)
 
-    def by_servos(self, plant: Plant) -> Array:
+    def of_single_dof_joints(self, plant: JointStateArrays) -> Array:
         """Return the moment of inertia or mass (n,) that the servo of each lone hinge or slider moves."""
         frames = self._poses[plant.parent] @ affine_inverse(plant.frame_parent)
         ends = zip(plant.parent, plant.child, frames, plant.turns, strict=True)
         return np.array([self._moved(int(p), int(c), f[:3, 3], f[:3, 2], bool(t)) for p, c, f, t in ends])
 
-    def by_coordinates(self, joint: Undriven, values: Array) -> Array:
+    def of_multi_dof_joint(self, joint: MultiDofJoint, values: Array) -> Array:
         """Return the moment of inertia or mass (size,) that each servo of a joint moves, at its joint values."""
         frame = self._poses[joint.parent] @ joint.on_parent
         point = (self._poses[joint.child] @ joint.on_child)[:3, 3]
-        axes = axes_at(joint.joint.dofs, values) @ frame[:3, :3].T
+        axes = dof_directions(joint.joint.dofs, values) @ frame[:3, :3].T
         kinds = zip(axes, self._turning(joint), strict=True)
         return np.array([self._moved(joint.parent, joint.child, point, axis, turns) for axis, turns in kinds])
 
@@ -260,10 +262,10 @@ class Carried:
         return body in self._stands
 
     @cached_property
-    def eased(self) -> Eased:
+    def eased(self) -> EffectiveMass:
         """Inverse effective masses of the bodies, in these poses and all that follow."""
         moves = [mass > 0.0 and body not in self._stands for body, mass in enumerate(self._mass)]
-        return Eased(self._plant, self._mass, self._tensors, [*moves, False])
+        return EffectiveMass(self._plant, self._mass, self._tensors, [*moves, False])
 
     def momentum(self, body: int, speed: Array, spin: Array) -> tuple[Array, Array]:
         """Return linear and angular momentum (3,) of a body, in world axes.
@@ -276,6 +278,6 @@ class Carried:
         turn = self._poses[body][:3, :3]
         return self._mass[body] * self._size * speed, turn @ self._tensors[body] @ turn.T @ spin
 
-    def _turning(self, joint: Undriven) -> Iterator[bool]:
+    def _turning(self, joint: MultiDofJoint) -> Iterator[bool]:
         for dof in joint.joint.dofs:
             yield from [dof.kind != "translation"] * DOF_SIZE[dof.kind]

@@ -19,33 +19,40 @@ from numpy.typing import NDArray
 
 from ....core.kinematics import joint_motion
 from ....core.model import DOF_SIZE, Array
-from ....core.report import Report, plain
+from ....core.report import Report, format_number
 from ....core.transforms import affine_inverse, inverse, rotation_matrix, rotation_vector
 from ...data.access import record_of, settings
-from ...data.caching import joint_of
-from ...data.conversion import add_to_report, stops
+from ...data.caching import joint_record
+from ...data.conversion import add_to_report, read_stops
 from ...data.properties.joint import KnuckleDof, KnuckleJoint, KnuckleMotor
 from ...data.queries import parts
-from ..constraints.constraints import NEVER_REACHED
-from .effective_mass import Carried
-from .joint_state import Plant, Undriven, all_joints, posed, several_posed, with_turns
-from .motors import have_numbers, switch_motors
-from .point_forces import armature_axes, ensure_thruster, thruster_place
+from ..constraints.constraints import UNREACHABLE_VELOCITY
+from .effective_mass import ReflectedInertia
+from .joint_state import (
+    JointStateArrays,
+    MultiDofJoint,
+    bone_coordinates,
+    connected_joints,
+    multi_dof_bone_coordinates,
+    unwrap_to,
+)
+from .motors import enable_motors, ensure_motor_numbers
+from .point_forces import armature_axes, ensure_thruster, thruster_pose
 
 _SUFFIX = " Throw"
 #: Time step (s) of the finite differences of velocities.
-_MOMENT = 1e-5
+_TIME_DELTA = 1e-5
 #: Upper bound of the motion in the second frame, as a multiple of the motion per frame at the initial velocity.
-_SECOND = 1.3
+_STOP_HORIZON = 1.3
 #: Measured on a slider: a spring (stiffness per mass, in frames) makes it go too far by this multiple, since Blender's
 #: springs do not push while the motor slows it more; a damper has the same error at ten times that strength.
-_FARTHER, _DAMPED = 1.65, 0.1
+_SPRING_OVERSHOOT, _DAMPER_LOSS = 1.65, 0.1
 #: Strength of a spring that makes an error of one percent.
-_STRONG = 0.006
+_REPORT_THRESHOLD = 0.006
 
 
 @dataclass
-class Throwers:
+class BodyThrusters:
     """Motors for initial velocities of a mechanism's bodies: three for each body, along the armature's axes."""
 
     rig: bpy.types.Object
@@ -54,7 +61,7 @@ class Throwers:
     def mark(self, poses: Array) -> dict[bpy.types.Object, Matrix]:
         """Return the poses of the motors' empties for a simulation that begins with these body poses."""
         return {
-            motor.empty: thruster_place(poses, motor.number % 3, poses[self.bodies[motor.number // 3]][:3, 3])
+            motor.empty: thruster_pose(poses, motor.number % 3, poses[self.bodies[motor.number // 3]][:3, 3])
             for motor in settings(self.rig).throws
         }
 
@@ -72,25 +79,25 @@ class Throwers:
                 continue
             for kind, told in (("lin", along), ("ang", about)):
                 push = -float(told[motor.number // 3, motor.number % 3])  # counted as the anchor moves
-                setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(NEVER_REACHED, push))
+                setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(UNREACHABLE_VELOCITY, push))
                 setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 
 
 @dataclass
-class Throws:
+class InitialVelocityImpulse:
     """Controller that gives a mechanism's bodies the initial velocities of its joints."""
 
     scene: bpy.types.Scene
-    plant: Plant
-    motors: Throwers
-    joints: list[Undriven]
+    plant: JointStateArrays
+    motors: BodyThrusters
+    joints: list[MultiDofJoint]
     _shares: list[float] = field(default_factory=list)  # of the momenta, in the next frames
     _is_over: bool = False
     _begun: dict[str, tuple[Array, Array]] = field(
         default_factory=dict
     )  # initial joint values: as measured, and with whole turns
 
-    def mark(self, carried: Carried, poses: Array, rate: float) -> None:
+    def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
         """Prepare for a simulation that begins.
 
         Args:
@@ -102,38 +109,42 @@ class Throws:
         # with constant forces, a body that after two frames is as far as with its velocity from the start is too fast
         # after one; a little less so, since each step changes velocities before positions
         self._shares = [1.5 - late, late - 0.5]
-        switch_motors(self.motors.records(), True)
+        enable_motors(self.motors.records(), True)
         self._is_over = False
-        single = zip(self.plant.joints, posed(self.plant).reshape(-1, 1), strict=True)
-        turned = several_posed(self.plant) | dict(single)
+        single = zip(self.plant.joints, bone_coordinates(self.plant).reshape(-1, 1), strict=True)
+        turned = multi_dof_bone_coordinates(self.plant) | dict(single)
         self._tell(carried, poses, rate)
         self._begun = {}
         for item in self.joints:
             values = item.now(poses)
             about = turned.get(item.joint.id, values)
-            whole = with_turns(values, about, _turning(item)) if about.shape == values.shape else values
+            whole = unwrap_to(values, about, _countable_angles(item)) if about.shape == values.shape else values
             self._begun[item.joint.id] = values, whole
 
-    def _tell(self, carried: Carried, poses: Array, rate: float) -> None:
+    def _tell(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
         """Report joints whose own springs and dampers are too strong for an acceleration within two frames."""
         report, most, springs, where = Report(), 0.0, 0.0, ""
         for item in self.joints:
             dofs = record_of(item.empty).joint.dofs
             if not any(DOF_SIZE[dof.kind] == 1 and dof.velocity for dof in dofs):
                 continue
-            moved, at = carried.by_coordinates(item, item.now(poses)), 0
+            moved, at = carried.of_multi_dof_joint(item, item.now(poses)), 0
             for dof in dofs:
                 spring = dof.stiffness / rate**2 / moved[at]
-                strong = max(spring, _DAMPED * dof.damping / rate / moved[at])
+                strong = max(spring, _DAMPER_LOSS * dof.damping / rate / moved[at])
                 if DOF_SIZE[dof.kind] == 1 and dof.velocity and strong > most:
                     most, springs, where = float(strong), float(spring), item.empty.name
                 at += DOF_SIZE[dof.kind]
-        if most > _STRONG:
+        if most > _REPORT_THRESHOLD:
             report.warn(
                 "starts-inexact",
                 "Joints are given their first speeds in two frames, in which springs and dampers as strong as theirs "
                 "do not act as they should: they go too far or not far enough"
-                + (f", this one by {plain(100.0 * _FARTHER * springs)} per cent" if springs == most else "")
+                + (
+                    f", this one by {format_number(100.0 * _SPRING_OVERSHOOT * springs)} per cent"
+                    if springs == most
+                    else ""
+                )
                 + ". More frames per second make that less",
                 where=where,
             )
@@ -152,11 +163,13 @@ class Throws:
         if not self._shares:
             if not self._is_over:
                 self._is_over = True
-                switch_motors(self.motors.records(), False)
+                enable_motors(self.motors.records(), False)
             return
-        carried = Carried(self.plant, poses)
+        carried = ReflectedInertia(self.plant, poses)
         stopped = self._stopped(poses, rate) if len(self._shares) == 1 else set()
-        speeds = speeds_of(self.joints, poses, [carried.stands(body) for body in range(len(poses))], stopped)
+        speeds = initial_body_velocities(
+            self.joints, poses, [carried.stands(body) for body in range(len(poses))], stopped
+        )
         both = [carried.momentum(body, *speeds[body]) for body in self.motors.bodies]
         share = self._shares.pop(0) * rate
         self.motors.push(
@@ -172,19 +185,19 @@ class Throws:
         for item in self.joints:
             record, at = record_of(item.empty).joint, 0
             first, begun = self._begun[item.joint.id]
-            here = begun + with_turns(item.now(poses) - first, np.zeros(len(first)), _turning(item))
+            here = begun + unwrap_to(item.now(poses) - first, np.zeros(len(first)), _countable_angles(item))
             for dof in record.dofs:
-                stop = stops(dof)[dof.velocity > 0.0]
+                stop = read_stops(dof)[dof.velocity > 0.0]
                 if DOF_SIZE[dof.kind] == 1 and dof.velocity and stop is not None:
                     ahead = (stop - here[at]) * math.copysign(1.0, dof.velocity)
-                    if ahead <= _SECOND * abs(dof.velocity) / rate:
+                    if ahead <= _STOP_HORIZON * abs(dof.velocity) / rate:
                         out.add((item.joint.id, at))
                 at += DOF_SIZE[dof.kind]
         return out
 
 
-def speeds_of(
-    joints: Sequence[Undriven], poses: Array, stands: Sequence[bool], stopped: Collection[tuple[str, int]] = ()
+def initial_body_velocities(
+    joints: Sequence[MultiDofJoint], poses: Array, stands: Sequence[bool], stopped: Collection[tuple[str, int]] = ()
 ) -> list[tuple[Array, Array]]:
     """Compute the velocities of all bodies from those of their joints.
 
@@ -199,12 +212,14 @@ def speeds_of(
     """
     nothing = np.zeros(3), np.zeros(3)
     known = [nothing] * len(poses)
-    for item, one, other in _outwards(joints, stands):
-        known[other] = _carried_on(item, poses, known[one], one, stopped)
+    for item, one, other in _joints_outwards(joints, stands):
+        known[other] = _propagate_velocity(item, poses, known[one], one, stopped)
     return known
 
 
-def _outwards(joints: Sequence[Undriven], stands: Sequence[bool]) -> Iterator[tuple[Undriven, int, int]]:
+def _joints_outwards(
+    joints: Sequence[MultiDofJoint], stands: Sequence[bool]
+) -> Iterator[tuple[MultiDofJoint, int, int]]:
     """Yield joints outwards from the fixed bodies, or from the first body of a floating group.
 
     Yields:
@@ -223,8 +238,8 @@ def _outwards(joints: Sequence[Undriven], stands: Sequence[bool]) -> Iterator[tu
             known.add(next(body for body in range(len(stands)) if body not in known))
 
 
-def _carried_on(
-    item: Undriven,
+def _propagate_velocity(
+    item: MultiDofJoint,
     poses: Array,
     known: tuple[Array, Array],
     one: int,
@@ -232,17 +247,17 @@ def _carried_on(
 ) -> tuple[Array, Array]:
     """Return the linear and angular velocity (3,) of the body beyond a joint, from those of the body before it."""
     ends, inside = [], item.parent == one
-    for time in (-_MOMENT, _MOMENT):
+    for time in (-_TIME_DELTA, _TIME_DELTA):
         base = poses[one].copy()
         base[:3, :3] = rotation_matrix(known[1] * time) @ base[:3, :3]
         base[:3, 3] += known[0] * time
-        way = item.on_parent @ _moved(item, poses, time, stopped) @ inverse(item.on_child)
+        way = item.on_parent @ _motion_after(item, poses, time, stopped) @ inverse(item.on_child)
         ends.append(base @ (way if inside else inverse(way)))
     turned = rotation_vector((ends[1] @ affine_inverse(ends[0]))[:3, :3])
-    return (ends[1][:3, 3] - ends[0][:3, 3]) / (2 * _MOMENT), turned / (2 * _MOMENT)
+    return (ends[1][:3, 3] - ends[0][:3, 3]) / (2 * _TIME_DELTA), turned / (2 * _TIME_DELTA)
 
 
-def _moved(item: Undriven, poses: Array, time: float, stopped: Collection[tuple[str, int]]) -> Array:
+def _motion_after(item: MultiDofJoint, poses: Array, time: float, stopped: Collection[tuple[str, int]]) -> Array:
     """Return a joint's motion (4, 4) ``time`` seconds after the simulation begins.
 
     Initial rates of a ball or free joint are along the axes of its child's side, as in DART.
@@ -254,48 +269,48 @@ def _moved(item: Undriven, poses: Array, time: float, stopped: Collection[tuple[
         step[:3, :3] = rotation_matrix(rates[:3])
         step[:3, 3] = rates[3:] if record.dofs[0].kind == "free" else 0.0
         return joint_motion(item.joint, values[None])[0] @ step
-    rates = np.concatenate([_rates(dof) for dof in record.dofs]) if len(record.dofs) else np.zeros(0)
+    rates = np.concatenate([_initial_rates(dof) for dof in record.dofs]) if len(record.dofs) else np.zeros(0)
     rates[[number for joint, number in stopped if joint == item.joint.id]] = 0.0
     return joint_motion(item.joint, (values + rates * time)[None])[0]
 
 
-def _turning(item: Undriven) -> NDArray[np.bool_]:
+def _countable_angles(item: MultiDofJoint) -> NDArray[np.bool_]:
     """Return which joint values (size,) are angles whose whole turns are counted."""
     kinds = [dof.kind for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
     return np.array([kind == "rotation" for kind in kinds], dtype=bool)
 
 
-def _rates(dof: KnuckleDof) -> Array:
+def _initial_rates(dof: KnuckleDof) -> Array:
     size = DOF_SIZE[dof.kind]
     return np.array([dof.velocity] if size == 1 else dof.start_rates[:size], dtype=np.float64)
 
 
-def has_speed(joint: KnuckleJoint) -> bool:
+def has_initial_velocity(joint: KnuckleJoint) -> bool:
     """Return whether a joint has an initial velocity in its file."""
     return joint.active and any(dof.velocity or any(dof.start_rates) for dof in [*joint.dofs, *joint.parts])
 
 
-def throws_of(scene: bpy.types.Scene, plant: Plant) -> list[Throws]:
+def initial_velocity_impulses(scene: bpy.types.Scene, plant: JointStateArrays) -> list[InitialVelocityImpulse]:
     """Return the controller of initial velocities, with its motors; none without velocities or with closed loops."""
     rig = plant.rig
-    if settings(rig).anchor is None or not is_thrown(rig):
+    if settings(rig).anchor is None or not begins_with_velocity(rig):
         return []
-    joints, bodies = all_joints(rig), plant.bodies
+    joints, bodies = connected_joints(rig), plant.bodies
     moves = [obj.rigid_body is not None and obj.rigid_body.type == "ACTIVE" for obj in bodies]
     quick: set[int] = set()
-    for item, one, other in _outwards(joints, [*(not each for each in moves), True]):
-        if one in quick or has_speed(record_of(item.empty).joint):
+    for item, one, other in _joints_outwards(joints, [*(not each for each in moves), True]):
+        if one in quick or has_initial_velocity(record_of(item.empty).joint):
             quick.add(other)
     thrown = sorted(body for body in quick if moves[body])
     motors = settings(rig).throws
-    have_numbers(motors, range(3 * len(thrown)))
+    ensure_motor_numbers(motors, range(3 * len(thrown)))
     for motor in motors:
         body = bodies[thrown[motor.number // 3]]
         ensure_thruster(scene, rig, motor, body, body.name + _SUFFIX, turns=True)
-    return [Throws(scene, plant, Throwers(rig, thrown), joints)]
+    return [InitialVelocityImpulse(scene, plant, BodyThrusters(rig, thrown), joints)]
 
 
-def is_thrown(rig: bpy.types.Object) -> bool:
+def begins_with_velocity(rig: bpy.types.Object) -> bool:
     """Return whether a mechanism has initial velocities: joints have any, and none closes a loop."""
-    joints = [joint_of(empty) for empty in parts(rig, "JOINT")]
-    return any(map(has_speed, joints)) and not any(joint.loop and joint.active for joint in joints)
+    joints = [joint_record(empty) for empty in parts(rig, "JOINT")]
+    return any(map(has_initial_velocity, joints)) and not any(joint.loop and joint.active for joint in joints)

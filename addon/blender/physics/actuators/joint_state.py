@@ -14,74 +14,78 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from ....core.kinematics import joint_coordinates
+from ....core.kinematics import joint_values_from_transform
 from ....core.model import DOF_SIZE, Array, Joint
-from ....core.transforms import affine_inverse, inverse, unflattened
+from ....core.transforms import affine_inverse, inverse, restore_zero_axes
 from ...data.access import record_of, settings
 from ...data.channels import Channel, servo_channels
-from ...data.conversion import is_lossy, read_dofs, start_of
+from ...data.conversion import has_friction_or_damping, initial_dof_coordinates, read_dofs
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import parts
-from ...rig.joint_frames import sides_of
-from ..constraints.constraints import put_motor
-from ..constraints.generic6dof import is_pushed
-from ..constraints.restraints import JointLaw, joint_laws
-from ..world.anchor import is_held, joint_ends
+from ...rig.joint_frames import joint_sides
+from ..constraints.constraints import write_motor
+from ..constraints.generic6dof import needs_spring_motors
+from ..constraints.restraints import JointForceLaw, joint_force_laws
+from ..world.anchor import connects_bodies, joint_ends
 from ..world.rigidbody_world import constraints_of
 from .control_laws import Servos
-from .dof_coordinates import closed_form
-from .motors import new_motor
+from .dof_coordinates import closed_form_coordinates
+from .motors import create_motor
 
-_TURN = 2.0 * math.pi
+_FULL_TURN = 2.0 * math.pi
 
 
-def posed(plant: Plant) -> Array:
+def bone_coordinates(plant: JointStateArrays) -> Array:
     """Return the joint values (n,) of the plant's joints from their bones; without bones, from their records."""
     channels = servo_channels(plant.rig)
     return np.array(
         [
-            _value(plant.rig, channels[joint][0]) if joint in channels else start_of(record_of(empty).joint.dofs[0])[0]
+            _channel_value(plant.rig, channels[joint][0])
+            if joint in channels
+            else initial_dof_coordinates(record_of(empty).joint.dofs[0])[0]
             for joint, empty in zip(plant.joints, plant.empties, strict=True)
         ],
         dtype=np.float64,
     )
 
 
-def several_posed(plant: Plant) -> dict[str, Array]:
+def multi_dof_bone_coordinates(plant: JointStateArrays) -> dict[str, Array]:
     """Return the joint values (size,) of joints with several degrees of freedom from their bones, by joint id.
 
     0 for values that no single channel has.
     """
     channels = servo_channels(plant.rig)
     return {
-        item.joint.id: np.array([_value(plant.rig, channel) for channel in channels[item.joint.id]])
-        for item in plant.undriven
+        item.joint.id: np.array([_channel_value(plant.rig, channel) for channel in channels[item.joint.id]])
+        for item in plant.multi_dof_joints
         if item.joint.id in channels
     }
 
 
-def as_begun(plant: Plant, turned: Array) -> dict[str, Array]:
+def initial_joint_coordinates(plant: JointStateArrays, turned: Array) -> dict[str, Array]:
     """Return the joint values (size,) of all joints by joint id, given those of single ones, ``turned`` (n,)."""
-    return several_posed(plant) | {joint: np.array([value]) for joint, value in zip(plant.joints, turned, strict=True)}
+    return multi_dof_bone_coordinates(plant) | {
+        joint: np.array([value]) for joint, value in zip(plant.joints, turned, strict=True)
+    }
 
 
-def begun_at(joint: Undriven, poses: Array, about: Array | None) -> Array:
+def coordinates_near(joint: MultiDofJoint, poses: Array, about: Array | None) -> Array:
     """Return a joint's values (size,) of poses (bodies + 1, 4, 4), whole turns nearest to ``about`` (size,), if any."""
     values = joint.now(poses)
     if about is None or len(about) != len(values):
         return values
     kinds = [dof.kind for dof in joint.joint.dofs for _ in range(DOF_SIZE[dof.kind])]
-    return with_turns(values, about, np.array(kinds) == "rotation")
+    return unwrap_to(values, about, np.array(kinds) == "rotation")
 
 
-def _value(rig: bpy.types.Object, channel: Channel) -> float:
+def _channel_value(rig: bpy.types.Object, channel: Channel) -> float:
     if not channel.is_single:
         return 0.0
     value: float = getattr(rig.pose.bones[channel.bone], channel.prop)[channel.index]
     return value
 
 
-def with_turns(measured: Array, about: Array, turns: NDArray[np.bool_]) -> Array:
+def unwrap_to(measured: Array, about: Array, turns: NDArray[np.bool_]) -> Array:
     """Add the whole turns that bring measured angles nearest to other values.
 
     Args:
@@ -89,8 +93,8 @@ def with_turns(measured: Array, about: Array, turns: NDArray[np.bool_]) -> Array
         about: Values (size,) to be near to; nan leaves the measured one.
         turns: Which of them (size,) are angles.
     """
-    whole = np.round((about - measured) / _TURN)
-    return measured + _TURN * np.where(turns & np.isfinite(whole), whole, 0.0)
+    whole = np.round((about - measured) / _FULL_TURN)
+    return measured + _FULL_TURN * np.where(turns & np.isfinite(whole), whole, 0.0)
 
 
 _MOTOR_SUFFIX = " Motor"
@@ -98,11 +102,11 @@ _PRELOAD_SUFFIX = " Spring"
 #: Parent and child of each joint's empty; None is the world.
 _Ends = Mapping[bpy.types.Object, Sequence[bpy.types.Object | None]]
 #: Indices of bodies, and of the world as None, among the poses.
-_Places = dict[bpy.types.Object | None, int]
+_PoseIndices = dict[bpy.types.Object | None, int]
 
 
 @dataclass
-class Plant:
+class JointStateArrays:
     """Controlled part of a mechanism: joints with one degree of freedom and both bodies, as arrays over ``n`` joints.
 
     Joint frames have the joint's axis as Z, so that the joint value is the rotation about Z or the translation along
@@ -119,11 +123,11 @@ class Plant:
     turns: NDArray[np.bool_]  # (n,): hinge rather than slider
     servos: Servos
     bodies: list[bpy.types.Object]
-    balls: Balls
-    undriven: list[Undriven]
-    lossy: list[Undriven]
-    pushed: list[Undriven]
-    laws: Mapping[bpy.types.Object, Sequence[JointLaw]]  # additional force laws of joints, by their empties
+    balls: BallJoints
+    multi_dof_joints: list[MultiDofJoint]
+    dissipative_joints: list[MultiDofJoint]
+    pushed: list[MultiDofJoint]
+    laws: Mapping[bpy.types.Object, Sequence[JointForceLaw]]  # additional force laws of joints, by their empties
     _holder: bpy.types.Collection | None  # holds the bodies and nothing else, in their order, nested ones included
     _buffer: NDArray[np.float32]
     # of the hinges (h): their indices, their parents and then their children, X and Y of their frames on these
@@ -151,7 +155,7 @@ class Plant:
             bodies = self._buffer.reshape(-1, 4, 4).transpose(0, 2, 1).astype(np.float64)
         else:
             bodies = np.array([obj.matrix_world for obj in self.bodies], dtype=np.float64).reshape(-1, 4, 4)
-        return unflattened(np.concatenate([bodies, stand]))
+        return restore_zero_axes(np.concatenate([bodies, stand]))
 
     def coordinates(self, poses: Array) -> Array:
         """Return the joint values (n,) of body poses; angles in (-pi, pi]."""
@@ -159,7 +163,7 @@ class Plant:
         out[self._hinges] = self._angles(poses)
         if len(self._slides):
             parent, child, frame = poses[self.parent[self._slides]], poses[self.child[self._slides]], self._slides
-            out[frame] = (self.frame_parent[frame] @ _inverse(parent) @ child @ self.frame_child[frame])[:, 2, 3]
+            out[frame] = (self.frame_parent[frame] @ _inverse_poses(parent) @ child @ self.frame_child[frame])[:, 2, 3]
         return out
 
     def _angles(self, poses: Array) -> Array:
@@ -183,7 +187,7 @@ class Plant:
 
 
 @dataclass
-class Balls:
+class BallJoints:
     """Ball joints of a mechanism, whose pivots can separate too: body indices (n,) and points on the bodies (n, 3)."""
 
     parent: NDArray[np.intp]
@@ -194,12 +198,13 @@ class Balls:
     def gaps(self, poses: Array) -> Array:
         """Return the joint separations (n,)."""
         return np.linalg.norm(
-            _carried(poses[self.parent], self.on_parent) - _carried(poses[self.child], self.on_child), axis=1
+            _transform_points(poses[self.parent], self.on_parent) - _transform_points(poses[self.child], self.on_child),
+            axis=1,
         )
 
 
 @dataclass
-class Undriven:
+class MultiDofJoint:
     """Joint with its frames on its bodies, for control other than that of lone hinges and sliders.
 
     ``parent``, ``child``: indices into the pose array; ``on_parent``, ``on_child``: (4, 4) joint frames in the bodies.
@@ -218,23 +223,27 @@ class Undriven:
     def coordinates(self, poses: Array) -> Array:
         """Return the joint values (n, size) of poses (n, bodies + 1, 4, 4); angles of half a turn at most."""
         here, there = poses[:, self.parent] @ self.on_parent, poses[:, self.child] @ self.on_child
-        return joint_coordinates(self.joint, _inverse(here) @ there)
+        return joint_values_from_transform(self.joint, _inverse_poses(here) @ there)
 
     def now(self, poses: Array) -> Array:
         """Return the joint values (size,) of poses (bodies + 1, 4, 4)."""
         if self.quick is None:
             return self.coordinates(poses[None])[0]
-        return self.quick(_inverse(poses[self.parent] @ self.on_parent) @ (poses[self.child] @ self.on_child))
+        return self.quick(_inverse_poses(poses[self.parent] @ self.on_parent) @ (poses[self.child] @ self.on_child))
 
 
-def _undriven(empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None], place: _Places) -> Undriven:
+def _multi_dof_joint(
+    empty: bpy.types.Object, sides: Sequence[bpy.types.Object | None], place: _PoseIndices
+) -> MultiDofJoint:
     record = record_of(empty)
     joint = Joint(record.source_id, "", record.joint.type, None, None, dofs=read_dofs(record.joint))
     parent, child = sides
-    return Undriven(empty, joint, place[parent], place[child], *sides_of(empty), closed_form(joint.dofs))
+    return MultiDofJoint(
+        empty, joint, place[parent], place[child], *joint_sides(empty), closed_form_coordinates(joint.dofs)
+    )
 
 
-def _inverse(poses: Array) -> Array:
+def _inverse_poses(poses: Array) -> Array:
     """Return the inverse of poses (..., 4, 4) that may be scaled along their axes."""
     turn = np.swapaxes(poses[..., :3, :3], -1, -2)
     out = np.zeros_like(poses)
@@ -244,27 +253,27 @@ def _inverse(poses: Array) -> Array:
     return out
 
 
-def _carried(poses: Array, points: Array) -> Array:
+def _transform_points(poses: Array, points: Array) -> Array:
     return np.einsum("nij,nj->ni", poses[:, :3, :3], points) + poses[:, :3, 3]
 
 
-def gather(rig: bpy.types.Object) -> Plant:
+def gather_joint_state(rig: bpy.types.Object) -> JointStateArrays:
     """Collect the plant of a mechanism in its present state."""
     bodies = parts(rig, "BODY")
-    place: _Places = {obj: number for number, obj in enumerate(bodies)}
+    place: _PoseIndices = {obj: number for number, obj in enumerate(bodies)}
     place[None] = len(bodies)  # the world is fixed to the armature
-    joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    joints = [empty for empty in parts(rig, "JOINT") if connects_bodies(record_of(empty).joint)]
     ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
     held = [empty for empty in joints if all(end in place for end in ends[empty])]
-    servos = [empty for empty in held if servo_possible(record_of(empty).joint)]
+    servos = [empty for empty in held if can_have_servo(record_of(empty).joint)]
     balls = [empty for empty in held if [dof.kind for dof in record_of(empty).joint.dofs] == ["ball"]]
     dofs = [record_of(empty).joint.dofs[0] for empty in servos]
-    laws = joint_laws(rig)
+    laws = joint_force_laws(rig)
     braked = {empty for empty, own in laws.items() if any(law.brakes for law in own)}
     driven = {empty for empty, own in laws.items() if not all(law.brakes for law in own)}
-    sides, frames = _sides(servos, ends, place), _frames(servos)
-    ball_sides, ball_frames = _sides(balls, ends, place), _frames(balls)
-    return Plant(
+    sides, frames = _end_indices(servos, ends, place), _joint_frames(servos)
+    ball_sides, ball_frames = _end_indices(balls, ends, place), _joint_frames(balls)
+    return JointStateArrays(
         rig,
         [record_of(empty).source_id for empty in servos],
         servos,
@@ -275,55 +284,61 @@ def gather(rig: bpy.types.Object) -> Plant:
         np.array([dof.kind == "rotation" for dof in dofs], dtype=bool),
         Servos.of(dofs, [dof.kind == "rotation" for dof in dofs], settings(rig).format),
         bodies,
-        Balls(ball_sides[:, 0], ball_sides[:, 1], ball_frames[:, 0, :3, 3], ball_frames[:, 1, :3, 3]),
+        BallJoints(ball_sides[:, 0], ball_sides[:, 1], ball_frames[:, 0, :3, 3], ball_frames[:, 1, :3, 3]),
         [
-            _undriven(empty, ends[empty], place)
+            _multi_dof_joint(empty, ends[empty], place)
             for empty in held
-            if record_of(empty).joint.dofs and not servo_possible(record_of(empty).joint)
+            if record_of(empty).joint.dofs and not can_have_servo(record_of(empty).joint)
         ],
-        [_undriven(empty, ends[empty], place) for empty in held if is_lossy(record_of(empty).joint) or empty in braked],
         [
-            _undriven(empty, ends[empty], place)
+            _multi_dof_joint(empty, ends[empty], place)
             for empty in held
-            if is_pushed(record_of(empty).joint) or empty in driven
+            if has_friction_or_damping(record_of(empty).joint) or empty in braked
+        ],
+        [
+            _multi_dof_joint(empty, ends[empty], place)
+            for empty in held
+            if needs_spring_motors(record_of(empty).joint) or empty in driven
         ],
         laws,
-        next((c for c in _collections(rig) if c.all_objects[:] == bodies), None),
+        next((c for c in _part_collections(rig) if c.all_objects[:] == bodies), None),
         np.empty(len(bodies) * 16, dtype=np.float32),
     )
 
 
-def all_joints(rig: bpy.types.Object) -> list[Undriven]:
+def connected_joints(rig: bpy.types.Object) -> list[MultiDofJoint]:
     """Return all joints of a mechanism that connect simulated bodies, lone hinges and fixed joints included."""
     bodies = parts(rig, "BODY")
-    place: _Places = {obj: number for number, obj in enumerate(bodies)} | {None: len(bodies)}
-    joints = [empty for empty in parts(rig, "JOINT") if is_held(record_of(empty).joint)]
+    place: _PoseIndices = {obj: number for number, obj in enumerate(bodies)} | {None: len(bodies)}
+    joints = [empty for empty in parts(rig, "JOINT") if connects_bodies(record_of(empty).joint)]
     ends = {empty: (record_of(empty).joint.parent, record_of(empty).joint.child) for empty in joints}
-    return [_undriven(empty, ends[empty], place) for empty in joints if all(end in place for end in ends[empty])]
+    return [_multi_dof_joint(empty, ends[empty], place) for empty in joints if all(end in place for end in ends[empty])]
 
 
-def _collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
+def _part_collections(rig: bpy.types.Object) -> list[bpy.types.Collection]:
     """Return the child collections of a mechanism, whatever the user named them."""
     top = settings(rig).collection
     return [] if top is None else top.children_recursive
 
 
-def _sides(empties: list[bpy.types.Object], ends: _Ends, place: _Places) -> NDArray[np.intp]:
+def _end_indices(empties: list[bpy.types.Object], ends: _Ends, place: _PoseIndices) -> NDArray[np.intp]:
     """Return the indices of the parents and children of joints, (n, 2)."""
     return np.array([[place[end] for end in ends[empty]] for empty in empties], dtype=np.intp).reshape(-1, 2)
 
 
-def _frames(empties: list[bpy.types.Object]) -> Array:
+def _joint_frames(empties: list[bpy.types.Object]) -> Array:
     """Return the frames of joints on their parents and on their children, (n, 2, 4, 4)."""
-    return np.array([sides_of(empty, axis_to_z(record_of(empty).joint)) for empty in empties]).reshape(-1, 2, 4, 4)
+    return np.array([joint_sides(empty, rotation_to_z_axis(record_of(empty).joint)) for empty in empties]).reshape(
+        -1, 2, 4, 4
+    )
 
 
-def servo_possible(joint: KnuckleJoint) -> bool:
+def can_have_servo(joint: KnuckleJoint) -> bool:
     """Return whether a joint is a simulated hinge or slider."""
-    return is_held(joint) and len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "translation"}
+    return connects_bodies(joint) and len(joint.dofs) == 1 and joint.dofs[0].kind in {"rotation", "translation"}
 
 
-def axis_to_z(joint: KnuckleJoint) -> Array:
+def rotation_to_z_axis(joint: KnuckleJoint) -> Array:
     """Return the pose (4, 4), in a joint's empty, of a frame with the axis as Z: Blender's slider has it as X."""
     turn = np.eye(4)
     if joint.dofs[0].kind == "translation":
@@ -331,53 +346,53 @@ def axis_to_z(joint: KnuckleJoint) -> Array:
     return turn
 
 
-def ensure_motors(scene: bpy.types.Scene, plant: Plant) -> None:
+def ensure_motors(scene: bpy.types.Scene, plant: JointStateArrays) -> None:
     """Create missing motors: a second constraint for each hinge or slider, on an empty of its own.
 
     They cost as much per step as the joints themselves, so a mechanism gets them when servos first drive it.
     """
     for empty in plant.empties:
         joint = record_of(empty).joint
-        if not has_both_ends(plant, joint):
+        if not has_both_bodies(plant, joint):
             continue
         if joint.motor is None:
-            joint.motor = motor_beside(plant.rig, empty, _MOTOR_SUFFIX)
-        join_world(scene, joint.motor)
-        put_motor(joint.motor, joint, settings(plant.rig).anchor)
+            joint.motor = create_joint_motor(plant.rig, empty, _MOTOR_SUFFIX)
+        add_constraint_to_world(scene, joint.motor)
+        write_motor(joint.motor, joint, settings(plant.rig).anchor)
 
 
-def ensure_preloads(scene: bpy.types.Scene, plant: Plant) -> None:
+def ensure_preloads(scene: bpy.types.Scene, plant: JointStateArrays) -> None:
     """Create missing motors that preload springs of hinges and sliders.
 
     Blender's spring is at rest at the pose in which a simulation begins.
     """
     for empty in plant.empties:
         joint, anchor = record_of(empty).joint, settings(plant.rig).anchor
-        if not (joint.dofs[0].stiffness > 0.0 and has_both_ends(plant, joint)):
+        if not (joint.dofs[0].stiffness > 0.0 and has_both_bodies(plant, joint)):
             continue
         if joint.preload is None:
-            joint.preload = motor_beside(plant.rig, empty, _PRELOAD_SUFFIX)
+            joint.preload = create_joint_motor(plant.rig, empty, _PRELOAD_SUFFIX)
         constraint = joint.preload.rigid_body_constraint
-        join_world(scene, joint.preload)
+        add_constraint_to_world(scene, joint.preload)
         if constraint is None or (constraint.object2, constraint.object1) != joint_ends(joint, anchor):
-            put_motor(joint.preload, joint, anchor)  # not during a simulation: it resets the force
+            write_motor(joint.preload, joint, anchor)  # not during a simulation: it resets the force
 
 
-def has_both_ends(plant: Plant, joint: KnuckleJoint) -> bool:
+def has_both_bodies(plant: JointStateArrays, joint: KnuckleJoint) -> bool:
     """Return whether both bodies of a joint are simulated; the anchor may have been deleted."""
     return all(end is not None and end.rigid_body is not None for end in joint_ends(joint, settings(plant.rig).anchor))
 
 
-def join_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
+def add_constraint_to_world(scene: bpy.types.Scene, empty: bpy.types.Object) -> None:
     """Add an empty to the constraints of the scene's rigid-body world, which it leaves when it loses a body."""
     held = constraints_of(scene.rigidbody_world).objects
     if empty.name not in held:
         held.link(empty)
 
 
-def motor_beside(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
+def create_joint_motor(rig: bpy.types.Object, empty: bpy.types.Object, suffix: str) -> bpy.types.Object:
     """Create an empty for a motor of a joint, its X on the joint's axis where it has one."""
-    motor = new_motor(rig, empty.name + suffix, empty)
+    motor = create_motor(rig, empty.name + suffix, empty)
     motor.matrix_basis = _motor_matrix(empty)
     return motor
 

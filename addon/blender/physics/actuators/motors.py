@@ -15,10 +15,10 @@ import bpy
 from ...data.access import record_of, settings
 from ...data.properties.joint import KnuckleJoint, KnuckleMotor
 from ...data.queries import helper_collection, parts
-from ..bodies.inertia import welds
+from ..bodies.inertia import proxy_welds
 
 
-def new_motor(rig: bpy.types.Object, name: str, like: bpy.types.Object | None = None) -> bpy.types.Object:
+def create_motor(rig: bpy.types.Object, name: str, like: bpy.types.Object | None = None) -> bpy.types.Object:
     """Create an undrawn empty for a motor.
 
     Args:
@@ -39,7 +39,7 @@ def new_motor(rig: bpy.types.Object, name: str, like: bpy.types.Object | None = 
     return motor
 
 
-def is_lost(scene: bpy.types.Scene, motor: bpy.types.Object | None) -> bool:
+def is_motor_missing(scene: bpy.types.Scene, motor: bpy.types.Object | None) -> bool:
     """Return whether a motor is missing or deleted by the user; a deleted one is released from the mechanism."""
     if motor is not None and scene not in motor.users_scene:
         record_of(motor).model = None
@@ -68,24 +68,24 @@ def motor_lists(rig: bpy.types.Object) -> Iterator[Any]:
         yield record_of(empty).joint.far_stops
 
 
-def motors_of(joint: KnuckleJoint) -> list[bpy.types.Object]:
+def joint_motors(joint: KnuckleJoint) -> list[bpy.types.Object]:
     """Return the empties of all motors of a joint, and of stops with constraints of their own."""
     several = [*joint.motors, *joint.losses, *joint.pushes, *joint.far_stops]
     found = (joint.motor, joint.preload, *(motor.empty for motor in several))
     return [empty for empty in found if empty is not None]
 
 
-def listed(rig: bpy.types.Object) -> list[bpy.types.Object]:
+def listed_motors(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the empties of all motors of a mechanism that are in use."""
-    found = [motor for empty in parts(rig, "JOINT") for motor in motors_of(record_of(empty).joint)]
+    found = [motor for empty in parts(rig, "JOINT") for motor in joint_motors(record_of(empty).joint)]
     other = [*settings(rig).throws, *(motor for each in settings(rig).restraints for motor in each.motors)]
     return found + [motor.empty for motor in other if motor.empty is not None]
 
 
-def unlisted(scene: bpy.types.Scene, rig: bpy.types.Object) -> list[bpy.types.Object]:
+def unlisted_motors(scene: bpy.types.Scene, rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the empties of a mechanism in a scene's rigid-body world that are no longer in use."""
     held = scene.rigidbody_world.constraints
-    known = {*listed(rig), *welds(rig)}
+    known = {*listed_motors(rig), *proxy_welds(rig)}
     objects = () if held is None else held.objects
     return [obj for obj in objects if _is_helper(obj, rig) and not record_of(obj).is_apart and obj not in known]
 
@@ -95,13 +95,13 @@ def _is_helper(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
     return record.model == rig and record.role == "NONE" and record.flywheel_of is None
 
 
-def strike_off(kept: Any, which: Collection[int]) -> None:
+def remove_from_motor_list(kept: Any, which: Collection[int]) -> None:
     """Remove the motors with these indices from their list."""
     for place in sorted(which, reverse=True):
         kept.remove(place)
 
 
-def have_numbers(kept: Any, wanted: Iterable[int]) -> None:
+def ensure_motor_numbers(kept: Any, wanted: Iterable[int]) -> None:
     """Make a list hold exactly one motor of each number.
 
     Motors with one of the numbers stay, others are removed, and missing ones are added without an empty.
@@ -112,17 +112,17 @@ def have_numbers(kept: Any, wanted: Iterable[int]) -> None:
             missing.remove(motor.number)
         else:
             others.append(place)
-    strike_off(kept, others)
+    remove_from_motor_list(kept, others)
     for number in missing:
         kept.add().number = number
 
 
-def keep_only(kept: Any, used: Collection[bpy.types.Object]) -> None:
+def keep_used_motors(kept: Any, used: Collection[bpy.types.Object]) -> None:
     """Remove the motors from a list whose empties are not in use."""
-    strike_off(kept, [place for place, motor in enumerate(kept) if motor.empty not in used])
+    remove_from_motor_list(kept, [place for place, motor in enumerate(kept) if motor.empty not in used])
 
 
-def forget_motors(rig: bpy.types.Object) -> None:
+def clear_motor_lists(rig: bpy.types.Object) -> None:
     """Clear all lists of a mechanism."""
     for kept in motor_lists(rig):
         kept.clear()
@@ -131,7 +131,7 @@ def forget_motors(rig: bpy.types.Object) -> None:
 # ------------------------------------------------------------------------------------ their forces
 
 
-def still(motors: Iterable[bpy.types.Object | None]) -> None:
+def stop_motors(motors: Iterable[bpy.types.Object | None]) -> None:
     """Set the forces of motors to zero; writes only where they differ, since each write costs time."""
     for motor in motors:
         constraint: Any = None if motor is None else motor.rigid_body_constraint
@@ -140,16 +140,16 @@ def still(motors: Iterable[bpy.types.Object | None]) -> None:
                 setattr(constraint, name, 0.0)
 
 
-def still_all(rig: bpy.types.Object) -> None:
+def stop_all_motors(rig: bpy.types.Object) -> None:
     """Set the forces of a mechanism's motors to zero, when its joint state is collected again.
 
     Preloads of springs are left out, since they are set only when a simulation begins.
     """
     lists = [record_of(empty).joint.motors for empty in parts(rig, "JOINT")]
-    still(motor.empty for kept in (*force_lists(rig), *lists) for motor in kept)
+    stop_motors(motor.empty for kept in (*force_lists(rig), *lists) for motor in kept)
 
 
-def switch_motors(motors: Iterable[KnuckleMotor], on: bool) -> None:
+def enable_motors(motors: Iterable[KnuckleMotor], on: bool) -> None:
     """Enable or disable the constraints of motors; a disabled one costs next to nothing.
 
     Unlike limits, this may be changed during a simulation.

@@ -18,39 +18,39 @@ import bpy
 
 from ....core.model import Array
 from ...data.access import record_of, settings
-from ...data.conversion import stops
+from ...data.conversion import read_stops
 from ...data.properties.joint import KnuckleJoint
-from ..constraints.constraints import is_far_round, put_sides, room_before, wrapped
-from ..constraints.generic6dof import HALF_TURN, put_limit
-from .joint_state import Plant, has_both_ends, join_world
-from .motors import is_lost, new_motor
+from ..constraints.constraints import needs_multi_turn_stops, stop_detection_range, wrap_angle, write_constraint_bodies
+from ..constraints.generic6dof import HALF_TURN, write_axis_limit
+from .joint_state import JointStateArrays, add_constraint_to_world, has_both_bodies
+from .motors import create_motor, is_motor_missing
 
 _SUFFIX = " Stop"
 #: Angle (rad) before the one at which its constraint would measure the hinge beyond the stop, from which it is off.
 _MARGIN = 0.1
-_FREE_AXES = [f"{kind}_{letter}" for kind in ("lin", "ang") for letter in "xyz"]
+_LIMIT_AXES = [f"{kind}_{letter}" for kind in ("lin", "ang") for letter in "xyz"]
 
 
-class CountedStops:
+class MultiTurnStops:
     """Stops of one hinge during a simulation. ``number`` is the joint's index in the plant."""
 
     def __init__(self, joint: KnuckleJoint, number: int) -> None:
         self.joint, self.number = joint, number
         self._start = self._turned = 0.0
-        self._counts: bool | None = None  # not known before a run begins
+        self._counts: bool | None = None  # unknown before a simulation begins
 
     def mark(self, start: float) -> None:
         """Set the limits for a simulation that begins at a joint value (rad), whole turns included."""
         self._start = self._turned = start
-        self._counts = is_far_round(self.joint, start)
+        self._counts = needs_multi_turn_stops(self.joint, start)
         for constraint, stop, way in self._held():
             if stop is not None:
-                at = wrapped(way * (stop - start))
-                put_limit(constraint, "ang_z", (-HALF_TURN, at) if way > 0 else (-at, HALF_TURN))
+                at = wrap_angle(way * (stop - start))
+                write_axis_limit(constraint, "ang_z", (-HALF_TURN, at) if way > 0 else (-at, HALF_TURN))
 
     def look(self, actual: float) -> None:
         """Count turns before each step, and enable the stops that are near."""
-        gone = wrapped(actual - self._turned)
+        gone = wrap_angle(actual - self._turned)
         self._turned += gone
         for constraint, stop, way in self._held():
             wanted = False
@@ -58,7 +58,7 @@ class CountedStops:
                 continue  # an undo during a simulation: the enabled ones stay
             if self._counts and stop is not None:
                 ahead = way * (stop - self._turned)
-                known = room_before(way * (stop - self._start)) - _MARGIN
+                known = stop_detection_range(way * (stop - self._start)) - _MARGIN
                 wanted = max(ahead, ahead - way * gone) < known
             if constraint.enabled != wanted:
                 constraint.enabled = wanted
@@ -69,13 +69,13 @@ class CountedStops:
         A stop (rad) is None if the user removed it.
         """
         for kept in self.joint.far_stops:
-            stop = stops(self.joint.dofs[0])[kept.number]
+            stop = read_stops(self.joint.dofs[0])[kept.number]
             constraint = None if kept.empty is None else kept.empty.rigid_body_constraint
             if constraint is not None:
                 yield constraint, stop, 1.0 if kept.number else -1.0
 
 
-def counted_stops(scene: bpy.types.Scene, plant: Plant, starts: Array) -> list[CountedStops]:
+def create_multi_turn_stops(scene: bpy.types.Scene, plant: JointStateArrays, starts: Array) -> list[MultiTurnStops]:
     """Return the hinges whose stops have constraints of their own; create those that a simulation needs.
 
     Args:
@@ -86,28 +86,28 @@ def counted_stops(scene: bpy.types.Scene, plant: Plant, starts: Array) -> list[C
     out = []
     for number, empty in enumerate(plant.empties):
         joint = record_of(empty).joint
-        if is_far_round(joint, float(starts[number])) and has_both_ends(plant, joint):
-            _ensure(scene, plant, empty)
+        if needs_multi_turn_stops(joint, float(starts[number])) and has_both_bodies(plant, joint):
+            _ensure_constraints(scene, plant, empty)
         if len(joint.far_stops):
-            out.append(CountedStops(joint, number))
+            out.append(MultiTurnStops(joint, number))
     return out
 
 
-def _ensure(scene: bpy.types.Scene, plant: Plant, empty: bpy.types.Object) -> None:
+def _ensure_constraints(scene: bpy.types.Scene, plant: JointStateArrays, empty: bpy.types.Object) -> None:
     """Create the missing constraints of a hinge's stops."""
     joint: Any = record_of(empty).joint
     there = {kept.number for kept in joint.far_stops}
-    for number, stop in enumerate(stops(joint.dofs[0])):
+    for number, stop in enumerate(read_stops(joint.dofs[0])):
         if stop is not None and number not in there:
             joint.far_stops.add().number = number
     for kept in joint.far_stops:
-        if is_lost(scene, kept.empty):
-            kept.empty = new_motor(plant.rig, empty.name + _SUFFIX, empty)
-        join_world(scene, kept.empty)
+        if is_motor_missing(scene, kept.empty):
+            kept.empty = create_motor(plant.rig, empty.name + _SUFFIX, empty)
+        add_constraint_to_world(scene, kept.empty)
         constraint = kept.empty.rigid_body_constraint
         constraint.type, constraint.spring_type = "GENERIC_SPRING", "SPRING2"
         constraint.disable_collisions = True
-        put_sides(constraint, joint, settings(plant.rig).anchor)
-        for name in _FREE_AXES:
+        write_constraint_bodies(constraint, joint, settings(plant.rig).anchor)
+        for name in _LIMIT_AXES:
             if name != "ang_z":
-                put_limit(constraint, name, None)
+                write_axis_limit(constraint, name, None)

@@ -15,30 +15,30 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.force_laws import Held, Piecewise
+from ....core.force_laws import PiecewisePolynomial, SpringDamperIntegrator
 from ....core.model import Array
 from ....core.report import Report
 from ....core.transforms import inverse
 from ...data.access import settings
-from ...data.conversion import add_to_report, unflat
+from ...data.conversion import add_to_report, unflatten_pose
 from ...data.properties.joint import KnuckleMotor, KnuckleRestraint
-from ..constraints.constraints import NEVER_REACHED
-from ..constraints.generic6dof import pushed
-from ..constraints.restraints import axis_of, law_of, pairs
-from ..world.scale import size_of
-from .effective_mass import Carried, Eased
-from .joint_state import Plant, join_world
-from .motors import have_numbers, is_lost, new_motor
+from ..constraints.constraints import UNREACHABLE_VELOCITY
+from ..constraints.generic6dof import motor_torque_axis
+from ..constraints.restraints import distance_axis, point_restraints, restraint_law
+from ..world.scale import model_scale
+from .effective_mass import EffectiveMass, ReflectedInertia
+from .joint_state import JointStateArrays, add_constraint_to_world
+from .motors import create_motor, ensure_motor_numbers, is_motor_missing
 
 _SUFFIX = " Push"
 #: Largest angular frequency (rad per frame) of a spring with the mass it moves. Measured on the ends of chains of one
 #: to three links: at 2 the amplitude was 7 % too large after five seconds, at 2.5 it grew without limit.
-_STIFF = 1.5
-_CODE = "restraint-stiff"
+_STIFFNESS_LIMIT = 1.5
+_STIFF_CODE = "restraint-stiff"
 
 
 @dataclass
-class Thrusters:
+class PointThrusters:
     """Motors of a restraint: three along the armature's axes on each of the bodies that move.
 
     ``ends`` are the indices of both bodies among the poses, ``places`` (2, 4, 4) the restraint's frames on them.
@@ -62,11 +62,11 @@ class Thrusters:
         self._written = {}
         out = {}
         points = self.where(poses)[:, :3, 3]
-        if axis_of(self.kept) >= 0:
+        if distance_axis(self.kept) >= 0:
             points[0] = points[1]
         self._turned, self._pushed = poses[self.ends[0]][:3, :3], inverse(poses[self.ends[0]])[:3] @ [*points[0], 1.0]
         for motor in self.kept.motors:
-            out[motor.empty] = thruster_place(poses, motor.number % 3, points[motor.number // 3])
+            out[motor.empty] = thruster_pose(poses, motor.number % 3, points[motor.number // 3])
         return out
 
     def records(self) -> list[KnuckleMotor]:
@@ -90,37 +90,37 @@ class Thrusters:
             if constraint is not None and self._written.get(motor.number) != (told, turned):
                 self._written[motor.number] = told, turned
                 for kind, push in (("lin", told), ("ang", turned)):
-                    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(NEVER_REACHED, push))
+                    setattr(constraint, f"motor_{kind}_target_velocity", math.copysign(UNREACHABLE_VELOCITY, push))
                     setattr(constraint, f"motor_{kind}_max_impulse", abs(push))
 
     def _couple(self, poses: Array, force: Array, place: Array) -> Array:
         """Return the torques (3,) of the first body's motors that shift a force on it to a point."""
-        if axis_of(self.kept) < 0 or self._pushed is None or self._turned is None or not self.moves[0]:
+        if distance_axis(self.kept) < 0 or self._pushed is None or self._turned is None or not self.moves[0]:
             return np.zeros(3)
         body = poses[self.ends[0]]
         arm = place - (body @ [*self._pushed, 1.0])[:3]
         axes = armature_axes(poses)
         gone = body[:3, :3] @ self._turned.T @ axes  # X of each motor moves with the body, and Z stays
-        across = np.array([pushed(gone[:, k], axes[:, (k + 2) % 3]) for k in range(3)])
+        across = np.array([motor_torque_axis(gone[:, k], axes[:, (k + 2) % 3]) for k in range(3)])
         across /= np.maximum(np.linalg.norm(across, axis=1), 1e-30)[:, None]
-        return np.linalg.pinv(across.T, rcond=0.05) @ (size_of(self.rig) * np.cross(arm, force))
+        return np.linalg.pinv(across.T, rcond=0.05) @ (model_scale(self.rig) * np.cross(arm, force))
 
 
 @dataclass
-class Pair:
+class PointForceActuator:
     """Restraint between two points."""
 
     scene: bpy.types.Scene
-    plant: Plant
-    motors: Thrusters
-    held: Held | None = None
-    _eased: Eased | None = None
-    _law: Piecewise | None = None
+    plant: JointStateArrays
+    motors: PointThrusters
+    held: SpringDamperIntegrator | None = None
+    _effective_mass: EffectiveMass | None = None
+    _law: PiecewisePolynomial | None = None
     _share: float = 1.0  # of its force that is applied
 
-    def mark(self, carried: Carried, poses: Array, rate: float) -> None:
+    def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
         """Prepare for a simulation that begins."""
-        law = self._law = law_of(self.motors.kept)
+        law = self._law = restraint_law(self.motors.kept)
         self._share = 1.0
         substeps = self.scene.rigidbody_world.substeps_per_frame
         spring = self.motors.kept.kind == "spring"
@@ -128,21 +128,23 @@ class Pair:
         def pull(x: float) -> float:
             return -self._share * law(x)
 
-        self.held = Held(pull if spring else None, None if spring else pull, 1.0, substeps)
-        self._eased = carried.eased
+        self.held = SpringDamperIntegrator(pull if spring else None, None if spring else pull, 1.0, substeps)
+        self._effective_mass = carried.eased
 
     def command(self, poses: Array, rate: float) -> None:
         """Apply forces for the next frame."""
-        if self.held is None or self._eased is None:
+        if self.held is None or self._effective_mass is None:
             return  # an undo during a simulation: the last forces stay
         one, other = self.motors.where(poses)
         apart = other[:3, 3] - one[:3, 3]
-        axis = axis_of(self.motors.kept)
+        axis = distance_axis(self.motors.kept)
         way = one[:3, axis] if axis >= 0 else apart / max(float(np.linalg.norm(apart)), 1e-9)
         way = way / max(float(np.linalg.norm(way)), 1e-9)
         # along an axis, the first body too is pushed at the second point
         first = other if axis >= 0 else one
-        ease = self._eased.between((self.motors.ends[0], first[:3, 3]), (self.motors.ends[1], other[:3, 3]), way, poses)
+        ease = self._effective_mass.between(
+            (self.motors.ends[0], first[:3, 3]), (self.motors.ends[1], other[:3, 3]), way, poses
+        )
         self.held.inertia = 1.0 / max(ease, 1e-9)
         if self.motors.kept.kind == "spring":
             self._soften(float(apart @ way), ease, rate)
@@ -151,27 +153,29 @@ class Pair:
     def _soften(self, place: float, ease: float, rate: float) -> None:
         """Reduce a spring too stiff for a force set once a frame to the largest stable stiffness, and report it."""
         assert self._law is not None
-        stiff = max(self._law.slope(place), 0.0) * ease / (_STIFF * rate) ** 2
+        stiff = max(self._law.slope(place), 0.0) * ease / (_STIFFNESS_LIMIT * rate) ** 2
         self._share = min(self._share, 1.0 / max(stiff, 1.0))  # never raised again: a varying share would add energy
         rig, name, over = self.motors.rig, self.motors.kept.name, math.sqrt(stiff)
-        if stiff > 1.0 and not any(line.code == _CODE and line.where == name for line in settings(rig).report):
+        if stiff > 1.0 and not any(line.code == _STIFF_CODE and line.where == name for line in settings(rig).report):
             report = Report()
             report.warn(
-                _CODE,
-                f"The restraint is too stiff for what it moves: that would swing {_STIFF * over:.3g} rad in a frame, "
-                f"and physics, which sets its force once a frame, can do {_STIFF:.3g}. It pulls with {1.0 / stiff:.0%} "
+                _STIFF_CODE,
+                f"The restraint is too stiff for what it moves: that would swing {_STIFFNESS_LIMIT * over:.3g} rad in "
+                "a frame, "
+                f"and physics, which sets its force once a frame, can do {_STIFFNESS_LIMIT:.3g}. It pulls with "
+                f"{1.0 / stiff:.0%} "
                 f"of its force; with {over:.3g} times the frames per second it has all of it",
                 where=name,
             )
             add_to_report(rig, report)
 
 
-def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
+def point_force_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[PointForceActuator]:
     """Return the controllers of a mechanism's restraints between two points, and create their motors."""
     number = {obj: place for place, obj in enumerate(plant.bodies)}
     anchor = settings(plant.rig).anchor
     out = []
-    for kept in pairs(plant.rig):
+    for kept in point_restraints(plant.rig):
         sides = (kept.one, kept.other)
         if anchor is None or any(end is not None and end not in number for end in sides):
             continue
@@ -179,20 +183,20 @@ def pairs_of(scene: bpy.types.Scene, plant: Plant) -> list[Pair]:
             end is not None and end.rigid_body is not None and end.rigid_body.type == "ACTIVE" for end in sides
         )
         wanted = [3 * side + axis for side in (0, 1) for axis in range(3) if moves[side]]
-        _ensure(scene, plant.rig, kept, wanted)
+        _ensure_motors(scene, plant.rig, kept, wanted)
         ends = tuple(len(plant.bodies) if end is None else number[end] for end in sides)
-        places = np.array([unflat(kept.at_one), unflat(kept.at_other)])
-        out.append(Pair(scene, plant, Thrusters(plant.rig, kept, ends, moves, places)))  # type: ignore[arg-type]
+        places = np.array([unflatten_pose(kept.at_one), unflatten_pose(kept.at_other)])
+        out.append(PointForceActuator(scene, plant, PointThrusters(plant.rig, kept, ends, moves, places)))  # type: ignore[arg-type]
     return out
 
 
-def _ensure(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleRestraint, wanted: list[int]) -> None:
+def _ensure_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: KnuckleRestraint, wanted: list[int]) -> None:
     """Create the missing motors of a restraint."""
-    have_numbers(kept.motors, wanted)
+    ensure_motor_numbers(kept.motors, wanted)
     for motor in kept.motors:
         body = kept.one if motor.number < 3 else kept.other
         assert body is not None
-        turns = axis_of(kept) >= 0 and motor.number < 3
+        turns = distance_axis(kept) >= 0 and motor.number < 3
         ensure_thruster(scene, rig, motor, body, f"{body.name} {kept.name}{_SUFFIX}", turns)
 
 
@@ -205,9 +209,9 @@ def ensure_thruster(
     turns: bool = False,
 ) -> None:
     """Create the motor that applies a force, and with ``turns`` a torque, to a body against the anchor, if missing."""
-    if is_lost(scene, motor.empty):
-        motor.empty = new_motor(rig, name)
-    join_world(scene, motor.empty)
+    if is_motor_missing(scene, motor.empty):
+        motor.empty = create_motor(rig, name)
+    add_constraint_to_world(scene, motor.empty)
     constraint = motor.empty.rigid_body_constraint
     constraint.type, constraint.disable_collisions = "MOTOR", False
     constraint.object1, constraint.object2 = settings(rig).anchor, body
@@ -215,7 +219,7 @@ def ensure_thruster(
     constraint.motor_lin_max_impulse = constraint.motor_ang_max_impulse = 0.0
 
 
-def thruster_place(poses: Array, axis: int, point: Array) -> Matrix:
+def thruster_pose(poses: Array, axis: int, point: Array) -> Matrix:
     """Return the pose of a motor that applies a force at a point (3,) along an axis (0 to 2) of the armature."""
     place = np.eye(4)
     place[:3, :3] = np.roll(armature_axes(poses), -axis, axis=1)

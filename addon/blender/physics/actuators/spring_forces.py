@@ -16,47 +16,55 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ....core.force_laws import Force, Held
+from ....core.force_laws import ForceLaw, SpringDamperIntegrator
 from ....core.model import DOF_SIZE, Array, Dof
 from ....core.transforms import rotation_matrix
 from ...data.access import record_of
-from ..constraints.generic6dof import has_axles, is_countable, is_exact, lines_of, springs_of
-from ..constraints.restraints import JointLaw
-from .dof_motors import AxleMotors, ensure_axle_motors
-from .effective_mass import Carried
-from .joint_state import Plant, Undriven, has_both_ends
+from ..constraints.generic6dof import (
+    aligned_dofs,
+    are_stops_exact,
+    axis_springs,
+    has_measurable_coordinates,
+    has_motor_axes,
+)
+from ..constraints.restraints import JointForceLaw
+from .dof_motors import DofMotors, ensure_dof_motors
+from .effective_mass import ReflectedInertia
+from .joint_state import JointStateArrays, MultiDofJoint, has_both_bodies
 
 _SUFFIX = " Push"
 #: Largest angular frequency (rad per frame) of a spring, and share of the velocity that a damper removes per frame,
 #: by motors; stronger ones are Blender's own.
-_WEAK = 1.2
+_STIFFNESS_LIMIT = 1.2
 #: Difference from the rest value (rad or length units) below which no preload is needed.
-_SMALL = 1e-4
+_REST_TOLERANCE = 1e-4
 
 
 @dataclass
-class Pushes:
+class SpringActuator:
     """Spring forces of a joint: by force laws that look ahead, and constant where Blender has a spring."""
 
     scene: bpy.types.Scene
-    motors: AxleMotors
+    motors: DofMotors
     steady: Array
     brake: Array  # (size,): damping of balls without springs
-    laws: Sequence[JointLaw] = ()
-    held: dict[int, Held] = field(default_factory=dict)
-    is_marked: bool = False
+    laws: Sequence[JointForceLaw] = ()
+    held: dict[int, SpringDamperIntegrator] = field(default_factory=dict)
+    is_initialized: bool = False
 
-    def mark(self, carried: Carried, poses: Array, rate: float) -> None:
+    def mark(self, carried: ReflectedInertia, poses: Array, rate: float) -> None:
         """Prepare for a simulation that begins: divide the springs between Blender's constraint and the motors."""
-        joint, self.is_marked = self.motors.joint, True
+        joint, self.is_initialized = self.motors.joint, True
         start, substeps = self.motors.begins(poses), self.scene.rigidbody_world.substeps_per_frame
         moved = carried.eased.moved(joint, start, self.motors.turns, poses)
         self.steady, self.brake, self.held = np.zeros(len(start)), np.zeros(len(start)), {}
-        lines = _lines(joint, start)
+        lines = _aligned_coordinates(joint, start)
         if self.laws:
-            self.held[0] = Held(_sum(self.laws, True), _sum(self.laws, False), float(moved[0]), substeps)
+            self.held[0] = SpringDamperIntegrator(
+                _sum_laws(self.laws, True), _sum_laws(self.laws, False), float(moved[0]), substeps
+            )
             return
-        for numbers, dofs in _blocks(joint.joint.dofs):
+        for numbers, dofs in _spring_blocks(joint.joint.dofs):
             pairs = list(zip(numbers, dofs, strict=True))
             ball, springy = len(numbers) > 1, any(dof.stiffness > 0.0 for dof in dofs)
             if not (springy or ball or numbers[0] not in lines):
@@ -66,8 +74,8 @@ class Pushes:
                 self._put(joint, numbers, False)
                 self.brake[numbers] = [dof.damping for dof in dofs]
                 continue
-            strong = any(_is_strong(dof, light, rate) for _, dof in pairs)
-            away = any(dof.stiffness > 0.0 and abs(dof.rest - start[k]) > _SMALL for k, dof in pairs)
+            strong = any(_is_too_stiff(dof, light, rate) for _, dof in pairs)
+            away = any(dof.stiffness > 0.0 and abs(dof.rest - start[k]) > _REST_TOLERANCE for k, dof in pairs)
             exact = not away if ball else lines.get(numbers[0], False)
             by_blender = exact or (strong and (ball or numbers[0] in lines))
             self._put(joint, numbers, by_blender)
@@ -75,15 +83,17 @@ class Pushes:
                 if by_blender:
                     self.steady[k] = dof.stiffness * (dof.rest - start[k])
                 else:
-                    self.held[k] = Held(*_oscillator(dof), float(moved[k]), substeps)
+                    self.held[k] = SpringDamperIntegrator(*_oscillator(dof), float(moved[k]), substeps)
 
-    def _put(self, joint: Undriven, numbers: list[int], by_blender: bool) -> None:
+    def _put(self, joint: MultiDofJoint, numbers: list[int], by_blender: bool) -> None:
         """Enable or disable the springs of some joint values in Blender's constraint."""
         constraint: Any = joint.empty.rigid_body_constraint
         record, names = record_of(joint.empty).joint, ["ang_x", "ang_y", "ang_z"]
-        known = dict(springs_of(record))
+        known = dict(axis_springs(record))
         if len(numbers) == 1:
-            names = [line.spring for line in lines_of(record) if line.number == _dof_of(joint.joint.dofs, numbers[0])]
+            names = [
+                line.spring for line in aligned_dofs(record) if line.number == _dof_of(joint.joint.dofs, numbers[0])
+            ]
         for name in names:
             wanted = by_blender and name in known
             if constraint.type == "GENERIC_SPRING" and getattr(constraint, f"use_spring_{name}") != wanted:
@@ -91,7 +101,7 @@ class Pushes:
 
     def command(self, poses: Array, rate: float) -> None:
         """Apply forces for the next frame."""
-        if not self.is_marked:
+        if not self.is_initialized:
             return  # an undo during a simulation: the last forces stay
         actual = self.motors.look(poses, rate)
         course = self.motors.course
@@ -108,22 +118,22 @@ class Pushes:
         self.motors.push(poses, middle, force, turns=not self.brake.any())
 
 
-def _is_strong(dof: Dof, inertia: float, rate: float) -> bool:
+def _is_too_stiff(dof: Dof, inertia: float, rate: float) -> bool:
     """Return whether a spring or damper acts too fast for motors that are set once a frame."""
-    return dof.stiffness / inertia > (_WEAK * rate) ** 2 or dof.damping / inertia > _WEAK * rate
+    return dof.stiffness / inertia > (_STIFFNESS_LIMIT * rate) ** 2 or dof.damping / inertia > _STIFFNESS_LIMIT * rate
 
 
-def _sum(laws: Sequence[JointLaw], spring: bool) -> Force | None:
+def _sum_laws(laws: Sequence[JointForceLaw], spring: bool) -> ForceLaw | None:
     own = [each.law for each in laws if each.spring == spring]
     return (lambda x: -sum(law(x) for law in own)) if own else None
 
 
-def _oscillator(dof: Dof) -> tuple[Force | None, Force | None]:
+def _oscillator(dof: Dof) -> tuple[ForceLaw | None, ForceLaw | None]:
     spring = (lambda place: -dof.stiffness * (place - dof.rest)) if dof.stiffness > 0.0 else None
     return spring, (lambda speed: -dof.damping * speed) if dof.damping > 0.0 else None
 
 
-def _blocks(dofs: list[Dof]) -> Iterator[tuple[list[int], list[Dof]]]:
+def _spring_blocks(dofs: list[Dof]) -> Iterator[tuple[list[int], list[Dof]]]:
     """Yield the indices of joint values with springs or dampers, and the records of these; a ball's together."""
     at = 0
     for dof in dofs:
@@ -140,23 +150,29 @@ def _dof_of(dofs: list[Dof], number: int) -> int:
     return int(np.searchsorted(sizes, number, side="right"))
 
 
-def _lines(joint: Undriven, start: Array) -> dict[int, bool]:
+def _aligned_coordinates(joint: MultiDofJoint, start: Array) -> dict[int, bool]:
     """Return the joint values with an axis of their own in Blender's constraint, and whether it measures exactly."""
     record = record_of(joint.empty).joint
     first = np.concatenate([[0], np.cumsum([DOF_SIZE[dof.kind] for dof in record.dofs])])
-    plain = len(start) == len(record.dofs) and is_countable(record) and is_exact(record, start.tolist())
-    return {int(first[line.number]): plain for line in lines_of(record)}
+    plain = (
+        len(start) == len(record.dofs)
+        and has_measurable_coordinates(record)
+        and are_stops_exact(record, start.tolist())
+    )
+    return {int(first[line.number]): plain for line in aligned_dofs(record)}
 
 
-def pushes_of(scene: bpy.types.Scene, plant: Plant) -> list[Pushes]:
+def spring_actuators(scene: bpy.types.Scene, plant: JointStateArrays) -> list[SpringActuator]:
     """Return the controllers of a mechanism's joints with spring forces, and create their motors."""
     out = []
     for item in plant.pushed:
         record = record_of(item.empty).joint
         laws = [law for law in plant.laws.get(item.empty, ()) if not law.brakes]
-        if not (laws or has_axles(item.joint.dofs)) or not has_both_ends(plant, record):
+        if not (laws or has_motor_axes(item.joint.dofs)) or not has_both_bodies(plant, record):
             continue
-        ensure_axle_motors(scene, plant, item, "pushes", _SUFFIX)
+        ensure_dof_motors(scene, plant, item, "pushes", _SUFFIX)
         turns = np.array([dof.kind != "translation" for dof in item.joint.dofs for _ in range(DOF_SIZE[dof.kind])])
-        out.append(Pushes(scene, AxleMotors(item, "pushes", turns), np.zeros(len(turns)), np.zeros(len(turns)), laws))
+        out.append(
+            SpringActuator(scene, DofMotors(item, "pushes", turns), np.zeros(len(turns)), np.zeros(len(turns)), laws)
+        )
     return out

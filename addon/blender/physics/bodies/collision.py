@@ -18,10 +18,10 @@ import bpy
 
 from ....core.report import Report
 from ...data.access import record_of, settings
-from ...data.caching import joint_of
+from ...data.caching import joint_record
 from ...data.queries import helper_collection, parts
 from ...data.rigid_bodies import own_collision_type, primitive_type
-from ..world.anchor import is_held, joint_ends
+from ..world.anchor import connects_bodies, joint_ends
 
 
 def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy.types.Object]]:
@@ -33,7 +33,7 @@ def collision_children(rig: bpy.types.Object) -> dict[bpy.types.Object, list[bpy
     return out
 
 
-def put_collision(
+def set_up_collision(
     obj: bpy.types.Object,
     children: Sequence[bpy.types.Object],
     world: bpy.types.RigidBodyWorld,
@@ -57,21 +57,21 @@ def put_collision(
         if child not in linked:
             world.collection.objects.link(child)
         part: Any = child.rigid_body
-        for name, value in _shaped(child, primitive_type(shapes[record_of(child).shape].type)).items():
+        for name, value in _collision_settings(child, primitive_type(shapes[record_of(child).shape].type)).items():
             setattr(part, name, value)
         # as a part it needs neither; without its body it would fall and collide, invisible
         part.type, part.collision_collections = "PASSIVE", [False] * 20
     kind = "COMPOUND" if parts_of else own_collision_type(record)
     if kind is None or not (parts_of or _has_extent(obj)):
         # Blender draws its primitive shapes about the object
-        values = _shaped(obj, "CONVEX_HULL" if _has_extent(obj) else "SPHERE")
+        values = _collision_settings(obj, "CONVEX_HULL" if _has_extent(obj) else "SPHERE")
         return values | {"collision_collections": [False] * 20}
     if any(obj.rigid_body.collision_collections):
-        return _shaped(obj, kind)
-    return _shaped(obj, kind) | {"collision_collections": [True] + [False] * 19}
+        return _collision_settings(obj, kind)
+    return _collision_settings(obj, kind) | {"collision_collections": [True] + [False] * 19}
 
 
-def _shaped(obj: bpy.types.Object, kind: str) -> dict[str, Any]:
+def _collision_settings(obj: bpy.types.Object, kind: str) -> dict[str, Any]:
     # Without a margin, boxes, hulls and cylinders of 2 cm, 20 cm and 2 m all rest within 1e-5 of their size. With one,
     # hulls float by it (Blender's 4 cm makes those of 2 cm jump), and cylinders oscillate more
     values: dict[str, Any] = {"collision_shape": kind, "use_margin": True, "collision_margin": 0.0}
@@ -98,71 +98,71 @@ def _has_extent(obj: bpy.types.Object) -> bool:
 
 
 #: Formats whose programs do not test the bodies of one assembly against each other.
-APART = frozenset({"skel", "x_xy"})
+FILTERED_FORMATS = frozenset({"skel", "x_xy"})
 #: Count of filters above which they cost more than the bodies themselves.
-_MOST = 2000
+_MAX_PAIRS = 2000
 _SUFFIX = " Apart"
 
-_Pair = frozenset[bpy.types.Object]
-_Groups = list[list[bpy.types.Object]]
+_BodyPair = frozenset[bpy.types.Object]
+_BodyGroups = list[list[bpy.types.Object]]
 
 
-def keep_apart(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: Report) -> None:
+def apply_collision_filter(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, report: Report) -> None:
     """Create the collision filters of a mechanism, and disable those no longer needed."""
     model = settings(rig)
-    groups = [] if model.self_collide else _groups(rig)
-    too_many = _has_most(rig, groups)  # without visiting each pair
-    wanted = {} if too_many else _some_pairs(rig, groups)
-    if wanted and len(wanted) <= _MOST:
+    groups = [] if model.self_collide else _bodies_by_assembly(rig)
+    too_many = _exceeds_max_pairs(rig, groups)  # without visiting each pair
+    wanted = {} if too_many else _pairs_to_filter(rig, groups)
+    if wanted and len(wanted) <= _MAX_PAIRS:
         report.info(
             "self-collision",
             "Under physics bodies of one skeleton or system do not collide with each other, as in the file's own "
             "program. Self-Collision under Simulation > Settings switches that",
         )
-    if too_many or len(wanted) > _MOST:
+    if too_many or len(wanted) > _MAX_PAIRS:
         report.warn(
             "self-collision",
             f"Bodies of the model collide with each other under physics, which they do not in its own program: "
-            f"more than {_MOST} pairs are too many to keep apart",
+            f"more than {_MAX_PAIRS} pairs are too many to keep apart",
         )
         wanted = {}
-    there = {_ends(empty): empty for empty in apart_of(rig, world)}
+    there = {_filtered_bodies(empty): empty for empty in filter_constraints(rig, world)}
     for pair in (each for each in wanted if each not in there):
-        _hold_nothing(rig, world, pair)
+        _add_filter_constraint(rig, world, pair)
     for pair, empty in there.items():  # unneeded ones stay, since Blender's simulation may still use them
         empty.rigid_body_constraint.disable_collisions = pair in wanted
 
 
-def _some_pairs(rig: bpy.types.Object, groups: _Groups) -> dict[_Pair, None]:
+def _pairs_to_filter(rig: bpy.types.Object, groups: _BodyGroups) -> dict[_BodyPair, None]:
     """Return the pairs of bodies to filter: all of them, or one more than the limit.
 
     Their count grows with the square of the bodies. Their order is the mechanism's, in which Blender solves
     constraints.
     """
-    found: dict[_Pair, None] = {}
-    for pair in _pairs(rig, groups):
+    found: dict[_BodyPair, None] = {}
+    for pair in _collidable_pairs(rig, groups):
         found[pair] = None
-        if len(found) > _MOST:
+        if len(found) > _MAX_PAIRS:
             break
     return found
 
 
-def apart_of(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
+def filter_constraints(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
     """Return the empties of a mechanism's collision filters."""
     held: Sequence[bpy.types.Object] = world.constraints.objects[:] if world.constraints is not None else []
     return [obj for obj in held if record_of(obj).is_apart and record_of(obj).model == rig]
 
 
-def _ends(empty: bpy.types.Object) -> _Pair:
+def _filtered_bodies(empty: bpy.types.Object) -> _BodyPair:
     constraint = empty.rigid_body_constraint
     return frozenset(end for end in (constraint.object1, constraint.object2) if end is not None)
 
 
-def _pairs(rig: bpy.types.Object, groups: _Groups) -> Iterator[_Pair]:
+def _collidable_pairs(rig: bpy.types.Object, groups: _BodyGroups) -> Iterator[_BodyPair]:
     """Yield pairs of bodies of one assembly that could collide and have no joint between them."""
-    records = (joint_of(empty) for empty in parts(rig, "JOINT"))
+    records = (joint_record(empty) for empty in parts(rig, "JOINT"))
     anchor = settings(rig).anchor
-    jointed = {frozenset(joint_ends(joint, anchor)) for joint in records if is_held(joint)}
+    jointed = {frozenset(joint_ends(joint, anchor)) for joint in records if connects_bodies(joint)}
     for group in groups:
         for first, second in combinations(group, 2):
             moves = "ACTIVE" in (first.rigid_body.type, second.rigid_body.type)
@@ -171,8 +171,8 @@ def _pairs(rig: bpy.types.Object, groups: _Groups) -> Iterator[_Pair]:
                 yield pair
 
 
-def _groups(rig: bpy.types.Object) -> _Groups:
-    """Return the colliding bodies by assembly. (A body that the user linked into several is in each.)"""
+def _bodies_by_assembly(rig: bpy.types.Object) -> _BodyGroups:
+    """Return the colliding bodies by assembly; a body that the user linked into several is in each."""
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None]
     solid = {obj for obj in bodies if any(obj.rigid_body.collision_collections[:])}
     top = settings(rig).collection
@@ -180,7 +180,7 @@ def _groups(rig: bpy.types.Object) -> _Groups:
     return [[obj for obj in folder.objects[:] if obj in solid] for folder in folders]
 
 
-def _has_most(rig: bpy.types.Object, groups: _Groups) -> bool:
+def _exceeds_max_pairs(rig: bpy.types.Object, groups: _BodyGroups) -> bool:
     """Return whether there are more pairs than can be filtered, whatever joints there are between them."""
     seen: set[bpy.types.Object] = set()
     pairs = 0
@@ -188,10 +188,10 @@ def _has_most(rig: bpy.types.Object, groups: _Groups) -> bool:
         moving = {obj for obj in group if obj.rigid_body.type == "ACTIVE"} - seen
         seen |= moving
         pairs += comb(len(moving), 2)
-    return pairs - len(parts(rig, "JOINT")) > _MOST
+    return pairs - len(parts(rig, "JOINT")) > _MAX_PAIRS
 
 
-def _hold_nothing(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, pair: _Pair) -> None:
+def _add_filter_constraint(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld, pair: _BodyPair) -> None:
     first, second = sorted(pair, key=lambda obj: obj.name)
     empty = bpy.data.objects.new(f"{first.name}{_SUFFIX}", None)
     record_of(empty).model, record_of(empty).is_apart = rig, True

@@ -21,30 +21,30 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.sides import name_list
-from ....core.mass_properties import least_moments
+from ....core.editing.sides import abbreviate_names
+from ....core.mass_properties import min_principal_moments
 from ....core.model import Array, Mechanism
 from ....core.report import Report
 from ...data.access import record_of, settings
 from ...data.queries import helper_collection, parts
-from ...data.rigid_bodies import LEAST_MASS, put_masses
+from ...data.rigid_bodies import MIN_MASS, apply_masses
 from ...scene.meshes import box
 from .collision import collision_children
 
 #: Count of bodies that a warning names.
-_NAMED = 3
+_MAX_NAMES = 3
 #: Relative difference below which Blender's own inertia is accepted, and the one at which a split is good enough.
-_ENOUGH, _EXACT = 0.01, 1e-4
+_ACCEPTED_ERROR, _EXACT_ERROR = 0.01, 1e-4
 #: Possible shares of the mass for a proxy; the least sufficient one is taken, since fixed joints of unlike masses are
 #: weaker.
-_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+_PROXY_SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 #: Least edge of a proxy, as a share of its longest.
-_THINNEST = 1e-3
+_MIN_EDGE_RATIO = 1e-3
 _SUFFIX = " Flywheel"
 
 
 @dataclass(frozen=True)
-class Split:
+class InertiaSplit:
     """Division of a body's mass between itself and its inertia proxy.
 
     ``share``: the proxy's share of the mass; ``edges`` (3,) of its box; ``turn`` (3, 3): its rotation; ``residual``:
@@ -57,7 +57,7 @@ class Split:
     residual: float
 
 
-def split_of(tensor: Array, moments: Array) -> Split | None:
+def find_inertia_split(tensor: Array, moments: Array) -> InertiaSplit | None:
     """Return the best split of a body of mass 1; None where the shape alone does as well.
 
     Args:
@@ -65,11 +65,11 @@ def split_of(tensor: Array, moments: Array) -> Split | None:
         moments: Moments of inertia (3,) from its collision shape.
     """
     size = float(np.abs(np.linalg.eigvalsh(tensor)).max())
-    alone = float(_off(tensor[None], moments[None])[0])
-    if alone <= _ENOUGH:
+    alone = float(_relative_errors(tensor[None], moments[None])[0])
+    if alone <= _ACCEPTED_ERROR:
         return None
-    best: Split | None = None
-    for share in _SHARES:
+    best: InertiaSplit | None = None
+    for share in _PROXY_SHARES:
         rest = (tensor - (1.0 - share) * np.diag(moments)) / share
         principal, turn = np.linalg.eigh(rest)
         if np.linalg.det(turn) < 0.0:
@@ -78,18 +78,18 @@ def split_of(tensor: Array, moments: Array) -> Split | None:
         edges = np.sqrt(np.maximum(squares, 0.0))
         if not edges.max() > 0.0:
             continue
-        edges = np.maximum(edges, _THINNEST * edges.max())
+        edges = np.maximum(edges, _MIN_EDGE_RATIO * edges.max())
         whole = (1.0 - share) * np.diag(moments) + share * turn @ np.diag(_box_moments(edges)) @ turn.T
-        found = Split(share, edges, turn, float(np.abs(whole - tensor).max()) / size)
+        found = InertiaSplit(share, edges, turn, float(np.abs(whole - tensor).max()) / size)
         if best is None or found.residual < best.residual - 1e-9:
             best = found
-        if best.residual <= _EXACT:
+        if best.residual <= _EXACT_ERROR:
             break
     return best if best is not None and best.residual < 0.5 * alone else None
 
 
-def _off(tensors: Array, moments: Array) -> Array:
-    """By which share of their largest moment tensors (n, 3, 3) differ from those of shapes with moments (n, 3)."""
+def _relative_errors(tensors: Array, moments: Array) -> Array:
+    """Return the differences (n,) of tensors (n, 3, 3) and moments (n, 3), as shares of the largest moment."""
     size = np.abs(np.linalg.eigvalsh(tensors)).max(axis=1)
     share: Array = np.abs(moments[:, :, None] * np.eye(3) - tensors).max(axis=(1, 2)) / size
     return share
@@ -100,10 +100,10 @@ def _box_moments(edges: Array) -> Array:
     return (square.sum() - square) / 12.0
 
 
-def put_flywheels(
+def set_up_inertia_proxies(
     bodies: Sequence[bpy.types.Object],
     pieces: Mapping[bpy.types.Object, Sequence[bpy.types.Object]],
-    there: Placed,
+    there: WorldMembership,
     kinematic: bool,
 ) -> None:
     """Create the inertia proxies that bodies need, and set the masses of both.
@@ -117,36 +117,36 @@ def put_flywheels(
         kinematic: Whether bones move the bodies.
     """
     matching = bool(bodies) and settings(record_of(bodies[0]).model).match_inertia
-    splits = _splits([obj for obj in bodies if _has_own_tensor(obj)], pieces) if matching else {}
+    splits = _inertia_splits([obj for obj in bodies if _has_own_tensor(obj)], pieces) if matching else {}
     for obj in bodies:
         split, record = splits.get(obj), record_of(obj)
-        if split is not None and record.mass * min(split.share, 1.0 - split.share) >= LEAST_MASS:
-            _put_flywheel(obj, split, there, kinematic)
+        if split is not None and record.mass * min(split.share, 1.0 - split.share) >= MIN_MASS:
+            _set_up_inertia_proxy(obj, split, there, kinematic)
         elif record.flywheel_share:
             record.flywheel_share = 0.0
-            put_masses(obj)
+            apply_masses(obj)
 
 
 def _has_own_tensor(obj: bpy.types.Object) -> bool:
     record = record_of(obj)
-    return record.has_tensor and record.mass > LEAST_MASS and obj.rigid_body.type == "ACTIVE"
+    return record.has_tensor and record.mass > MIN_MASS and obj.rigid_body.type == "ACTIVE"
 
 
-def _splits(
+def _inertia_splits(
     bodies: Sequence[bpy.types.Object], pieces: Mapping[bpy.types.Object, Sequence[bpy.types.Object]]
-) -> dict[bpy.types.Object, Split | None]:
+) -> dict[bpy.types.Object, InertiaSplit | None]:
     """Return the splits of bodies whose shapes give them other moments than the file's."""
     if not bodies:
         return {}
     tensors = np.array([record_of(obj).tensor[:] for obj in bodies], dtype=np.float64).reshape(-1, 3, 3)
-    moments = every_moments(bodies, pieces) / np.array([obj.rigid_body.mass for obj in bodies])[:, None]
-    off = _off(tensors, moments) > _ENOUGH
-    return {bodies[number]: split_of(tensors[number], moments[number]) for number in np.flatnonzero(off)}
+    moments = blender_moments_of_all(bodies, pieces) / np.array([obj.rigid_body.mass for obj in bodies])[:, None]
+    off = _relative_errors(tensors, moments) > _ACCEPTED_ERROR
+    return {bodies[number]: find_inertia_split(tensors[number], moments[number]) for number in np.flatnonzero(off)}
 
 
-def _put_flywheel(obj: bpy.types.Object, split: Split, there: Placed, kinematic: bool) -> None:
+def _set_up_inertia_proxy(obj: bpy.types.Object, split: InertiaSplit, there: WorldMembership, kinematic: bool) -> None:
     record = record_of(obj)
-    wheel = _ensure(obj, there)
+    wheel = _ensure_inertia_proxy(obj, there)
     wheel.data.clear_geometry()  # type: ignore[union-attr]
     corners, faces = box(*(float(edge) for edge in split.edges))
     wheel.data.from_pydata(corners.tolist(), [], faces)  # type: ignore[union-attr]
@@ -154,25 +154,25 @@ def _put_flywheel(obj: bpy.types.Object, split: Split, there: Placed, kinematic:
     turned[:3, :3] = split.turn
     wheel.matrix_basis = obj.matrix_basis.normalized() @ Matrix(turned.tolist())
     record.flywheel_share = split.share
-    body, weld = wheel.rigid_body, _ensure_weld(obj, there).rigid_body_constraint
+    body, weld = wheel.rigid_body, _ensure_proxy_weld(obj, there).rigid_body_constraint
     body.type, body.kinematic, body.collision_shape = "ACTIVE", kinematic, "BOX"
     body.use_margin, body.collision_margin = True, 0.0
     body.collision_collections = [False] * 20
     body.linear_damping = body.angular_damping = 0.0
     body.use_deactivation = False
     weld.type, weld.object1, weld.object2, weld.disable_collisions = "FIXED", obj, wheel, True
-    put_masses(obj)
+    apply_masses(obj)
 
 
-def tell_of_light(bodies: Sequence[bpy.types.Object], report: Report) -> None:
-    """One warning for all bodies that are lighter than Blender's physics has any, and one for those without mass, which
-    are those of negative masses too."""
-    light = [obj for obj in bodies if record_of(obj).mass < 0.999 * LEAST_MASS and obj.rigid_body.type == "ACTIVE"]
+def report_light_bodies(bodies: Sequence[bpy.types.Object], report: Report) -> None:
+    """Report bodies lighter than the least mass of Blender's physics, and those with no or negative mass."""
+    light = [obj for obj in bodies if record_of(obj).mass < 0.999 * MIN_MASS and obj.rigid_body.type == "ACTIVE"]
     none = [obj for obj in light if record_of(obj).mass <= 0.0]
     if none:
         report.warn(
             "mass-none",
-            f"Physics has no bodies without a mass above 0: {_named(none)} would be some, and count as {LEAST_MASS:g}. "
+            f"Physics has no bodies without a mass above 0: {_body_names(none)} would be some, and count as "
+            f"{MIN_MASS:g}. "
             "Give them masses and use Add Rigid Bodies again",
             where=none[0].name,
         )
@@ -180,18 +180,19 @@ def tell_of_light(bodies: Sequence[bpy.types.Object], report: Report) -> None:
     if light:
         report.warn(
             "mass-too-small",
-            f"Blender's physics has no mass below {LEAST_MASS:g}: {_named(light)} would be lighter, and count as that. "
+            f"Blender's physics has no mass below {MIN_MASS:g}: {_body_names(light)} would be lighter, and count as "
+            "that. "
             "Multiply all masses, moments of inertia, forces, stiffness, damping and friction of the model by one "
             "large factor: it then moves as it should",
             where=light[0].name,
         )
 
 
-def _named(bodies: Sequence[bpy.types.Object]) -> str:
-    return name_list((record_of(obj).source_name or obj.name for obj in bodies), _NAMED)
+def _body_names(bodies: Sequence[bpy.types.Object]) -> str:
+    return abbreviate_names((record_of(obj).source_name or obj.name for obj in bodies), _MAX_NAMES)
 
 
-class Placed(NamedTuple):
+class WorldMembership(NamedTuple):
     """Rigid-body world, the objects ``held`` in its collections, and the objects ``linked`` to any collection.
 
     Collected once for all bodies, since Blender searches all objects for each query.
@@ -202,9 +203,9 @@ class Placed(NamedTuple):
     linked: Collection[bpy.types.Object]
 
 
-def _ensure(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
+def _ensure_inertia_proxy(obj: bpy.types.Object, there: WorldMembership) -> bpy.types.Object:
     record = record_of(obj)
-    wheel = own_flywheel(obj)
+    wheel = own_inertia_proxy(obj)
     if wheel is None or wheel not in there.linked:
         name = obj.name + _SUFFIX
         wheel = record.flywheel = bpy.data.objects.new(name, bpy.data.meshes.new(name))
@@ -222,9 +223,9 @@ def _ensure(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
     return wheel
 
 
-def _ensure_weld(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
+def _ensure_proxy_weld(obj: bpy.types.Object, there: WorldMembership) -> bpy.types.Object:
     record = record_of(obj)
-    weld = own_weld(obj)
+    weld = own_proxy_weld(obj)
     if weld is None or weld not in there.linked:
         weld = record.weld = bpy.data.objects.new(obj.name + _SUFFIX + " Weld", None)
         record_of(weld).model, record_of(weld).flywheel_of = record.model, obj
@@ -239,13 +240,13 @@ def _ensure_weld(obj: bpy.types.Object, there: Placed) -> bpy.types.Object:
     return weld
 
 
-def own_flywheel(obj: bpy.types.Object) -> bpy.types.Object | None:
+def own_inertia_proxy(obj: bpy.types.Object) -> bpy.types.Object | None:
     """Return the inertia proxy of a body, or None. A copy of a body points at its original's, which does not count."""
     wheel = record_of(obj).flywheel
     return wheel if wheel is not None and record_of(wheel).flywheel_of == obj else None
 
 
-def own_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
+def own_proxy_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
     """Return the empty that fixes a body to its own inertia proxy, or None."""
     weld, record = record_of(obj).weld, record_of(obj)
     if weld is None or record_of(weld).model != record.model:
@@ -253,19 +254,19 @@ def own_weld(obj: bpy.types.Object) -> bpy.types.Object | None:
     return weld if record_of(weld).flywheel_of in {None, obj} else None
 
 
-def flywheels(rig: bpy.types.Object) -> list[bpy.types.Object]:
+def inertia_proxies(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the inertia proxies of a mechanism's bodies."""
-    found = (own_flywheel(obj) for obj in parts(rig, "BODY"))
+    found = (own_inertia_proxy(obj) for obj in parts(rig, "BODY"))
     return [wheel for wheel in found if wheel is not None]
 
 
-def welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
+def proxy_welds(rig: bpy.types.Object) -> list[bpy.types.Object]:
     """Return the empties with the constraints that fix the inertia proxies of a mechanism."""
-    found = (own_weld(obj) for obj in parts(rig, "BODY"))
+    found = (own_proxy_weld(obj) for obj in parts(rig, "BODY"))
     return [weld for weld in found if weld is not None]
 
 
-def is_lost_flywheel(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
+def is_orphan_inertia_proxy(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
     """Return whether an object is the inertia proxy of a deleted body, one that is not among the ``linked`` objects."""
     record = record_of(obj)
     if not record.is_flywheel or record.model is None:
@@ -273,7 +274,7 @@ def is_lost_flywheel(obj: bpy.types.Object, linked: Collection[bpy.types.Object]
     return record.flywheel_of is None or record.flywheel_of not in linked
 
 
-def drop_unused(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
+def drop_unused_inertia_proxies(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
     """Detach the inertia proxies that bodies no longer need.
 
     Returns:
@@ -285,17 +286,17 @@ def drop_unused(rig: bpy.types.Object) -> tuple[list[bpy.types.Object], list[bpy
         for obj, record in records
         if not record.flywheel_share and (record.flywheel is not None or record.weld is not None)
     ]
-    wheels = [wheel for obj, _ in unused if (wheel := own_flywheel(obj)) is not None]
-    held = [weld for obj, _ in unused if (weld := own_weld(obj)) is not None]
+    wheels = [wheel for obj, _ in unused if (wheel := own_inertia_proxy(obj)) is not None]
+    held = [weld for obj, _ in unused if (weld := own_proxy_weld(obj)) is not None]
     for _, record in unused:
         record.flywheel = record.weld = None
     return wheels, held
 
 
 #: Relative differences that are reported as information, and as a warning.
-_TOLD, _WARNED = 0.01, 1.0
+_REPORT_THRESHOLD, _WARNING_THRESHOLD = 0.01, 1.0
 #: Edge of the cube that Blender assumes for a mesh without vertices.
-_NO_EXTENT = 1.0
+_DEFAULT_EXTENT = 1.0
 
 
 def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
@@ -304,31 +305,31 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     tensors = {body.id: body.inertia for body in reversed(mechanism.bodies) if body.inertia is not None}
     bodies = [obj for obj in parts(rig, "BODY") if obj.rigid_body is not None and not record_of(obj).immobile]
     told = [(obj, np.asarray(tensors[key])) for obj in bodies if (key := record_of(obj).source_id) in tensors]
-    least = least_moments(np.array([tensor for _, tensor in told]).reshape(-1, 3, 3))
+    least = min_principal_moments(np.array([tensor for _, tensor in told]).reshape(-1, 3, 3))
     told = [each for each, moment in zip(told, least, strict=True) if moment > 0.0]
     pieces = collision_children(rig) if any(obj.rigid_body.collision_shape == "COMPOUND" for obj, _ in told) else {}
     turned = [(obj, tensor) for obj, tensor in told if record_of(obj).flywheel_share]
     if turned:
-        left = {obj: _left(obj, tensor, pieces.get(obj, ())) for obj, tensor in turned}
+        left = {obj: _remaining_error(obj, tensor, pieces.get(obj, ())) for obj, tensor in turned}
         last = max(left, key=lambda obj: left[obj])
         report.info(
             "inertia-matched",
             f"Blender takes inertia from collision shapes: {len(turned)} of {len(told)} bodies carry a hidden flywheel "
             "under physics that gives them the file's. "
-            f"What is left is {_share(left[last])} of the largest moment at most",
+            f"What is left is {_percentage(left[last])} of the largest moment at most",
             where=last.name,
         )
         told = [(obj, tensor) for obj, tensor in told if obj not in left]
     if not told:
         return report
-    here = every_moments([obj for obj, _ in told], pieces)
-    moments, products = differences(np.array([tensor for _, tensor in told]), here)
+    here = blender_moments_of_all([obj for obj, _ in told], pieces)
+    moments, products = inertia_differences(np.array([tensor for _, tensor in told]), here)
     either = np.maximum(moments, products)
-    off, worst = either > _TOLD, int(either.argmax())
+    off, worst = either > _REPORT_THRESHOLD, int(either.argmax())
     if not off.any():
         return report
     obj = told[worst][0]
-    tell = report.warn if either[worst] > _WARNED else report.info
+    tell = report.warn if either[worst] > _WARNING_THRESHOLD else report.info
     tell(
         "inertia-differs",
         f"Blender takes inertia from collision shapes: {off.sum()} of {len(told)} bodies with moments in the file have "
@@ -340,16 +341,16 @@ def report_inertia(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
     return report
 
 
-def _share(left: float) -> str:
+def _percentage(left: float) -> str:
     return f"{left:.1%}" if left >= 5e-4 else "< 0.1%"
 
 
-def _left(obj: bpy.types.Object, tensor: Array, pieces: Iterable[bpy.types.Object]) -> float:
-    """By which share of the largest moment a body and its flywheel together turn otherwise than its tensor (3, 3)."""
-    return float(np.abs(turning_tensor(obj, pieces) - tensor).max() / np.linalg.eigvalsh(tensor).max())
+def _remaining_error(obj: bpy.types.Object, tensor: Array, pieces: Iterable[bpy.types.Object]) -> float:
+    """Return the error of a body with its proxy against a tensor (3, 3), as a share of the largest principal moment."""
+    return float(np.abs(combined_inertia(obj, pieces) - tensor).max() / np.linalg.eigvalsh(tensor).max())
 
 
-def turning_tensor(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:
+def combined_inertia(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = ()) -> Array:
     """Return the simulated inertia tensor (3, 3) of a body with its proxy, in the body's axes."""
     own, wheel = np.diag(blender_moments(obj, pieces)), record_of(obj).flywheel
     if wheel is None or not record_of(obj).flywheel_share:
@@ -358,7 +359,7 @@ def turning_tensor(obj: bpy.types.Object, pieces: Iterable[bpy.types.Object] = (
     return own + turn @ np.diag(blender_moments(wheel)) @ turn.T
 
 
-def differences(tensors: Array, moments: Array) -> tuple[Array, Array]:
+def inertia_differences(tensors: Array, moments: Array) -> tuple[Array, Array]:
     """Compare the file's inertia tensors with Blender's moments.
 
     Args:
@@ -379,7 +380,7 @@ def differences(tensors: Array, moments: Array) -> tuple[Array, Array]:
     return apart.max(axis=1), products.max(axis=1)
 
 
-def every_moments(
+def blender_moments_of_all(
     bodies: Sequence[bpy.types.Object], pieces: Mapping[bpy.types.Object, Iterable[bpy.types.Object]]
 ) -> Array:
     """Return the moments of inertia (n, 3) that Bullet gives to bodies as configured.
@@ -451,7 +452,7 @@ def _vertices(obj: bpy.types.Object) -> Array:
 
 def _extent(obj: bpy.types.Object) -> Array:
     points = _vertices(obj)
-    return np.ptp(points, axis=0) if len(points) else np.full(3, _NO_EXTENT)
+    return np.ptp(points, axis=0) if len(points) else np.full(3, _DEFAULT_EXTENT)
 
 
 def _box_of_pieces(pieces: Iterable[bpy.types.Object]) -> tuple[Array, Array]:

@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.model import Array
-from ....core.run_metrics import Overlap
+from ....core.run_metrics import BodyPenetration
 
 #: Cache of the vertices (n, 3) of meshes: many bodies share theirs.
-Measured = dict[bpy.types.ID, Array]
+PointsByMesh = dict[bpy.types.ID, Array]
 
 
 @dataclass(frozen=True)
-class Solid:
+class ConvexShape:
     """Collision shape of an object: Blender's type, the mesh's vertices (n, 3), and half their extent (3,).
 
     Blender centers its primitives on the object's origin.
@@ -58,26 +58,26 @@ class Solid:
         return np.asarray(((ways * scale) @ self.points.T).max(axis=-1))
 
 
-def solid_of(obj: bpy.types.Object, measured: Measured) -> Solid | None:
+def convex_shape_of(obj: bpy.types.Object, measured: PointsByMesh) -> ConvexShape | None:
     """Return the collision shape of an object with a rigid body; None where its mesh has no vertices."""
     points = _points(cast(bpy.types.Mesh, obj.data), measured)
     if not len(points):
         return None
-    return Solid(obj.rigid_body.collision_shape, points, np.ptp(points, axis=0) / 2.0)
+    return ConvexShape(obj.rigid_body.collision_shape, points, np.ptp(points, axis=0) / 2.0)
 
 
-def place_on_parent(child: bpy.types.Object) -> Array:
+def pose_on_parent(child: bpy.types.Object) -> Array:
     """Return the pose (4, 4) of a child on its parent. Its world matrix may be outdated, since it is hidden."""
     return np.array(child.matrix_parent_inverse @ child.matrix_basis, dtype=np.float64)
 
 
-def turn_and_scale(poses: Array) -> tuple[Array, Array]:
+def rotation_and_scale(poses: Array) -> tuple[Array, Array]:
     """Return the rotations (n, 3, 3) and the scales (n, 3) of poses (n, 4, 4)."""
     scale = np.linalg.norm(poses[:, :3, :3], axis=1)
     return poses[:, :3, :3] / np.where(scale > 0.0, scale, 1.0)[:, None, :], scale
 
 
-def _points(mesh: bpy.types.Mesh, measured: Measured) -> Array:
+def _points(mesh: bpy.types.Mesh, measured: PointsByMesh) -> Array:
     if mesh not in measured:
         numbers = np.empty(3 * len(mesh.vertices), dtype=np.float32)
         mesh.vertices.foreach_get("co", numbers)
@@ -85,7 +85,9 @@ def _points(mesh: bpy.types.Mesh, measured: Measured) -> Array:
     return measured[mesh]
 
 
-def lowest_point(obj: bpy.types.Object, children: Sequence[bpy.types.Object], pose: Array, measured: Measured) -> float:
+def lowest_point(
+    obj: bpy.types.Object, children: Sequence[bpy.types.Object], pose: Array, measured: PointsByMesh
+) -> float:
     """Return the height of the lowest colliding point of a body at a world pose; infinity where it does not collide.
 
     Args:
@@ -98,7 +100,7 @@ def lowest_point(obj: bpy.types.Object, children: Sequence[bpy.types.Object], po
 
 
 def lowest_points(
-    obj: bpy.types.Object, children: Sequence[bpy.types.Object], poses: Array, measured: Measured
+    obj: bpy.types.Object, children: Sequence[bpy.types.Object], poses: Array, measured: PointsByMesh
 ) -> Array:
     """Return the heights (n,) of the lowest colliding points of a body; infinity where it does not collide.
 
@@ -112,45 +114,47 @@ def lowest_points(
     if body is None or body.type == "PASSIVE" or not any(body.collision_collections):
         return nowhere  # a fixed body is not pushed out of the ground
     if body.collision_shape != "COMPOUND":
-        return _lowest(obj, poses, measured)
+        return _lowest_heights(obj, poses, measured)
     solid = [child for child in children if child.rigid_body is not None]
-    return np.min([nowhere, *(_lowest(child, poses @ place_on_parent(child), measured) for child in solid)], axis=0)
+    return np.min(
+        [nowhere, *(_lowest_heights(child, poses @ pose_on_parent(child), measured) for child in solid)], axis=0
+    )
 
 
-def _lowest(obj: bpy.types.Object, poses: Array, measured: Measured) -> Array:
-    solid = solid_of(obj, measured)
+def _lowest_heights(obj: bpy.types.Object, poses: Array, measured: PointsByMesh) -> Array:
+    solid = convex_shape_of(obj, measured)
     if solid is None:
         return np.full(len(poses), math.inf)
-    turns, scale = turn_and_scale(poses)
+    turns, scale = rotation_and_scale(poses)
     return np.asarray(poses[:, 2, 3] - solid.reach(-turns[:, 2], scale))
 
 
 #: Count of frames examined for all pairs, and of the deepest pairs examined at all frames.
-SAMPLES, _NAMED = 60, 3
+SAMPLE_COUNT, _MAX_NAMES = 60, 3
 #: First and last step (rad) of the search for a better direction.
-_COARSE, _FINE = 0.4, 1e-4
+_COARSE_STEP, _FINE_STEP = 0.4, 1e-4
 #: Count of directions from which the search starts, and of evenly spread ones besides those from the shapes.
-_STARTS, _EVEN = 8, 64
+_START_COUNT, _DIRECTION_COUNT = 8, 64
 #: Count of starts and last step (rad) for an approximate depth.
-_FEW, _ROUGH = 3, 0.03
-_AROUND = [(np.cos(angle), np.sin(angle)) for angle in np.arange(8) * np.pi / 4]
+_ROUGH_START_COUNT, _ROUGH_STEP = 3, 0.03
+_CIRCLE = [(np.cos(angle), np.sin(angle)) for angle in np.arange(8) * np.pi / 4]
 
 
-Numbers = NDArray[np.intp]
+DirectionIndices = NDArray[np.intp]
 
 
-class _Part(NamedTuple):
-    solid: Solid
+class _PlacedShape(NamedTuple):
+    solid: ConvexShape
     place: Array  # pose (4, 4) on its body
     radius: float  # of its bounding sphere about its origin
 
 
-def overlaps_of(
+def measure_penetrations(
     world: bpy.types.RigidBodyWorld,
     bodies: Sequence[bpy.types.Object],
     pieces: dict[bpy.types.Object, list[bpy.types.Object]],
     poses: Array,
-) -> list[Overlap]:
+) -> list[BodyPenetration]:
     """Return the penetration of the deepest pairs of bodies during a simulation; only pairs that penetrated at all.
 
     Args:
@@ -159,44 +163,48 @@ def overlaps_of(
         pieces: Parts of compounds by body.
         poses: Recorded poses (frames, bodies, 4, 4).
     """
-    measured: Measured = {}
-    parts = [_parts(obj, pieces.get(obj, ()), measured) for obj in bodies]
-    frames = np.unique(np.linspace(0, len(poses) - 1, min(SAMPLES, len(poses))).round().astype(int))
+    measured: PointsByMesh = {}
+    parts = [_placed_shapes(obj, pieces.get(obj, ()), measured) for obj in bodies]
+    frames = np.unique(np.linspace(0, len(poses) - 1, min(SAMPLE_COUNT, len(poses))).round().astype(int))
     found = []
-    for first, second in _pairs(world, bodies, parts):
-        depth = _depths(parts[first], parts[second], poses[frames, first], poses[frames, second])
+    for first, second in _collidable_pairs(world, bodies, parts):
+        depth = _body_depths(parts[first], parts[second], poses[frames, first], poses[frames, second])
         if depth.max(initial=0.0) > 0.0:
             found.append((float(depth.max()), first, second))
     found.sort(key=lambda each: -each[0])
     out = []
-    for _, first, second in found[:_NAMED]:
-        out.append(Overlap(first, second, _depths(parts[first], parts[second], poses[:, first], poses[:, second])))
+    for _, first, second in found[:_MAX_NAMES]:
+        out.append(
+            BodyPenetration(first, second, _body_depths(parts[first], parts[second], poses[:, first], poses[:, second]))
+        )
     return out
 
 
-def _parts(obj: bpy.types.Object, pieces: Sequence[bpy.types.Object], measured: Measured) -> list[_Part]:
+def _placed_shapes(
+    obj: bpy.types.Object, pieces: Sequence[bpy.types.Object], measured: PointsByMesh
+) -> list[_PlacedShape]:
     body = obj.rigid_body
     if body is None or not any(body.collision_collections):
         return []
     places = {obj: np.eye(4)}
     if body.collision_shape == "COMPOUND":
-        places = {piece: place_on_parent(piece) for piece in pieces if piece.rigid_body is not None}
-    solids = {each: solid_of(each, measured) for each in places}
+        places = {piece: pose_on_parent(piece) for piece in pieces if piece.rigid_body is not None}
+    solids = {each: convex_shape_of(each, measured) for each in places}
     return [
-        _Part(solid, places[each], _radius(solid))
+        _PlacedShape(solid, places[each], _radius(solid))
         for each, solid in solids.items()
         if solid is not None and solid.kind != "MESH"  # a hollow one is no hull
     ]
 
 
-def _radius(solid: Solid) -> float:
+def _radius(solid: ConvexShape) -> float:
     if solid.kind == "CONVEX_HULL":
         return float(np.linalg.norm(solid.points, axis=1).max())
     return float(np.linalg.norm([solid.half[:2].max() * np.sqrt(2.0), solid.half.max()]))
 
 
-def _pairs(
-    world: bpy.types.RigidBodyWorld, bodies: Sequence[bpy.types.Object], parts: list[list[_Part]]
+def _collidable_pairs(
+    world: bpy.types.RigidBodyWorld, bodies: Sequence[bpy.types.Object], parts: list[list[_PlacedShape]]
 ) -> Iterator[tuple[int, int]]:
     """Yield the indices of pairs of bodies that Blender lets collide."""
     constraints = world.constraints.objects if world.constraints is not None else ()
@@ -214,20 +222,20 @@ def _collections(obj: bpy.types.Object) -> set[int]:
     return {number for number, there in enumerate(obj.rigid_body.collision_collections) if there}
 
 
-def _depths(ones: list[_Part], others: list[_Part], at: Array, there: Array) -> Array:
+def _body_depths(ones: list[_PlacedShape], others: list[_PlacedShape], at: Array, there: Array) -> Array:
     """Return the penetration depth (frames,) of two bodies at poses (frames, 4, 4) of both."""
     out = np.zeros(len(at))
     for one in ones:
         for other in others:
             a, b = at @ one.place, there @ other.place
-            size = [turn_and_scale(poses)[1].max(axis=1, initial=0.0) for poses in (a, b)]
+            size = [rotation_and_scale(poses)[1].max(axis=1, initial=0.0) for poses in (a, b)]
             near = np.linalg.norm(b[:, :3, 3] - a[:, :3, 3], axis=1) < size[0] * one.radius + size[1] * other.radius
             if near.any():
-                out[near] = np.maximum(out[near], depths(one.solid, other.solid, a[near], b[near]))
+                out[near] = np.maximum(out[near], penetration_depths(one.solid, other.solid, a[near], b[near]))
     return out
 
 
-def depths(one: Solid, other: Solid, at: Array, there: Array, rough: bool = False) -> Array:
+def penetration_depths(one: ConvexShape, other: ConvexShape, at: Array, there: Array, rough: bool = False) -> Array:
     """Return the penetration depth (n,) of two convex shapes at poses (n, 4, 4) of both; 0 where they are separated.
 
     Args:
@@ -237,18 +245,18 @@ def depths(one: Solid, other: Solid, at: Array, there: Array, rough: bool = Fals
         there: Poses of the second.
         rough: Approximate depth, never too small, in a tenth of the time.
     """
-    count, fine = (_FEW, _ROUGH) if rough else (_STARTS, _FINE)
-    sides = [(solid, *turn_and_scale(poses)) for solid, poses in ((one, at), (other, there))]
+    count, fine = (_ROUGH_START_COUNT, _ROUGH_STEP) if rough else (_START_COUNT, _FINE_STEP)
+    sides = [(solid, *rotation_and_scale(poses)) for solid, poses in ((one, at), (other, there))]
     between = there[:, :3, 3] - at[:, :3, 3]
 
-    def overlap(ways: Array, rows: Numbers) -> Array:
-        """By how much (m, k) they overlap, at the poses of some rows (m,), along unit vectors (m, k, 3)."""
+    def overlap(ways: Array, rows: DirectionIndices) -> Array:
+        """Return the overlap (m, k) along unit vectors (m, k, 3), at the poses of some rows (m,)."""
         out = -np.einsum("nkj,nj->nk", ways, between[rows])
         for sense, (solid, turn, scale) in zip((1.0, -1.0), sides, strict=True):
             out += solid.reach(sense * ways @ turn[rows], scale[rows, None, :])
         return out
 
-    ways = _candidates(sides[0][1], sides[1][1], between)
+    ways = _start_directions(sides[0][1], sides[1][1], between)
     over = overlap(ways, np.arange(len(at)))
     least = np.maximum(over.min(axis=1), 0.0)
     inside = np.flatnonzero(least > 0.0)
@@ -256,12 +264,12 @@ def depths(one: Solid, other: Solid, at: Array, there: Array, rough: bool = Fals
         return least
     starts = np.argpartition(over[inside], count, axis=1)[:, :count]
     rows = np.repeat(inside, count)
-    found = _nearer(ways[rows, starts.ravel()], lambda ways, which: overlap(ways, rows[which]), fine)
+    found = _minimize_overlap(ways[rows, starts.ravel()], lambda ways, which: overlap(ways, rows[which]), fine)
     least[inside] = np.maximum(found.reshape(-1, count).min(axis=1), 0.0)
     return least
 
 
-def _nearer(way: Array, overlap: Callable[[Array, Numbers], Array], fine: float) -> Array:
+def _minimize_overlap(way: Array, overlap: Callable[[Array, DirectionIndices], Array], fine: float) -> Array:
     """Return the least overlap (m,) found by descent from unit vectors (m, 3).
 
     Args:
@@ -269,10 +277,10 @@ def _nearer(way: Array, overlap: Callable[[Array, Numbers], Array], fine: float)
         overlap: Function of directions (k, n, 3) and their indices (k,) that returns overlaps (k, n).
         fine: Step (rad) at which the descent ends.
     """
-    way, step, going = way.copy(), np.full(len(way), _COARSE), np.arange(len(way))
+    way, step, going = way.copy(), np.full(len(way), _COARSE_STEP), np.arange(len(way))
     least = overlap(way[:, None], going)[:, 0]
     while len(going := going[(least[going] > 0.0) & (step[going] > fine)]):
-        ways = _around(way[going], step[going])
+        ways = _directions_around(way[going], step[going])
         over = overlap(ways, going)
         best = over.argmin(axis=1)
         found = over[np.arange(len(going)), best]
@@ -282,30 +290,30 @@ def _nearer(way: Array, overlap: Callable[[Array, Numbers], Array], fine: float)
     return least
 
 
-def _candidates(one: Array, other: Array, between: Array) -> Array:
+def _start_directions(one: Array, other: Array, between: Array) -> Array:
     """Return initial directions (n, k, 3) for rotations (n, 3, 3) and the vector (n, 3) between the centers."""
     axes = [np.swapaxes(turn, 1, 2) for turn in (one, other)]
     across = np.cross(axes[0][:, :, None], axes[1][:, None]).reshape(len(one), 9, 3)
     ways = np.concatenate([*axes, across, between[:, None]], axis=1)
     long = np.linalg.norm(ways, axis=2, keepdims=True)
     ways = np.where(long > 1e-6, ways / np.where(long > 1e-6, long, 1.0), axes[0][:, :1])
-    even = np.broadcast_to(_evenly(_EVEN), (len(one), _EVEN, 3))
+    even = np.broadcast_to(_even_directions(_DIRECTION_COUNT), (len(one), _DIRECTION_COUNT, 3))
     return np.concatenate([ways, -ways, even], axis=1)
 
 
-def _evenly(count: int) -> Array:
-    """Unit vectors (count, 3) in all directions: a spiral from pole to pole, a golden angle further at each step."""
+def _even_directions(count: int) -> Array:
+    """Return unit vectors (count, 3) in all directions: a spiral from pole to pole in golden-angle steps."""
     z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
     angle = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
     across = np.sqrt(1.0 - z**2)
     return np.stack([across * np.cos(angle), across * np.sin(angle), z], axis=1)
 
 
-def _around(way: Array, step: Array) -> Array:
+def _directions_around(way: Array, step: Array) -> Array:
     """Return unit vectors (n, 8, 3) around others (n, 3), rotated from them by about ``step`` (n,)."""
     least = np.eye(3)[np.abs(way).argmin(axis=1)]
     side = np.cross(way, least)
     side /= np.linalg.norm(side, axis=1, keepdims=True)
     up = np.cross(way, side)
-    out = np.stack([way + step[:, None] * (c * side + s * up) for c, s in _AROUND], axis=1)
+    out = np.stack([way + step[:, None] * (c * side + s * up) for c, s in _CIRCLE], axis=1)
     return np.asarray(out / np.linalg.norm(out, axis=2, keepdims=True))

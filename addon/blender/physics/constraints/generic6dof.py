@@ -30,19 +30,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.model import DOF_SIZE, Array, Dof, DofKind
-from ....core.transforms import frame_with_z, rotation_matrix
+from ....core.transforms import rotation_matrix, rotation_with_z
 from ...data.access import record_of
-from ...data.conversion import is_springy, read_dofs, start_of, stops
+from ...data.conversion import has_spring_or_damper, initial_dof_coordinates, read_dofs, read_stops
 from ...data.properties.joint import KnuckleJoint
-from ...rig.joint_frames import constraint_turn
-from ..world.scale import size_of
+from ...rig.joint_frames import constraint_rotation
+from ..world.scale import model_scale
 
 #: Sine below which a motor's axis counts as undefined, near a singular pose: it gets no command there.
-_LOCKED = 0.05
+_MIN_SINE = 0.05
 
 
 @dataclass(frozen=True)
-class Axle:
+class MotorAxis:
     """Motor of a joint, in the joint's frame on its parent when a simulation begins.
 
     ``number`` is the index of its joint value; ``by_child``: X moves with the child (and Z with the parent), else the
@@ -70,14 +70,17 @@ class Axle:
         kept = kept / np.linalg.norm(kept)
         across = other - (other @ kept) * kept
         long = float(np.linalg.norm(across))
-        across = frame_with_z(kept)[:, 0] if long < 1e-3 else across / long
+        across = rotation_with_z(kept)[:, 0] if long < 1e-3 else across / long
         x, z = (across, kept) if self.turns else (kept, across)
         return np.stack([x, np.cross(z, x), z], axis=1)
 
 
-def has_axles(dofs: Sequence[Dof]) -> bool:
-    """Return whether motors can drive a joint of these degrees: slides and up to three turns, or slides and then a
-    ball. (A lone hinge or slide has a motor already.)"""
+def has_motor_axes(dofs: Sequence[Dof]) -> bool:
+    """Return whether motors can drive a joint with several degrees of freedom.
+
+    It may have translations with up to three rotations, or translations and then a ball. A lone hinge or slider has a
+    motor of its own already.
+    """
     kinds = [dof.kind for dof in dofs]
     if kinds in ([], ["rotation"], ["translation"]) or not set(kinds) <= {"rotation", "translation", "ball"}:
         return False
@@ -86,13 +89,13 @@ def has_axles(dofs: Sequence[Dof]) -> bool:
     return kinds.count("rotation") <= 3
 
 
-def is_plain(dofs: Sequence[Dof]) -> bool:
+def has_fixed_axes(dofs: Sequence[Dof]) -> bool:
     """Return whether a joint has only translations and up to three rotations: no balls, no screws."""
     kinds = [dof.kind for dof in dofs]
     return bool(kinds) and set(kinds) <= {"rotation", "translation"} and kinds.count("rotation") <= 3
 
 
-def axes_at(dofs: Sequence[Dof], values: Array) -> Array:
+def dof_directions(dofs: Sequence[Dof], values: Array) -> Array:
     """Return the direction (size, 3) of each joint value's motion, in the joint's frame on the parent.
 
     Args:
@@ -116,67 +119,66 @@ def axes_at(dofs: Sequence[Dof], values: Array) -> Array:
     return np.array(out)
 
 
-def axles(dofs: Sequence[Dof], values: Array) -> list[Axle]:
+def motor_axes(dofs: Sequence[Dof], values: Array) -> list[MotorAxis]:
     """Return the motors of a joint in the order of its joint values; two for each of a ball's.
 
     Args:
         dofs: The degrees of freedom.
         values: Initial joint values (size,).
     """
-    axes = axes_at(dofs, values)
+    axes = dof_directions(dofs, values)
     if dofs[-1].kind == "ball":
-        slides = [Axle(k, False, False, axes[k], frame_with_z(axes[k])[:, 0]) for k in range(len(axes) - 3)]
+        slides = [MotorAxis(k, False, False, axes[k], rotation_with_z(axes[k])[:, 0]) for k in range(len(axes) - 3)]
         ball = axes[len(slides) :]
         pairs = [(k, (k + way) % 3) for k in range(3) for way in (1, 2)]
-        return slides + [Axle(len(slides) + k, True, False, ball[k], ball[other]) for k, other in pairs]
+        return slides + [MotorAxis(len(slides) + k, True, False, ball[k], ball[other]) for k, other in pairs]
     turns = [k for k, dof in enumerate(dofs) if dof.kind == "rotation"]
     out = []
     for number, dof in enumerate(dofs):
-        across = frame_with_z(axes[number])[:, 0]
+        across = rotation_with_z(axes[number])[:, 0]
         if dof.kind == "translation":
             carried = any(turn < number for turn in turns)
-            out.append(Axle(number, False, carried, axes[number], across))
+            out.append(MotorAxis(number, False, carried, axes[number], across))
         elif len(turns) == 1:
-            out.append(Axle(number, True, False, axes[number], across))
+            out.append(MotorAxis(number, True, False, axes[number], across))
         else:
             last = number == turns[-1]
             other = turns[0] if last else turns[-1]
-            out.append(Axle(number, True, last, axes[number], axes[other]))
+            out.append(MotorAxis(number, True, last, axes[number], axes[other]))
     return out
 
 
-def apart(pushes: Array) -> list[int]:
+def most_independent(pushes: Array) -> list[int]:
     """Return the indices of the three directions, of (n, 3), that span the largest volume."""
-    threes = _threes(len(pushes))
+    threes = _index_triples(len(pushes))
     first, second, third = pushes[threes[:, 0]], pushes[threes[:, 1]], pushes[threes[:, 2]]
     across = second[:, [1, 2, 0]] * third[:, [2, 0, 1]] - second[:, [2, 0, 1]] * third[:, [1, 2, 0]]
     return threes[int(np.abs((first * across).sum(axis=1)).argmax())].tolist()
 
 
 @cache
-def _threes(count: int) -> NDArray[np.intp]:
+def _index_triples(count: int) -> NDArray[np.intp]:
     return np.array(list(combinations(range(count), 3)), dtype=np.intp)
 
 
-def pushed(x: Array, z: Array) -> Array:
-    """Along the axis (3,) about which a motor turns whose X and Z are there now, with the sine of the angle between
-    them; zero where they are along each other."""
+def motor_torque_axis(x: Array, z: Array) -> Array:
+    """Return the axis (3,) of a motor with these X and Z, times the sine of their angle; zero if parallel."""
     across = x - (x @ z) * z
-    return np.zeros(3) if np.linalg.norm(across) < _LOCKED else across
+    return np.zeros(3) if np.linalg.norm(across) < _MIN_SINE else across
 
 
 #: Component (sine) of an axis along one of the constraint's from which that one has to be free.
-_ALONG = 1e-3
+_ALIGNMENT_TOLERANCE = 1e-3
 #: Limits (rad, m) that mean none: Blender measures angles within half a turn.
 HALF_TURN = math.pi - 1e-3
-FAR = 1e6
+UNLIMITED_DISTANCE = 1e6
 #: Joint values (rad or m) that count as zero.
-_SMALL = 1e-4
+_ZERO_TOLERANCE = 1e-4
 _LETTERS = "xyz"
 
 
 @dataclass(frozen=True)
-class Line:
+class AlignedDof:
     """Degree of freedom with one of the empty's axes for itself.
 
     ``sign`` converts its joint value to Blender's, the parent being the first body.
@@ -198,53 +200,55 @@ class Line:
         return self.letter if self.kind == "lin" else self.name
 
 
-class _Degree(NamedTuple):
+class _DofKey(NamedTuple):
     """Kind and axis of a degree of freedom, as a hashable key."""
 
     kind: DofKind
     axis: tuple[float, float, float]
 
 
-class _Degrees(NamedTuple):
+class _JointKey(NamedTuple):
     """Degrees of freedom of a joint as a hashable key: many joints of a mechanism have the same."""
 
-    dofs: tuple[_Degree, ...]
+    dofs: tuple[_DofKey, ...]
 
 
-def _degrees(joint: KnuckleJoint) -> _Degrees:
-    return _Degrees(tuple(_Degree(dof.kind, tuple(dof.axis)) for dof in joint.dofs))  # type: ignore[arg-type]
+def _joint_key(joint: KnuckleJoint) -> _JointKey:
+    return _JointKey(tuple(_DofKey(dof.kind, tuple(dof.axis)) for dof in joint.dofs))  # type: ignore[arg-type]
 
 
-def lines_of(joint: KnuckleJoint) -> Sequence[Line]:
+def aligned_dofs(joint: KnuckleJoint) -> Sequence[AlignedDof]:
     """Return the degrees of freedom of a joint that are alone on an axis of its empty."""
-    return _lines_of(_degrees(joint))
+    return _aligned_dofs(_joint_key(joint))
 
 
 @lru_cache(maxsize=256)
-def _lines_of(joint: _Degrees) -> tuple[Line, ...]:
-    turn = constraint_turn(joint)
-    found: dict[str, list[Line]] = {}
+def _aligned_dofs(joint: _JointKey) -> tuple[AlignedDof, ...]:
+    turn = constraint_rotation(joint)
+    found: dict[str, list[AlignedDof]] = {}
     for number, dof in enumerate(joint.dofs):
         if dof.kind not in {"rotation", "translation"}:
             continue
         axis = np.array(dof.axis, dtype=np.float64)
         axis = (axis if turn is None else axis @ turn[:3, :3]) / np.linalg.norm(axis)
         along = int(np.argmax(np.abs(axis)))
-        if 1.0 - abs(axis[along]) < _ALONG**2:
+        if 1.0 - abs(axis[along]) < _ALIGNMENT_TOLERANCE**2:
             kind = "ang" if dof.kind == "rotation" else "lin"
-            line = Line(number, kind, _LETTERS[along], math.copysign(1.0, axis[along] * (-1 if kind == "ang" else 1)))
+            line = AlignedDof(
+                number, kind, _LETTERS[along], math.copysign(1.0, axis[along] * (-1 if kind == "ang" else 1))
+            )
             found.setdefault(line.name, []).append(line)
     return tuple(lines[0] for lines in found.values() if len(lines) == 1)
 
 
-def freedom(joint: KnuckleJoint) -> Mapping[str, Any]:
+def axis_lock_settings(joint: KnuckleJoint) -> Mapping[str, Any]:
     """Return the properties of a constraint that lock every axis along or about which a joint does not move."""
-    return _freedom(_degrees(joint))
+    return _axis_lock_settings(_joint_key(joint))
 
 
 @lru_cache(maxsize=256)
-def _freedom(joint: _Degrees) -> Mapping[str, Any]:
-    turn = constraint_turn(joint)
+def _axis_lock_settings(joint: _JointKey) -> Mapping[str, Any]:
+    turn = constraint_rotation(joint)
     free: dict[str, Array] = {"lin": np.zeros(3, dtype=bool), "ang": np.zeros(3, dtype=bool)}
     for dof in joint.dofs:
         if dof.kind in {"ball", "free"}:
@@ -252,7 +256,7 @@ def _freedom(joint: _Degrees) -> Mapping[str, Any]:
             free["lin"] |= dof.kind == "free"
             continue
         axis = np.array(dof.axis, dtype=np.float64)
-        along = np.abs(axis if turn is None else axis @ turn[:3, :3]) > _ALONG * np.linalg.norm(axis)
+        along = np.abs(axis if turn is None else axis @ turn[:3, :3]) > _ALIGNMENT_TOLERANCE * np.linalg.norm(axis)
         if dof.kind in {"rotation", "screw"}:
             free["ang"] |= along
         if dof.kind in {"translation", "screw"}:
@@ -261,20 +265,20 @@ def _freedom(joint: _Degrees) -> Mapping[str, Any]:
         name: value
         for kind, open_axes in free.items()
         for letter, is_open in zip(_LETTERS, open_axes, strict=True)
-        for name, value in limited(f"{kind}_{letter}", None if is_open else (0.0, 0.0)).items()
+        for name, value in axis_limit_settings(f"{kind}_{letter}", None if is_open else (0.0, 0.0)).items()
     }
 
 
-def limited(name: str, limit: tuple[float, float] | None) -> dict[str, Any]:
+def axis_limit_settings(name: str, limit: tuple[float, float] | None) -> dict[str, Any]:
     """Return the properties of a constraint that limit an axis, or free it (None)."""
     if limit is None:
         return {f"use_limit_{name}": False}
     return {f"use_limit_{name}": True, f"limit_{name}_lower": limit[0], f"limit_{name}_upper": limit[1]}
 
 
-def put_limit(constraint: Any, name: str, limit: tuple[float, float] | None) -> None:
+def write_axis_limit(constraint: Any, name: str, limit: tuple[float, float] | None) -> None:
     """Limit an axis, or free it (None). Writes only differences: a write makes Blender discard its simulation."""
-    for key, value in limited(name, limit).items():
+    for key, value in axis_limit_settings(name, limit).items():
         now = getattr(constraint, key)
         if now != value and abs(now - value) > 1e-6:
             setattr(constraint, key, value)
@@ -283,7 +287,7 @@ def put_limit(constraint: Any, name: str, limit: tuple[float, float] | None) -> 
 # ---------------------------------------------------------------- stops
 
 
-def is_countable(joint: KnuckleJoint) -> bool:
+def has_measurable_coordinates(joint: KnuckleJoint) -> bool:
     """Return whether Blender measures a joint's values as the mechanism does.
 
     That is so for translations, then up to three rotations or a ball, each on an axis of its own.
@@ -294,7 +298,7 @@ def is_countable(joint: KnuckleJoint) -> bool:
     blocks = [kind for kind in kinds if DOF_SIZE[kind] > 1]
     if blocks and (blocks != ["ball"] or kinds[-1] != "ball" or "rotation" in kinds):
         return False
-    lines = {line.number: line for line in lines_of(joint)}
+    lines = {line.number: line for line in aligned_dofs(joint)}
     if len(lines) + len(blocks) < len(kinds):
         return False
     turned: set[str] = set()
@@ -306,22 +310,24 @@ def is_countable(joint: KnuckleJoint) -> bool:
     return True
 
 
-def is_exact(joint: KnuckleJoint, values: Sequence[float]) -> bool:
+def are_stops_exact(joint: KnuckleJoint, values: Sequence[float]) -> bool:
     """Return whether the stops of a countable joint are exact in a simulation that begins at these joint values.
 
     Three rotations can be measured from a pose in which the middle one is zero; rotations after translations where the
     first one is.
     """
     turns = [number for number, dof in enumerate(joint.dofs) if dof.kind == "rotation"]
-    if len(turns) == 3 and abs(values[turns[1]]) > _SMALL:
+    if len(turns) == 3 and abs(values[turns[1]]) > _ZERO_TOLERANCE:
         return False
-    return len(turns) < 2 or len(turns) == len(joint.dofs) or abs(values[turns[0]]) < _SMALL
+    return len(turns) < 2 or len(turns) == len(joint.dofs) or abs(values[turns[0]]) < _ZERO_TOLERANCE
 
 
-def start_motion(joint: KnuckleJoint, values: Sequence[float]) -> Array:
-    """Return from where the empty of a joint belongs on its parent to where it has to stand when a run begins (4, 4),
-    in the joint's frame: at the place that the slides lead to; with several turns and no slides, turned by the first of
-    them, which carries the axes of the others along."""
+def initial_motion(joint: KnuckleJoint, values: Sequence[float]) -> Array:
+    """Return the initial pose (4, 4) of a joint's empty relative to its design pose, in the joint's frame.
+
+    It is displaced by the translations; with several rotations and no translations it is rotated by the first of them,
+    which carries the axes of the others along.
+    """
     out = np.eye(4)
     axes = [np.array(dof.axis, dtype=np.float64) for dof in joint.dofs]
     turns = [number for number, dof in enumerate(joint.dofs) if dof.kind == "rotation"]
@@ -333,31 +339,33 @@ def start_motion(joint: KnuckleJoint, values: Sequence[float]) -> Array:
     return out
 
 
-def put_several_stops(constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint, values: Sequence[float]) -> None:
+def write_multi_dof_stops(
+    constraint: bpy.types.RigidBodyConstraint, joint: KnuckleJoint, values: Sequence[float]
+) -> None:
     """Set the stops of a countable joint with several degrees of freedom, relative to its initial joint values."""
-    for line in lines_of(joint):
-        lower, upper = stops(joint.dofs[line.number])
+    for line in aligned_dofs(joint):
+        lower, upper = read_stops(joint.dofs[line.number])
         if lower is None and upper is None:
-            put_limit(constraint, line.name, None)
+            write_axis_limit(constraint, line.name, None)
             continue
-        far, start = HALF_TURN if line.kind == "ang" else FAR, values[line.number]
-        size = 1.0 if line.kind == "ang" else size_of(record_of(cast(bpy.types.Object, constraint.id_data)).model)
+        far, start = HALF_TURN if line.kind == "ang" else UNLIMITED_DISTANCE, values[line.number]
+        size = 1.0 if line.kind == "ang" else model_scale(record_of(cast(bpy.types.Object, constraint.id_data)).model)
         low = -far if lower is None else max(size * (lower - start), -far)
         high = far if upper is None else min(size * (upper - start), far)
-        put_limit(constraint, line.name, (low, high) if line.sign > 0.0 else (-high, -low))
+        write_axis_limit(constraint, line.name, (low, high) if line.sign > 0.0 else (-high, -low))
 
 
 # ---------------------------------------------------------------- springs
 
 
-def springs(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
+def spring_settings(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
     """Return the properties of a constraint for a joint's own springs and dampers (per m or rad).
 
     Args:
         joint: The joint's record.
         keep: Leave the springs of other axes as they are.
     """
-    told = dict(springs_of(joint)) if is_springy(joint) else {}
+    told = dict(axis_springs(joint)) if has_spring_or_damper(joint) else {}
     values: dict[str, Any] = {}
     for name in (*_LETTERS, *(f"ang_{letter}" for letter in _LETTERS)):
         if name in told:
@@ -368,34 +376,34 @@ def springs(joint: KnuckleJoint, keep: bool = False) -> dict[str, Any]:
     return values
 
 
-def put_lengths(constraint: Any, joint: KnuckleJoint, size: float) -> None:
+def write_scaled_springs(constraint: Any, joint: KnuckleJoint, size: float) -> None:
     """Convert translational springs and dampers from the mechanism's own lengths to those of the world.
 
     Writes only differences.
     """
-    for name, told in springs_of(joint) if constraint.type == "GENERIC_SPRING" else ():
+    for name, told in axis_springs(joint) if constraint.type == "GENERIC_SPRING" else ():
         for kind, value in zip(("stiffness", "damping"), told, strict=True):
             now = getattr(constraint, f"spring_{kind}_{name}")
             if name in _LETTERS and abs(now - value / size) > 1e-6 * value:
                 setattr(constraint, f"spring_{kind}_{name}", value / size)
 
 
-def springs_left_out(joint: KnuckleJoint) -> bool:
+def has_unsupported_springs(joint: KnuckleJoint) -> bool:
     """Return whether a joint has springs on axes for which Blender's constraint has none."""
-    put = {line.number for line in lines_of(joint)} if is_springy(joint) else set()
+    put = {line.number for line in aligned_dofs(joint)} if has_spring_or_damper(joint) else set()
     return any(
         DOF_SIZE[dof.kind] == 1 and number not in put and (dof.stiffness > 0.0 or dof.damping > 0.0)
         for number, dof in enumerate(joint.dofs)
     )
 
 
-def springs_of(joint: KnuckleJoint) -> Iterator[tuple[str, tuple[float, float]]]:
+def axis_springs(joint: KnuckleJoint) -> Iterator[tuple[str, tuple[float, float]]]:
     """Yield Blender's name of an axis with stiffness and damping (per m or rad)."""
-    for line in lines_of(joint):
+    for line in aligned_dofs(joint):
         dof = joint.dofs[line.number]
         if dof.stiffness > 0.0 or dof.damping > 0.0:
             yield line.spring, (max(dof.stiffness, 0.0), max(dof.damping, 0.0))
-    turn = constraint_turn(joint)
+    turn = constraint_rotation(joint)
     for dof in read_dofs(joint):
         yield from _block_springs(dof, np.eye(3) if turn is None else turn[:3, :3])
 
@@ -413,21 +421,21 @@ def _block_springs(dof: Dof, turn: Array) -> Iterator[tuple[str, tuple[float, fl
                 yield f"ang_{letter}" if first == 0 else letter, (float(pair[0]), float(pair[1]))
 
 
-def springs_away_from_rest(joint: KnuckleJoint) -> bool:
+def has_preloaded_springs(joint: KnuckleJoint) -> bool:
     """Return whether any spring of a joint is not at rest at its initial value."""
     pairs = (
         pair
         for dof, record in zip(read_dofs(joint), joint.dofs, strict=True)
-        for pair in zip(dof.parts or [dof] * DOF_SIZE[dof.kind], start_of(record), strict=True)
+        for pair in zip(dof.parts or [dof] * DOF_SIZE[dof.kind], initial_dof_coordinates(record), strict=True)
     )
-    return any(part.stiffness > 0.0 and abs(part.rest - start) > _SMALL for part, start in pairs)
+    return any(part.stiffness > 0.0 and abs(part.rest - start) > _ZERO_TOLERANCE for part, start in pairs)
 
 
-def is_pushed(joint: KnuckleJoint) -> bool:
+def needs_spring_motors(joint: KnuckleJoint) -> bool:
     """Return whether a joint with several degrees of freedom has springs that need motors."""
     kinds = [dof.kind for dof in joint.dofs]
     if kinds in (["rotation"], ["translation"]) or "free" in kinds or "screw" in kinds:
         return False
-    if "ball" in kinds or springs_left_out(joint):
-        return is_springy(joint)
+    if "ball" in kinds or has_unsupported_springs(joint):
+        return has_spring_or_damper(joint)
     return any(dof.stiffness > 0.0 for dof in joint.dofs)

@@ -13,68 +13,68 @@ from dataclasses import dataclass
 
 import bpy
 
-from ....core.force_laws import Piecewise, restraining
+from ....core.force_laws import PiecewisePolynomial, is_dissipative
 from ....core.report import Report
 from ...data.access import record_of, settings
-from ...data.caching import joint_of
+from ...data.caching import joint_record
 from ...data.properties.joint import KnuckleRestraint
-from ..world.anchor import is_held
+from ..world.anchor import connects_bodies
 
-_KINDS = {"spring", "damper", "friction"}
+_RESTRAINT_KINDS = {"spring", "damper", "friction"}
 #: Largest velocity (per second) at which it is tested whether a damper brakes.
-_FAST = 100.0
+_MAX_TESTED_SPEED = 100.0
 _AXES = {"": -1, "euclidean": -1, "tx": 0, "ty": 1, "tz": 2}
 
 
 @dataclass(frozen=True)
-class JointLaw:
+class JointForceLaw:
     """Force law against a joint's one value: of the value if it is a ``spring``, else of its velocity.
 
     ``brakes``: it only dissipates energy.
     """
 
     spring: bool
-    law: Piecewise
+    law: PiecewisePolynomial
     brakes: bool
     holds: float  # braking force at rest
 
 
-def law_of(kept: KnuckleRestraint) -> Piecewise:
+def restraint_law(kept: KnuckleRestraint) -> PiecewisePolynomial:
     """Return the piecewise polynomial of a restraint."""
     knots, pieces = json.loads(kept.law)
-    return Piecewise(knots, pieces)
+    return PiecewisePolynomial(knots, pieces)
 
 
-def joint_laws(rig: bpy.types.Object) -> dict[bpy.types.Object, list[JointLaw]]:
+def joint_force_laws(rig: bpy.types.Object) -> dict[bpy.types.Object, list[JointForceLaw]]:
     """Return the force laws of joints that can be simulated, by the joints' empties."""
-    out: dict[bpy.types.Object, list[JointLaw]] = {}
+    out: dict[bpy.types.Object, list[JointForceLaw]] = {}
     for kept in settings(rig).restraints:
-        if kept.joint is None or _why_not(kept):
+        if kept.joint is None or _unsupported_reason(kept):
             continue
-        law, spring = law_of(kept), kept.kind == "spring"
+        law, spring = restraint_law(kept), kept.kind == "spring"
         holds = max(abs(law.coefficients[find(law.knots, 0.0)][-1]) for find in (bisect_left, bisect_right))
-        brakes = not spring and restraining(law, _FAST)
-        out.setdefault(kept.joint, []).append(JointLaw(spring, law, brakes, holds))
+        brakes = not spring and is_dissipative(law, _MAX_TESTED_SPEED)
+        out.setdefault(kept.joint, []).append(JointForceLaw(spring, law, brakes, holds))
     return out
 
 
-def pairs(rig: bpy.types.Object) -> list[KnuckleRestraint]:
+def point_restraints(rig: bpy.types.Object) -> list[KnuckleRestraint]:
     """Return the restraints between two points that can be simulated."""
-    return [kept for kept in settings(rig).restraints if kept.joint is None and not _why_not(kept)]
+    return [kept for kept in settings(rig).restraints if kept.joint is None and not _unsupported_reason(kept)]
 
 
-def axis_of(kept: KnuckleRestraint) -> int:
+def distance_axis(kept: KnuckleRestraint) -> int:
     """Return the axis (0 to 2) of its first point along which a restraint measures; -1 for the distance itself."""
     return _AXES[kept.distance.strip().lower()]
 
 
-def _why_not(kept: KnuckleRestraint) -> str:
+def _unsupported_reason(kept: KnuckleRestraint) -> str:
     """Return the reason why a restraint is not simulated; empty where it is."""
-    if kept.kind not in _KINDS:
+    if kept.kind not in _RESTRAINT_KINDS:
         return f"it is a {kept.kind!r}, and neither spring nor damper nor friction"
     if kept.joint is not None:
-        joint = joint_of(kept.joint)
-        if not is_held(joint):
+        joint = joint_record(kept.joint)
+        if not connects_bodies(joint):
             return "its joint is switched off"
         if len(joint.dofs) != 1 or joint.dofs[0].kind not in {"rotation", "translation"}:
             return "its joint has not one coordinate; give it two places on bodies instead"
@@ -90,23 +90,24 @@ def _why_not(kept: KnuckleRestraint) -> str:
     return ""
 
 
-def tell_of_restraints(rig: bpy.types.Object, report: Report) -> None:
-    """Say of a model's restraints which physics takes, on what assumption, and which it does not, and why."""
-    taken = [kept for kept in settings(rig).restraints if not _why_not(kept)]
+def report_restraints(rig: bpy.types.Object, report: Report) -> None:
+    """Report the simulated restraints, with the assumption on their sign, and the others, with the reason."""
+    taken = [kept for kept in settings(rig).restraints if not _unsupported_reason(kept)]
     if taken:
         report.info(
             "restraint-sign",
-            f"Physics takes restraints as forces that restrain ({_named(taken)}): where their formula is positive they "
+            f"Physics takes restraints as forces that restrain ({_restraint_names(taken)}): where their formula is "
+            "positive they "
             "push the coordinate down, or their two places together; the format does not say which way",
             where=taken[0].name,
         )
-    for kept, why in _left_out(settings(rig).restraints):
+    for kept, why in _unsupported_restraints(settings(rig).restraints):
         report.warn("restraint-not-simulated", f"Physics leaves this restraint out: {why}", where=kept.name)
 
 
-def _left_out(restraints: Iterable[KnuckleRestraint]) -> Iterator[tuple[KnuckleRestraint, str]]:
-    return ((kept, why) for kept in restraints if (why := _why_not(kept)))
+def _unsupported_restraints(restraints: Iterable[KnuckleRestraint]) -> Iterator[tuple[KnuckleRestraint, str]]:
+    return ((kept, why) for kept in restraints if (why := _unsupported_reason(kept)))
 
 
-def _named(some: list[KnuckleRestraint]) -> str:
+def _restraint_names(some: list[KnuckleRestraint]) -> str:
     return f"{len(some)} here: " + ", ".join(repr(kept.name) for kept in some[:3])

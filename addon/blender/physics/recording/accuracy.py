@@ -8,54 +8,62 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ....core.accuracy import Line, joint_told, told
+from ....core.accuracy import AccuracyRow, accuracy_rows, joint_separation_row
 from ....core.model import Array, Joint
 from ....core.report import Report
-from ....core.run_metrics import GROUND, HeldJoint, JointTruth, Overlap, Run, Truth, judge
+from ....core.run_metrics import (
+    GROUND_INDEX,
+    BodyPenetration,
+    JointAccuracy,
+    MeasuredJoint,
+    SimulationAccuracy,
+    SimulationRecord,
+    measure_accuracy,
+)
 from ...data.access import record_of, settings
 from ...data.conversion import read_dofs
 from ...data.properties.model import DRIVE_ITEMS
 from ...data.queries import file_name, parts
-from ...data.rigid_bodies import whole_mass
-from ...rig.joint_frames import sides_of
+from ...data.rigid_bodies import total_mass
+from ...rig.joint_frames import joint_sides
 from ..bodies.collision import collision_children
-from ..bodies.inertia import turning_tensor
-from ..bodies.penetration import Measured, lowest_points, overlaps_of
+from ..bodies.inertia import combined_inertia
+from ..bodies.penetration import PointsByMesh, lowest_points, measure_penetrations
 from ..simulation.recording import Recording
-from ..world.anchor import is_held, stands
+from ..world.anchor import connects_bodies, is_static
 
 #: Share of the longest link below which a length does not count.
-_NO_LINK = 1e-6
+_MIN_LINK_RATIO = 1e-6
 _FIELDS = ("id", "name", "length", "gap", "mean_gap", "tilt", "turns", "beyond")
 _NO_NUMBER = -1.0
 _DRIVE_NAMES = {identifier: name for identifier, name, _description in DRIVE_ITEMS}
 
 
-def truth_of(scene: bpy.types.Scene, recording: Recording) -> Truth:
+def accuracy_of_recording(scene: bpy.types.Scene, recording: Recording) -> SimulationAccuracy:
     """Return the accuracy of a simulation, from its recorded poses."""
-    return judge(run_of(scene, recording))
+    return measure_accuracy(recorded_run(scene, recording))
 
 
-def run_of(scene: bpy.types.Scene, recording: Recording) -> Run:
+def recorded_run(scene: bpy.types.Scene, recording: Recording) -> SimulationRecord:
     """Return a recording as plain numbers. Call it while the mechanism still has its physics."""
     bodies = recording.plant.bodies
-    masses = [_moved_mass(obj) for obj in bodies]
+    masses = [_simulated_mass(obj) for obj in bodies]
     pieces = collision_children(recording.plant.rig)
     tensors = [
-        turning_tensor(obj, pieces.get(obj, ())) if mass > 0.0 else np.zeros((3, 3))
+        combined_inertia(obj, pieces.get(obj, ())) if mass > 0.0 else np.zeros((3, 3))
         for obj, mass in zip(bodies, masses, strict=True)
     ]
-    poses, size = recording.as_scaled(recording.poses), recording.size
-    return Run(
+    poses, size = recording.with_body_scale(recording.poses), recording.size
+    return SimulationRecord(
         recording.poses,
         recording.rate,
-        _held_joints(recording),
+        _connected_joints(recording),
         np.array(masses, dtype=np.float64),
         # Blender's tensors do not depend on the mechanism's scale in the world
         np.array(tensors, dtype=np.float64).reshape(-1, 3, 3) / size**2,
         _gravity(scene) / size,
         set(recording.drives[1:]) == {"LIMP"},
-        [*_sunk(scene, recording, pieces, poses), *_in_each_other(scene, recording, pieces, poses)],
+        [*_ground_penetrations(scene, recording, pieces, poses), *_body_penetrations(scene, recording, pieces, poses)],
         recording.steps,
         size,
     )
@@ -68,35 +76,35 @@ def _gravity(scene: bpy.types.Scene) -> Array:
     return np.array(scene.gravity, dtype=np.float64) * share
 
 
-def _moved_mass(obj: bpy.types.Object) -> float:
+def _simulated_mass(obj: bpy.types.Object) -> float:
     """Return the mass of a body that physics moves, else 0."""
     body = obj.rigid_body
-    moves = body is not None and body.type == "ACTIVE" and not stands(obj)
-    return whole_mass(obj, body.mass) if moves else 0.0
+    moves = body is not None and body.type == "ACTIVE" and not is_static(obj)
+    return total_mass(obj, body.mass) if moves else 0.0
 
 
-def _held_joints(recording: Recording) -> list[HeldJoint]:
+def _connected_joints(recording: Recording) -> list[MeasuredJoint]:
     plant = recording.plant
     place: dict[bpy.types.Object | None, int] = {obj: number for number, obj in enumerate(plant.bodies)}
     place[None] = len(plant.bodies)
     chased = {joint: recording.told[:, number, None] for number, joint in enumerate(plant.joints)}
-    chased |= recording.told_several
+    chased |= recording.multi_dof_commands
     begun = {joint: recording.values[0, number, None] for number, joint in enumerate(plant.joints)}
     begun |= recording.begun
-    out: list[HeldJoint] = []
+    out: list[MeasuredJoint] = []
     for empty in parts(plant.rig, "JOINT"):
         record = record_of(empty)
         joint = record.joint
-        if not is_held(joint) or joint.parent not in place or joint.child not in place:
+        if not connects_bodies(joint) or joint.parent not in place or joint.child not in place:
             continue
         kept = Joint(record.source_id, file_name(empty) or empty.name, joint.type, None, None, dofs=read_dofs(joint))
         ends, key = (place[joint.parent], place[joint.child]), record.source_id
-        out.append(HeldJoint(kept, *ends, *sides_of(empty), 0.0, chased.get(key), begun.get(key)))
+        out.append(MeasuredJoint(kept, *ends, *joint_sides(empty), 0.0, chased.get(key), begun.get(key)))
     _measure_links(out, plant.bodies, recording.size)
     return out
 
 
-def _measure_links(joints: list[HeldJoint], bodies: list[bpy.types.Object], size: float) -> None:
+def _measure_links(joints: list[MeasuredJoint], bodies: list[bpy.types.Object], size: float) -> None:
     """Set the length of the shorter of each joint's two links.
 
     A link is as long as its farthest joints are apart, or as its mesh where it has but one joint.
@@ -106,14 +114,14 @@ def _measure_links(joints: list[HeldJoint], bodies: list[bpy.types.Object], size
         pivots.setdefault(held.parent, []).append(held.on_parent[:3, 3])
         pivots.setdefault(held.child, []).append(held.on_child[:3, 3])
     lengths = {
-        number: _spread(points) or _extent(bodies[number], size)
+        number: _largest_distance(points) or _extent(bodies[number], size)
         for number, points in pivots.items()
         if number < len(bodies)
     }
     longest = max(lengths.values(), default=0.0)
     for held in joints:
         ends = [lengths.get(end, 0.0) for end in (held.parent, held.child)]
-        held.length = min((end for end in ends if end > _NO_LINK * longest), default=longest)
+        held.length = min((end for end in ends if end > _MIN_LINK_RATIO * longest), default=longest)
 
 
 def _extent(obj: bpy.types.Object, size: float) -> float:
@@ -121,39 +129,39 @@ def _extent(obj: bpy.types.Object, size: float) -> float:
     return float(max(obj.dimensions[:])) / size
 
 
-def _spread(points: list[Array]) -> float:
+def _largest_distance(points: list[Array]) -> float:
     """Return the largest distance between points."""
     apart = np.array(points)[:, None] - np.array(points)[None]
     return float(np.linalg.norm(apart, axis=-1).max())
 
 
-def _sunk(
+def _ground_penetrations(
     scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]], poses: Array
-) -> list[Overlap]:
+) -> list[BodyPenetration]:
     """Return the penetration of bodies into the ground, where there is one."""
     world = scene.rigidbody_world
     held: Iterable[bpy.types.Object] = world.collection.objects if world is not None and world.collection else ()
     if not any(record_of(obj).is_ground for obj in held):
         return []
-    measured = Measured()
+    measured = PointsByMesh()
     depths = (
         -lowest_points(obj, pieces.get(obj, ()), poses[:, number], measured)
         for number, obj in enumerate(recording.plant.bodies)
     )
-    return [Overlap(number, GROUND, np.maximum(depth, 0.0)) for number, depth in enumerate(depths)]
+    return [BodyPenetration(number, GROUND_INDEX, np.maximum(depth, 0.0)) for number, depth in enumerate(depths)]
 
 
-def _in_each_other(
+def _body_penetrations(
     scene: bpy.types.Scene, recording: Recording, pieces: dict[bpy.types.Object, list[bpy.types.Object]], poses: Array
-) -> list[Overlap]:
+) -> list[BodyPenetration]:
     world = scene.rigidbody_world
-    return [] if world is None else overlaps_of(world, recording.plant.bodies, pieces, poses[:, :-1])
+    return [] if world is None else measure_penetrations(world, recording.plant.bodies, pieces, poses[:, :-1])
 
 
 # ------------------------------------------------------------------------------------ storage and text
 
 
-def keep_truth(rig: bpy.types.Object, recording: Recording, truth: Truth) -> None:
+def store_accuracy(rig: bpy.types.Object, recording: Recording, truth: SimulationAccuracy) -> None:
     """Store the accuracy of a simulation with its mechanism, in place of the previous one."""
     kept, bodies = settings(rig).truth, recording.plant.bodies
     drives = " and ".join(dict.fromkeys(_DRIVE_NAMES[drive] for drive in recording.drives[1:] or recording.drives))
@@ -165,59 +173,59 @@ def keep_truth(rig: bpy.types.Object, recording: Recording, truth: Truth) -> Non
         for name in _FIELDS:
             setattr(row, name, getattr(joint, name))
         row.empty = empties.get(joint.id)
-        row.error, row.mean_error = _kept(joint.error), _kept(joint.mean_error)
-    kept.energy_gained, kept.depth, kept.deep = _kept(truth.energy_gained), truth.depth, truth.deep
+        row.error, row.mean_error = _stored_number(joint.error), _stored_number(joint.mean_error)
+    kept.energy_gained, kept.depth, kept.deep = _stored_number(truth.energy_gained), truth.depth, truth.deep
     kept.deep_at = recording.frames[truth.deep_at]
-    deep = (bodies[place] if place != GROUND else None for place in truth.deep)
+    deep = (bodies[place] if place != GROUND_INDEX else None for place in truth.deep)
     kept.deep_names = "\n".join("" if obj is None else file_name(obj) or obj.name for obj in deep)
 
 
-def _kept(number: float) -> float:
+def _stored_number(number: float) -> float:
     return _NO_NUMBER if math.isnan(number) else number
 
 
-def kept_truth(rig: bpy.types.Object) -> Truth | None:
+def stored_accuracy(rig: bpy.types.Object) -> SimulationAccuracy | None:
     """Return the accuracy of the simulation that was baked last; None where there is none."""
     kept = settings(rig).truth
     if not kept.run:
         return None
     joints = tuple(
-        JointTruth(
+        JointAccuracy(
             **{name: getattr(row, name) for name in _FIELDS},
-            error=_number(row.error),
-            mean_error=_number(row.mean_error),
+            error=_loaded_number(row.error),
+            mean_error=_loaded_number(row.mean_error),
         )
         for row in kept.joints
     )
     deep = (int(kept.deep[0]), int(kept.deep[1]))
-    return Truth(joints, _number(kept.energy_gained), kept.depth, deep)
+    return SimulationAccuracy(joints, _loaded_number(kept.energy_gained), kept.depth, deep)
 
 
-def _number(kept: float) -> float:
+def _loaded_number(kept: float) -> float:
     return math.nan if kept == _NO_NUMBER else kept
 
 
-def truth_lines(rig: bpy.types.Object) -> list[Line]:
+def accuracy_lines(rig: bpy.types.Object) -> list[AccuracyRow]:
     """Return the stored accuracy as lines of text; empty without a simulation."""
-    truth = kept_truth(rig)
+    truth = stored_accuracy(rig)
     if truth is None:
         return []
     names = dict(zip(truth.deep, settings(rig).truth.deep_names.split("\n"), strict=False))
-    return told(truth, names)
+    return accuracy_rows(truth, names)
 
 
-def worst_joints(rig: bpy.types.Object) -> list[tuple[bpy.types.Object | None, Line]]:
+def worst_joint_lines(rig: bpy.types.Object) -> list[tuple[bpy.types.Object | None, AccuracyRow]]:
     """Return the joints with the largest separation, the worst first: empty (None if deleted) and a line of text."""
-    truth = kept_truth(rig)
+    truth = stored_accuracy(rig)
     if truth is None:
         return []
     empties = {row.id: row.empty for row in settings(rig).truth.joints}
-    return [(empties.get(joint.id), joint_told(joint)) for joint in truth.worst()]
+    return [(empties.get(joint.id), joint_separation_row(joint)) for joint in truth.worst()]
 
 
-def tell_truth(rig: bpy.types.Object, report: Report) -> None:
+def report_accuracy(rig: bpy.types.Object, report: Report) -> None:
     """Add the stored accuracy to a report."""
-    for line in truth_lines(rig):
+    for line in accuracy_lines(rig):
         report.info("truth", str(line))
-    for empty, line in worst_joints(rig):
+    for empty, line in worst_joint_lines(rig):
         report.info("truth-worst", f"Joint separation of {line}", where="" if empty is None else empty.name)

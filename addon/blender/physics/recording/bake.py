@@ -13,41 +13,69 @@ import numpy as np
 from ....core.model import DOF_SIZE, Array, Joint, Motion, MotionUnit, Trajectory
 from ....core.report import Report
 from ....core.transforms import affine_inverse
-from ...animation.fcurves import STANDS
+from ...animation.fcurves import STILL_TOLERANCE
 from ...animation.gait import seconds_since_start
 from ...animation.keying import LINEAR, key_bone_paths, key_servos
 from ...data.access import action_record, armature_of, bone_record, record_of, settings
-from ...data.channels import block_turn, motion_channels, root_channels, servo_channels, servo_names, settings_curves
+from ...data.channels import (
+    block_rotation,
+    motion_channels,
+    root_channels,
+    servo_channels,
+    servo_names_by_joint,
+    settings_curves,
+)
 from ...data.conversion import add_to_report
-from ...rig.ball_channels import coordinates_of, nearest_vectors
+from ...rig.ball_channels import coordinates_from_keys, nearest_rotation_vectors
 from ...rig.joint_frames import design_pose
 from ..actuators.bone_targets import has_other_animation
-from ..actuators.joint_state import Plant, gather, posed, several_posed, with_turns
+from ..actuators.joint_state import (
+    JointStateArrays,
+    bone_coordinates,
+    gather_joint_state,
+    multi_dof_bone_coordinates,
+    unwrap_to,
+)
 from ..simulation import cached_frames as runs
-from ..simulation.frame_handlers import run_at
-from ..simulation.recording import Recording, RunError, follow_body_keys, in_own_lengths, quaternions, write_body_keys
+from ..simulation.frame_handlers import controller_at
+from ..simulation.recording import (
+    Recording,
+    SimulationError,
+    continuous_quaternions,
+    to_recording_units,
+    update_body_key_constraints,
+    write_body_keys,
+)
 from ..simulation.setup import build_physics
-from ..world.membership import is_simulated, why_elsewhere, why_stopped
-from ..world.rigidbody_world import FRAME_RATE, first_frame, follow_scene, frame_rate, reset_cache, step_rate, stretched
-from ..world.scale import tell_of_distortion
-from .accuracy import keep_truth, truth_of
+from ..world.membership import is_simulated, simulated_elsewhere_message, stopped_world_message
+from ..world.rigidbody_world import (
+    FRAME_RATE,
+    first_frame,
+    frame_rate,
+    match_scene_timing,
+    reset_cache,
+    step_rate,
+    time_stretched,
+)
+from ..world.scale import report_distortion
+from .accuracy import accuracy_of_recording, store_accuracy
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 T = TypeVar("T")
-Steps = Generator[tuple[int, int], None, T]
+StepGenerator = Generator[tuple[int, int], None, T]
 
 
 def record(
-    scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None, progress: Progress | None = None
+    scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None, progress: ProgressCallback | None = None
 ) -> Recording:
     """Simulate from the first frame to ``last`` and record the mechanism's bodies.
 
     The scene's frame is restored. ``progress(done, total)`` may raise to stop, which leaves nothing behind.
     """
-    return _work_through(record_steps(scene, rig, last), progress)
+    return _run_steps(record_steps(scene, rig, last), progress)
 
 
-def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> Steps[Recording]:
+def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None = None) -> StepGenerator[Recording]:
     """Simulate and record as ``record`` does, pausing after every frame.
 
     Closed before the end, it leaves the scene as it was.
@@ -59,14 +87,14 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
         ValueError: The mechanism's physics is in another scene, the world takes no steps, or there are no frames.
         RunError: The world was removed during the simulation, or a pose is not finite.
     """
-    why = why_elsewhere(scene, rig) or why_stopped(scene)
+    why = simulated_elsewhere_message(scene, rig) or stopped_world_message(scene)
     if why:
         raise ValueError(why)
     if not is_simulated(rig, scene):
         build_physics(scene, rig)
-    follow_scene(scene)
+    match_scene_timing(scene)
     scaled = Report()
-    tell_of_distortion(rig, scaled)
+    report_distortion(rig, scaled)
     add_to_report(rig, scaled, {"scaled-unevenly"})
     first = first_frame(scene)
     last = scene.frame_end if last is None else last
@@ -76,37 +104,37 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
     frames = np.arange(first, last + 1, dtype=np.float64)
     steps = steps_per_frame(scene, rig)
     poses, values, lifts, told, several, drives = [], [], [], [], [], []
-    with _cache_range(scene, first, first + (last - first) * steps), stretched(scene, steps):
+    with _cache_range(scene, first, first + (last - first) * steps), time_stretched(scene, steps):
         try:
             reset_cache(scene)
             rate = step_rate(scene)
             for number in range((last - first) * steps + 1):
                 scene.frame_set(first + number)
                 if scene.rigidbody_world is None:
-                    raise RunError("The rigid-body world was removed during the run", remedy="Run it again.")
+                    raise SimulationError("The rigid-body world was removed during the run", remedy="Run it again.")
                 if number == 0:
-                    plant = gather(rig)
-                    begun, others = posed(plant), several_posed(plant)
+                    plant = gather_joint_state(rig)
+                    begun, others = bone_coordinates(plant), multi_dof_bone_coordinates(plant)
                 pose = plant.poses()
-                _must_be_finite(plant, pose, first + number // steps)
+                _require_finite(plant, pose, first + number // steps)
                 poses.append(pose)
                 values.append(plant.coordinates(pose))
                 if number % steps == 0:
                     lifts.append(settings(rig).lift)
-                    run = run_at(rig, first + number)
+                    run = controller_at(rig, first + number)
                     told.append(np.full(len(plant.joints), np.nan) if run is None else run.told)
-                    several.append({} if run is None else run.told_several)
+                    several.append({} if run is None else run.multi_dof_commands)
                     drives.append(settings(rig).drive if run is None else run.drive)
                     yield len(drives), len(frames)
         finally:
             reset_cache(scene)
-            runs.end(scene)
+            runs.invalidate_run(scene)
             scene.frame_set(before[0], subframe=before[1])
     track = np.array(values).reshape(len(values), len(plant.joints))
-    track[0] = with_turns(track[0], begun, plant.turns)
+    track[0] = unwrap_to(track[0], begun, plant.turns)
     track[:, plant.turns] = np.unwrap(track[:, plant.turns], axis=0)  # whole turns are counted step by step
     chased = np.array(told).reshape(len(told), len(plant.joints))
-    every, size, scales = in_own_lengths(np.array(poses))
+    every, size, scales = to_recording_units(np.array(poses))
     return Recording(
         plant,
         frames,
@@ -117,34 +145,34 @@ def record_steps(scene: bpy.types.Scene, rig: bpy.types.Object, last: int | None
         drives,
         size,
         scales,
-        _told_several(several),
+        _stack_commands(several),
         others,
         every if steps > 1 else None,
         rate,
     )
 
 
-def _must_be_finite(plant: Plant, poses: Array, frame: int) -> None:
-    """Raise ``RunError`` where poses (bodies + 1, 4, 4) are not finite."""
+def _require_finite(plant: JointStateArrays, poses: Array, frame: int) -> None:
+    """Raise ``SimulationError`` where poses (bodies + 1, 4, 4) are not finite."""
     lost = np.flatnonzero(~np.isfinite(poses).all(axis=(1, 2)))
     if not len(lost):
         return
     name = repr(plant.bodies[lost[0]].name) if lost[0] < len(plant.bodies) else "the model"
     more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-    raise RunError(
+    raise SimulationError(
         f"The run came to nothing finite at frame {frame}: {name}{more} is nowhere",
         remedy="Look for bodies that begin inside one another, masses that are very unlike, or too few substeps "
         "(Fit to Mechanism)",
     )
 
 
-def _told_several(told: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+def _stack_commands(told: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
     """Return the targets (n, size) of servos with several degrees of freedom by joint, from those at each frame."""
     sizes = {joint: len(values) for each in told for joint, values in each.items()}
     return {joint: np.array([each.get(joint, np.full(size, np.nan)) for each in told]) for joint, size in sizes.items()}
 
 
-def _work_through(steps: Steps[T], progress: Progress | None) -> T:
+def _run_steps(steps: StepGenerator[T], progress: ProgressCallback | None) -> T:
     with closing(steps):
         while True:
             try:
@@ -184,7 +212,7 @@ def bake(
     rig: bpy.types.Object,
     last: int | None = None,
     name: str | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     all_bodies: bool = False,
 ) -> tuple[bpy.types.Action, Recording]:
     """Simulate and write keyframes into a new Action; the mechanism's drive is then Keyframes.
@@ -201,7 +229,7 @@ def bake(
         all_bodies: Write a second Action with keyframes for every body, which then plays exactly as simulated, joint
             separation included.
     """
-    return _work_through(bake_steps(scene, rig, last, name, all_bodies), progress)
+    return _run_steps(bake_steps(scene, rig, last, name, all_bodies), progress)
 
 
 def bake_steps(
@@ -210,47 +238,47 @@ def bake_steps(
     last: int | None = None,
     name: str | None = None,
     all_bodies: bool = False,
-) -> Steps[tuple[bpy.types.Action, Recording]]:
+) -> StepGenerator[tuple[bpy.types.Action, Recording]]:
     """Bake as ``bake`` does, pausing after every frame like ``record_steps``."""
     recording = yield from record_steps(scene, rig, last)
-    keep_truth(rig, recording, truth_of(scene, recording))
-    action = write_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
+    store_accuracy(rig, recording, accuracy_of_recording(scene, recording))
+    action = write_recording_keys(rig, recording, name or f"{record_of(rig).source_name} Bake")
     if all_bodies:
         write_body_keys(rig, recording, action)
     switch = settings_curves(rig).get(("knuckle.drive", 0))
     if switch is not None:
         switch.mute = True  # its keyframes stay, for another simulation
     settings(rig).drive = "KEYS"
-    follow_body_keys(rig)
+    update_body_key_constraints(rig)
     return action, recording
 
 
-def write_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.types.Action:
+def write_recording_keys(rig: bpy.types.Object, recording: Recording, name: str) -> bpy.types.Action:
     """Create an Action with a recording's joint values and root motion and assign it to the armature."""
     plant = recording.plant
     tracks = {joint: (recording.frames, recording.values[:, k], LINEAR) for k, joint in enumerate(plant.joints)}
-    action = key_servos(rig, name, tracks | other_tracks(rig, recording), between=False)
+    action = key_servos(rig, name, tracks | multi_dof_tracks(rig, recording), between=False)
     key_bone_paths(rig, action, recording.frames, root_paths(rig, recording))
     action_record(action).kind = "BAKE"
     return action
 
 
-def other_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array, Array, int]]:
+def multi_dof_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[Array, Array, int]]:
     """Return frames, joint values (n, size) and interpolation of joints with bones and several degrees of freedom."""
     boned = servo_channels(rig)
-    poses = recording.unlifted()
+    poses = recording.without_ground_offset()
     return {
         item.joint.id: (
             recording.frames,
-            _without_jumps(item.joint, item.coordinates(poses), recording.begun.get(item.joint.id)),
+            _unwrap_coordinates(item.joint, item.coordinates(poses), recording.begun.get(item.joint.id)),
             LINEAR,
         )
-        for item in recording.plant.undriven
+        for item in recording.plant.multi_dof_joints
         if item.joint.id in boned
     }
 
 
-def _without_jumps(joint: Joint, values: Array, begun: Array | None) -> Array:
+def _unwrap_coordinates(joint: Joint, values: Array, begun: Array | None) -> Array:
     """Return joint values (n, size) with angles and rotation vectors unwrapped beyond half a turn.
 
     Angles have the whole turns of the initial values ``begun`` (size,).
@@ -260,10 +288,10 @@ def _without_jumps(joint: Joint, values: Array, begun: Array | None) -> Array:
         size = DOF_SIZE[dof.kind]
         if dof.kind in {"rotation", "screw"}:
             if begun is not None and dof.kind == "rotation":
-                values[:1, at] = with_turns(values[:1, at], begun[at : at + 1], np.ones(1, dtype=bool))
+                values[:1, at] = unwrap_to(values[:1, at], begun[at : at + 1], np.ones(1, dtype=bool))
             values[:, at] = np.unwrap(values[:, at])
         for k in range(1, len(values) if size > 1 else 0):
-            values[k : k + 1, at : at + 3] = nearest_vectors(
+            values[k : k + 1, at : at + 3] = nearest_rotation_vectors(
                 values[k : k + 1, at : at + 3], values[k - 1 : k, at : at + 3]
             )
         at += size
@@ -273,7 +301,7 @@ def _without_jumps(joint: Joint, values: Array, begun: Array | None) -> Array:
 def recorded_coordinates(rig: bpy.types.Object, recording: Recording) -> dict[tuple[str, int], tuple[Array, Array]]:
     """Return recorded frames (n,) and values (n,) of each joint value, by joint id and index."""
     driven = {(joint, 0): (recording.frames, recording.values[:, k]) for k, joint in enumerate(recording.plant.joints)}
-    for joint, (frames, values, _how) in other_tracks(rig, recording).items():
+    for joint, (frames, values, _how) in multi_dof_tracks(rig, recording).items():
         driven |= {(joint, number): (frames, column) for number, column in enumerate(values.T)}
     for root, values in root_tracks(rig, recording).items():
         driven |= {(root, number): (recording.frames, column) for number, column in enumerate(values.T)}
@@ -284,7 +312,7 @@ def root_tracks(rig: bpy.types.Object, recording: Recording) -> dict[str, Array]
     """Return recorded values (n, 6) of the root motion, by the keys of ``root_channels``."""
     paths = root_paths(rig, recording)
     return {
-        root: coordinates_of(*paths[own[0].bone], block_turn(rig, own[0].bone), against=False, free=True)
+        root: coordinates_from_keys(*paths[own[0].bone], block_rotation(rig, own[0].bone), against=False, free=True)
         for root, own in root_channels(rig).items()
         if own[0].bone in paths
     }
@@ -294,7 +322,7 @@ def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
     """Return locations (n, 3) and quaternions (n, 4) of the bones that carry root bodies, by bone name."""
     bodies = recording.plant.bodies
     place = {obj.parent_bone: number for number, obj in enumerate(bodies) if obj.parent_type == "BONE"}
-    to_model = affine_inverse(recording.unlifted()[:, -1])
+    to_model = affine_inverse(recording.without_ground_offset()[:, -1])
     paths: dict[str, tuple[Array | None, Array]] = {}
     for bone in armature_of(rig).bones:
         if not bone_record(bone).root or bone.name not in place:
@@ -302,7 +330,7 @@ def root_paths(rig: bpy.types.Object, recording: Recording) -> dict[str, tuple[A
         rest, number = np.array(bone.matrix_local, dtype=np.float64), place[bone.name]
         moved = to_model @ recording.poses[:, number] @ affine_inverse(design_pose(bodies[number]))
         channels = affine_inverse(rest) @ moved @ rest
-        paths[bone.name] = channels[:, :3, 3], quaternions(channels[:, :3, :3])
+        paths[bone.name] = channels[:, :3, 3], continuous_quaternions(channels[:, :3, :3])
     return paths
 
 
@@ -323,7 +351,7 @@ def recorded_motion(
         whole: Add the joints that no servo drives (balls, free joints) and the root motion of roots that move.
     """
     rig, plant = recording.plant.rig, recording.plant
-    names = servo_names(rig)
+    names = servo_names_by_joint(rig)
     at = seconds_since_start(scene, recording.frames)
     times = at if step is None else np.arange(np.floor(at[-1] / step + 1e-9) + 1.0) * step
     turning = np.asarray(plant.turns, dtype=bool)
@@ -339,7 +367,7 @@ def recorded_motion(
         did = recorded_coordinates(rig, recording)
         for joint, own in motion_channels(rig).items():
             runs = [did[joint, channel.number][1] for channel in own if (joint, channel.number) in did]
-            stands = own[0].is_root and np.abs(runs).max(initial=0.0) <= STANDS
+            stands = own[0].is_root and np.abs(runs).max(initial=0.0) <= STILL_TOLERANCE
             if joint not in plant.joints and len(runs) == len(own) and not stands:
                 for channel, values in zip(own, runs, strict=True):
                     add(channel.name, values, channel.is_angle, channel.is_root)

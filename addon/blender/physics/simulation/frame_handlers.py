@@ -1,4 +1,4 @@
-"""What Blender calls as frames change and files open: servo control before each frame, and what is told after it."""
+"""Handlers of frame changes, updates, undo and loading: servo control before each frame, notes after it."""
 
 from __future__ import annotations
 
@@ -12,39 +12,49 @@ from bpy.app.handlers import persistent
 from ....core.report import Report
 from ...animation.loops import live_solver
 from ...data.access import settings
-from ...data.change_counter import SceneModels, models_at_frames
+from ...data.change_counter import SceneModels, models_between_changes
 from ...data.conversion import add_to_report
 from ...data.queries import rigs_in
-from ..actuators.joint_state import gather
+from ..actuators.joint_state import gather_joint_state
 from ..bodies import kinematic
-from ..world.membership import is_driven, note_switched_on, rest_world, resume, simulated_in, wake_world
-from ..world.rigidbody_world import first_frame, follow_scene, reset_cache
+from ..world.membership import (
+    is_moved_by_physics,
+    release_switched_on_world,
+    resume_simulation,
+    simulated_rigs,
+    switch_world_off,
+    switch_world_on,
+)
+from ..world.rigidbody_world import first_frame, match_scene_timing, reset_cache
 from . import cached_frames as progress
 from . import session as runs
-from .controller import ServoRun
-from .initial_state import Beginning, Standstill, evaluate_at, evaluate_first
-from .recording import body_keyed, follow_body_keys
-from .removal import dismiss_unlisted, forget_simulations, is_resting, note_simulated, part_with_lost
-from .setup import build_physics, is_whole
+from .controller import MechanismController
+from .initial_state import AnimationPause, InitialStatePin, evaluate_frame, evaluate_previous_frame
+from .recording import rigs_with_body_keys, update_body_key_constraints
+from .removal import (
+    clear_simulation_state,
+    is_emptying_simulation,
+    mark_simulated,
+    remove_dangling_constraints,
+    remove_unlisted_motors,
+)
+from .setup import build_physics, is_physics_complete
 
-#: All by the scene's ``session_uid``, which a new name does not change.
-_last: dict[int, int] = {}
-_holds: list[Standstill | Beginning] = []
-#: How many bodies and constraints the worlds of scenes had, and whether one is being looked after now.
-_sizes: dict[int, tuple[int, ...]] = {}
-#: The same of worlds as they were when it was last decided whether they rest.
-_rested: dict[int, tuple[int, ...]] = {}
-#: The models that physics moves at the present frame of scenes, and the scenes whose run has just taken a step.
-_led: dict[int, list[bpy.types.Object]] = {}
-_stepped: set[int] = set()
-_busy: set[int] = set()
+#: Last frame of scenes; like the other tables by the scene's ``session_uid``, which renaming does not change.
+_last_frames: dict[int, int] = {}
+_pins: list[AnimationPause | InitialStatePin] = []
+#: Sizes of scenes' worlds at the last check for deletions.
+_world_sizes: dict[int, tuple[int, ...]] = {}
+#: Sizes of scenes' worlds when it was last decided whether they are idle.
+_rested_world_sizes: dict[int, tuple[int, ...]] = {}
+#: Mechanisms that physics moves at the present frame; scenes whose simulation just took a step; scenes at our frames.
+_simulated_rigs: dict[int, list[bpy.types.Object]] = {}
+_stepped_scenes: set[int] = set()
+_internal_scenes: set[int] = set()
 
 
-def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
-    """See ``_before_frame``.
-
-    What cannot be done stands in the report of the models: nobody called this who could be told.
-    """
+def control_before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
+    """Control the scene's mechanisms before a frame; errors go to their reports, since no caller can show them."""
     try:
         _before_frame(scene, models)
     except ValueError as error:
@@ -52,8 +62,8 @@ def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
 
 
 def _report_error(scene: bpy.types.Scene, error: ValueError) -> None:
-    """Add an error for users to the reports of the scene's models that physics is to move, once."""
-    for rig in _driven(rigs_in(scene)):
+    """Add an error to the reports of the scene's mechanisms that physics is to move, once."""
+    for rig in _moved_by_physics(rigs_in(scene)):
         if all(line.message != str(error) for line in settings(rig).report):
             report = Report()
             report.add("error", "not-simulated", str(error), where=rig.name)
@@ -61,282 +71,290 @@ def _report_error(scene: bpy.types.Scene, error: ValueError) -> None:
 
 
 def _before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
-    """Control the scene's models for the step to its current frame.
+    """Control the scene's mechanisms for the step to its current frame.
 
-    Blender steps physics only when the frame goes on by one, so nothing is done after a jump, but that it shows what
-    the run did there. At the first frame the cache is dropped: what changed since, in keys or controls, must be in the
-    next run.
+    After a jump only the simulated frame is shown. At the first frame the cache is discarded: later changes of
+    keyframes or inputs must take effect in the next simulation.
+
+    Note:
+        Blender steps physics only when the frame advances by one.
     """
-    _release()
+    _release_pins()
     uid = scene.session_uid
-    _stepped.discard(uid)
-    _led.pop(uid, None)
-    for rig in models.of(body_keyed):
-        follow_body_keys(rig)
+    _stepped_scenes.discard(uid)
+    _simulated_rigs.pop(uid, None)
+    for rig in models.of(rigs_with_body_keys):
+        update_body_key_constraints(rig)
     world = scene.rigidbody_world
-    if world is None or _is_internal(scene):
+    if world is None or _is_internal_frame(scene):
         return
     frame, start = scene.frame_current, first_frame(scene)
-    last, _last[uid] = _last.get(uid), frame
+    last, _last_frames[uid] = _last_frames.get(uid), frame
     if world.enabled:
-        note_switched_on(scene)
-    elif not (frame == start and wake_world(scene)):
-        runs.come_to(models.of(simulated_in), frame, start)
+        release_switched_on_world(scene)
+    elif not (frame == start and switch_world_on(scene)):
+        runs.advance_to(models.of(simulated_rigs), frame, start)
         return
-    simulated = list(simulated_in(scene))
-    _look_after(scene)
+    simulated = list(simulated_rigs(scene))
+    _handle_deletions(scene)
     if world.point_cache.is_baked:
         return
     if frame == scene.frame_start:
-        follow_scene(scene)
+        match_scene_timing(scene)
     start = first_frame(scene)
     if frame > start:
-        note_simulated(scene)
-    runs.come_to(simulated, frame, start)
-    rigs = _led[uid] = _driven(simulated)
+        mark_simulated(scene)
+    runs.advance_to(simulated, frame, start)
+    rigs = _simulated_rigs[uid] = _moved_by_physics(simulated)
     if frame <= start:
         for rig in rigs:
-            _begin(scene, rig)
-        if _at_peace(scene, lambda: dismiss_unlisted(scene, rigs)):
-            _led[uid] = rigs
-        progress.rewound(scene)
+            _pin_initial_pose(scene, rig)
+        if _run_internally(scene, lambda: remove_unlisted_motors(scene, rigs)):
+            _simulated_rigs[uid] = rigs
+        progress.note_rewind(scene)
     elif rigs and frame == start + 1 and last in (None, start):
-        _start(scene, rigs, frame)
+        _start_run(scene, rigs, frame)
     elif rigs:
-        _go_on(scene, rigs, frame, again=last == frame)
+        _continue_run(scene, rigs, frame, again=last == frame)
 
 
-def _start(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> None:
-    """Control models for the first step.
+def _start_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int) -> None:
+    """Control mechanisms for the first step.
 
-    They are gathered anew: at the first frame anything may have been done to them since that was come to.
+    Their joint state is collected again, since at the first frame anything may have been edited.
     """
-    standing = [rig for rig in rigs if runs.run_of(rig) is not None and runs.is_led(rig, frame)]
-    begun = [_gather(scene, rig) for rig in rigs]
-    evaluate_first(scene)  # what was made since the first frame stands at the origin yet
+    standing = [rig for rig in rigs if runs.controller_of(rig) is not None and runs.is_simulated_at(rig, frame)]
+    begun = [_create_controller(scene, rig) for rig in rigs]
+    evaluate_previous_frame(scene)  # objects created since the first frame are still at the origin
     for run in begun:
         if run.rig not in standing and run.stand_on_ground():
-            evaluate_first(scene)
+            evaluate_previous_frame(scene)
     if scene.rigidbody_world is None:
         return  # a script removed it meanwhile
-    runs.come_to(rigs, first_frame(scene), first_frame(scene))
-    runs.come_to(rigs, frame, first_frame(scene))
-    progress.begin(scene, rigs)
-    _stepped.add(scene.session_uid)
+    runs.advance_to(rigs, first_frame(scene), first_frame(scene))
+    runs.advance_to(rigs, frame, first_frame(scene))
+    progress.begin_cached_run(scene, rigs)
+    _stepped_scenes.add(scene.session_uid)
     for run in begun:
-        _holds.append(run.start())
+        _pins.append(run.start())
         run.step(frame)
-        still = Standstill(run.rig)
-        _holds.append(still)
+        still = AnimationPause(run.rig)
+        _pins.append(still)
         still.hold()
-    evaluate_first(scene)
+    evaluate_previous_frame(scene)
     if sum(layer.depsgraph is not None for layer in scene.view_layers) > 1:
-        # Each view layer builds the simulation and takes the step; poses are let go when the first of them has.
-        evaluate_at(scene, frame)
+        # Each view layer builds the simulation and takes the step; poses are released after the first of them.
+        evaluate_frame(scene, frame)
 
 
-def _go_on(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, again: bool) -> None:
-    """Control models for a step, if Blender takes one to the present frame; else have it show what the run did there,
-    and of models that no run has brought there, where their bones have them."""
-    led = all(runs.is_led(rig, frame) for rig in rigs)
-    progress.part_with_old(scene, rigs, frame, led)
-    if progress.replay(scene, frame) or again:
-        return  # a part of the same frame takes no step either
-    progress.end_broken(scene)
-    run = progress.progress_of(scene)
+def _continue_run(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object], frame: int, again: bool) -> None:
+    """Control mechanisms for a step, if Blender takes one to the present frame; else show the simulation's result.
+
+    Mechanisms that were not simulated to this frame are shown where their bones have them.
+    """
+    led = all(runs.is_simulated_at(rig, frame) for rig in rigs)
+    progress.drop_outdated_run(scene, rigs, frame, led)
+    if progress.replay_frame(scene, frame) or again:
+        return  # a subframe of the same frame takes no step either
+    progress.invalidate_interrupted_run(scene)
+    run = progress.cached_run_of(scene)
     if led or (run is not None and run.now == frame - 1):
         if run is not None and run.now == frame - 1:
-            _stepped.add(scene.session_uid)
+            _stepped_scenes.add(scene.session_uid)
         for rig in rigs:
-            going = runs.run_of(rig)
-            if going is None:  # it was gathered anew, or its motors went with what was deleted
-                going = ServoRun(scene, rig)
-                runs.keep(going)
+            going = runs.controller_of(rig)
+            if going is None:  # it was collected again, or its motors were deleted
+                going = MechanismController(scene, rig)
+                runs.add_controller(going)
             going.step(frame)
     elif run is None or not run.has_frames:
         for rig in rigs:
-            runs.hold(rig)
+            runs.hold_on_bones(rig)
 
 
-def _look_after(scene: bpy.types.Scene) -> None:
-    """See to what the user's deletions left in the scene's world, before Blender takes a step with it."""
+def _handle_deletions(scene: bpy.types.Scene) -> None:
+    """Clean up after the user's deletions in the scene's world, before Blender takes a step with it."""
     world = scene.rigidbody_world
-    size = _size(world)
-    if _sizes.get(scene.session_uid) == size:
+    size = _world_size(world)
+    if _world_sizes.get(scene.session_uid) == size:
         return
-    if not world.point_cache.is_baked and _at_peace(scene, lambda: part_with_lost(scene)):
-        runs.forget(frames=False)  # they command motors that are gone
-    _sizes[scene.session_uid] = _size(world)
+    if not world.point_cache.is_baked and _run_internally(scene, lambda: remove_dangling_constraints(scene)):
+        runs.drop_all_controllers(frames=False)  # controllers refer to deleted motors
+    _world_sizes[scene.session_uid] = _world_size(world)
 
 
-def _is_internal(scene: bpy.types.Scene) -> bool:
-    """Return whether the present frame is one that something here goes to for its own ends."""
-    return scene.session_uid in _busy or is_resting(scene)
+def _is_internal_frame(scene: bpy.types.Scene) -> bool:
+    """Return whether the present frame is one that our own code visits."""
+    return scene.session_uid in _internal_scenes or is_emptying_simulation(scene)
 
 
-def _at_peace(scene: bpy.types.Scene, work: Callable[[], bool]) -> bool:
-    """Do what goes to other frames of a scene, with nothing else being done at these; returns what it does."""
-    _busy.add(scene.session_uid)
+def _run_internally(scene: bpy.types.Scene, work: Callable[[], bool]) -> bool:
+    """Do work that visits other frames of a scene with its frame handlers inactive, and return its result."""
+    _internal_scenes.add(scene.session_uid)
     try:
         return work()
     finally:
-        _busy.discard(scene.session_uid)
+        _internal_scenes.discard(scene.session_uid)
 
 
-def _size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
-    """Of bodies, then of constraints, how many there are and which came last: what goes or comes changes it."""
+def _world_size(world: bpy.types.RigidBodyWorld) -> tuple[int, ...]:
+    """Return count and last ``session_uid`` of bodies, then of constraints: a key that differs after changes."""
     out: list[int] = []
     for held in (world.collection, world.constraints):
         objects = () if held is None else held.objects
-        count = len(objects)  # Blender counts them one by one, for a place from the end too
+        count = len(objects)  # Blender counts them one by one, also for a negative index
         out += [count, objects[count - 1].session_uid if count else 0]
     return tuple(out)
 
 
-def _begin(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
-    """At the first frame: have a model stand there as it is."""
-    _gather(scene, rig)
-    kinematic.lift(rig, 0.0)
+def _pin_initial_pose(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """Prepare a mechanism at the first frame: not raised, with its joint state collected."""
+    _create_controller(scene, rig)
+    kinematic.raise_model(rig, 0.0)
 
 
-def _gather(scene: bpy.types.Scene, rig: bpy.types.Object) -> ServoRun:
-    if not is_whole(scene, rig):
+def _create_controller(scene: bpy.types.Scene, rig: bpy.types.Object) -> MechanismController:
+    if not is_physics_complete(scene, rig):
         add_to_report(rig, build_physics(scene, rig))
-    run = ServoRun(scene, rig)
-    runs.keep(run)
+    run = MechanismController(scene, rig)
+    runs.add_controller(run)
     run.set_drive(run.drive_at(first_frame(scene)))
     reset_cache(scene)
     return run
 
 
-def after_update(scene: bpy.types.Scene) -> None:
-    """Decide anew whether the scene's world rests once bodies came into it or went, by whoever's hand."""
+def update_world_rest(scene: bpy.types.Scene) -> None:
+    """Decide again whether the scene's world is idle, after bodies were added or removed."""
     world = scene.rigidbody_world
-    if world is None or _is_internal(scene):
+    if world is None or _is_internal_frame(scene):
         return
-    size = _size(world)
-    if _rested.get(scene.session_uid) != size:
-        _rested[scene.session_uid] = size
-        if not wake_world(scene):
-            rest_world(scene)
+    size = _world_size(world)
+    if _rested_world_sizes.get(scene.session_uid) != size:
+        _rested_world_sizes[scene.session_uid] = size
+        if not switch_world_on(scene):
+            switch_world_off(scene)
 
 
-def run_at(rig: bpy.types.Object, frame: int) -> ServoRun | None:
-    """The run that controlled a model for the step to a frame; None where none did."""
-    run = runs.run_of(rig)
-    return run if run is not None and run.told_for == frame else None
+def controller_at(rig: bpy.types.Object, frame: int) -> MechanismController | None:
+    """Return the controller that controlled a mechanism for the step to a frame, or None."""
+    run = runs.controller_of(rig)
+    return run if run is not None and run.commanded_frame == frame else None
 
 
-def _driven(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """Those of a scene's simulated models that physics moves, now or at some keyed frame."""
-    return [rig for rig in simulated if is_driven(rig)]
+def _moved_by_physics(simulated: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Return those of a scene's simulated mechanisms that physics moves, now or at some keyed frame."""
+    return [rig for rig in simulated if is_moved_by_physics(rig)]
 
 
-def after_frame(scene: bpy.types.Scene) -> None:
-    """At the first frame, once the pose is known: a model that begins inside the ground is put on it.
+def finish_frame(scene: bpy.types.Scene) -> None:
+    """Raise mechanisms that begin inside the ground, at the first frame, when the pose is known; update notes.
 
-    At the second, once Blender has built its simulation: poses and joints are let go.
+    At the second frame, when Blender has built its simulation, poses and joints are released.
     """
-    if _release():
-        live_solver.before_frame(scene, models_at_frames(scene))  # what drives loops goes on now
-    if _is_internal(scene):
-        return  # what is gathered of runs may be of objects that were just deleted
+    if _release_pins():
+        live_solver.before_frame(scene, models_between_changes(scene))  # input joints move again
+    if _is_internal_frame(scene):
+        return  # controllers may refer to objects that were just deleted
     world = scene.rigidbody_world
     if world is not None and world.enabled and scene.frame_current == first_frame(scene):
-        for rig in _driven(simulated_in(scene)):
-            run = runs.run_of(rig)
+        for rig in _moved_by_physics(simulated_rigs(scene)):
+            run = runs.controller_of(rig)
             if run is not None and not world.point_cache.is_baked:
                 run.stand_on_ground()
-    _tell(scene, _led.get(scene.session_uid, ()))
+    _update_frame_notes(scene, _simulated_rigs.get(scene.session_uid, ()))
 
 
-def _tell(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
-    """Say whether what is shown of models is what physics does at this frame."""
-    uid, run = scene.session_uid, progress.progress_of(scene)
+def _update_frame_notes(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
+    """Update the note on whether the poses shown are the simulation's at this frame."""
+    uid, run = scene.session_uid, progress.cached_run_of(scene)
     if not rigs or scene.rigidbody_world is None or scene.frame_current <= first_frame(scene):
-        progress.tell(scene, "")
-    elif uid in _stepped or (run is not None and run.has_frames):
-        going = [runs.run_of(rig) for rig in rigs]
-        plants = [gather(rig) if run is None else run.plant for rig, run in zip(rigs, going, strict=True)]
+        progress.set_frame_note(scene, "")
+    elif uid in _stepped_scenes or (run is not None and run.has_frames):
+        going = [runs.controller_of(rig) for rig in rigs]
+        plants = [gather_joint_state(rig) if run is None else run.plant for rig, run in zip(rigs, going, strict=True)]
         places = np.concatenate([plant.poses()[:-1, :3, 3] for plant in plants])
-        progress.judge_frame(scene, places, uid in _stepped)
+        progress.check_frame(scene, places, uid in _stepped_scenes)
     else:
-        progress.tell_why(scene)
+        progress.note_missing_frame(scene)
 
 
-def _release() -> bool:
-    """Let go what was held still; whether anything was."""
-    progress.release()
-    held = bool(_holds)
-    while _holds:
-        _holds.pop().release()
+def _release_pins() -> bool:
+    """Release all held objects.
+
+    Returns:
+        Whether there were any.
+    """
+    progress.unprotect_caches()
+    held = bool(_pins)
+    while _pins:
+        _pins.pop().release()
     return held
 
 
-def handed_over(scene: bpy.types.Scene) -> None:
-    """A model's drive was switched by hand: what is shown is no longer what the last step came to."""
-    _stepped.discard(scene.session_uid)
-    _tell(scene, _driven(simulated_in(scene)))
+def note_drive_switched(scene: bpy.types.Scene) -> None:
+    """Update the note after the user switched a mechanism's drive: its pose is no longer that of the last step."""
+    _stepped_scenes.discard(scene.session_uid)
+    _update_frame_notes(scene, _moved_by_physics(simulated_rigs(scene)))
 
 
-def switch(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
-    """Hand a model's bodies over to ``drive``: KEYS, SERVO or LIMP.
+def switch_drive(scene: bpy.types.Scene, rig: bpy.types.Object, drive: str) -> None:
+    """Switch a mechanism's bodies to a drive: KEYS, SERVO or LIMP.
 
-    Where physics has not come to, they stay with their bones until a run begins.
+    At frames that are not simulated they stay with their bones until a simulation begins.
     """
-    if wake_world(scene) and runs.is_led(rig, scene.frame_current):
-        _at_peace(scene, lambda: resume(scene))
-    runs.drop(rig)
+    if switch_world_on(scene) and runs.is_simulated_at(rig, scene.frame_current):
+        _run_internally(scene, lambda: resume_simulation(scene))
+    runs.drop_controller(rig)
     frame, begun = scene.frame_current, scene.frame_current > first_frame(scene)
-    if drive != "KEYS" and begun and not runs.is_led(rig, frame):
-        runs.hold(rig)
+    if drive != "KEYS" and begun and not runs.is_simulated_at(rig, frame):
+        runs.hold_on_bones(rig)
     else:
-        ServoRun(scene, rig).set_drive(drive)
+        MechanismController(scene, rig).set_drive(drive)
     reset_cache(scene)
-    handed_over(scene)
-    rest_world(scene)
+    note_drive_switched(scene)
+    switch_world_off(scene)
 
 
 @persistent
-def forget(*_args: Any) -> None:
-    """After undo or another file: what was gathered points at data that is gone."""
-    live_solver.forget()
-    runs.forget()
-    progress.break_off()
-    _last.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
-    _holds.clear()
-    _sizes.clear()
-    _rested.clear()
-    _busy.clear()
-    _led.clear()
-    _stepped.clear()
+def forget_controllers(*_args: Any) -> None:
+    """Clear the state after undo or loading a file, when its references are invalid."""
+    live_solver.invalidate_loops()
+    runs.drop_all_controllers()
+    progress.interrupt_runs()
+    _last_frames.update({scene.session_uid: scene.frame_current for scene in getattr(bpy.data, "scenes", ())})
+    _pins.clear()
+    _world_sizes.clear()
+    _rested_world_sizes.clear()
+    _internal_scenes.clear()
+    _simulated_rigs.clear()
+    _stepped_scenes.clear()
 
 
 @persistent
-def after_undo(*_args: Any) -> None:
-    """After undo and redo: what was said of frames that are no longer shown is taken back."""
-    forget()
+def reset_after_undo(*_args: Any) -> None:
+    """Clear the state and outdated notes after undo and redo."""
+    forget_controllers()
     for scene in bpy.data.scenes:
         if (
             scene.rigidbody_world is None
             or scene.frame_current <= first_frame(scene)
-            or not _driven(simulated_in(scene))
+            or not _moved_by_physics(simulated_rigs(scene))
         ):
-            progress.tell(scene, "")
+            progress.set_frame_note(scene, "")
 
 
 @persistent
-def after_load(*_args: Any) -> None:
-    """A file that was saved in the middle of a run does not have the run in it: it opens at the run's beginning."""
-    _last.clear()
-    progress.forget()
-    forget_simulations()
+def reset_after_load(*_args: Any) -> None:
+    """Reset a loaded file to the first frame of its simulation, which it does not contain."""
+    _last_frames.clear()
+    progress.clear_cached_runs()
+    clear_simulation_state()
     for scene in bpy.data.scenes:
-        rest_world(scene)
+        switch_world_off(scene)
         world = scene.rigidbody_world
         if world is None or world.point_cache.is_baked or scene.frame_current <= first_frame(scene):
             continue
-        if _driven(simulated_in(scene)):
-            # Blender cannot evaluate yet: with frame_set it would take all bodies to be in one heap
+        if _moved_by_physics(simulated_rigs(scene)):
+            # Blender cannot evaluate yet: frame_set would put all bodies at one point
             scene.frame_current = first_frame(scene)
-    forget()
+    forget_controllers()

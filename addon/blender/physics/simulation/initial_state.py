@@ -1,13 +1,13 @@
-"""How a run begins: stops are counted from where the joints stand, and everything is in its place whenever Blender
-reads it to build its simulation.
+"""Initial state of a simulation: stops relative to the joint values, and all objects at their poses.
 
-Blender builds a simulation while its threads evaluate the objects in it. It reads each object's matrix before that is
-evaluated, or when no more than the object's own channels are in it, or when its parent's are too: under load, what
-hangs on bones began now and then where its channels alone would have it. The three are made one here, in the frame
-before: a body that is touched in the very frame has, for a moment, no mesh to be built from.
+Stops count from the pose at that moment, about the axes of the empty. In a joint with several degrees of freedom that
+does not begin at zero these have moved: the second axis of a universal joint moves with the first rotation.
 
-Stops are counted from the pose at that moment, about the axes that the empty has. Of a joint of several degrees that
-does not begin at zero these have moved on: the second axis of a universal joint goes with the first turn.
+Note:
+    Blender builds a simulation while its threads evaluate the objects in it. It reads each object's matrix before its
+    evaluation, or when only the object's own channels are in it, or when its parent's are too: under load, objects
+    parented to bones sometimes began where their channels alone put them. Here the three are made equal, in the frame
+    before: a body changed in the very frame has, for a moment, no mesh to be built from.
 """
 
 from __future__ import annotations
@@ -22,48 +22,52 @@ from mathutils import Matrix
 from ....core.model import Array
 from ...compat import action_curves
 from ...data.access import record_of
-from ...data.change_counter import after_change
-from ...data.conversion import is_springy
-from ...rig.joint_frames import constraint_turn
-from ..actuators.joint_state import Plant, Undriven, begun_at, several_posed
-from ..constraints.constraints import put_preload, put_stops
-from ..constraints.generic6dof import is_countable, put_lengths, start_motion
-from ..world.scale import size_of
+from ...data.change_counter import count_change
+from ...data.conversion import has_spring_or_damper
+from ...rig.joint_frames import constraint_rotation
+from ..actuators.joint_state import JointStateArrays, MultiDofJoint, coordinates_near, multi_dof_bone_coordinates
+from ..constraints.constraints import write_preload, write_stops
+from ..constraints.generic6dof import has_measurable_coordinates, initial_motion, write_scaled_springs
+from ..world.scale import model_scale
 
-#: Empties that are nearer to where they have to be are there.
-_NEAR = 1e-5
-#: What a matrix is written to: kept one by one, since it does not come out of a matrix to the last bit.
-_VECTORS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
+#: Largest difference of matrix entries at which an empty counts as in place.
+_PLACE_TOLERANCE = 1e-5
+#: Transform channels, stored singly, since a matrix does not restore them to the last bit.
+_VECTOR_CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 
-_Channels = dict[str, Any]
+_ChannelValues = dict[str, Any]
 
 
-class Beginning:
-    """A model on its marks, from ``hold`` to ``release``."""
+class InitialStatePin:
+    """Mechanism held in its initial state, from ``hold`` to ``release``."""
 
-    def __init__(self, scene: bpy.types.Scene, plant: Plant) -> None:
+    def __init__(self, scene: bpy.types.Scene, plant: JointStateArrays) -> None:
         self._scene, self._plant = scene, plant
-        self._moved: list[tuple[bpy.types.Object, _Channels]] = []
+        self._moved: list[tuple[bpy.types.Object, _ChannelValues]] = []
 
     def hold(self, poses: Array, values: Array, places: Mapping[bpy.types.Object, Matrix]) -> None:
-        """Set all stops for a run that begins with these poses (bodies + 1, 4, 4) and the plant's coordinates (n,),
-        whose whole turns count, and put everything in its place, some objects in ``places`` of their own. It is there
-        when ``evaluate_first`` was called."""
+        """Set all stops for a simulation and place all objects. They are there after ``evaluate_previous_frame``.
+
+        Args:
+            poses: Initial poses (bodies + 1, 4, 4).
+            values: Initial joint values (n,) of the plant, with whole turns.
+            places: Poses of objects other than their present ones.
+        """
         for empty, value in zip(self._plant.empties, values, strict=True):
-            put_stops(empty, [float(value)])
+            write_stops(empty, [float(value)])
             preload = record_of(empty).joint.preload
             if preload is not None and preload.rigid_body_constraint is not None:
-                put_preload(record_of(empty).joint, float(value))
-        for empty in [*self._plant.empties, *(joint.empty for joint in self._plant.undriven)]:
-            if empty.rigid_body_constraint is not None and is_springy(record_of(empty).joint):
-                put_lengths(empty.rigid_body_constraint, record_of(empty).joint, size_of(self._plant.rig))
-        whole = several_posed(self._plant)
+                write_preload(record_of(empty).joint, float(value))
+        for empty in [*self._plant.empties, *(joint.empty for joint in self._plant.multi_dof_joints)]:
+            if empty.rigid_body_constraint is not None and has_spring_or_damper(record_of(empty).joint):
+                write_scaled_springs(empty.rigid_body_constraint, record_of(empty).joint, model_scale(self._plant.rig))
+        whole = multi_dof_bone_coordinates(self._plant)
         turned: dict[bpy.types.Object, Matrix | None] = dict(places)
-        for joint in self._plant.undriven:
+        for joint in self._plant.multi_dof_joints:
             record, constraint = record_of(joint.empty).joint, joint.empty.rigid_body_constraint
-            if len(record.dofs) > 1 and constraint is not None and is_countable(record):
-                begun = begun_at(joint, poses, whole.get(joint.joint.id)).tolist()
-                put_stops(joint.empty, begun)
+            if len(record.dofs) > 1 and constraint is not None and has_measurable_coordinates(record):
+                begun = coordinates_near(joint, poses, whole.get(joint.joint.id)).tolist()
+                write_stops(joint.empty, begun)
                 turned[joint.empty] = self._axes_at(joint, poses, begun)
         try:
             for obj in self._simulated():
@@ -73,61 +77,62 @@ class Beginning:
             raise
 
     def _simulated(self) -> list[bpy.types.Object]:
-        """The bodies, joints and motors of the model that the scene's simulation reads."""
+        """Return the bodies, joints and motors of the mechanism that are in the scene's simulation."""
         world = self._scene.rigidbody_world
         held = [each.objects for each in (world.collection, world.constraints) if each is not None]
         return [obj for objects in held for obj in objects if record_of(obj).model == self._plant.rig]
 
-    def _axes_at(self, joint: Undriven, poses: Array, values: list[float]) -> Matrix | None:
-        """Return where the empty of a joint of several degrees has to be for its axes; None where it is there."""
+    def _axes_at(self, joint: MultiDofJoint, poses: Array, values: list[float]) -> Matrix | None:
+        """Return the pose that the empty of a joint with several degrees of freedom needs; None if it has it."""
         record = record_of(joint.empty).joint
-        turn = constraint_turn(record)
-        wanted = poses[joint.parent] @ joint.on_parent @ start_motion(record, values)
+        turn = constraint_rotation(record)
+        wanted = poses[joint.parent] @ joint.on_parent @ initial_motion(record, values)
         wanted = wanted if turn is None else wanted @ turn
         now = np.array(joint.empty.matrix_world, dtype=np.float64)
-        return Matrix(wanted.tolist()) if np.abs(wanted - now).max() >= _NEAR else None
+        return Matrix(wanted.tolist()) if np.abs(wanted - now).max() >= _PLACE_TOLERANCE else None
 
     def _place(self, obj: bpy.types.Object, wanted: Matrix | None) -> None:
-        """Have an object's channels alone put it where it is, or where it has to be, and its parent nowhere else."""
+        """Make an object's own channels equal to its world pose, or to the wanted one, with its parent's cancelled."""
         now = self._seen(obj).matrix_world.copy()
-        self._moved.append((obj, _channels(obj)))
+        self._moved.append((obj, _channel_values(obj)))
         obj.matrix_parent_inverse = obj.matrix_parent_inverse @ obj.matrix_basis @ now.inverted_safe()
         obj.matrix_basis = now if wanted is None else wanted
 
     def _seen(self, obj: bpy.types.Object) -> bpy.types.Object:
-        """The object as it was evaluated.
+        """Return the evaluated object.
 
-        Of one that is hidden, and came with a scene that was appended, the object itself does not learn in Blender 4.2
-        where it is: it would be at the origin.
+        Note:
+            In Blender 4.2 a hidden object that came with an appended scene does not get its evaluated pose: it would be
+            at the origin.
         """
         depsgraphs = (layer.depsgraph for layer in self._scene.view_layers if layer.depsgraph is not None)
         depsgraph = next(depsgraphs, None)
         return obj if depsgraph is None else obj.evaluated_get(depsgraph)
 
     def release(self) -> None:
-        """Put everything back. Blender then evaluates the frame once more; its simulation does not read it again."""
+        """Restore all objects. Blender then evaluates the frame again; its simulation does not read them again."""
         for obj, values in self._moved:
-            _put_channels(obj, values)
+            _write_channel_values(obj, values)
         self._moved = []
 
 
-def _channels(obj: bpy.types.Object) -> _Channels:
-    return {name: getattr(obj, name)[:] for name in _VECTORS} | {"parent": obj.matrix_parent_inverse.copy()}
+def _channel_values(obj: bpy.types.Object) -> _ChannelValues:
+    return {name: getattr(obj, name)[:] for name in _VECTOR_CHANNELS} | {"parent": obj.matrix_parent_inverse.copy()}
 
 
-def _put_channels(obj: bpy.types.Object, channels: _Channels) -> None:
-    for name in _VECTORS:
+def _write_channel_values(obj: bpy.types.Object, channels: _ChannelValues) -> None:
+    for name in _VECTOR_CHANNELS:
         setattr(obj, name, channels[name])
     obj.matrix_parent_inverse = channels["parent"]
 
 
-def evaluate_first(scene: bpy.types.Scene) -> None:
+def evaluate_previous_frame(scene: bpy.types.Scene) -> None:
     """Evaluate the frame before the present one, in which Blender does not build its simulation yet."""
-    evaluate_at(scene, scene.frame_current - 1)
+    evaluate_frame(scene, scene.frame_current - 1)
 
 
-def evaluate_at(scene: bpy.types.Scene, other: int) -> None:
-    """Evaluate another frame than the present one."""
+def evaluate_frame(scene: bpy.types.Scene, other: int) -> None:
+    """Evaluate another frame than the present one, without frame handlers."""
     frame = scene.frame_current
     scene.frame_current = other  # calls no handlers of frames
     try:
@@ -138,8 +143,8 @@ def evaluate_at(scene: bpy.types.Scene, other: int) -> None:
         scene.frame_current = frame
 
 
-class Standstill:
-    """A rig whose animation is off from ``hold`` to ``release``: it keeps the pose of the frame before."""
+class AnimationPause:
+    """Armature whose animation is off from ``hold`` to ``release``, so that it keeps the pose of the previous frame."""
 
     def __init__(self, rig: bpy.types.Object) -> None:
         self._rig = rig
@@ -147,7 +152,7 @@ class Standstill:
         self._nla = False
 
     def hold(self) -> None:
-        """Switch the rig's animation off."""
+        """Switch the armature's animation off."""
         data = self._rig.animation_data
         if data is None:
             return
@@ -158,14 +163,14 @@ class Standstill:
                 curve.mute = True
         self._nla = data.use_nla
         data.use_nla = False
-        after_change()  # nobody else tells that curves say nothing for the moment
+        count_change()  # muting F-curves causes no depsgraph update
 
     def release(self) -> None:
-        """Switch on again what ``hold`` switched off. Blender then evaluates the frame once more, with its pose."""
+        """Restore the animation. Blender then evaluates the frame again, with its pose."""
         for curve in self._muted:
             curve.mute = False
         self._muted = []
         if self._nla:
             self._rig.animation_data.use_nla = True
             self._nla = False
-        after_change()
+        count_change()

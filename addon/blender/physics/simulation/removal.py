@@ -1,28 +1,28 @@
-"""Taking objects out of a rigid-body world.
+"""Removal of objects from a rigid-body world, without the crashes of Blender that it can cause; also the ground.
 
-Out of the world's collections alone, bodies keep what they had there. Only Blender's operator takes it away, and it
-works on what is active and selected, so it has a scene of its own to do it in. (For constraints there is none that
-takes many at once: an empty keeps its constraint, which without its two bodies and out of any world does nothing.)
+Objects that merely leave the world's collections keep their rigid bodies. Only Blender's operator removes these, and it
+works on active and selected objects, so it runs in a scene of its own. (For constraints no operator removes many at
+once: an empty keeps its constraint, which without bodies and outside of any world has no effect.)
 
-The order matters. In Blender's simulation, constraints and bodies point at each other, and neither looks whether the
-other is still there when it is freed: Blender crashes, later and elsewhere. Constraints that have lost their objects
-are taken out cleanly when the simulation is built anew; after that, bodies are free to go. So whenever the simulation
-is built anew here, no constraint of the world holds anything meanwhile, whose it may be (``rest``): what is deleted or
-taken back before the next run meets an empty simulation.
+The order matters. In Blender's simulation, constraints and bodies point at each other, and neither checks whether the
+other still exists when it is freed: Blender crashes, later and elsewhere. Constraints without objects are removed
+cleanly when the simulation is rebuilt; after that, bodies can be freed. So whenever the simulation is rebuilt here, no
+constraint of the world, of whatever mechanism, holds anything meanwhile (``empty_simulation``): what is deleted or
+undone before the next simulation meets an empty one.
 
-The user deletes in any order, and what is hidden or cannot be selected stays behind; a script removes what it likes.
-``part_with_lost`` is what makes that safe before Blender takes another step:
+The user deletes in any order, and hidden or unselectable objects stay behind; scripts remove anything.
+``remove_dangling_constraints`` makes that safe before Blender takes another step:
 
-* A constraint that a script removed is freed, and its bodies know it no more, but the simulation would take its next
-  step with it. It is built anew. (In Blender 4.2 the bodies still know it, which crashes that: nothing is to be done.)
-* A constraint that is taken out of the world's collection, as all are when that is deleted, stays in the simulation.
-  Built anew, this frees its bodies, but not the constraint, which is asked for them when it is in a world again:
-  Blender crashes. So it is in the world once more while that is built anew, and holds nothing.
-* A constraint whose body was deleted still points at it, and asks it something when it is freed. So it is not: it
-  leaves the world, which is built anew without it, and stays until the file is closed. Blender frees it then, and
-  crashes where it has used the body's memory for something else meanwhile (7 to 18 times in 20). Nothing was found that
-  keeps it from that: freed at once, such constraints crashed about as often, and in the midst of the work. Without us
-  Blender crashes sooner, at the next step.
+* A constraint removed by a script is freed and its bodies do not refer to it any more, but the simulation would take
+  its next step with it. It is rebuilt. (In Blender 4.2 the bodies still refer to it, which crashes: no remedy exists.)
+* A constraint unlinked from the world's collection, as all are when that is deleted, stays in the simulation. A rebuild
+  frees its bodies, but not the constraint, which refers to them when it is in a world again: Blender crashes. So it is
+  in the world during one more rebuild, and holds nothing.
+* A constraint whose body was deleted still points at it and reads it when freed. So it is not freed: it leaves the
+  world, which is rebuilt without it, and stays until the file is closed. Blender frees it then, and crashes where it
+  has used the body's memory for something else meanwhile (7 to 18 times in 20). No way was found to avoid that: freed
+  at once, such constraints crashed about as often, and during work. Without us Blender crashes sooner, at the next
+  step.
 """
 
 from __future__ import annotations
@@ -33,120 +33,135 @@ from contextlib import contextmanager
 import bpy
 
 from ...data.access import armature_settings, record_of, settings
-from ...data.datablocks import linked_objects
+from ...data.datablocks import objects_in_collections
 from ...data.queries import child_collection, parts
 from ...scene.meshes import box
-from ...scene.temporary_scene import Objects, at_work, workshop
-from ..actuators.motors import listed, motor_lists, strike_off, unlisted
-from ..bodies.inertia import is_lost_flywheel
+from ...scene.temporary_scene import ObjectSequence, operator_context, scratch_scene
+from ..actuators.motors import listed_motors, motor_lists, remove_from_motor_list, unlisted_motors
+from ..bodies.inertia import is_orphan_inertia_proxy
 from ..world.anchor import is_anchor
-from ..world.membership import simulated_in
+from ..world.membership import simulated_rigs
 from ..world.rigidbody_world import clear_world, first_frame, rebuild_simulation, refit_world, rewind_simulation
 from . import cached_frames as progress
 from . import session as runs
 
-#: Scenes and empties by their ``session_uid``, which they keep until another file is opened.
-_simulated: set[int] = set()
-_spent: set[int] = set()
-_busy: set[int] = set()
-#: The constraints that scenes' worlds had when they were last looked at.
-_held: dict[int, frozenset[int]] = {}
+#: ``session_uid`` of scenes and empties, which they keep until another file is opened.
+_simulated_scenes: set[int] = set()
+_unusable: set[int] = set()
+_emptying_scenes: set[int] = set()
+#: The constraints in scenes' worlds at the last check.
+_known_constraints: dict[int, frozenset[int]] = {}
 
 
-def strip_physics(scene: bpy.types.Scene, bodies: Objects, empties: Objects) -> None:
-    """Take objects out of a scene's world, bodies with the rigid body that they had in it.
+def remove_from_world(scene: bpy.types.Scene, bodies: ObjectSequence, empties: ObjectSequence) -> None:
+    """Remove objects from a scene's world: bodies with their rigid bodies, empties without.
 
-    A world that is switched off runs meanwhile; its cache, if it is baked, is freed.
+    A world that is switched off is enabled meanwhile; a baked cache is freed.
     """
     world = scene.rigidbody_world
     for empty in empties:
         if empty.rigid_body_constraint is not None:
             empty.rigid_body_constraint.object1 = empty.rigid_body_constraint.object2 = None
     enabled = world.enabled
-    if world.point_cache.is_baked:  # of what is no more after this
+    if world.point_cache.is_baked:  # it would be outdated after this
         with bpy.context.temp_override(scene=scene, point_cache=world.point_cache):
             bpy.ops.ptcache.free_bake()
     world.enabled = True
     try:
-        rest(scene)
+        empty_simulation(scene)
     finally:
         world.enabled = enabled
     if scene.frame_current > first_frame(scene):
-        _break_off(scene)
+        _interrupt_run(scene)
     _unlink(empties, world.constraints)
     _unlink(bodies, world.collection)
-    _held[scene.session_uid] = _uids(world.constraints)
+    _known_constraints[scene.session_uid] = _uids(world.constraints)
     bodies = [obj for obj in bodies if obj.rigid_body is not None]
     if bodies:
-        with _at_work(bodies):
+        with _selected_in_own_scene(bodies):
             bpy.ops.rigidbody.objects_remove()
 
 
-def rest(scene: bpy.types.Scene, more: Objects = (), rewind: bool = False) -> None:
-    """Have a scene's simulation let go of all constraints, whose they may be, and of ``more`` that are not in its world
-    now. The next run makes them anew at its second frame; until then any body may be deleted. ``rewind``: nothing
-    goes on before that. Nobody does anything at the frames that this goes to: see ``is_resting``."""
-    _busy.add(scene.session_uid)
+def empty_simulation(scene: bpy.types.Scene, more: ObjectSequence = (), rewind: bool = False) -> None:
+    """Make a scene's simulation release all constraints, of whatever mechanism.
+
+    The next simulation creates them again at its second frame; until then any body may be deleted. Frame handlers do
+    nothing at the frames visited: see ``is_emptying_simulation``.
+
+    Args:
+        scene: The scene.
+        more: Empties with constraints that are no longer in its world.
+        rewind: Move the simulation back to the first frame.
+    """
+    _emptying_scenes.add(scene.session_uid)
     try:
-        with _holding_nothing(scene.rigidbody_world, more):
+        with _constraints_disabled(scene.rigidbody_world, more):
             if rebuild_simulation(scene):
-                _simulated.discard(scene.session_uid)
+                _simulated_scenes.discard(scene.session_uid)
             if rewind:
                 rewind_simulation(scene)
     finally:
-        _busy.discard(scene.session_uid)
+        _emptying_scenes.discard(scene.session_uid)
 
 
-def is_resting(scene: bpy.types.Scene) -> bool:
-    """Return whether a scene's simulation is being emptied: the frames that it goes to are nobody's, and its
-    constraints have to stay where they are."""
-    return scene.session_uid in _busy
+def is_emptying_simulation(scene: bpy.types.Scene) -> bool:
+    """Return whether a scene's simulation is being emptied.
+
+    Frame handlers ignore the frames visited meanwhile, and its constraints must stay where they are.
+    """
+    return scene.session_uid in _emptying_scenes
 
 
-def part_with_lost(scene: bpy.types.Scene) -> bool:
-    """Take constraints of models out of a scene's world whose bodies were deleted, and the parts of deleted bodies'
-    shapes. Whether there were any, or constraints were deleted themselves: the run is over then."""
+def remove_dangling_constraints(scene: bpy.types.Scene) -> bool:
+    """Remove constraints with deleted bodies, and the shapes of deleted bodies, from a scene's world.
+
+    Returns:
+        Whether there were any, or constraints were deleted themselves: the simulation has then ended.
+    """
     world, uid = scene.rigidbody_world, scene.session_uid
-    if is_resting(scene):
+    if is_emptying_simulation(scene):
         return False
-    vanished = _held.get(uid, frozenset()) - _uids(world.constraints)
-    widows = [empty for empty in _members(world.constraints) if _is_widow(empty)]
-    linked = linked_objects()
-    orphans = [obj for obj in _members(world.collection) if is_orphan(obj, linked)]
+    vanished = _known_constraints.get(uid, frozenset()) - _uids(world.constraints)
+    widows = [empty for empty in _collection_objects(world.constraints) if _is_dangling(empty)]
+    linked = objects_in_collections()
+    orphans = [obj for obj in _collection_objects(world.collection) if is_orphan_helper(obj, linked)]
     _unlink(widows, world.constraints)
     _unlink(orphans, world.collection)
-    _held[uid] = _uids(world.constraints)
-    if not (widows or orphans or (vanished and uid in _simulated)):
+    _known_constraints[uid] = _uids(world.constraints)
+    if not (widows or orphans or (vanished and uid in _simulated_scenes)):
         return False
     motors = [empty for empty in widows if record_of(empty).role == "NONE"]
-    if uid in _simulated:
-        rest(scene, _taken_out(vanished), rewind=True)
-        _spent.update(empty.session_uid for empty in widows if empty not in motors)
-    _set_aside(motors)
+    if uid in _simulated_scenes:
+        empty_simulation(scene, _removed_constraints(vanished), rewind=True)
+        _unusable.update(empty.session_uid for empty in widows if empty not in motors)
+    _discard_motors(motors)
     return True
 
 
-def _taken_out(vanished: Collection[int]) -> list[bpy.types.Object]:
-    """Of the constraints that are no longer in a world: those that are there yet, with both their bodies."""
+def _removed_constraints(vanished: Collection[int]) -> list[bpy.types.Object]:
+    """Return the vanished constraints that still exist, with both their bodies."""
     found = [obj for obj in bpy.data.objects if obj.session_uid in vanished] if vanished else []
-    return [obj for obj in found if obj.rigid_body_constraint is not None and not _has_lost(obj)]
+    return [obj for obj in found if obj.rigid_body_constraint is not None and not _has_missing_body(obj)]
 
 
-def _break_off(scene: bpy.types.Scene) -> None:
-    """In the middle of a run the simulation was emptied: that is over, and bodies follow their bones until the next."""
-    progress.end(scene)
-    for rig in simulated_in(scene):
-        runs.lose(rig)
+def _interrupt_run(scene: bpy.types.Scene) -> None:
+    """End a simulation that was emptied; bodies follow their bones until the next one."""
+    progress.invalidate_run(scene)
+    for rig in simulated_rigs(scene):
+        runs.mark_unsimulated(rig)
         if settings(rig).drive != "KEYS":
-            runs.hold(rig)
+            runs.hold_on_bones(rig)
 
 
 @contextmanager
-def _holding_nothing(world: bpy.types.RigidBodyWorld, more: Objects) -> Iterator[None]:
-    """Within it no constraint of a world holds anything, and what was taken out of it, ``more``, is in it too: as its
-    simulation is built anew, Blender frees what these had in it."""
+def _constraints_disabled(world: bpy.types.RigidBodyWorld, more: ObjectSequence) -> Iterator[None]:
+    """Detach all constraints of a world within the context, and those of ``more``, which join it meanwhile.
+
+    Note:
+        As Blender rebuilds the simulation, it frees their simulation data.
+    """
     kept, folder = world.constraints, None
-    empties = [obj for obj in [*_members(kept), *more] if obj.rigid_body_constraint is not None]
+    empties = [obj for obj in [*_collection_objects(kept), *more] if obj.rigid_body_constraint is not None]
     ends = {}
     for empty in empties:
         held = empty.rigid_body_constraint
@@ -166,17 +181,17 @@ def _holding_nothing(world: bpy.types.RigidBodyWorld, more: Objects) -> Iterator
         if folder is not None:
             world.constraints = kept
             bpy.data.collections.remove(folder)
-        there = {obj.session_uid: obj for obj in bpy.data.objects}  # scripts of the user run as frames change
+        there = {obj.session_uid: obj for obj in bpy.data.objects}  # user scripts may delete objects
         for empty, (one, two) in ((there[uid], pair) for uid, pair in ends.items() if uid in there):
             if empty.rigid_body_constraint is not None:
                 empty.rigid_body_constraint.object1 = there.get(one)
                 empty.rigid_body_constraint.object2 = there.get(two)
 
 
-def _set_aside(motors: Objects) -> None:
-    """Have motors be nobody's, in no collection.
+def _discard_motors(motors: ObjectSequence) -> None:
+    """Release motors from their mechanism and from all collections.
 
-    They are not removed: Blender would free their constraint. No file gets them.
+    They are not deleted, since Blender would free their constraint. No file gets them.
     """
     for rig in {record_of(motor).model for motor in motors}:
         for joint in (record_of(empty).joint for empty in parts(rig, "JOINT")):
@@ -184,94 +199,96 @@ def _set_aside(motors: Objects) -> None:
                 if getattr(joint, name) in motors:
                     setattr(joint, name, None)
         for kept in motor_lists(rig):
-            strike_off(kept, [place for place, motor in enumerate(kept) if motor.empty in motors])
+            remove_from_motor_list(kept, [place for place, motor in enumerate(kept) if motor.empty in motors])
     for motor in motors:
         record_of(motor).model = None
         for folder in motor.users_collection:
             folder.objects.unlink(motor)
 
 
-def dismiss_unlisted(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Object]) -> bool:
-    """At the first frame of a scene: take the motors of models that nothing needs any more out of its world and remove
-    them. Whether there were any."""
-    idle = [motor for rig in rigs for motor in unlisted(scene, rig) if not is_spent(motor)]
+def remove_unlisted_motors(scene: bpy.types.Scene, rigs: Iterable[bpy.types.Object]) -> bool:
+    """Delete motors that are no longer in use, at the first frame of a scene.
+
+    Returns:
+        Whether there were any.
+    """
+    idle = [motor for rig in rigs for motor in unlisted_motors(scene, rig) if not is_unusable_constraint(motor)]
     if idle:
-        strip_physics(scene, [], idle)
+        remove_from_world(scene, [], idle)
         bpy.data.batch_remove(idle)
     return bool(idle)
 
 
-def note_simulated(scene: bpy.types.Scene) -> None:
-    """Blender takes a step with a scene's world: its constraints are in a simulation from now on."""
-    _simulated.add(scene.session_uid)
+def mark_simulated(scene: bpy.types.Scene) -> None:
+    """Note that Blender steps a scene's world: its constraints are in a simulation from now on."""
+    _simulated_scenes.add(scene.session_uid)
 
 
-def is_spent(empty: bpy.types.Object) -> bool:
+def is_unusable_constraint(empty: bpy.types.Object) -> bool:
     """Return whether an empty's constraint was in a simulation in which its body was deleted.
 
-    It still points there, which nothing mends but reading it from a file: in the world again, it crashed Blender every
-    third time.
+    It still points there until it is read from a file again: put into the world again, it crashed Blender every third
+    time.
     """
-    return empty.session_uid in _spent
+    return empty.session_uid in _unusable
 
 
-def _members(collection: bpy.types.Collection | None) -> list[bpy.types.Object]:
+def _collection_objects(collection: bpy.types.Collection | None) -> list[bpy.types.Object]:
     return [] if collection is None else collection.objects[:]
 
 
 def _uids(collection: bpy.types.Collection | None) -> frozenset[int]:
-    return frozenset(obj.session_uid for obj in _members(collection))
+    return frozenset(obj.session_uid for obj in _collection_objects(collection))
 
 
-def _is_widow(empty: bpy.types.Object) -> bool:
-    return empty.rigid_body_constraint is not None and record_of(empty).model is not None and _has_lost(empty)
+def _is_dangling(empty: bpy.types.Object) -> bool:
+    return empty.rigid_body_constraint is not None and record_of(empty).model is not None and _has_missing_body(empty)
 
 
-def _has_lost(empty: bpy.types.Object) -> bool:
-    """Return whether one of the bodies that a constraint holds is gone."""
+def _has_missing_body(empty: bpy.types.Object) -> bool:
+    """Return whether one of the bodies of a constraint is missing."""
     constraint = empty.rigid_body_constraint
     return any(end is None or end.rigid_body is None for end in (constraint.object1, constraint.object2))
 
 
-def forget_simulations() -> None:
-    """Another file was opened."""
-    for each in (_simulated, _spent, _held, _busy):
+def clear_simulation_state() -> None:
+    """Clear the state when another file is opened."""
+    for each in (_simulated_scenes, _unusable, _known_constraints, _emptying_scenes):
         each.clear()
 
 
-def is_orphan(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
-    """Return whether an object is the collision shape or the flywheel of a body that was deleted: that is not
-    ``linked``."""
-    if is_lost_flywheel(obj, linked):
+def is_orphan_helper(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
+    """Return whether an object is the collision shape or inertia proxy of a deleted body, one not ``linked``."""
+    if is_orphan_inertia_proxy(obj, linked):
         return True
     if record_of(obj).shape < 0 or record_of(obj).model is None:
         return False
     return obj.parent is None or obj.parent not in linked
 
 
-def _unlink(objects: Objects, collection: bpy.types.Collection | None) -> None:
-    held = set(_members(collection))
+def _unlink(objects: ObjectSequence, collection: bpy.types.Collection | None) -> None:
+    held = set(_collection_objects(collection))
     for obj in dict.fromkeys(objects):
         if collection is not None and obj in held:
             collection.objects.unlink(obj)
 
 
 @contextmanager
-def _at_work(objects: Objects) -> Iterator[None]:
-    """Objects selected in a scene of their own, the first active (and visible, as operators want it)."""
+def _selected_in_own_scene(objects: ObjectSequence) -> Iterator[None]:
+    """Select objects in a scene of their own within the context, the first active and visible, as operators need it."""
     first = objects[0]
     hidden, first.hide_viewport = first.hide_viewport, False
     try:
-        with workshop(objects) as scene, at_work(scene, objects):
+        with scratch_scene(objects) as scene, operator_context(scene, objects):
             yield
     finally:
         first.hide_viewport = hidden
 
 
-def leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """Return what models that the user deleted left in the scene's physics: the ground, motors, the world's settings.
+def find_leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """Return the armatures of deleted mechanisms that left a ground, motors or world settings in the scene.
 
-    Their armatures, which are no longer in the scene.
+    Empty without a rigid-body world.
     """
     if scene.rigidbody_world is None:
         return []
@@ -280,50 +297,58 @@ def leftovers(scene: bpy.types.Scene) -> list[bpy.types.Object]:
 
 
 def remove_leftovers(scene: bpy.types.Scene) -> int:
-    """Remove them; returns how many objects went. Bodies that the user kept lose their physics and stay."""
+    """Remove what deleted mechanisms left in the scene's physics.
+
+    Bodies that the user kept lose their physics and stay.
+
+    Returns:
+        The count of deleted objects.
+    """
     world = scene.rigidbody_world
-    lost = leftovers(scene)
+    lost = find_leftovers(scene)
     mine = [obj for obj in scene.objects if record_of(obj).model in lost] if lost else []
     held = {obj for c in (world.collection, world.constraints) if c is not None for obj in c.objects} if lost else set()
-    heir = heir_of_ground(scene, lost)
+    heir = other_rig_on_ground(scene, lost)
     for ground in [obj for obj in mine if record_of(obj).is_ground and heir is not None]:
         mine.remove(ground)
-        hand_down(scene, ground, heir)
+        transfer_ground(scene, ground, heir)
     bodies = [obj for obj in mine if obj in held and obj.rigid_body is not None]
     empties = [obj for obj in mine if obj in held and obj.rigid_body_constraint is not None]
     if bodies or empties:
-        strip_physics(scene, bodies, empties)
-    linked = linked_objects()
+        remove_from_world(scene, bodies, empties)
+    linked = objects_in_collections()
     gone = [obj for obj in mine if _is_helper(obj, linked)]
     shapes = {obj.data for obj in gone if obj.data is not None}
     bpy.data.batch_remove(gone)
-    bpy.data.batch_remove([mesh for mesh in shapes if not mesh.users])  # bodies that look alike share theirs
+    bpy.data.batch_remove([mesh for mesh in shapes if not mesh.users])  # equal bodies share meshes
     for rig in lost:
-        clear_world(scene, rig, next(simulated_in(scene), None))
-    refit_world(scene, list(simulated_in(scene)))
+        clear_world(scene, rig, next(simulated_rigs(scene), None))
+    refit_world(scene, list(simulated_rigs(scene)))
     return len(gone)
 
 
 def _is_helper(obj: bpy.types.Object, linked: Collection[bpy.types.Object]) -> bool:
-    """Return whether an object of a model is nothing without it: hidden, or not to be selected, and so not deleted with
-    it."""
+    """Return whether an object of a mechanism is useless without it.
+
+    Helper objects are hidden or not selectable, and so not deleted with the mechanism.
+    """
     record = record_of(obj)
-    return record.is_ground or is_anchor(obj) or record.role == "NONE" or is_orphan(obj, linked)
+    return record.is_ground or is_anchor(obj) or record.role == "NONE" or is_orphan_helper(obj, linked)
 
 
 def motors_in(scene: bpy.types.Scene, rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The empties of all motors that a model has in a scene."""
-    return [] if scene.rigidbody_world is None else [*listed(rig), *unlisted(scene, rig)]
+    """Return the empties of all motors of a mechanism in a scene."""
+    return [] if scene.rigidbody_world is None else [*listed_motors(rig), *unlisted_motors(scene, rig)]
 
 
-def shed_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: Collection[bpy.types.Object]) -> None:
-    """Remove a model's motors but those that are ``kept``."""
+def remove_other_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: Collection[bpy.types.Object]) -> None:
+    """Delete a mechanism's motors except those ``kept``."""
     spare = [motor for motor in motors_in(scene, rig) if motor not in kept]
     if not spare:
         return
-    runs.drop(rig)
-    runs.lose(rig)
-    strip_physics(scene, [], spare)
+    runs.drop_controller(rig)
+    runs.mark_unsimulated(rig)
+    remove_from_world(scene, [], spare)
     for rows in motor_lists(rig):
         for number in reversed(range(len(rows))):
             if rows[number].empty in spare:
@@ -331,23 +356,23 @@ def shed_motors(scene: bpy.types.Scene, rig: bpy.types.Object, kept: Collection[
     bpy.data.batch_remove(spare)
 
 
-_GROUND = "Knuckle Ground"
+_GROUND_NAME = "Knuckle Ground"
 
 
 def grounds_in(world: bpy.types.RigidBodyWorld) -> list[bpy.types.Object]:
-    """The grounds in a world."""
+    """Return the grounds in a world."""
     return [obj for obj in world.collection.objects if record_of(obj).is_ground]
 
 
 def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> None:
-    """A large passive box whose top is at height 0, one for all models of the scene."""
+    """Create the ground: a large passive box whose top is at height 0, one for all mechanisms of the scene."""
     if grounds_in(world):
         return
-    wide, deep = 2e5, 10.0  # Blender's box stands about the object's origin, wherever the mesh is
+    wide, deep = 2e5, 10.0  # Blender's box is centered on the object's origin, wherever the mesh is
     corners, faces = box(wide, wide, deep)
-    mesh = bpy.data.meshes.new(_GROUND)
+    mesh = bpy.data.meshes.new(_GROUND_NAME)
     mesh.from_pydata(corners.tolist(), [], faces)
-    ground = bpy.data.objects.new(_GROUND, mesh)
+    ground = bpy.data.objects.new(_GROUND_NAME, mesh)
     ground.location = (0.0, 0.0, -deep / 2)
     record_of(ground).role = "SHAPE"
     record_of(ground).is_ground = True
@@ -366,13 +391,13 @@ def ensure_ground(scene: bpy.types.Scene, rig: bpy.types.Object, world: bpy.type
     body.use_margin, body.collision_margin = True, 0.0
 
 
-def heir_of_ground(scene: bpy.types.Scene, but: Collection[bpy.types.Object]) -> bpy.types.Object | None:
-    """Another model than some that stands on the scene's ground."""
-    return next((rig for rig in simulated_in(scene) if rig not in but and settings(rig).has_ground), None)
+def other_rig_on_ground(scene: bpy.types.Scene, but: Collection[bpy.types.Object]) -> bpy.types.Object | None:
+    """Return a mechanism on the scene's ground that is not among ``but``, or None."""
+    return next((rig for rig in simulated_rigs(scene) if rig not in but and settings(rig).has_ground), None)
 
 
-def hand_down(scene: bpy.types.Scene, ground: bpy.types.Object, heir: bpy.types.Object) -> None:
-    """Have a ground belong to another model."""
+def transfer_ground(scene: bpy.types.Scene, ground: bpy.types.Object, heir: bpy.types.Object) -> None:
+    """Make another mechanism the owner of a ground."""
     for folder in ground.users_collection:
         if folder != scene.rigidbody_world.collection:
             folder.objects.unlink(ground)
@@ -380,17 +405,17 @@ def hand_down(scene: bpy.types.Scene, ground: bpy.types.Object, heir: bpy.types.
     record_of(ground).model = heir
 
 
-def follow_switch(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
-    """Put the ground under a model that is simulated in a scene, or take it away where nobody stands on it."""
+def update_ground(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+    """Create the ground of a simulated mechanism, or remove it where no mechanism uses it."""
     world = scene.rigidbody_world
     if settings(rig).has_ground:
         ensure_ground(scene, rig, world)
-    elif heir_of_ground(scene, ()) is None:
-        remove(scene, grounds_in(world))
+    elif other_rig_on_ground(scene, ()) is None:
+        remove_grounds(scene, grounds_in(world))
 
 
-def remove(scene: bpy.types.Scene, grounds: list[bpy.types.Object]) -> None:
-    """Remove grounds from a scene."""
+def remove_grounds(scene: bpy.types.Scene, grounds: list[bpy.types.Object]) -> None:
+    """Delete grounds of a scene."""
     if grounds:
-        strip_physics(scene, grounds, [])
+        remove_from_world(scene, grounds, [])
         bpy.data.batch_remove([*grounds, *(ground.data for ground in grounds)])

@@ -1,7 +1,7 @@
-"""Which models Blender's simulation has at the present frame, the runs that control them, and who moves their bodies.
+"""Controllers of simulated mechanisms, and the frame at which Blender's simulation has each mechanism.
 
-A run keeps what it gathered of a model, rigid bodies and constraints by their addresses: whoever makes these anew, or
-takes them away, has to drop it. By the rig's ``session_uid``, which a new name does not change.
+A controller holds references to rigid bodies and constraints: code that recreates or removes these must drop it.
+Mechanisms are identified by the armature's ``session_uid``, which renaming does not change.
 """
 
 from __future__ import annotations
@@ -10,60 +10,67 @@ from collections.abc import Iterable
 
 import bpy
 
-from ..bodies.kinematic import follow_bones, moving_bodies
-from .controller import ServoRun
+from ..bodies.kinematic import moving_bodies, set_kinematic
+from .controller import MechanismController
 
-_runs: dict[int, ServoRun] = {}
-#: The frame at which Blender's simulation has a model, as long as frames go on by one.
-_at: dict[int, int] = {}
-
-
-def run_of(rig: bpy.types.Object) -> ServoRun | None:
-    """The run that controls a model."""
-    return _runs.get(rig.session_uid)
+_controllers: dict[int, MechanismController] = {}
+#: The frame at which Blender's simulation has a mechanism, as long as frames advance by one.
+_simulated_frames: dict[int, int] = {}
 
 
-def keep(run: ServoRun) -> None:
-    """A run controls its model from now on."""
-    _runs[run.rig.session_uid] = run
+def controller_of(rig: bpy.types.Object) -> MechanismController | None:
+    """Return the controller of a mechanism, or None."""
+    return _controllers.get(rig.session_uid)
 
 
-def drop(rig: bpy.types.Object) -> None:
-    """What a run gathered of a model is no longer so, and the simulation may not have all of it."""
-    _runs.pop(rig.session_uid, None)
+def add_controller(run: MechanismController) -> None:
+    """Register a controller for its mechanism."""
+    _controllers[run.rig.session_uid] = run
 
 
-def lose(rig: bpy.types.Object) -> None:
-    """Blender's simulation does not have a model where it is now."""
-    _at.pop(rig.session_uid, None)
+def drop_controller(rig: bpy.types.Object) -> None:
+    """Remove the controller of a mechanism, whose references may be invalid."""
+    _controllers.pop(rig.session_uid, None)
 
 
-def forget(frames: bool = True) -> None:
-    """Drop all runs; with ``frames``, what Blender's simulation has is not known either."""
-    _runs.clear()
+def mark_unsimulated(rig: bpy.types.Object) -> None:
+    """Note that Blender's simulation does not have a mechanism at the present frame."""
+    _simulated_frames.pop(rig.session_uid, None)
+
+
+def drop_all_controllers(frames: bool = True) -> None:
+    """Remove all controllers; with ``frames``, also the frames at which Blender's simulation has mechanisms."""
+    _controllers.clear()
     if frames:
-        _at.clear()
+        _simulated_frames.clear()
 
 
-def come_to(rigs: Iterable[bpy.types.Object], frame: int, start: int) -> None:
-    """Before a frame: Blender takes a step to it only from the one before, and begins at ``start``."""
+def advance_to(rigs: Iterable[bpy.types.Object], frame: int, start: int) -> None:
+    """Update, before a frame, the frames at which Blender's simulation has mechanisms.
+
+    Note:
+        Blender steps to a frame only from the one before, and begins at ``start``.
+    """
     for rig in rigs:
-        at = _at.get(rig.session_uid)
+        at = _simulated_frames.get(rig.session_uid)
         if frame <= start:
-            _at[rig.session_uid] = start
+            _simulated_frames[rig.session_uid] = start
         elif at == frame - 1:
-            _at[rig.session_uid] = frame
+            _simulated_frames[rig.session_uid] = frame
         elif at != frame:
-            lose(rig)
+            mark_unsimulated(rig)
 
 
-def is_led(rig: bpy.types.Object, frame: int) -> bool:
-    """Return whether Blender's simulation has a model at a frame, having come to it from the first."""
-    return _at.get(rig.session_uid) == frame
+def is_simulated_at(rig: bpy.types.Object, frame: int) -> bool:
+    """Return whether Blender's simulation has a mechanism at a frame, simulated from the first."""
+    return _simulated_frames.get(rig.session_uid) == frame
 
 
-def hold(rig: bpy.types.Object) -> None:
-    """Have a model's bodies follow their bones until a run begins: where physics has not come to, Blender shows what is
-    under physics at the origin, or wherever it was last."""
-    drop(rig)
-    follow_bones(moving_bodies(rig), True)
+def hold_on_bones(rig: bpy.types.Object) -> None:
+    """Make a mechanism's bodies follow their bones until a simulation begins.
+
+    Note:
+        At frames that are not simulated, Blender shows dynamic bodies at the origin, or wherever they were last.
+    """
+    drop_controller(rig)
+    set_kinematic(moving_bodies(rig), True)

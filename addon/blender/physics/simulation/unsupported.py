@@ -1,4 +1,4 @@
-"""What of a model Blender's physics will not do, or not exactly: told when physics is built."""
+"""Warnings about properties of a mechanism that Blender's physics does not simulate, or not exactly."""
 
 from __future__ import annotations
 
@@ -6,60 +6,60 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import bpy
 
-from ....core.editing.sides import name_list
+from ....core.editing.sides import abbreviate_names
 from ....core.model import Mechanism
-from ....core.report import Report, plain
+from ....core.report import Report, format_number
 from ...data.access import record_of
-from ...data.caching import joint_of
-from ...data.conversion import has_stops, read_dofs, start_of
+from ...data.caching import joint_record
+from ...data.conversion import initial_dof_coordinates, joint_has_stops, read_dofs
 from ...data.properties.joint import KnuckleJoint
-from ...data.rigid_bodies import LEAST_MASS
-from ..actuators.initial_velocity import has_speed
-from ..constraints.constraints import turns_too_far
+from ...data.rigid_bodies import MIN_MASS
+from ..actuators.initial_velocity import has_initial_velocity
+from ..constraints.constraints import has_ineffective_stops
 from ..constraints.generic6dof import (
-    has_axles,
-    is_countable,
-    is_exact,
-    is_plain,
-    springs_away_from_rest,
-    springs_left_out,
+    are_stops_exact,
+    has_fixed_axes,
+    has_measurable_coordinates,
+    has_motor_axes,
+    has_preloaded_springs,
+    has_unsupported_springs,
 )
-from ..world.anchor import is_held
+from ..world.anchor import connects_bodies
 
-#: Beyond this ratio of masses, joints came apart by more than a hundredth of a body's length, as measured.
+#: Mass ratio beyond which joints separate by more than a hundredth of a body's length, as measured.
 _MASS_RATIO = 100
 
 
-def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
-    """Add a warning for everything that physics will not do of joints, given as their empties."""
-    every = {empty: joint_of(empty) for empty in joints}
-    held = {empty: joint for empty, joint in every.items() if is_held(joint)}
+def report_unsupported(joints: Sequence[bpy.types.Object], report: Report) -> None:
+    """Report everything about joints, given as their empties, that physics does not simulate."""
+    every = {empty: joint_record(empty) for empty in joints}
+    held = {empty: joint for empty, joint in every.items() if connects_bodies(joint)}
     for empty, joint in held.items():
-        for code, message in _limits(joint):
+        for code, message in _unsupported_features(joint):
             report.warn(code, message, where=empty.name)
-    _tell_of_masses(held, report)
+    _report_mass_ratios(held, report)
     has_loops = any(joint.loop and joint.active for joint in every.values())
-    _tell_of_many(
-        [empty for empty, joint in every.items() if has_speed(joint)] if has_loops else [],
+    _report_joints(
+        [empty for empty, joint in every.items() if has_initial_velocity(joint)] if has_loops else [],
         "starts-at-rest",
         "Joints of a model with loops that have a velocity in the file begin at rest under physics",
         report,
     )
-    _tell_of_many(
-        [empty for empty, joint in held.items() if _has_lost_friction(joint)],
+    _report_joints(
+        [empty for empty, joint in held.items() if _has_unsupported_friction(joint)],
         "friction-not-simulated",
         "Physics has no friction in balls",
         report,
     )
-    _tell_of_many(
-        [empty for empty, joint in held.items() if _shares_limits(joint)],
+    _report_joints(
+        [empty for empty, joint in held.items() if _has_shared_limits(joint)],
         "force-limits-inexact",
         "Of three turns of one joint, each servo keeps its force limit while it alone is loaded; loaded together, far "
         "from where the run began, they were off by up to a third",
         report,
     )
-    _tell_of_many(
-        [empty for empty, joint in held.items() if _has_armature(joint)],
+    _report_joints(
+        [empty for empty, joint in held.items() if _has_rotor_inertia(joint)],
         "armature-not-simulated",
         "Physics has no inertia of the motors of joints (their armature)",
         report,
@@ -67,43 +67,43 @@ def tell_of_limits(joints: Sequence[bpy.types.Object], report: Report) -> None:
 
 
 def report_weightless(mechanism: Mechanism) -> Report:
-    """One warning for bodies that their file leaves out of gravity: Blender's has no exceptions."""
+    """Report bodies that their file exempts from gravity: Blender's gravity has no exceptions."""
     report = Report()
     free = [body for body in mechanism.bodies if not body.gravity and body.active and not body.immobile]
     if free and mechanism.world.gravity.any():
         report.warn(
             "weightless",
             "Physics pulls all bodies down, also those that the file leaves out of gravity: "
-            f"{name_list(body.name for body in free)}",
+            f"{abbreviate_names(body.name for body in free)}",
             where=free[0].name,
         )
     return report
 
 
-def _tell_of_many(empties: list[bpy.types.Object], code: str, what: str, report: Report) -> None:
-    """One warning for all joints of which the same is to be said."""
+def _report_joints(empties: list[bpy.types.Object], code: str, what: str, report: Report) -> None:
+    """Report all joints with the same limitation in one warning."""
     if empties:
         report.warn(code, f"{what} ({len(empties)} here)", where=empties[0].name)
 
 
-def _has_lost_friction(joint: KnuckleJoint) -> bool:
-    return any(dof.friction > 0.0 for dof in [*joint.dofs, *joint.parts]) and not is_plain(read_dofs(joint))
+def _has_unsupported_friction(joint: KnuckleJoint) -> bool:
+    return any(dof.friction > 0.0 for dof in [*joint.dofs, *joint.parts]) and not has_fixed_axes(read_dofs(joint))
 
 
-def _shares_limits(joint: KnuckleJoint) -> bool:
+def _has_shared_limits(joint: KnuckleJoint) -> bool:
     kinds = [dof.kind for dof in joint.dofs] if len(joint.dofs) > 2 else []
     return kinds.count("rotation") == 3 and any(dof.max_force > 0.0 for dof in joint.dofs)
 
 
-def _has_armature(joint: KnuckleJoint) -> bool:
+def _has_rotor_inertia(joint: KnuckleJoint) -> bool:
     return any(dof.armature > 0.0 for dof in [*joint.dofs, *joint.parts])
 
 
-def _tell_of_masses(held: Mapping[bpy.types.Object, KnuckleJoint], report: Report) -> None:
-    """One warning for all joints that Blender's solver does not hold together well."""
+def _report_mass_ratios(held: Mapping[bpy.types.Object, KnuckleJoint], report: Report) -> None:
+    """Report joints between bodies whose mass ratio Blender's solver does not hold together well."""
     ends = {end for joint in held.values() for end in (joint.parent, joint.child) if end is not None}
     moved = (end for end in ends if end.rigid_body is not None and end.rigid_body.type == "ACTIVE")
-    masses = {end: max(record_of(end).mass, LEAST_MASS) for end in moved}
+    masses = {end: max(record_of(end).mass, MIN_MASS) for end in moved}
     off: list[tuple[float, bpy.types.Object]] = []
     for empty, joint in held.items():
         light, heavy = sorted((masses.get(joint.parent, 0.0), masses.get(joint.child, 0.0)))
@@ -114,22 +114,22 @@ def _tell_of_masses(held: Mapping[bpy.types.Object, KnuckleJoint], report: Repor
         report.warn(
             "mass-ratio",
             f"Joints between bodies of very different mass come apart under physics: {len(off)} here join masses of "
-            f"more than 1 to {_MASS_RATIO}, the worst of 1 to {plain(ratio)}",
+            f"more than 1 to {_MASS_RATIO}, the worst of 1 to {format_number(ratio)}",
             where=empty.name,
         )
 
 
-def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
+def _unsupported_features(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
     kinds = [dof.kind for dof in joint.dofs]
     if "screw" in kinds and kinds != ["screw"]:
         yield "screw-not-simulated", "Physics lets this screw turn and slide each by itself"
-    if kinds not in (["rotation"], ["translation"]) and has_stops(joint):
-        start = [number for dof in joint.dofs for number in start_of(dof)]
-        if not is_countable(joint):
+    if kinds not in (["rotation"], ["translation"]) and joint_has_stops(joint):
+        start = [number for dof in joint.dofs for number in initial_dof_coordinates(dof)]
+        if not has_measurable_coordinates(joint):
             yield "stops-not-simulated", "Physics ignores the stops of its several degrees"
-        elif not is_exact(joint, start):
+        elif not are_stops_exact(joint, start):
             yield "stops-inexact", "Physics counts stops inexactly from where this joint of several degrees begins"
-    if turns_too_far(joint, sum(start_of(joint.dofs[0])) if joint.dofs else 0.0):
+    if has_ineffective_stops(joint, sum(initial_dof_coordinates(joint.dofs[0])) if joint.dofs else 0.0):
         alone = joint.dofs[0].use_lower != joint.dofs[0].use_upper
         yield (
             "stops-beyond-a-turn",
@@ -139,11 +139,11 @@ def _limits(joint: KnuckleJoint) -> Iterator[tuple[str, str]]:
         )
     if kinds in (["rotation"], ["translation"]):
         return  # its springs are Blender's own
-    if has_axles(read_dofs(joint)):
-        return  # motors push for its springs
-    if springs_left_out(joint):
+    if has_motor_axes(read_dofs(joint)):
+        return  # motors apply its springs' forces
+    if has_unsupported_springs(joint):
         yield "spring-not-simulated", "Physics ignores springs and dampers on axes that are not at right angles"
-    if kinds not in (["rotation"], ["translation"]) and springs_away_from_rest(joint):
+    if kinds not in (["rotation"], ["translation"]) and has_preloaded_springs(joint):
         yield (
             "spring-rest",
             "Physics has the joint's springs at rest where a run begins; in the file they are at rest elsewhere",

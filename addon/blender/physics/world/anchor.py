@@ -13,28 +13,28 @@ from collections.abc import Iterable
 import bpy
 
 from ...data.access import record_of, settings
-from ...data.conversion import is_springy
+from ...data.conversion import has_spring_or_damper
 from ...data.properties.joint import KnuckleJoint
 from ...data.queries import helper_collection
 
 _SUFFIX = " World"
-_SIZE = 0.1
+_ANCHOR_SIZE = 0.1
 #: Parent and child of a joint.
-Ends = tuple[bpy.types.Object | None, bpy.types.Object | None]
+JointEnds = tuple[bpy.types.Object | None, bpy.types.Object | None]
 
 
-def is_held(joint: KnuckleJoint) -> bool:
+def connects_bodies(joint: KnuckleJoint) -> bool:
     """Return whether a joint connects two bodies, or one to the world. A deleted body is not the world."""
     missing = (joint.parent is None) + (joint.child is None)
     return joint.active and missing <= int(joint.at_world)
 
 
-def floats(joint: KnuckleJoint) -> bool:
+def is_floating(joint: KnuckleJoint) -> bool:
     """Return whether a joint at the world leaves its body free, so that Blender needs no constraint for it."""
-    return joint.at_world and any(dof.kind == "free" for dof in joint.dofs) and not is_springy(joint)
+    return joint.at_world and any(dof.kind == "free" for dof in joint.dofs) and not has_spring_or_damper(joint)
 
 
-def joint_ends(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> Ends:
+def joint_ends(joint: KnuckleJoint, anchor: bpy.types.Object | None) -> JointEnds:
     """Return parent and child of a joint as physics has them: the anchor is the world."""
     if not joint.at_world:  # a missing end is then a deleted body
         return joint.parent, joint.child
@@ -46,7 +46,7 @@ def welded_to_world(joints: Iterable[KnuckleJoint]) -> set[bpy.types.Object]:
 
     They are simulated as fixed: a light one under heavy ones would separate from its joint.
     """
-    welds = [joint for joint in joints if is_held(joint) and not len(joint.dofs)]
+    welds = [joint for joint in joints if connects_bodies(joint) and not len(joint.dofs)]
     beside: dict[bpy.types.Object | None, list[bpy.types.Object | None]] = {}
     for weld in welds:
         beside.setdefault(weld.parent, []).append(weld.child)
@@ -61,7 +61,7 @@ def welded_to_world(joints: Iterable[KnuckleJoint]) -> set[bpy.types.Object]:
     return found
 
 
-def stands(obj: bpy.types.Object) -> bool:
+def is_static(obj: bpy.types.Object) -> bool:
     """Return whether an object follows its armature under every drive: the anchor and bodies fixed to it."""
     record = record_of(obj)
     welded = record.role == "BODY" and obj.rigid_body is not None and obj.rigid_body.type == "PASSIVE"
@@ -87,7 +87,7 @@ def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy
     """Return the mechanism's anchor; create it, or link it again, where it is missing."""
     anchor = own_anchor(rig)
     if anchor is None or not anchor.users_collection:
-        anchor = settings(rig).anchor = bpy.data.objects.new(rig.name + _SUFFIX, _cross(rig.name + _SUFFIX))
+        anchor = settings(rig).anchor = bpy.data.objects.new(rig.name + _SUFFIX, _cross_mesh(rig.name + _SUFFIX))
         anchor.parent = rig
         record_of(anchor).role = "SHAPE"
         record_of(anchor).model = rig
@@ -105,9 +105,9 @@ def ensure_anchor(rig: bpy.types.Object, world: bpy.types.RigidBodyWorld) -> bpy
     return anchor
 
 
-def _cross(name: str) -> bpy.types.Mesh:
+def _cross_mesh(name: str) -> bpy.types.Mesh:
     """Return a mesh of three lines, since Blender accepts only meshes as rigid bodies."""
     mesh = bpy.data.meshes.new(name)
-    ends = [tuple(way * _SIZE if axis == k else 0.0 for k in range(3)) for axis in range(3) for way in (-1, 1)]
+    ends = [tuple(way * _ANCHOR_SIZE if axis == k else 0.0 for k in range(3)) for axis in range(3) for way in (-1, 1)]
     mesh.from_pydata(ends, [(0, 1), (2, 3), (4, 5)], [])
     return mesh

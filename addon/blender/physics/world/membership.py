@@ -18,7 +18,7 @@ import bpy
 
 from ...data.access import record_of, settings
 from ...data.channels import settings_curves
-from ...data.queries import is_in, is_part, rigs_in
+from ...data.queries import is_in_scene, is_part, rigs_in
 
 
 def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) -> bool:
@@ -27,27 +27,27 @@ def is_simulated(rig: bpy.types.Object, scene: bpy.types.Scene | None = None) ->
     Objects that were removed from a world keep their rigid body, unused. A linked copy of a scene shares the
     collections of its world and has no mechanism's physics.
     """
-    home = home_of(rig)
+    home = simulating_scene(rig)
     return home == scene if scene is not None else home is not None
 
 
-def home_of(rig: bpy.types.Object) -> bpy.types.Scene | None:
+def simulating_scene(rig: bpy.types.Object) -> bpy.types.Scene | None:
     """Return the scene in which a mechanism's physics was built, or None."""
-    return next((scene for scene in bpy.data.scenes if _has(scene, rig)), None)
+    return next((scene for scene in bpy.data.scenes if _has_rigid_bodies(scene, rig)), None)
 
 
-def _has(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+def _has_rigid_bodies(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     world = scene.rigidbody_world
-    if world is None or world.collection is None or not is_in(scene, rig):
+    if world is None or world.collection is None or not is_in_scene(scene, rig):
         return False
     # called in every frame, and mostly one body decides: a scene may hold many of other mechanisms
-    held, body = world.collection.objects, _any_body(rig)
+    held, body = world.collection.objects, _first_body(rig)
     if body is not None and body.rigid_body is not None and held.get(body.name) == body:
         return True
     return any(is_part(obj, rig, "BODY") and obj.rigid_body is not None for obj in held)
 
 
-def _any_body(rig: bpy.types.Object) -> bpy.types.Object | None:
+def _first_body(rig: bpy.types.Object) -> bpy.types.Object | None:
     """Return a body of a mechanism, the first found.
 
     Joints, of which there may be a thousand before the first body, lead to one too.
@@ -61,31 +61,29 @@ def _any_body(rig: bpy.types.Object) -> bpy.types.Object | None:
     return None
 
 
-def scene_for(rig: bpy.types.Object) -> bpy.types.Scene | None:
-    """Return where a model's physics is, or is to be built: in the context's scene, else the first that has the
-    model."""
-    home, here = home_of(rig), bpy.context.scene
+def scene_to_simulate_in(rig: bpy.types.Object) -> bpy.types.Scene | None:
+    """Return the scene in which a mechanism's physics is, or is to be built: the context's, else the first with it."""
+    home, here = simulating_scene(rig), bpy.context.scene
     if home is not None:
         return home
-    return here if here is not None and is_in(here, rig) else next(iter(rig.users_scene), None)
+    return here if here is not None and is_in_scene(here, rig) else next(iter(rig.users_scene), None)
 
 
-def simulated_in(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
+def simulated_rigs(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
     """Yield the mechanisms of a scene whose physics is in it."""
     return (rig for rig in rigs_in(scene) if is_simulated(rig, scene))
 
 
-def why_elsewhere(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
+def simulated_elsewhere_message(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
     """Return a message for a scene that shows a mechanism whose physics is in another scene; empty otherwise."""
-    home = home_of(rig)
+    home = simulating_scene(rig)
     if home is None or home == scene:
         return ""
     return f"The physics of {rig.name!r} is in scene {home.name!r}: go there, or clear it there first"
 
 
-def why_stopped(scene: bpy.types.Scene) -> str:
-    """Return what to do where Blender takes no steps in a scene: its world is switched off or baked; empty where it
-    does."""
+def stopped_world_message(scene: bpy.types.Scene) -> str:
+    """Return a message if the scene's world is switched off or baked, so that Blender takes no steps; else empty."""
     world = scene.rigidbody_world
     if world is None:
         return ""
@@ -96,41 +94,41 @@ def why_stopped(scene: bpy.types.Scene) -> str:
     return ""
 
 
-def is_driven(rig: bpy.types.Object) -> bool:
+def is_moved_by_physics(rig: bpy.types.Object) -> bool:
     """Return whether physics moves a mechanism, now or at some keyed frame."""
     return settings(rig).drive != "KEYS" or ("knuckle.drive", 0) in settings_curves(rig)
 
 
-def rest_world(scene: bpy.types.Scene) -> None:
+def switch_world_off(scene: bpy.types.Scene) -> None:
     """Switch the scene's world off if it has a mechanism and nothing in it is simulated.
 
-    ``wake_world`` switches it on again. A world that the user switched on meanwhile is the user's until then.
+    ``switch_world_on`` switches it on again. A world that the user switched on meanwhile is the user's until then.
     """
     world = scene.rigidbody_world
     if world is None or not world.enabled:
         return
-    note_switched_on(scene)
-    has_mechanism = any(True for _rig in simulated_in(scene))
+    release_switched_on_world(scene)
+    has_mechanism = any(True for _rig in simulated_rigs(scene))
     if has_mechanism and not world.point_cache.is_baked and not _is_needed(scene):
         world.enabled = False
         scene.knuckle_idle = True  # type: ignore[attr-defined]
 
 
-def note_switched_on(scene: bpy.types.Scene) -> None:
+def release_switched_on_world(scene: bpy.types.Scene) -> None:
     """Clear our mark on a world that the user switched on."""
     if scene.knuckle_idle:  # type: ignore[attr-defined]
         scene.property_unset("knuckle_idle")
 
 
-def wake_world(scene: bpy.types.Scene, anyway: bool = False) -> bool:
-    """Switch the scene's world on if ``rest_world`` switched it off and something is simulated, or ``anyway``.
+def switch_world_on(scene: bpy.types.Scene, anyway: bool = False) -> bool:
+    """Switch the scene's world on if ``switch_world_off`` switched it off and something is simulated, or ``anyway``.
 
     Returns:
         Whether it was switched on.
     """
     world = scene.rigidbody_world
     if world is None or world.enabled:
-        note_switched_on(scene)
+        release_switched_on_world(scene)
         return False
     if not scene.knuckle_idle or not (anyway or _is_needed(scene)):  # type: ignore[attr-defined]
         return False
@@ -139,7 +137,7 @@ def wake_world(scene: bpy.types.Scene, anyway: bool = False) -> bool:
     return True
 
 
-def resume(scene: bpy.types.Scene) -> bool:
+def resume_simulation(scene: bpy.types.Scene) -> bool:
     """Continue a simulation from the present frame, to which the scene was played while its world was off.
 
     A cache that begins one frame earlier gets there by one step, in which every body still follows its bone.
@@ -166,7 +164,7 @@ def _is_needed(scene: bpy.types.Scene) -> bool:
 
     That is a mechanism, or another active body that is not kinematic or whose animation may change that.
     """
-    if any(map(is_driven, simulated_in(scene))):
+    if any(map(is_moved_by_physics, simulated_rigs(scene))):
         return True
     held = scene.rigidbody_world.collection
     return any(

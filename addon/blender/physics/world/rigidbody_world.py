@@ -13,17 +13,23 @@ from mathutils import Quaternion, Vector
 from ....core.report import Report
 from ...data.access import record_of, settings
 from ...data.conversion import add_to_report
-from ...data.properties.model import KnuckleServoState
+from ...data.properties.model import KnuckleWorldBackup
 from ...data.queries import rigs_in
-from .membership import home_of, simulated_in, wake_world, why_stopped
-from .solver_settings import Fit, fit_of, is_as_fitted, put_fit, together
+from .membership import simulated_rigs, simulating_scene, stopped_world_message, switch_world_on
+from .solver_settings import (
+    SolverSettings,
+    apply_solver_settings,
+    has_applied_settings,
+    merge_solver_settings,
+    required_solver_settings,
+)
 
 #: Frames per second at which real walkers walked: control is once per frame, so this matters more than substeps.
 FRAME_RATE = 60
 #: Speed of a world below which it counts as stopped.
-_SLOWEST = 1e-6
+_MIN_TIME_SCALE = 1e-6
 #: Substeps, iterations, speed and frame range of a new world in Blender, and the gravity of a new scene.
-_NEW_WORLD, _NEW_GRAVITY = (10, 10, 1.0, 1, 250), (0.0, 0.0, -9.81)
+_DEFAULT_WORLD, _DEFAULT_GRAVITY = (10, 10, 1.0, 1, 250), (0.0, 0.0, -9.81)
 
 
 def ensure_world(
@@ -45,12 +51,12 @@ def ensure_world(
     _require_editable(scene)
     model = settings(rig)
     before = model.before
-    if before.world != _mark_of(scene):  # the mechanism was appended: its stored settings are another file's
-        _forget(before)
+    if before.world != _scene_tag(scene):  # the mechanism was appended: its stored settings are another file's
+        _clear_backup(before)
     world = scene.rigidbody_world
-    came = _came_with_models(scene)
+    came = _is_appended_world(scene)
     if world is None or came:
-        _inherit_lost(scene, rig, others)
+        _inherit_backup(scene, rig, others)
         if world is None:
             with bpy.context.temp_override(scene=scene):
                 bpy.ops.rigidbody.world_add()
@@ -58,20 +64,20 @@ def ensure_world(
         if not before.made_world:  # else the user deleted ours, whose gravity is still set
             before.made_world = True
             before.made_collection = before.made_constraints = came
-            _mark(scene, before)
+            _tag_backup(scene, before)
             before.gravity, before.use_gravity = scene.gravity, scene.use_gravity
         scene.use_gravity = True
         scene.gravity = world_gravity(rig)
     else:
-        if is_gravity_other(scene, rig):
-            report.warn("gravity-kept", f"The scene has a rigid-body world already: {_gravity_kept(scene, rig)}")
-        if stopped := why_stopped(scene):
+        if has_other_gravity(scene, rig):
+            report.warn("gravity-kept", f"The scene has a rigid-body world already: {_gravity_message(scene, rig)}")
+        if stopped := stopped_world_message(scene):
             report.warn("world-stopped", stopped)
-    _fit_on_building(scene, rig, others, report)
+    _fit_new_world(scene, rig, others, report)
     cache = world.point_cache
-    if not before.made_world and not before.joined_world and _keeper(scene) is None:
+    if not before.made_world and not before.joined_world and _backup_rig(scene) is None:
         before.joined_world = True
-        _mark(scene, before)
+        _tag_backup(scene, before)
         before.span = cache.frame_start, cache.frame_end
     if world.collection is None:
         world.collection = bpy.data.collections.new("RigidBodyWorld")
@@ -90,7 +96,7 @@ def ensure_world(
     return world
 
 
-def _came_with_models(scene: bpy.types.Scene) -> bool:
+def _is_appended_world(scene: bpy.types.Scene) -> bool:
     """Return whether a scene's world exists only because mechanisms of another file were appended.
 
     Blender then creates one with default settings and puts their bodies into it. A world with other settings, gravity
@@ -101,16 +107,16 @@ def _came_with_models(scene: bpy.types.Scene) -> bool:
     if not (is_on and scene.use_gravity) or world.point_cache.is_baked:
         return False
     span = world.point_cache.frame_start, world.point_cache.frame_end
-    if (world.substeps_per_frame, world.solver_iterations, world.time_scale, *span) != _NEW_WORLD:
+    if (world.substeps_per_frame, world.solver_iterations, world.time_scale, *span) != _DEFAULT_WORLD:
         return False
-    if any(abs(a - b) > 1e-5 for a, b in zip(scene.gravity[:], _NEW_GRAVITY, strict=True)):
+    if any(abs(a - b) > 1e-5 for a, b in zip(scene.gravity[:], _DEFAULT_GRAVITY, strict=True)):
         return False
     held = {obj for folder in (world.collection, world.constraints) if folder is not None for obj in folder.objects}
     owners = {record_of(obj).model for obj in held}
-    return bool(owners) and all(owner is not None and is_of_other_file(scene, owner) for owner in owners)
+    return bool(owners) and all(owner is not None and is_from_other_file(scene, owner) for owner in owners)
 
 
-def _inherit_lost(scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> None:
+def _inherit_backup(scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> None:
     """Move the stored settings of a deleted world of ours to the mechanism that creates the next one.
 
     How the world was fitted, or the settings of a user's own world, no longer apply.
@@ -118,16 +124,16 @@ def _inherit_lost(scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequenc
     own = settings(rig).before
     for other in dict.fromkeys([rig, *rigs_in(scene), *others]):
         before = settings(other).before
-        if not _keeps(other, scene):
+        if not _has_backup(other, scene):
             continue
         if before.joined_world:
-            _forget(before)
+            _clear_backup(before)
             continue
-        for name in _FITTED:
+        for name in _FITTED_FIELDS:
             before.property_unset(name)
         if other != rig:
-            _hand_down(before, own)
-            _forget(before)
+            _transfer_backup(before, own)
+            _clear_backup(before)
 
 
 def _require_editable(scene: bpy.types.Scene) -> None:
@@ -148,39 +154,39 @@ def constraints_of(world: bpy.types.RigidBodyWorld) -> bpy.types.Collection:
     return world.constraints
 
 
-def is_gravity_other(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+def has_other_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     """Return whether a scene's gravity differs from a mechanism's."""
     return any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True))
 
 
-def _gravity_kept(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
+def _gravity_message(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
     stays, wanted = (", ".join(f"{part:g}" for part in each) for each in (scene.gravity[:], world_gravity(rig)))
     return f"its gravity ({stays}) stays, the model wants ({wanted}); set it in Scene properties, Gravity"
 
 
-def tell_of_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
+def report_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
     """Report after an edit of a mechanism's gravity whether the scene keeps another one."""
     lines = settings(rig).report
     for number, line in reversed(list(enumerate(lines))):
         if line.code == "gravity-kept":
             lines.remove(number)
-    if is_gravity_other(scene, rig):
+    if has_other_gravity(scene, rig):
         report = Report()
-        report.warn("gravity-kept", f"The scene's world is not this model's: {_gravity_kept(scene, rig)}")
+        report.warn("gravity-kept", f"The scene's world is not this model's: {_gravity_message(scene, rig)}")
         add_to_report(rig, report)
 
 
-def _fit_on_building(
+def _fit_new_world(
     scene: bpy.types.Scene, rig: bpy.types.Object, others: Sequence[bpy.types.Object], report: Report
 ) -> None:
     """Fit a world of ours to its mechanisms, unless the user changed it; report what the user's own world lacks."""
-    world, keeper, own = scene.rigidbody_world, _keeper(scene, [rig, *others]), fit_of(rig)
+    world, keeper, own = scene.rigidbody_world, _backup_rig(scene, [rig, *others]), required_solver_settings(rig)
     settings(rig).before.why = own.why
     if keeper is not None and settings(keeper).before.made_world:
         before = settings(keeper).before
-        if not before.fitted_substeps or is_as_fitted(scene, before):
-            fit = together([own, *(fit_of(other) for other in others)])
-            put_fit(scene, fit, before)
+        if not before.fitted_substeps or has_applied_settings(scene, before):
+            fit = merge_solver_settings([own, *(required_solver_settings(other) for other in others)])
+            apply_solver_settings(scene, fit, before)
             report.info("world-fitted", f"The physics of the scene is fitted to the model. {fit.why}")
             return
     if world.substeps_per_frame < own.substeps(frame_rate(scene)) or world.solver_iterations < own.iterations:
@@ -192,55 +198,57 @@ def _fit_on_building(
         )
 
 
-def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> Fit:
+def fit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> SolverSettings:
     """Fit a scene's world to its mechanisms, whoever set it before. Clearing physics restores a user's own world."""
-    world, keeper = scene.rigidbody_world, _keeper(scene)
-    fit = together([fit_of(rig) for rig in rigs])
+    world, keeper = scene.rigidbody_world, _backup_rig(scene)
+    fit = merge_solver_settings([required_solver_settings(rig) for rig in rigs])
     for rig in rigs:
-        settings(rig).before.why = fit_of(rig).why
+        settings(rig).before.why = required_solver_settings(rig).why
     before = settings(keeper or rigs[0]).before
     if before.joined_world and not before.substeps:
         before.substeps, before.iterations = world.substeps_per_frame, world.solver_iterations
-    put_fit(scene, fit, before)
+    apply_solver_settings(scene, fit, before)
     reset_cache(scene)
     return fit
 
 
 def refit_world(scene: bpy.types.Scene, rigs: Sequence[bpy.types.Object]) -> None:
     """Fit a world of ours to the remaining mechanisms, unless the user changed it."""
-    keeper = _keeper(scene)
+    keeper = _backup_rig(scene)
     ours = keeper is not None and settings(keeper).before.made_world
-    if rigs and keeper is not None and ours and is_as_fitted(scene, settings(keeper).before):
-        put_fit(scene, together([fit_of(rig) for rig in rigs]), settings(keeper).before)
+    if rigs and keeper is not None and ours and has_applied_settings(scene, settings(keeper).before):
+        apply_solver_settings(
+            scene, merge_solver_settings([required_solver_settings(rig) for rig in rigs]), settings(keeper).before
+        )
 
 
 #: Steps per frame by the scene's ``session_uid``, which renaming does not change.
-_stretch: dict[int, int] = {}
+_time_stretches: dict[int, int] = {}
 
 
 @contextmanager
-def stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
+def time_stretched(scene: bpy.types.Scene, steps: int) -> Iterator[None]:
     """Slow the scene's physics down by ``steps`` within the context, so that servos are controlled more often.
 
     Frame ``first + k * steps`` then corresponds to frame ``first + k``.
     """
     world, uid = scene.rigidbody_world, scene.session_uid
     kept = world.time_scale
-    _stretch[uid] = steps
+    _time_stretches[uid] = steps
     try:
         if steps != 1:
             world.time_scale = kept / steps
         yield
     finally:
-        del _stretch[uid]
+        del _time_stretches[uid]
         world = scene.rigidbody_world  # it may have been removed meanwhile
         if steps != 1 and world is not None:
             world.time_scale = kept
 
 
-def stretch(scene: bpy.types.Scene) -> int:
+def time_stretch(scene: bpy.types.Scene) -> int:
     """Return the count of frames that the present simulation takes for each frame of the scene."""
-    return _stretch.get(scene.session_uid, 1)
+    return _time_stretches.get(scene.session_uid, 1)
 
 
 def frame_rate(scene: bpy.types.Scene) -> float:
@@ -250,7 +258,7 @@ def frame_rate(scene: bpy.types.Scene) -> float:
 
 def step_rate(scene: bpy.types.Scene) -> float:
     """Return the frames per second of the physics' own time, which the world's Speed scales."""
-    return frame_rate(scene) / max(scene.rigidbody_world.time_scale, _SLOWEST)
+    return frame_rate(scene) / max(scene.rigidbody_world.time_scale, _MIN_TIME_SCALE)
 
 
 def first_frame(scene: bpy.types.Scene) -> int:
@@ -276,14 +284,24 @@ def world_gravity(rig: bpy.types.Object) -> tuple[float, float, float]:
     return (turned[0], turned[1], turned[2])
 
 
-def follow_scene(scene: bpy.types.Scene) -> None:
+def match_scene_timing(scene: bpy.types.Scene) -> None:
     """Adapt the frame range of a world of ours, and its substeps, to changes of the scene's range or frame rate."""
-    world, keeper = scene.rigidbody_world, _keeper(scene)
+    world, keeper = scene.rigidbody_world, _backup_rig(scene)
     if keeper is None:
         return
     before = settings(keeper).before
-    if before.fitted_substeps and before.fitted_rate != np.float32(frame_rate(scene)) and is_as_fitted(scene, before):
-        put_fit(scene, together([fit_of(rig) for rig in simulated_in(scene)] or [fit_of(keeper)]), before)
+    if (
+        before.fitted_substeps
+        and before.fitted_rate != np.float32(frame_rate(scene))
+        and has_applied_settings(scene, before)
+    ):
+        apply_solver_settings(
+            scene,
+            merge_solver_settings(
+                [required_solver_settings(rig) for rig in simulated_rigs(scene)] or [required_solver_settings(keeper)]
+            ),
+            before,
+        )
     if not before.made_world:
         return
     cache = world.point_cache
@@ -329,32 +347,31 @@ def rewind_simulation(scene: bpy.types.Scene) -> None:
     scene.frame_set(before[0], subframe=before[1])
 
 
-def _keeper(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -> bpy.types.Object | None:
+def _backup_rig(scene: bpy.types.Scene, more: Sequence[bpy.types.Object] = ()) -> bpy.types.Object | None:
     """Return the mechanism that stores the settings that the scene's world had before any of ours joined it.
 
     ``more`` are mechanisms that may not be in the scene yet.
     """
-    return next((rig for rig in [*rigs_in(scene), *more] if _keeps(rig, scene)), None)
+    return next((rig for rig in [*rigs_in(scene), *more] if _has_backup(rig, scene)), None)
 
 
-def _keeps(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
+def _has_backup(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     before = settings(rig).before
-    here = before.world == _mark_of(scene) and home_of(rig) in {None, scene}
+    here = before.world == _scene_tag(scene) and simulating_scene(rig) in {None, scene}
     return (before.made_world or before.joined_world) and here
 
 
-def is_of_other_file(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
-    """Return whether the physics that a model remembers, or its bodies still have, was never in this scene's world: the
-    model was appended."""
+def is_from_other_file(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
+    """Return whether a mechanism was appended: its stored physics, or that of its bodies, is not this scene's."""
     before = settings(rig).before
     if before.world:
-        return before.world != _mark_of(scene)
-    return not (_mark_of(scene) or before.made_world or before.joined_world)  # of several mechanisms only one stores settings
+        return before.world != _scene_tag(scene)
+    return not (_scene_tag(scene) or before.made_world or before.joined_world)  # only one mechanism stores settings
 
 
-def has_made_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
+def owns_world(rig: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     """Return whether a scene's world was created for this mechanism."""
-    return settings(rig).before.made_world and _keeps(rig, scene)
+    return settings(rig).before.made_world and _has_backup(rig, scene)
 
 
 def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.Object | None = None) -> None:
@@ -367,12 +384,12 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
     """
     world = scene.rigidbody_world
     before = settings(rig).before
-    if world is None or not _keeps(rig, scene):
+    if world is None or not _has_backup(rig, scene):
         return
     if heir is not None:
-        _hand_down(before, settings(heir).before)
+        _transfer_backup(before, settings(heir).before)
     elif before.joined_world:
-        if before.substeps and is_as_fitted(scene, before):
+        if before.substeps and has_applied_settings(scene, before):
             world.substeps_per_frame, world.solver_iterations = before.substeps, before.iterations
         world.point_cache.frame_start, world.point_cache.frame_end = before.span
         _drop_collections(world, before)
@@ -384,37 +401,37 @@ def clear_world(scene: bpy.types.Scene, rig: bpy.types.Object, heir: bpy.types.O
     else:
         return  # the user has added objects to it
     if heir is None:
-        wake_world(scene, anyway=True)
+        switch_world_on(scene, anyway=True)
         scene.property_unset("knuckle_world")
-    _forget(before)
+    _clear_backup(before)
 
 
-_FLAGS = ("made_world", "joined_world", "made_collection", "made_constraints")
-_FITTED = ("fitted_substeps", "fitted_iterations", "fitted_rate", "substeps", "iterations")
-_KEPT = (*_FLAGS, *_FITTED, "world", "span", "gravity", "use_gravity")
+_BACKUP_FLAGS = ("made_world", "joined_world", "made_collection", "made_constraints")
+_FITTED_FIELDS = ("fitted_substeps", "fitted_iterations", "fitted_rate", "substeps", "iterations")
+_BACKUP_FIELDS = (*_BACKUP_FLAGS, *_FITTED_FIELDS, "world", "span", "gravity", "use_gravity")
 
 
-def _mark_of(scene: bpy.types.Scene) -> str:
+def _scene_tag(scene: bpy.types.Scene) -> str:
     return scene.knuckle_world  # type: ignore[attr-defined, no-any-return]
 
 
-def _mark(scene: bpy.types.Scene, before: KnuckleServoState) -> None:
+def _tag_backup(scene: bpy.types.Scene, before: KnuckleWorldBackup) -> None:
     """Mark a mechanism's stored settings and a scene with a common id."""
     before.world = uuid.uuid4().hex
     scene.knuckle_world = before.world  # type: ignore[attr-defined]
 
 
-def _forget(before: KnuckleServoState) -> None:
-    for name in _KEPT:
+def _clear_backup(before: KnuckleWorldBackup) -> None:
+    for name in _BACKUP_FIELDS:
         before.property_unset(name)
 
 
-def _hand_down(before: KnuckleServoState, heir: KnuckleServoState) -> None:
-    for name in _KEPT:
+def _transfer_backup(before: KnuckleWorldBackup, heir: KnuckleWorldBackup) -> None:
+    for name in _BACKUP_FIELDS:
         setattr(heir, name, getattr(before, name))
 
 
-def _drop_collections(world: bpy.types.RigidBodyWorld, before: KnuckleServoState) -> None:
+def _drop_collections(world: bpy.types.RigidBodyWorld, before: KnuckleWorldBackup) -> None:
     """Remove the world's collections that were created for it, if they are empty."""
     for name, made in (("collection", before.made_collection), ("constraints", before.made_constraints)):
         held = getattr(world, name)

@@ -1,4 +1,4 @@
-"""How large a model is in the world: scaled as an object, evenly or in a way that physics does not take."""
+"""Scale and distortion of a mechanism in the world, and setup of new rigid bodies and constraints."""
 
 from __future__ import annotations
 
@@ -15,53 +15,55 @@ from ...data.access import armature_of
 from ...data.queries import parts
 
 #: Difference of the scale from 1 below which a mechanism counts as unscaled.
-_UNSCALED = 1e-5
+_SCALE_TOLERANCE = 1e-5
 #: Tolerance of the relative lengths and the angles of a mechanism's axes, and of the distance of bones from bodies.
-_EVEN = 1e-3
+_EVENNESS_TOLERANCE = 1e-3
 _AXES = [Vector(row) for row in np.eye(3).tolist()]
 
 
-def size_of(rig: bpy.types.Object) -> float:
+def model_scale(rig: bpy.types.Object) -> float:
     """Return the factor from a mechanism's own lengths to those of the world."""
-    return size_in(np.array(rig.matrix_world, dtype=np.float64))
+    return scale_of_pose(np.array(rig.matrix_world, dtype=np.float64))
 
 
-def size_in(pose: Array) -> float:
+def scale_of_pose(pose: Array) -> float:
     """Return the factor from own lengths to those of the world, from an armature's world matrix (4, 4)."""
     size = float(np.cbrt(np.linalg.norm(pose[:3, :3], axis=0).prod()))
-    return 1.0 if abs(size - 1.0) < _UNSCALED or not size > 0.0 else size
+    return 1.0 if abs(size - 1.0) < _SCALE_TOLERANCE or not size > 0.0 else size
 
 
-def own_lengths(poses: Array) -> tuple[Array, float]:
+def to_own_lengths(poses: Array) -> tuple[Array, float]:
     """Return world poses (bodies + 1, 4, 4) as rigid ones in the mechanism's own lengths, and its scale in the world.
 
     The last pose is the armature's.
     """
-    size, out = size_in(poses[-1]), poses.copy()
+    size, out = scale_of_pose(poses[-1]), poses.copy()
     long = np.sqrt((out[:, :3, :3] ** 2).sum(axis=1))
     out[:, :3, :3] /= np.where(long > 0.0, long, 1.0)[:, None, :]
     out[:, :3, 3] /= size
     return out, size
 
 
-def in_world(place: Matrix, size: float) -> Matrix:
+def to_world_pose(place: Matrix, size: float) -> Matrix:
     """Return a pose in a mechanism's own lengths in those of the world."""
     out = place.copy()
     out.translation *= size
     return out
 
 
-def distortion(rig: bpy.types.Object) -> str:
-    """Return what was done to a model's armature that its bodies and joints do not bear, and what to do about it; empty
-    where it is as large in all directions and its bones are where its joints are."""
+def distortion_message(rig: bpy.types.Object) -> str:
+    """Return a message about a scale or edit of the armature that physics cannot represent; empty if none.
+
+    That is: shear, uneven scale, or bones that are no longer where their bodies were built.
+    """
     axes = np.array(rig.matrix_world, dtype=np.float64)[:3, :3]
     long = np.maximum(np.linalg.norm(axes, axis=0), 1e-30)
-    if np.abs((axes / long).T @ (axes / long) - np.eye(3)).max() > _EVEN:
+    if np.abs((axes / long).T @ (axes / long) - np.eye(3)).max() > _EVENNESS_TOLERANCE:
         return (
             "The model is sheared by what it is parented to: physics takes its bodies otherwise than they are drawn. "
             "Scale the parent evenly, or clear the model's parent (Alt+P)"
         )
-    if long.max() > (1.0 + _EVEN) * long.min():
+    if long.max() > (1.0 + _EVENNESS_TOLERANCE) * long.min():
         scale = ", ".join(f"{part:.3g}" for part in long)
         return (
             f"The model is scaled unevenly ({scale} along its axes): bodies would be bent as they turn, and physics "
@@ -86,27 +88,27 @@ def _moved_bone(rig: bpy.types.Object) -> str:
         bone = bones.get(obj.parent_bone) if obj.parent_type == "BONE" else None
         if bone is not None:
             there = bone.matrix_local @ Matrix.Translation((0.0, bone.length, 0.0)) @ obj.matrix_parent_inverse
-            if all((row.xyz - axis).length < _EVEN for row, axis in zip(there, _AXES, strict=False)) and (
-                there.translation.length < _EVEN * bone.length
+            if all((row.xyz - axis).length < _EVENNESS_TOLERANCE for row, axis in zip(there, _AXES, strict=False)) and (
+                there.translation.length < _EVENNESS_TOLERANCE * bone.length
             ):
                 continue  # a fast test that nearly all pass
-            if max(there.translation.length / max(size, bone.length), _turned(there)) > _EVEN:
+            if max(there.translation.length / max(size, bone.length), _rotation_angle(there)) > _EVENNESS_TOLERANCE:
                 return bone.name
     return ""
 
 
-def _turned(place: Matrix) -> float:
+def _rotation_angle(place: Matrix) -> float:
     return float(np.abs(np.array(place.to_3x3()) - np.eye(3)).max())
 
 
-def tell_of_distortion(rig: bpy.types.Object, report: Report) -> None:
+def report_distortion(rig: bpy.types.Object, report: Report) -> None:
     """Report an armature whose scale the physics cannot represent."""
-    told = distortion(rig)
+    told = distortion_message(rig)
     if told:
         report.warn("scaled-unevenly", told, where=rig.name)
 
 
-class Fresh:
+class NewObjectDefaults:
     """Defaults of new rigid bodies, or of new constraints, read from the first one."""
 
     def __init__(self) -> None:
@@ -125,10 +127,10 @@ class Fresh:
         usual = self._usual
         for name, value in values.items():
             if name not in usual:
-                usual[name] = _plain(getattr(owner, name))  # the first that it is set on
+                usual[name] = _plain_value(getattr(owner, name))  # the first that it is set on
             if usual[name] != value:
                 setattr(owner, name, value)
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     return value if isinstance(value, (str, float, int)) or value is None else list(value)

@@ -1,11 +1,11 @@
 """Fit to Mechanism: time step and solver iterations that keep a mechanism's joints together, with the reasons.
 
 Measured on chains of five links that fall from level (2 cm to 1 m long, tips of 1 to 1000 times a link's mass): the
-joint separation is about 70 times the fall in one step from rest, twice over, ``70 g dt^2``, whatever the size, as long
-as there are enough iterations for the masses: fifty where they are equal, and more in proportion to the power of 0.3
-of their ratio. Where joints reach their stops, unlike masses separate them more: up to six times, which up to four
-times the steps removes. A spring oscillates at its own frequency within a hundredth when a step is at most a quarter
-of its radian.
+joint separation is about ``70 g dt^2`` (70 times twice the fall in one step from rest), whatever the size, as long as
+there are enough iterations for the masses: fifty where they are equal, and more in proportion to the power of 0.3 of
+their ratio. Where joints reach their stops, unlike masses separate them more: up to six times, which up to four times
+the steps removes. A spring oscillates at its own frequency within a hundredth when a step is at most a quarter of its
+radian.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import bpy
 import numpy as np
 
 from ...data.access import record_of, settings
-from ...data.caching import joint_of
-from ...data.conversion import has_stops
+from ...data.caching import joint_record
+from ...data.conversion import joint_has_stops
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
-from ...data.properties.model import KnuckleServoState
+from ...data.properties.model import KnuckleWorldBackup
 from ...data.queries import parts
-from .anchor import is_held
-from .scale import size_of
+from .anchor import connects_bodies
+from .scale import model_scale
 
 #: Steps per second and iterations at which real walkers walked: the least for every mechanism.
 STEPS_PER_SECOND = 600
@@ -34,18 +34,18 @@ ITERATIONS = 50
 #: most chains; the worst separation in five links, the last ten times as heavy, is then a thousandth of a link.
 _STEPS_PER_FALL = 720.0
 #: Shortest link that counts, as a share of the mechanism; shorter ones count as this long.
-_SHORTEST = 0.05
+_MIN_LENGTH_RATIO = 0.05
 #: Largest mass ratio for which the least iterations are enough, and the exponent of their growth with it.
-_EASY_RATIO, _GROWTH = 5.0, 0.3
+_HARMLESS_MASS_RATIO, _ITERATION_EXPONENT = 5.0, 0.3
 #: Increase of steps and of iterations by stops between unlike masses: exponent of the ratio, and maximum.
 _STOP_STEPS, _STOP_ITERATIONS = (0.6, 4.0), (0.15, 1.6)
 _STEPS_PER_RADIAN = 4.0
 #: More has no effect within the precision of 32-bit positions.
-_MOST_STEPS, _MOST_ITERATIONS = 24000, 400
+_MAX_STEPS, _MAX_ITERATIONS = 24000, 400
 
 
 @dataclass(frozen=True)
-class Fit:
+class SolverSettings:
     """World settings that a mechanism needs: steps per second and iterations per step, with the reasons."""
 
     steps: float
@@ -67,22 +67,22 @@ class Fit:
         return max(math.ceil(self.steps / rate - 1e-6), 1)
 
 
-def fit_of(rig: bpy.types.Object) -> Fit:
+def required_solver_settings(rig: bpy.types.Object) -> SolverSettings:
     """Return the settings for a mechanism, from its smallest link, its masses and its stiffest spring."""
-    least = Fit(
+    least = SolverSettings(
         STEPS_PER_SECOND, ITERATIONS, "nothing of the model asks for more", "nothing of the model asks for more"
     )
-    if settings(rig).cfm > SOFT_ABOVE:
+    if settings(rig).cfm > SOFT_CFM:
         soft = "the joints are as soft as the file has them, and walk at this"
-        return Fit(STEPS_PER_SECOND, ITERATIONS, soft, soft)
-    empties = [empty for empty in parts(rig, "JOINT") if is_held(joint_of(empty))]
-    scale = size_of(rig)
-    lengths = {obj: long * scale for obj, long in _lengths(empties).items() if long > 0.0}
+        return SolverSettings(STEPS_PER_SECOND, ITERATIONS, soft, soft)
+    empties = [empty for empty in parts(rig, "JOINT") if connects_bodies(joint_record(empty))]
+    scale = model_scale(rig)
+    lengths = {obj: long * scale for obj, long in _body_lengths(empties).items() if long > 0.0}
     if not lengths:
         return least
-    size = _spread(list(lengths)) * scale + max(lengths.values())
-    floor = _SHORTEST * size
-    wishes = [(float(least.steps), least.why_steps), *_springs(empties, lengths, floor)]
+    size = _largest_distance(list(lengths)) * scale + max(lengths.values())
+    floor = _MIN_LENGTH_RATIO * size
+    wishes = [(float(least.steps), least.why_steps), *_spring_rates(empties, lengths, floor)]
     body = min(lengths, key=lambda obj: lengths[obj])
     gravity = math.hypot(*settings(rig).gravity)
     long = max(lengths[body], floor)
@@ -90,22 +90,22 @@ def fit_of(rig: bpy.types.Object) -> Fit:
     reason = f"link {record_of(body).source_name!r} is {lengths[body]:.3g} long{short}, under gravity {gravity:.3g}"
     wishes.append((_STEPS_PER_FALL * math.sqrt(gravity / long), reason))
     steps, why = max(wishes, key=lambda wish: wish[0])
-    iterations, why_iterations = _iterations(list(lengths), least)
-    if any(has_stops(joint_of(empty)) for empty in empties) and iterations > least.iterations:
-        unlike = _ratio(list(lengths))[0] / _EASY_RATIO
+    iterations, why_iterations = _required_iterations(list(lengths), least)
+    if any(joint_has_stops(joint_record(empty)) for empty in empties) and iterations > least.iterations:
+        unlike = _mass_ratio(list(lengths))[0] / _HARMLESS_MASS_RATIO
         more, most = (min(unlike**growth, cap) for growth, cap in (_STOP_STEPS, _STOP_ITERATIONS))
-        steps, iterations = steps * more, min(round(iterations * most), _MOST_ITERATIONS)
+        steps, iterations = steps * more, min(round(iterations * most), _MAX_ITERATIONS)
         why += f"; {more:.3g} times as many for stops between unlike masses"
-    return Fit(min(steps, _MOST_STEPS), iterations, why, why_iterations)
+    return SolverSettings(min(steps, _MAX_STEPS), iterations, why, why_iterations)
 
 
-def together(fits: Sequence[Fit]) -> Fit:
+def merge_solver_settings(fits: Sequence[SolverSettings]) -> SolverSettings:
     """Return the settings for several mechanisms in one world: the largest of each."""
     steps, iterations = max(fits, key=lambda fit: fit.steps), max(fits, key=lambda fit: fit.iterations)
-    return Fit(steps.steps, iterations.iterations, steps.why_steps, iterations.why_iterations)
+    return SolverSettings(steps.steps, iterations.iterations, steps.why_steps, iterations.why_iterations)
 
 
-def put_fit(scene: bpy.types.Scene, fit: Fit, before: KnuckleServoState) -> None:
+def apply_solver_settings(scene: bpy.types.Scene, fit: SolverSettings, before: KnuckleWorldBackup) -> None:
     """Apply the settings to the scene's world and store them in ``before``, to detect later changes by the user."""
     world = scene.rigidbody_world
     substeps = fit.substeps(scene.render.fps / scene.render.fps_base)
@@ -115,24 +115,26 @@ def put_fit(scene: bpy.types.Scene, fit: Fit, before: KnuckleServoState) -> None
     before.fitted_rate = scene.render.fps / scene.render.fps_base
 
 
-def is_as_fitted(scene: bpy.types.Scene, before: KnuckleServoState) -> bool:
-    """Return whether a scene's world is still as ``put_fit`` set it."""
+def has_applied_settings(scene: bpy.types.Scene, before: KnuckleWorldBackup) -> bool:
+    """Return whether a scene's world is still as ``apply_solver_settings`` set it."""
     world = scene.rigidbody_world
     return (world.substeps_per_frame, world.solver_iterations) == (before.fitted_substeps, before.fitted_iterations)
 
 
-def _lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, float]:
+def _body_lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, float]:
     """Return the length of each moving body with joints.
 
     The largest of: the diagonal of the box of its pivots, twice the distance of its center to one of them, and the
     extent of its mesh.
     """
-    ends = [end for empty in empties for end in (joint_of(empty).parent, joint_of(empty).child) if end is not None]
+    ends = [
+        end for empty in empties for end in (joint_record(empty).parent, joint_record(empty).child) if end is not None
+    ]
     moving = [end for end in dict.fromkeys(ends) if not record_of(end).immobile]
     index = {end: number for number, end in enumerate(moving)}
     owners, pivots = [], []
     for empty in empties:
-        joint, place = joint_of(empty), empty.location[:]
+        joint, place = joint_record(empty), empty.location[:]
         for end in (joint.parent, joint.child):
             if end in index:
                 owners.append(index[end])
@@ -147,49 +149,51 @@ def _lengths(empties: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, floa
     np.maximum.at(high, owner, places)
     extents: dict[bpy.types.ID | None, float] = {None: 0.0}
     for data in {obj.data for obj in index} - extents.keys():
-        extents[data] = _extent(cast(bpy.types.Mesh, data))
+        extents[data] = _mesh_extent(cast(bpy.types.Mesh, data))
     longest = np.maximum(2.0 * arms, np.linalg.norm(high - low, axis=1))
     return {obj: max(long, extents[obj.data]) for obj, long in zip(index, longest.tolist(), strict=True)}
 
 
-def _extent(mesh: bpy.types.Mesh) -> float:
+def _mesh_extent(mesh: bpy.types.Mesh) -> float:
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", cast(Any, points))
     return float(np.ptp(points.reshape(-1, 3), axis=0).max()) if len(points) else 0.0
 
 
-def _spread(bodies: Sequence[bpy.types.Object]) -> float:
+def _largest_distance(bodies: Sequence[bpy.types.Object]) -> float:
     return float(np.ptp(np.array([obj.location for obj in bodies]), axis=0).max())
 
 
-def _ratio(bodies: Sequence[bpy.types.Object]) -> tuple[float, bpy.types.Object, bpy.types.Object]:
+def _mass_ratio(bodies: Sequence[bpy.types.Object]) -> tuple[float, bpy.types.Object, bpy.types.Object]:
     """Return the mass ratio of the heaviest and the lightest body, the lightest and the heaviest."""
     masses = [(max(record_of(obj).mass, 1e-3), obj) for obj in bodies]
     heavy, light = max(masses, key=lambda each: each[0]), min(masses, key=lambda each: each[0])
     return heavy[0] / light[0], light[1], heavy[1]
 
 
-def _iterations(bodies: Sequence[bpy.types.Object], least: Fit) -> tuple[int, str]:
-    ratio, light, heavy = _ratio(bodies)
-    if ratio <= _EASY_RATIO:
+def _required_iterations(bodies: Sequence[bpy.types.Object], least: SolverSettings) -> tuple[int, str]:
+    ratio, light, heavy = _mass_ratio(bodies)
+    if ratio <= _HARMLESS_MASS_RATIO:
         return least.iterations, least.why_iterations
-    wanted = min(round(ITERATIONS * (ratio / _EASY_RATIO) ** _GROWTH), _MOST_ITERATIONS)
+    wanted = min(round(ITERATIONS * (ratio / _HARMLESS_MASS_RATIO) ** _ITERATION_EXPONENT), _MAX_ITERATIONS)
     names = f"{record_of(light).source_name!r} and {record_of(heavy).source_name!r}"
     return wanted, f"the masses of {names} are as 1 to {ratio:.3g}"
 
 
-def _springs(
+def _spring_rates(
     empties: Sequence[bpy.types.Object], lengths: dict[bpy.types.Object, float], floor: float
 ) -> Iterator[tuple[float, str]]:
     """Yield the steps per second that each spring needs, by the lighter of its two bodies, and the reason."""
     for empty in empties:
-        joint = joint_of(empty)
+        joint = joint_record(empty)
         for dof in [*joint.dofs, *joint.parts]:
             if dof.stiffness > 0.0:
-                yield _STEPS_PER_RADIAN * _frequency(joint, dof, lengths, floor), f"the spring of {empty.name!r}"
+                yield _STEPS_PER_RADIAN * _spring_frequency(joint, dof, lengths, floor), f"the spring of {empty.name!r}"
 
 
-def _frequency(joint: KnuckleJoint, dof: KnuckleDof, lengths: dict[bpy.types.Object, float], floor: float) -> float:
+def _spring_frequency(
+    joint: KnuckleJoint, dof: KnuckleDof, lengths: dict[bpy.types.Object, float], floor: float
+) -> float:
     """Return the angular frequency (rad/s) of a spring with a rod of the lighter body's length about its end."""
     inertias = []
     for end in (joint.parent, joint.child):
@@ -200,4 +204,4 @@ def _frequency(joint: KnuckleJoint, dof: KnuckleDof, lengths: dict[bpy.types.Obj
 
 
 #: CFM above which a joint of ODE yields visibly under load and is built from springs.
-SOFT_ABOVE = 5e-5
+SOFT_CFM = 5e-5

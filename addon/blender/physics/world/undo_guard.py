@@ -15,60 +15,60 @@ import bpy
 from bpy.app.handlers import persistent
 
 #: The user's preferences while they are changed; empty otherwise.
-_kept: list[tuple[bool, bool, bool]] = []
+_saved_preferences: list[tuple[bool, bool, bool]] = []
 #: The 3D cursors by scene: undo leaves them in place, but 5.0 rotates them when it recreates all datablocks.
-_cursors: dict[int, dict[str, Any]] = {}
+_saved_cursors: dict[int, dict[str, Any]] = {}
 #: Non-empty if a step of this file may have a rigid-body world, although the present state has none.
-_expected: list[bool] = []
-_OF_CURSORS = ("rotation_mode", "location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
+_physics_expected: list[bool] = []
+_CURSOR_PROPERTIES = ("rotation_mode", "location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 
 
-def expect() -> None:
+def expect_physics() -> None:
     """Note that undo steps of this file may have a rigid-body world from now on."""
-    _expected[:] = [True]
+    _physics_expected[:] = [True]
 
 
 @persistent
-def after_load(*_args: Any) -> None:
+def reset_undo_guard(*_args: Any) -> None:
     """Reset the state: the undo steps of an opened file begin again."""
-    _expected.clear()
+    _physics_expected.clear()
 
 
 @persistent
-def before_step(*_args: Any) -> None:
+def before_history_step(*_args: Any) -> None:
     """Enable legacy undo before an undo or redo step, where a scene has physics."""
     if any(scene.rigidbody_world is not None for scene in bpy.data.scenes):
-        expect()
-    if _kept or not _expected:
+        expect_physics()
+    if _saved_preferences or not _physics_expected:
         return
     preferences = bpy.context.preferences
     view, experimental = preferences.view, preferences.experimental
     if view.show_developer_ui and experimental.use_undo_legacy:
         return
-    _kept.append((view.show_developer_ui, experimental.use_undo_legacy, preferences.is_dirty))
+    _saved_preferences.append((view.show_developer_ui, experimental.use_undo_legacy, preferences.is_dirty))
     for scene in bpy.data.scenes:
         cursor = scene.cursor
-        _cursors[scene.session_uid] = {name: _plain(getattr(cursor, name)) for name in _OF_CURSORS}
+        _saved_cursors[scene.session_uid] = {name: _plain_copy(getattr(cursor, name)) for name in _CURSOR_PROPERTIES}
     view.show_developer_ui = True  # without it experimental settings have no effect
     experimental.use_undo_legacy = True
 
 
 @persistent
-def after_step(*_args: Any) -> None:
+def after_history_step(*_args: Any) -> None:
     """Restore the preferences, unmodified, and the 3D cursors after an undo or redo step."""
-    if not _kept:
+    if not _saved_preferences:
         return
     preferences = bpy.context.preferences
-    shown, legacy, dirty = _kept.pop()
+    shown, legacy, dirty = _saved_preferences.pop()
     preferences.experimental.use_undo_legacy = legacy
     preferences.view.show_developer_ui = shown
     preferences.is_dirty = dirty
     for scene in bpy.data.scenes:
-        for name, value in _cursors.get(scene.session_uid, {}).items():
+        for name, value in _saved_cursors.get(scene.session_uid, {}).items():
             setattr(scene.cursor, name, value)
-    _cursors.clear()
+    _saved_cursors.clear()
 
 
-def _plain(value: Any) -> Any:
+def _plain_copy(value: Any) -> Any:
     """Return a value that stays valid when its owner is freed."""
     return value if isinstance(value, str) else tuple(value)

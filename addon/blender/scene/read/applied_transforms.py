@@ -14,15 +14,15 @@ from mathutils import Matrix, Quaternion
 from ....core.model import Array, Shape
 from ....core.report import Report
 from ...data.access import armature_of, bone_record, record_of, settings
-from ...data.conversion import read_shape, unflat
-from ..meshes import primitive
+from ...data.conversion import read_shape, unflatten_pose
+from ..meshes import primitive_mesh
 
 #: Entries of rotations that differ by no more are the same.
-_SAME_TURN = 1e-3
+_ROTATION_TOLERANCE = 1e-3
 #: Lengths and angles (rad) that were nothing to clear.
-_CLEARED = 1e-6
+_CLEARED_TOLERANCE = 1e-6
 #: Distances, as shares of a mesh's size, within which points are the same.
-_SAME_POINT = 2e-5
+_POINT_TOLERANCE = 2e-5
 
 
 def applied_upright(rig: bpy.types.Object) -> Matrix | None:
@@ -38,12 +38,16 @@ def applied_upright(rig: bpy.types.Object) -> Matrix | None:
         rest = np.array(bone_record(bone).rest[:]).reshape(3, 3)
         if rest.any():
             turns.append(np.array(bone.matrix_local.to_3x3()) @ rest.T)
-    if not turns or np.ptp(turns, axis=0).max() > _SAME_TURN or np.abs(turns[0] - np.eye(3)).max() < _SAME_TURN:
+    if (
+        not turns
+        or np.ptp(turns, axis=0).max() > _ROTATION_TOLERANCE
+        or np.abs(turns[0] - np.eye(3)).max() < _ROTATION_TOLERANCE
+    ):
         return None  # bones that were turned each by itself were edited, or posed with the pose applied
     return turn.to_matrix().to_4x4()
 
 
-def keep_rests(rig: bpy.types.Object) -> None:
+def store_rest_rotations(rig: bpy.types.Object) -> None:
     """Have bones know their present rests as those that they were made with."""
     for bone in armature_of(rig).bones:
         record = bone_record(bone)
@@ -51,16 +55,16 @@ def keep_rests(rig: bpy.types.Object) -> None:
             record.rest = np.array(bone.matrix_local.to_3x3()).ravel().tolist()
 
 
-def tell_of_cleared(obj: bpy.types.Object, report: Report) -> None:
+def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
     """Warn of an empty or light that has exactly the place or turn of what it hangs on, and was built with another:
     Apply and Clear leave it so, as it has no mesh that could take its transform over. Nobody can tell that from what
     was put there on purpose."""
     place, turn, _size = obj.matrix_basis.decompose()
-    was_place, was_turn, _size = Matrix(unflat(record_of(obj).built).tolist()).decompose()
+    was_place, was_turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
     told = []
-    if not any(place[:]) and was_place.length > _CLEARED:
+    if not any(place[:]) and was_place.length > _CLEARED_TOLERANCE:
         told.append(f"{was_place.length:.3g}")
-    if abs(turn.w) == 1.0 and was_turn.angle > _CLEARED:
+    if abs(turn.w) == 1.0 and was_turn.angle > _CLEARED_TOLERANCE:
         told.append(f"{math.degrees(was_turn.angle):.3g}°")
     if told:
         report.warn(
@@ -72,26 +76,28 @@ def tell_of_cleared(obj: bpy.types.Object, report: Report) -> None:
         )
 
 
-def applied_to_mesh(obj: bpy.types.Object, design: Matrix) -> Matrix | None:
+def applied_mesh_transform(obj: bpy.types.Object, design: Matrix) -> Matrix | None:
     """The map from a body's mesh as it was made to the mesh as it is, where that moved, turned and sized all of it
     alike; None where nothing did, or where points were edited by hand. ``design`` is the body's design pose now."""
     if obj.type != "MESH":
         return None
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
-    points = _points(obj)
+    points = _mesh_points(obj)
     if not shapes or not len(points) or any(shape.type == "mesh" and not shape.mesh for shape in shapes):
         return None
     if any(shape.type in {"mesh", "plane"} for shape in shapes):
-        found = _by_figures(obj, points, design)
+        found = _transform_from_fingerprint(obj, points, design)
     else:
-        made = _made(shapes, np.array(record_of(obj).com))
-        found = _told(_by_points(made, points), _by_corners(obj, points), made)
-    if found is None or np.abs(found - np.eye(4)).max() < _SAME_POINT or abs(np.linalg.det(found)) < 1e-12:
+        made = _shape_points(shapes, np.array(record_of(obj).com))
+        found = _choose_mesh_transform(
+            _transform_from_points(made, points), _transform_from_reference_points(obj, points), made
+        )
+    if found is None or np.abs(found - np.eye(4)).max() < _POINT_TOLERANCE or abs(np.linalg.det(found)) < 1e-12:
         return None
     return Matrix(found.tolist())
 
 
-def _told(found: Array | None, known: Array | None, made: Array) -> Array | None:
+def _choose_mesh_transform(found: Array | None, known: Array | None, made: Array) -> Array | None:
     """The map of a mesh: ``known`` from some of its points, ``found`` from those (n, 3) that its shapes are ``made``
     with, which a mesh that was mirrored has in another order. None where the record was edited, and the mesh not.
 
@@ -100,15 +106,15 @@ def _told(found: Array | None, known: Array | None, made: Array) -> Array | None
         return None
     if known is None:
         turn = found[:3, :3]
-        is_motion = np.linalg.det(turn) > 0.0 and np.abs(turn @ turn.T - np.eye(3)).max() < _SAME_TURN
+        is_motion = np.linalg.det(turn) > 0.0 and np.abs(turn @ turn.T - np.eye(3)).max() < _ROTATION_TOLERANCE
         return found if is_motion else None
     wide = np.column_stack([made, np.ones(len(made))])
     back = wide @ np.linalg.solve(known, found).T
     figures, others = wide.T @ wide, back.T @ back
-    return known if np.abs(figures - others).max() <= _SAME_TURN * np.abs(figures[:3, :3]).max() else None
+    return known if np.abs(figures - others).max() <= _ROTATION_TOLERANCE * np.abs(figures[:3, :3]).max() else None
 
 
-def _by_corners(obj: bpy.types.Object, points: Array) -> Array | None:
+def _transform_from_reference_points(obj: bpy.types.Object, points: Array) -> Array | None:
     """The affine map of the four points of a mesh that are known; None where none are."""
     corners = np.array(record_of(obj).corners, dtype=np.float64).reshape(4, 4)
     numbers = corners[:, 0].astype(int)
@@ -119,20 +125,20 @@ def _by_corners(obj: bpy.types.Object, points: Array) -> Array | None:
     return cast(Array, np.linalg.solve(before, after).T)
 
 
-def _points(obj: bpy.types.Object) -> Array:
+def _mesh_points(obj: bpy.types.Object) -> Array:
     mesh = cast(bpy.types.Mesh, obj.data)
     out = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", cast(Any, out))
     return out.reshape(-1, 3).astype(np.float64)
 
 
-def _made(shapes: list[Shape], com: Array) -> Array:
+def _shape_points(shapes: list[Shape], com: Array) -> Array:
     """The points (n, 3) that the mesh of shapes was made with."""
-    made = [primitive(shape).vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3] - com for shape in shapes]
+    made = [primitive_mesh(shape).vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3] - com for shape in shapes]
     return np.concatenate(made)
 
 
-def _by_points(made: Array, points: Array) -> Array | None:
+def _transform_from_points(made: Array, points: Array) -> Array | None:
     """The affine map between two sets of as many points, None where there is none."""
     if made.shape != points.shape or len(made) < 4:
         return None
@@ -141,14 +147,14 @@ def _by_points(made: Array, points: Array) -> Array | None:
     if np.linalg.matrix_rank(wide, tol=1e-9 * size) < 4:
         return None  # a flat mesh does not tell
     solved = np.linalg.lstsq(wide, points, rcond=None)[0]
-    if np.abs(wide @ solved - points).max() > _SAME_POINT * size:
+    if np.abs(wide @ solved - points).max() > _POINT_TOLERANCE * size:
         return None
     out = np.eye(4)
     out[:3] = solved.T
     return out
 
 
-def _by_figures(obj: bpy.types.Object, points: Array, design: Matrix) -> Array | None:
+def _transform_from_fingerprint(obj: bpy.types.Object, points: Array, design: Matrix) -> Array | None:
     """Return the affine map of a mesh from a file, None where there is none, by four of its points that are known, the
     number of all and the means of their squares. (Of models of release 1.0 no points are: then only that the body's own
     transform was applied, or the same scale in all directions.)"""
@@ -157,14 +163,17 @@ def _by_figures(obj: bpy.types.Object, points: Array, design: Matrix) -> Array |
         return None
     now = (points**2).mean(axis=0)
     scale = float(np.sqrt(now.sum() / sum(spread)))
-    ways = [np.linalg.pinv(np.array(design)) @ unflat(record_of(obj).built), np.diag([scale, scale, scale, 1.0])]
-    known = _by_corners(obj, points)
+    ways = [
+        np.linalg.pinv(np.array(design)) @ unflatten_pose(record_of(obj).built),
+        np.diag([scale, scale, scale, 1.0]),
+    ]
+    known = _transform_from_reference_points(obj, points)
     ways = ways if known is None else [known]
     for way in ways:
         if abs(np.linalg.det(way)) < 1e-12:
             continue
         back = np.linalg.inv(way)
         was = points @ back[:3, :3].T + back[:3, 3]
-        if np.abs((was**2).mean(axis=0) - spread).max() <= 10.0 * _SAME_POINT * max(spread):
+        if np.abs((was**2).mean(axis=0) - spread).max() <= 10.0 * _POINT_TOLERANCE * max(spread):
             return cast(Array, way)
     return None

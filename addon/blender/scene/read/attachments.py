@@ -14,24 +14,24 @@ from ....core.model import Array, Frame, Light, Mechanism
 from ....core.report import Report
 from ....core.transforms import inverse
 from ...data.access import record_of
-from ...data.conversion import unflat
+from ...data.conversion import unflatten_pose
 from ...data.queries import file_name
-from ..attachments import KIND_OF_LAMP, from_com, lamp_color
-from .applied_transforms import tell_of_cleared
-from .design_poses import Designs
-from .edit_detection import edited_pose, plain, was_moved
+from ..attachments import LIGHT_KINDS, energy_and_color, pose_from_com
+from .applied_transforms import report_cleared_transform
+from .design_poses import DesignPoses
+from .edit_detection import edited_pose, shortest_float, was_moved
 
 P = TypeVar("P", Frame, Light)
 #: What a report says of a frame that was deleted though something is at it.
-FRAME_KEPT = "frame-kept"
+FRAME_KEPT_CODE = "frame-kept"
 #: The center of mass, in the document and now, of what stands in the world.
 _WORLD = (np.zeros(3),) * 2
 #: Scales that differ from 1 by no more are none.
-_SAME_SCALE = 1e-6
+_SCALE_TOLERANCE = 1e-6
 
 
 @dataclass
-class Attachments:
+class AttachmentReader:
     """Reads the objects of frames, and then of lights, over the document's.
 
     ``coms`` are the centers of mass of its bodies, where their objects stand, in the document and now. ``bodies`` are
@@ -40,7 +40,7 @@ class Attachments:
 
     coms: Mapping[str, tuple[Array, Array]]
     bodies: Mapping[str, bpy.types.Object]
-    designs: Designs
+    designs: DesignPoses
     report: Report
     #: New names of frames, by their body (None for the world) and the old one.
     renamed: dict[tuple[str | None, str], str] = field(default_factory=dict)
@@ -59,9 +59,9 @@ class Attachments:
         holders: dict[int, bpy.types.Object] = {}
         for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
             if not record_of(obj).copy_of:
-                holders.setdefault(_number(obj), obj)
-        new = [obj for obj in objects if holders.get(_number(obj)) != obj and _number(obj) < len(base)]
-        originals = [deepcopy(base[_number(obj)]) for obj in new]
+                holders.setdefault(_document_index(obj), obj)
+        new = [obj for obj in objects if holders.get(_document_index(obj)) != obj and _document_index(obj) < len(base)]
+        originals = [deepcopy(base[_document_index(obj)]) for obj in new]
         out = []
         for number, part in enumerate(base):
             if not self.is_carried(part):
@@ -76,7 +76,7 @@ class Attachments:
             elif isinstance(part, Frame):
                 self.gone.append(part)
             else:
-                self._tell_deleted(part)
+                self._report_deleted(part)
         for obj, original in zip(new, originals, strict=True):
             made = self._on_other_body(obj, original) if record_of(obj).copy_of else None
             if made is not None or self.is_carried(original):
@@ -93,7 +93,7 @@ class Attachments:
         frame = self._frame_of(obj, part) if isinstance(part, Light) else None
         part.pose = self._pose(obj, part) if frame is None else self._pose_on_frame(obj, before, frame)
         if isinstance(part, Light):
-            _relight(obj.data, part)
+            _read_light_edits(obj.data, part)
         else:
             self.frames[obj] = before, part
         return part
@@ -112,12 +112,12 @@ class Attachments:
         elif self.bodies.get(record_of(parent).source_id) == parent:
             part.body = record_of(parent).source_id
             scale, com = self._scale_of(parent), np.array(record_of(parent).com)
-            pose[:3, 3] = [plain(x) for x in scale * pose[:3, 3] + com]
+            pose[:3, 3] = [shortest_float(x) for x in scale * pose[:3, 3] + com]
         else:
             return None
         part.name, part.pose = file_name(obj), pose
         if isinstance(part, Light):
-            _relight(obj.data, part)
+            _read_light_edits(obj.data, part)
         else:
             self.frames[obj] = pose, part
         return part
@@ -125,22 +125,28 @@ class Attachments:
     def _pose(self, obj: bpy.types.Object, part: Frame | Light) -> Array:
         """The pose of what was made a child of its body, or of the model where it is the world's."""
         holder = self.designs.rig if part.body is None else self.bodies[part.body]
-        design = self.designs.on(obj, _copy_of_holder(obj, holder))
+        design = self.designs.on(obj, _copied_holder(obj, holder))
         scale = np.ones(3) if part.body is None else self._scale_of(holder)
         before, com = self.coms.get(part.body or "", _WORLD)
         if com is before and not was_moved(obj, design) and (scale == 1.0).all():
             return part.pose
-        tell_of_cleared(obj, self.report)
-        exact = from_com(part.pose, before)
+        report_cleared_transform(obj, self.report)
+        exact = pose_from_com(part.pose, before)
         pose = edited_pose(obj, exact if _was_built_at(obj, exact) else None, design)[0]
-        pose[:3, 3] = [plain(x) for x in scale * pose[:3, 3] + com]  # a scaled body takes along what hangs on it
+        pose[:3, 3] = [
+            shortest_float(x) for x in scale * pose[:3, 3] + com
+        ]  # a scaled body takes along what hangs on it
         kept = np.abs(pose - part.pose).max() <= 1e-6 * max(1.0, float(np.abs(part.pose[:3, 3]).max()))
         return part.pose if com is not before and kept else pose
 
     def _scale_of(self, body: bpy.types.Object) -> Array:
         """The scale (3,) of a body, exactly 1 where it has none."""
         scale = np.array(self.designs.of(body).to_scale())
-        return np.ones(3) if np.abs(scale - 1.0).max() <= _SAME_SCALE else np.array([plain(x) for x in scale])
+        return (
+            np.ones(3)
+            if np.abs(scale - 1.0).max() <= _SCALE_TOLERANCE
+            else np.array([shortest_float(x) for x in scale])
+        )
 
     def _frame_of(self, obj: bpy.types.Object, light: Light) -> bpy.types.Object | None:
         """The object of the frame that a light's object was made a child of, or of the copy of it that it hangs on."""
@@ -150,7 +156,9 @@ class Attachments:
         before, _frame = self.frames[frame]
         if obj.parent != frame and not _was_built_at(obj, inverse(before) @ light.pose):
             return None
-        copied = obj.parent if obj.parent in self.frames and _number(obj.parent) == _number(frame) else None
+        copied = (
+            obj.parent if obj.parent in self.frames and _document_index(obj.parent) == _document_index(frame) else None
+        )
         return copied or frame
 
     def _pose_on_frame(self, obj: bpy.types.Object, before: Array, on: bpy.types.Object) -> Array:
@@ -163,18 +171,18 @@ class Attachments:
         pose: Array = frame.pose @ (edited_pose(obj, local, design)[0] if was_moved(obj, design) else local)
         return pose
 
-    def tell_of_gone(self, mechanism: Mechanism) -> None:
+    def report_removed_frames(self, mechanism: Mechanism) -> None:
         """A word on each frame that was deleted. At some there is still a part, which has files keep them."""
         users = frame_users(mechanism) if self.gone else {}
         for frame in self.gone:
             user = users.get((frame.body, frame.name))
             if user is None:
-                self._tell_deleted(frame)
+                self._report_deleted(frame)
             else:
                 told = f"Frame {frame.name!r} was deleted, and stays in Shift files: {user!r} is at it"
-                self.report.warn(FRAME_KEPT, told, where=frame.body or "")
+                self.report.warn(FRAME_KEPT_CODE, told, where=frame.body or "")
 
-    def _tell_deleted(self, part: Frame | Light) -> None:
+    def _report_deleted(self, part: Frame | Light) -> None:
         self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
 
     def rename_references(self, mechanism: Mechanism) -> None:
@@ -213,11 +221,11 @@ def _names(extra: dict[str, Any]) -> list[str]:
     return frames if isinstance(frames, list) else []
 
 
-def _number(obj: bpy.types.Object) -> int:
+def _document_index(obj: bpy.types.Object) -> int:
     return int(record_of(obj).source_id)
 
 
-def _copy_of_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
+def _copied_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
     """Return what an object hangs on where that is a copy of what it was made a child of, which was copied with it;
     else this itself."""
     parent = obj.parent
@@ -229,15 +237,15 @@ def _copy_of_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.type
 
 def _was_built_at(obj: bpy.types.Object, local: Array) -> bool:
     """Return whether an object was made with this local matrix."""
-    return bool(np.allclose(unflat(record_of(obj).built), local, rtol=1e-5, atol=1e-6))
+    return bool(np.allclose(unflatten_pose(record_of(obj).built), local, rtol=1e-5, atol=1e-6))
 
 
-def _relight(lamp: Any, light: Light) -> None:
+def _read_light_edits(lamp: Any, light: Light) -> None:
     """Take over an edited kind and colour. The file says nothing of a light's strength."""
-    kind = KIND_OF_LAMP.get(lamp.type, light.type)
+    kind = LIGHT_KINDS.get(lamp.type, light.type)
     if kind != light.type:
         light.type = light.extra["type"] = kind
-    brightest, color = lamp_color(light)
+    brightest, color = energy_and_color(light)
     if np.abs(np.subtract(lamp.color[:], color)).max() > 1e-6:
-        red, green, blue = (plain(part * brightest) for part in lamp.color[:])
+        red, green, blue = (shortest_float(part * brightest) for part in lamp.color[:])
         light.diffuse = (red, green, blue)

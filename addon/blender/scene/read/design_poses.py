@@ -14,20 +14,20 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.editing.seen_poses import Placement, hold_seen
+from ....core.editing.seen_poses import PosedState, preserve_seen_poses
 from ....core.kinematics import CLOSES_LOOP, Tree, spanning_tree
 from ....core.model import Array, Mechanism
 from ....core.transforms import inverse
 from ...compat import action_curves
 from ...data.access import armature_of, record_of
-from ...data.channels import bone_in
-from ...data.conversion import flat, unflat
+from ...data.channels import bone_of_path
+from ...data.conversion import flatten_pose, unflatten_pose
 from ...data.queries import joint_bones, parts, root_bones, servo_bones
-from .applied_transforms import applied_to_mesh, applied_upright
-from .edit_detection import Judged, may_be_judged, mesh_was_edited
+from .applied_transforms import applied_mesh_transform, applied_upright
+from .edit_detection import MeshEditCache, can_detect_mesh_edit, mesh_was_edited
 
 
-def moves_of(designs: Designs, ids: Mapping[bpy.types.Object, str]) -> dict[str, Array]:
+def body_motions(designs: DesignPoses, ids: Mapping[bpy.types.Object, str]) -> dict[str, Array]:
     """Return the motion of each body from its design to where it is seen, (4, 4) in the model's frame, by its id: what
     its bone does. ``ids`` are those of the bodies' objects."""
     done, out = dict[str, Array](), dict[str, Array]()
@@ -40,7 +40,7 @@ def moves_of(designs: Designs, ids: Mapping[bpy.types.Object, str]) -> dict[str,
     return out
 
 
-def placing_of(rig: bpy.types.Object) -> set[str]:
+def placing_joint_ids(rig: bpy.types.Object) -> set[str]:
     """The ids of the joints that place bodies: those that have bones; where the armature was deleted, had them."""
     boned = set(joint_bones(rig))
     if boned:
@@ -49,7 +49,7 @@ def placing_of(rig: bpy.types.Object) -> set[str]:
     return {record.source_id for record in records if not record.joint.loop}
 
 
-def roots_of(rig: bpy.types.Object, placing: Iterable[str]) -> dict[str, float]:
+def root_ranks(rig: bpy.types.Object, placing: Iterable[str]) -> dict[str, float]:
     """The rank of each body that is placed freely, by its id: the keyed first, then the largest."""
     objects = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
     carried: dict[str, list[str]] = {}
@@ -86,10 +86,10 @@ def keyed_bones(rig: bpy.types.Object) -> set[str]:
     if data is None or data.action is None:
         return set()
     paths = {curve.data_path for curve in action_curves(rig, data.action, create=False) or ()}
-    return set(map(bone_in, paths)) - {""}
+    return set(map(bone_of_path, paths)) - {""}
 
 
-def tree_of(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str, float]) -> Tree:
+def design_tree(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str, float]) -> Tree:
     """The spanning tree in which joints that are ``placing`` bodies go on to, and ``roots`` stay such, by their
     ranks."""
     known = set(placing)
@@ -99,7 +99,7 @@ def tree_of(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str, fl
     return spanning_tree(replace(mechanism, joints=joints), roots)
 
 
-def stand_as_seen(designs: Designs, mechanism: Mechanism, ids: Mapping[bpy.types.Object, str]) -> None:
+def design_as_seen(designs: DesignPoses, mechanism: Mechanism, ids: Mapping[bpy.types.Object, str]) -> None:
     """Have bodies be designed where they are seen whose bones place them by joints that are gone, and copies that have
     no bones of their own yet. A model that its bones fit stays as it is.
 
@@ -109,27 +109,27 @@ def stand_as_seen(designs: Designs, mechanism: Mechanism, ids: Mapping[bpy.types
         ids: the ids that the bodies' objects have in it; those of new copies are not in their records yet.
     """
     rig = designs.rig
-    placing = placing_of(rig)
+    placing = placing_joint_ids(rig)
     fits = placing <= {joint.id for joint in mechanism.joints if joint.active}
     if fits and all(own == record_of(obj).source_id for obj, own in ids.items()):
         return
-    roots = roots_of(rig, placing)
-    tree = tree_of(mechanism, placing, roots)
-    hold_seen(tree, Placement(moves_of(designs, ids), roots, placing))
+    roots = root_ranks(rig, placing)
+    tree = design_tree(mechanism, placing, roots)
+    preserve_seen_poses(tree, PosedState(body_motions(designs, ids), roots, placing))
     for joint, held in zip(mechanism.joints, tree.mechanism.joints, strict=True):
         joint.frame_child = held.frame_child
 
 
 #: Entries of two matrices that differ by no more, as shares of what they place, are the same.
-_SAME = 1e-5
+_POSE_TOLERANCE = 1e-5
 #: The same for what 32 bits round.
-_ROUNDING = 5e-7
+_ROUNDING_TOLERANCE = 5e-7
 #: Where 32 bits cannot reckon any more; Blender keeps an infinite number as the last that it knows.
-_FAR = 1e18
-_ONE = Matrix()
+_MAX_COORDINATE = 1e18
+_IDENTITY = Matrix()
 
 
-class Designs:
+class DesignPoses:
     """The design poses of a model's bodies and joints in the model's own frame.
 
     What hangs on the armature is designed where it is seen at rest, which is its local matrix where it hangs as it was
@@ -145,7 +145,7 @@ class Designs:
         self._frame = frame if self._back is None else self._back @ frame
         self._applied: dict[bpy.types.Object, Matrix | None] = {}
         self._edited: dict[bpy.types.Object, bool] = {}
-        self._judged: Judged = {}
+        self._judged: MeshEditCache = {}
 
     @cached_property
     def _carriers(self) -> dict[bpy.types.Object, str]:
@@ -186,25 +186,25 @@ class Designs:
         ValueError where that is no number.
         """
         design = self._of(obj)
-        if not all(-_FAR < number < _FAR for number in flat(design)):
+        if not all(-_MAX_COORDINATE < number < _MAX_COORDINATE for number in flatten_pose(design)):
             raise ValueError(f"{obj.name!r} stands at no number: set its location, rotation and scale anew")
         applied = self.applied(obj, design)
-        return design if applied is None else _as_built(obj, design @ applied)
+        return design if applied is None else _snap_to_built(obj, design @ applied)
 
     def applied(self, obj: bpy.types.Object, design: Matrix | None = None) -> Matrix | None:
-        """Return what a body's mesh took over of its transform as that was applied (``applied_to_mesh``), of a body
-        that does not stand as it was made or whose mesh is another."""
+        """Return what a body's mesh took over of its transform as that was applied (``applied_mesh_transform``), of a
+        body that does not stand as it was made or whose mesh is another."""
         if record_of(obj).role != "BODY":
             return None
         if obj not in self._applied:
             here = self._of(obj) if design is None else design
-            is_other = flat(here) != list(record_of(obj).built) or not may_be_judged(obj)
-            is_other = is_other or self.has_other_mesh(obj)
-            is_other = is_other and bool(np.isfinite(flat(here)).all())
-            self._applied[obj] = applied_to_mesh(obj, here) if is_other else None
+            is_other = flatten_pose(here) != list(record_of(obj).built) or not can_detect_mesh_edit(obj)
+            is_other = is_other or self.is_mesh_edited(obj)
+            is_other = is_other and bool(np.isfinite(flatten_pose(here)).all())
+            self._applied[obj] = applied_mesh_transform(obj, here) if is_other else None
         return self._applied[obj]
 
-    def has_other_mesh(self, obj: bpy.types.Object) -> bool:
+    def is_mesh_edited(self, obj: bpy.types.Object) -> bool:
         """Return whether a body's mesh is no longer the surface of its shapes (``mesh_was_edited``)."""
         if obj not in self._edited:
             self._edited[obj] = mesh_was_edited(obj, self._judged)
@@ -214,27 +214,27 @@ class Designs:
         basis = obj.matrix_basis
         hung = self._in_file(self._hung(obj))
         if hung is not None:
-            if not _is_one(hung, obj):
-                return _as_built(obj, hung @ basis)
+            if not _is_identity(hung, obj):
+                return _snap_to_built(obj, hung @ basis)
             built = list(record_of(obj).built)
-            return Matrix(unflat(built).tolist()) if is_rounding(obj, flat(basis), built) else basis
-        if _lost_its_bone(obj):
+            return Matrix(unflatten_pose(built).tolist()) if is_rounding(obj, flatten_pose(basis), built) else basis
+        if _has_lost_bone(obj):
             return basis
-        if obj.parent is None and is_as_built(obj, basis):
-            return _as_built(obj, basis)
-        design = self._frame @ _standing(obj)
+        if obj.parent is None and is_pose_as_built(obj, basis):
+            return _snap_to_built(obj, basis)
+        design = self._frame @ _unsimulated_world_matrix(obj)
         bone = self.carrier(obj)
         if bone:
             pose = self.rig.pose.bones[bone]
             rest, now = self._in_file(pose.bone.matrix_local), self._in_file(pose.matrix)
             design = rest @ now.inverted_safe() @ design
-        return _as_built(obj, design)
+        return _snap_to_built(obj, design)
 
     def carried_by(self, obj: bpy.types.Object) -> Matrix | None:
         """Return how far the bone that a part hangs on has taken it along since it was hung there, in the model's
         frame; None where it did not, and where it hangs elsewhere."""
         hung = self._hung(obj)
-        return None if hung is None or _is_one(hung, obj) else hung
+        return None if hung is None or _is_identity(hung, obj) else hung
 
     def on(self, obj: bpy.types.Object, holder: bpy.types.Object | None) -> Matrix:
         """The pose of a frame, light or collision shape on the object that it was made a child of."""
@@ -242,11 +242,11 @@ class Designs:
         back = self._back if holder is None or holder == self.rig else self._unapplied(holder)
         if holder is None or (obj.parent == holder and obj.parent_type == "OBJECT"):
             hung = obj.matrix_parent_inverse if back is None else back @ obj.matrix_parent_inverse
-            return basis if hung == _ONE or _is_one(hung, obj) else _as_built(obj, hung @ basis)
-        if obj.parent is None and is_as_built(obj, basis):
-            return _as_built(obj, basis)  # it merely lost its parent
-        local = _seen(holder).inverted_safe() @ _seen(obj)
-        return _as_built(obj, local if back is None else back @ local)
+            return basis if hung == _IDENTITY or _is_identity(hung, obj) else _snap_to_built(obj, hung @ basis)
+        if obj.parent is None and is_pose_as_built(obj, basis):
+            return _snap_to_built(obj, basis)  # it merely lost its parent
+        local = _world_matrix(holder).inverted_safe() @ _world_matrix(obj)
+        return _snap_to_built(obj, local if back is None else back @ local)
 
     def _unapplied(self, body: bpy.types.Object) -> Matrix | None:
         applied = self.applied(body)
@@ -275,61 +275,67 @@ def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[fl
     if list(now) == list(before):
         return False
     off = np.abs(np.subtract(now, before)).reshape(4, 4)
-    reach = _reach(obj)
-    return bool(reach < _FAR and off[:3, :3].max() <= _ROUNDING and off[:3, 3].max() <= _ROUNDING * reach)
+    reach = _distance_scale(obj)
+    return bool(
+        reach < _MAX_COORDINATE
+        and off[:3, :3].max() <= _ROUNDING_TOLERANCE
+        and off[:3, 3].max() <= _ROUNDING_TOLERANCE * reach
+    )
 
 
-def is_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
+def is_pose_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
     """Return whether a pose is the one that a part was made with, as far as a change of parents can tell."""
-    off = np.abs(np.array(now) - unflat(record_of(obj).built))
-    return bool(off[:3, :3].max() <= _SAME and off[:3, 3].max() <= _SAME * _reach(obj))
+    off = np.abs(np.array(now) - unflatten_pose(record_of(obj).built))
+    return bool(off[:3, :3].max() <= _POSE_TOLERANCE and off[:3, 3].max() <= _POSE_TOLERANCE * _distance_scale(obj))
 
 
-def _as_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
+def _snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
     """A pose that was reckoned through the world, without the rounding of that: what is as it was built is that."""
-    built = unflat(record_of(obj).built)
-    pose, reach = np.array(now, dtype=np.float64), _reach(obj)
-    if np.abs(pose - built)[:3, :3].max() <= _SAME:
+    built = unflatten_pose(record_of(obj).built)
+    pose, reach = np.array(now, dtype=np.float64), _distance_scale(obj)
+    if np.abs(pose - built)[:3, :3].max() <= _POSE_TOLERANCE:
         pose[:3, :3] = built[:3, :3]
-    step = 10.0 ** np.floor(np.log10(_SAME * reach))
-    same = np.abs(pose - built)[:3, 3] <= _SAME * reach
+    step = 10.0 ** np.floor(np.log10(_POSE_TOLERANCE * reach))
+    same = np.abs(pose - built)[:3, 3] <= _POSE_TOLERANCE * reach
     pose[:3, 3] = np.where(same, built[:3, 3], np.round(pose[:3, 3] / step) * step)
     return Matrix(pose.tolist())
 
 
-def _reach(obj: bpy.types.Object) -> float:
+def _distance_scale(obj: bpy.types.Object) -> float:
     """Return how far from the origins, of the world and of the model, a part is: what 32 bits can tell goes by that."""
     here, parent = obj.matrix_world.translation.length, obj.matrix_parent_inverse.translation.length
-    return max(here, parent, float(np.linalg.norm(unflat(record_of(obj).built)[:3, 3])), 1e-3)
+    return max(here, parent, float(np.linalg.norm(unflatten_pose(record_of(obj).built)[:3, 3])), 1e-3)
 
 
-def _is_one(hung: Matrix, obj: bpy.types.Object) -> bool:
+def _is_identity(hung: Matrix, obj: bpy.types.Object) -> bool:
     """Return whether what comes between an object and what holds it is nothing but the rounding of a bone's place."""
-    a, b, c, x, d, e, f, y, g, h, i, z = flat(hung)[:12]
-    near = _SAME * max(1.0, obj.matrix_parent_inverse.translation.length)
+    a, b, c, x, d, e, f, y, g, h, i, z = flatten_pose(hung)[:12]
+    near = _POSE_TOLERANCE * max(1.0, obj.matrix_parent_inverse.translation.length)
     off = (a - 1.0, b, c, d, e - 1.0, f, g, h, i - 1.0)
-    return all(-_SAME <= part <= _SAME for part in off) and all(-near <= part <= near for part in (x, y, z))
+    return all(-_POSE_TOLERANCE <= part <= _POSE_TOLERANCE for part in off) and all(
+        -near <= part <= near for part in (x, y, z)
+    )
 
 
-def _lost_its_bone(obj: bpy.types.Object) -> bool:
+def _has_lost_bone(obj: bpy.types.Object) -> bool:
     parent = obj.parent
     on_rig = parent is not None and parent.type == "ARMATURE" and obj.parent_type == "BONE"
     return on_rig and obj.parent_bone not in armature_of(parent).bones  # type: ignore[arg-type]
 
 
-def _standing(obj: bpy.types.Object) -> Matrix:
+def _unsimulated_world_matrix(obj: bpy.types.Object) -> Matrix:
     """Return where an object stands in the world, without what a simulation does to it."""
     if obj.rigid_body is None or obj.rigid_body.kinematic or obj.rigid_body.type != "ACTIVE":
         return obj.matrix_world
-    return on_parent(obj, _standing)
+    return local_to_parent_matrix(obj, _unsimulated_world_matrix)
 
 
-def _seen(obj: bpy.types.Object) -> Matrix:
+def _world_matrix(obj: bpy.types.Object) -> Matrix:
     """Return where an object is in the world, also where it is hidden and Blender does not reckon that."""
-    return on_parent(obj, _seen) if obj.hide_viewport else obj.matrix_world
+    return local_to_parent_matrix(obj, _world_matrix) if obj.hide_viewport else obj.matrix_world
 
 
-def on_parent(obj: bpy.types.Object, place: Callable[[bpy.types.Object], Matrix]) -> Matrix:
+def local_to_parent_matrix(obj: bpy.types.Object, place: Callable[[bpy.types.Object], Matrix]) -> Matrix:
     """Return where its local matrix has an object, on a parent whose ``place`` is told."""
     parent = obj.parent
     if parent is None:

@@ -15,23 +15,23 @@ from mathutils import Matrix, Quaternion
 
 from ....core.bounds import half_extent
 from ....core.model import Array, Shape
-from ....core.surfaces import is_measured, is_surface_of
+from ....core.surfaces import has_analytic_surface, is_mesh_of_shapes
 from ...data.access import record_of
-from ...data.conversion import flat, read_shape, surface_figures, unflat
+from ...data.conversion import flatten_pose, mesh_fingerprint, read_shape, unflatten_pose
 
 #: Two rotations of Blender's whose matrices differ by no more are the same rotation.
-_SAME_TURN = 1e-6
+_ROTATION_TOLERANCE = 1e-6
 #: Coordinates that differ by no more units in the last place, of the largest of them, are the same: Blender's tools
 #: turn them to the world and back.
-_SAME_PLACE = 4.0
+_POSITION_TOLERANCE_ULP = 4.0
 _DIGITS = 9  # tell all 32-bit numbers apart
 #: How far (rad) the angle of a turn is off after it went through Blender's matrices and quaternions.
-_SAME_ANGLE = 1e-6
+_ANGLE_TOLERANCE = 1e-6
 #: The cosine and the sine of no, one, two and three quarters of a turn.
-_QUARTERS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
+_QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
-def same(now: object, before: object) -> bool:
+def is_same_value(now: object, before: object) -> bool:
     """Return whether a value is what it was: numbers as far as 32 bits can tell."""
     if now == before:
         return True
@@ -40,7 +40,7 @@ def same(now: object, before: object) -> bool:
     return False
 
 
-def plain(value: float, unit: float = 1.0) -> float:
+def shortest_float(value: float, unit: float = 1.0) -> float:
     """The number with the fewest digits, counted in ``unit``, that Blender keeps as this one or as its neighbour:
     2.1 moved by 0.05 is 2.1499999 in 32 bits, and 2.15 for people."""
     kept = np.float32(value)
@@ -52,15 +52,15 @@ def plain(value: float, unit: float = 1.0) -> float:
     return float(value)
 
 
-def plain_angle(value: float) -> float:
+def shortest_angle(value: float) -> float:
     """The angle (rad) with the fewest digits, in degrees or in radians, that Blender keeps as this one."""
-    degrees, radians = plain(value, math.radians(1.0)), plain(value)
+    degrees, radians = shortest_float(value, math.radians(1.0)), shortest_float(value)
     return radians if len(f"{radians:.9g}") < len(f"{math.degrees(degrees):.9g}") else degrees
 
 
-def edited(now: float, before: float) -> float:
+def edited_number(now: float, before: float) -> float:
     """A number of the document's after it went through Blender."""
-    return before if same(now, before) else plain(now)
+    return before if is_same_value(now, before) else shortest_float(now)
 
 
 def was_moved(obj: bpy.types.Object, design: Matrix | None = None) -> bool:
@@ -68,7 +68,7 @@ def was_moved(obj: bpy.types.Object, design: Matrix | None = None) -> bool:
 
     ``design``: where it is now, if not at its local matrix.
     """
-    return flat(obj.matrix_basis if design is None else design) != list(record_of(obj).built)
+    return flatten_pose(obj.matrix_basis if design is None else design) != list(record_of(obj).built)
 
 
 def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | None = None) -> tuple[Array, Array]:
@@ -80,53 +80,55 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | Non
     design = obj.matrix_basis if design is None else design
     place, turn, size = design.decompose()
     pose = np.eye(4)
-    pose[:3, :3] = now = _rotation(turn)
-    pose[:3, 3] = [plain(x) for x in place[:]]
-    scale = np.array([plain(x) for x in size[:]])
+    pose[:3, :3] = now = _rotation_matrix(turn)
+    pose[:3, 3] = [shortest_float(x) for x in place[:]]
+    scale = np.array([shortest_float(x) for x in size[:]])
     if exact is None:
-        pose[:3, :3] = _turned(np.eye(3), now)
+        pose[:3, :3] = _edited_rotation(np.eye(3), now)
     else:
-        place, turn, _size = Matrix(unflat(record_of(obj).built).tolist()).decompose()
-        is_same = np.abs(now - _rotation(turn)).max() <= _SAME_TURN
-        pose[:3, :3] = exact[:3, :3] if is_same else _turned(exact[:3, :3], now)
+        place, turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
+        is_same = np.abs(now - _rotation_matrix(turn)).max() <= _ROTATION_TOLERANCE
+        pose[:3, :3] = exact[:3, :3] if is_same else _edited_rotation(exact[:3, :3], now)
         here, there = np.array(design.translation), np.array(place)
-        kept = np.abs(here - there) <= _SAME_PLACE * np.spacing(np.float32(np.abs(there).max()))
+        kept = np.abs(here - there) <= _POSITION_TOLERANCE_ULP * np.spacing(np.float32(np.abs(there).max()))
         pose[:3, 3] = np.where(kept, exact[:3, 3], pose[:3, 3])
     return pose, scale
 
 
-def _turned(before: Array, now: Array) -> Array:
+def _edited_rotation(before: Array, now: Array) -> Array:
     """A rotation (3, 3) of which 32 bits are known, in full where it is an earlier one turned about an axis of the
     model or of its own, as people turn things: by the angle with the fewest digits."""
     for turn, is_own in ((now @ before.T, False), (before.T @ now, True)):
         axis = int(np.diag(turn).argmax())
         i, j = (axis + 1) % 3, (axis + 2) % 3
-        if max(np.abs(turn[axis, [i, j]]).max(), np.abs(turn[[i, j], axis]).max()) > 2.0 * _SAME_TURN:  # both are off
+        if (
+            max(np.abs(turn[axis, [i, j]]).max(), np.abs(turn[[i, j], axis]).max()) > 2.0 * _ROTATION_TOLERANCE
+        ):  # both are off
             continue
-        angle = _plain_turn(math.atan2(turn[j, i] - turn[i, j], turn[i, i] + turn[j, j]))
+        angle = _shortest_rotation_angle(math.atan2(turn[j, i] - turn[i, j], turn[i, i] + turn[j, j]))
         quarters = angle / (0.5 * math.pi)
         whole = round(quarters) if abs(quarters - round(quarters)) < 1e-15 else None
-        cos, sin = (math.cos(angle), math.sin(angle)) if whole is None else _QUARTERS[whole % 4]
+        cos, sin = (math.cos(angle), math.sin(angle)) if whole is None else _QUARTER_TURNS[whole % 4]
         exact = np.eye(3)
         exact[i, i], exact[i, j], exact[j, i], exact[j, j] = cos, -sin, sin, cos
         return before @ exact if is_own else exact @ before
     return now
 
 
-def _plain_turn(angle: float) -> float:
+def _shortest_rotation_angle(angle: float) -> float:
     """The angle (rad) with the fewest digits, in degrees or in radians, that 32 bits of a rotation cannot tell from
     this one; of two that are about as long the nearer."""
     told = []
     for unit in (math.radians(1.0), 1.0):
         texts = (f"{angle / unit:.{digits}g}" for digits in range(1, _DIGITS + 1))
-        short = next((text for text in texts if abs(float(text) * unit - angle) <= _SAME_ANGLE), None)
+        short = next((text for text in texts if abs(float(text) * unit - angle) <= _ANGLE_TOLERANCE), None)
         if short is not None:
             told.append((len(short), float(short) * unit))
     least = min((length for length, _turn in told), default=0)
     return min((turn for length, turn in told if length < least + 2), key=lambda turn: abs(turn - angle), default=angle)
 
 
-def _rotation(turn: Quaternion) -> Array:
+def _rotation_matrix(turn: Quaternion) -> Array:
     """The matrix (3, 3) of a quaternion, a rotation to all 64 bits: Blender's own matrices are so to 32 only."""
     numbers = np.array(turn, dtype=np.float64)
     w, x, y, z = numbers / np.linalg.norm(numbers)
@@ -140,34 +142,34 @@ def _rotation(turn: Quaternion) -> Array:
 
 
 #: Shares of a mesh's spread by which it may seem another in 32 bits.
-_SAME_SURFACE = 1e-5
+_SURFACE_TOLERANCE = 1e-5
 
 
-def is_own_mesh(obj: bpy.types.Object) -> bool:
+def has_own_mesh(obj: bpy.types.Object) -> bool:
     """Return whether files get a body's mesh as it is seen, modifiers and all: it came from none."""
     return any(shape.visual and shape.type == "mesh" and not shape.mesh for shape in record_of(obj).shapes)
 
 
-def may_be_judged(obj: bpy.types.Object) -> bool:
+def can_detect_mesh_edit(obj: bpy.types.Object) -> bool:
     """Return whether ``mesh_was_edited`` can tell: of some shapes neither the surface nor the figures are known."""
     shapes = [shape for shape in record_of(obj).shapes if shape.visual]
-    return any(record_of(obj).surface) or all(is_measured(read_shape(shape)) for shape in shapes)
+    return any(record_of(obj).surface) or all(has_analytic_surface(read_shape(shape)) for shape in shapes)
 
 
 #: What is known of meshes already: bodies that are alike share theirs.
-Judged = dict[tuple[object, ...], bool]
+MeshEditCache = dict[tuple[object, ...], bool]
 
 
-def mesh_was_edited(obj: bpy.types.Object, judged: Judged | None = None) -> bool:
+def mesh_was_edited(obj: bpy.types.Object, judged: MeshEditCache | None = None) -> bool:
     """Return whether the mesh no longer is the surface of the shapes that it was made for.
 
     ``judged`` keeps the answers.
     """
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
-    if not shapes or is_own_mesh(obj):
+    if not shapes or has_own_mesh(obj):
         return False
-    if not all(map(is_measured, shapes)):
-        return _is_other_mesh(obj)
+    if not all(map(has_analytic_surface, shapes)):
+        return _differs_from_file(obj)
     if not len(obj.data.polygons):  # type: ignore[union-attr]
         return True
     com = np.array(record_of(obj).com)
@@ -178,11 +180,11 @@ def mesh_was_edited(obj: bpy.types.Object, judged: Judged | None = None) -> bool
     box = obj.bound_box  # its corners come in the order of the axes: the first and the seventh are the ends
     key = (obj.data.session_uid, *box[0], *box[6], *alike)
     if key not in judged:
-        judged[key] = _was_edited(obj, shapes)
+        judged[key] = _differs_from_shapes(obj, shapes)
     return judged[key]
 
 
-def _was_edited(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
+def _differs_from_shapes(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
     """Return whether a mesh is no longer the surface of shapes in its own axes."""
     halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
     low = np.min([at - half for at, half in halves], axis=0)
@@ -191,21 +193,21 @@ def _was_edited(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
     size = float(np.linalg.norm(high - low)) or 1.0
     if np.abs(np.ptp(corners, axis=0) - (high - low)).max() > 0.02 * size:
         return True
-    return not is_surface_of(shapes, *_corners_and_middles(cast(bpy.types.Mesh, obj.data)))
+    return not is_mesh_of_shapes(shapes, *_vertices_and_face_centers(cast(bpy.types.Mesh, obj.data)))
 
 
-def _is_other_mesh(obj: bpy.types.Object) -> bool:
+def _differs_from_file(obj: bpy.types.Object) -> bool:
     """Return whether a mesh that was read from a file is not as it was read.
 
     (Models of earlier releases do not know.)
     """
     before = np.array(record_of(obj).surface)
-    now = np.array(surface_figures(cast(bpy.types.Mesh, obj.data)))
+    now = np.array(mesh_fingerprint(cast(bpy.types.Mesh, obj.data)))
     spread = max(float(before[1:].sum()), 1e-30)
-    return bool(before.any()) and float(np.abs(now - before).max()) > _SAME_SURFACE * spread
+    return bool(before.any()) and float(np.abs(now - before).max()) > _SURFACE_TOLERANCE * spread
 
 
-def _corners_and_middles(mesh: bpy.types.Mesh) -> tuple[Array, Array]:
+def _vertices_and_face_centers(mesh: bpy.types.Mesh) -> tuple[Array, Array]:
     """The points (n, 3) of a mesh, and the middles (m, 3) of its polygons."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]

@@ -11,37 +11,51 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ....core.gait.behaviors import Behaviours, Engine
+from ....core.gait.behaviors import Engine, GaitBehaviors
 from ....core.kinematics import design_openings, joint_frames_world
 from ....core.model import Array, Body, Dof, Joint, Mechanism
 from ....core.report import Report
 from ....core.transforms import inverse
-from ....formats.text.file_io import no_garbage_hunts
+from ....formats.text.file_io import gc_paused
 from ...data.access import record_of, settings
-from ...data.conversion import DOF_FIELDS, DOF_VECTORS, kept_plane, read_dofs, unflat, with_mirrored
+from ...data.conversion import (
+    DOF_FIELDS,
+    DOF_VECTORS,
+    mirror_plane_of,
+    read_dofs,
+    unflatten_pose,
+    with_mirrored_restraints,
+)
 from ...data.documents import read_document
 from ...data.properties.joint import KnuckleDof, KnuckleJoint
-from ...data.queries import collection_of, every_part_by_role, file_name, is_newer, renamed_bones, require_rig
-from ...rig.joint_frames import constraint_turn, read_body
+from ...data.queries import (
+    all_parts_by_role,
+    collection_of,
+    file_name,
+    is_from_newer_release,
+    renamed_bones,
+    require_rig,
+)
+from ...rig.joint_frames import constraint_rotation, read_body
 from ..bodies import com_pose
-from ..materials import Painted, painted
-from .applied_transforms import tell_of_cleared
-from .attachments import Attachments
-from .design_poses import Designs, stand_as_seen
-from .edit_detection import edited, edited_pose, plain, plain_angle, same, was_moved
+from ..materials import PaintedColors, painted_color
+from .applied_transforms import report_cleared_transform
+from .attachments import AttachmentReader
+from .design_poses import DesignPoses, design_as_seen
+from .edit_detection import edited_number, edited_pose, is_same_value, shortest_angle, shortest_float, was_moved
 from .shapes import (
-    Children,
-    body_shapes,
-    com_now,
+    CollisionChildren,
     derived_masses,
-    inertia_now,
     is_uneven,
-    same_frame,
-    scaled,
-    shape_children,
+    read_body_shapes,
+    read_collision_children,
+    read_com,
+    read_inertia,
+    read_mass_edit,
+    scale_shape,
     shape_masses,
-    weigh,
-    with_masses,
+    with_shape_masses,
+    without_rounding,
 )
 
 T = TypeVar("T", Body, Joint)
@@ -66,7 +80,7 @@ def own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint] = ()) 
     return own
 
 
-def merge(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T | None, T | None], T]) -> list[T]:
+def merge_parts(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T | None, T | None], T]) -> list[T]:
     """Parts in the document's order, then the new ones as they were made; none has a twin that is gone.
 
     ``read`` gets an object, its id, the document's part of this id, and for a copy of one a copy of the part.
@@ -90,10 +104,10 @@ def _original_id(obj: bpy.types.Object) -> str:
 __all__ = ["document_ids", "extract", "extract_design", "own_ids"]
 
 #: Openings that differ by no more, as a share of their size, are the same in 32 bits.
-_SAME_OPENING = 1e-6
+_OPENING_TOLERANCE = 1e-6
 
 
-@no_garbage_hunts()
+@gc_paused()
 def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     """The mechanism of a model, in the file's own axes and with its document.
 
@@ -113,63 +127,65 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
     >>> print(formats.save(rover, "out/rover.jm"))
     info: objects in the document: 1 changed; all else is written as it was read
     """
-    mechanism, designs, bodies = _read(model)
-    stand_as_seen(designs, mechanism, bodies)
+    mechanism, designs, bodies = _read_mechanism(model)
+    design_as_seen(designs, mechanism, bodies)
     return mechanism
 
 
 def extract_design(rig: bpy.types.Object) -> Mechanism:
     """The mechanism of a model with every body where its object is designed, whatever carries it."""
-    return _read(rig)[0]
+    return _read_mechanism(rig)[0]
 
 
-def _read(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechanism, Designs, Ids]:
+def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechanism, DesignPoses, Ids]:
     """Read a model's mechanism as it is designed, with the designs of its parts and the ids of its bodies."""
     rig, collection = require_rig(model), collection_of(model)
-    if is_newer(rig):
+    if is_from_newer_release(rig):
         raise ValueError(f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it")
-    base = _base(rig)
+    base = _document_mechanism(rig)
     mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
-    mechanism.restraints = with_mirrored(rig, base.restraints)
-    _tell_of_strangers(rig, collection, mechanism.report)
-    by_role, present = every_part_by_role(rig, collection)
+    mechanism.restraints = with_mirrored_restraints(rig, base.restraints)
+    _report_foreign_objects(rig, collection, mechanism.report)
+    by_role, present = all_parts_by_role(rig, collection)
     for obj in present:
         if obj.mode == "EDIT" and obj.type == "MESH":
             obj.update_from_editmode()  # what is edited now counts, without leaving edit mode
-    designs = Designs(rig)
-    reading = _Reading(mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig))
+    designs = DesignPoses(rig)
+    reading = _PartReader(
+        mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig)
+    )
     reading.derived, reading.shape_masses = derived_masses(base.bodies), shape_masses(base.bodies)
     reading.colored, reading.flagged = settings(rig).version >= 3, settings(rig).version >= 5
     reading.switched = _switch_assemblies(rig, mechanism)
-    mechanism.mirror_plane = kept_plane(rig)
+    mechanism.mirror_plane = mirror_plane_of(rig)
     bodies = own_ids(by_role.get("BODY", []), base.bodies)
     joints = own_ids(by_role.get("JOINT", []), base.joints)
     reading.ids = bodies
     body_of = {own: obj for obj, own in bodies.items()}
-    reading.children = shape_children(present, body_of, designs, mechanism.report)
-    before = Before.of(base)
+    reading.children = read_collision_children(present, body_of, designs, mechanism.report)
+    before = DocumentFacts.of(base)
     coms = {
-        body.id: (body.com, com_now(record_of(body_of[body.id]), body)) for body in base.bodies if body.id in body_of
+        body.id: (body.com, read_com(record_of(body_of[body.id]), body)) for body in base.bodies if body.id in body_of
     }
-    hung = Attachments(coms, body_of, designs, mechanism.report)
+    hung = AttachmentReader(coms, body_of, designs, mechanism.report)
     if settings(rig).version >= 2:  # before, they had no objects
         frames, lights = by_role.get("FRAME", []), by_role.get("LIGHT", [])
         mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
     else:
         mechanism.frames = [frame for frame in base.frames if hung.is_carried(frame)]
         mechanism.lights = [light for light in base.lights if hung.is_carried(light)]
-    mechanism.bodies = merge(base.bodies, bodies, reading.body)
+    mechanism.bodies = merge_parts(base.bodies, bodies, reading.body)
     reading.poses = {body.id: body.pose for body in mechanism.bodies}
-    mechanism.joints = merge(base.joints, joints, reading.joint)
+    mechanism.joints = merge_parts(base.joints, joints, reading.joint)
     before.settle(mechanism)
-    hung.tell_of_gone(mechanism)
+    hung.report_removed_frames(mechanism)
     hung.rename_references(mechanism)
-    _world(rig, mechanism)
-    mechanism.behaviours = _behaviours(rig, base)
+    _read_world(rig, mechanism)
+    mechanism.behaviours = _read_behaviors(rig, base)
     return mechanism, designs, bodies
 
 
-def _base(rig: bpy.types.Object) -> Mechanism:
+def _document_mechanism(rig: bpy.types.Object) -> Mechanism:
     """The mechanism as its document has it; an empty one where there is none."""
     return read_document(rig) or Mechanism(record_of(rig).source_name)
 
@@ -184,11 +200,11 @@ def _switch_assemblies(rig: bpy.types.Object, mechanism: Mechanism) -> bool:
 
 def document_ids(rig: bpy.types.Object) -> set[str]:
     """The ids that a model's document knows, of parts that are still there and of others."""
-    base = _base(rig)
+    base = _document_mechanism(rig)
     return {body.id for body in base.bodies} | {joint.id for joint in base.joints}
 
 
-def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
+def _report_foreign_objects(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
     """Say what of the collection is not part of the model: a whole model that was copied inside it, meshes that the
     user put there, a scale of the whole."""
     scale = rig.matrix_world.to_scale()
@@ -203,57 +219,57 @@ def _tell_of_strangers(rig: bpy.types.Object, collection: bpy.types.Collection, 
             report.info("copied-model", told, where=obj.name)
 
 
-def _authored(own: str, obj: bpy.types.Object) -> Body:
+def _new_body(own: str, obj: bpy.types.Object) -> Body:
     """A body that no document knows: it was made of a mesh, or came from another model."""
     body = read_body(obj)
-    body.id, body.com, body.shapes = own, np.array([plain(x) for x in body.com]), []
+    body.id, body.com, body.shapes = own, np.array([shortest_float(x) for x in body.com]), []
     known = body.inertia if record_of(obj).has_tensor else None
     body.inertia = None if known is None else known * body.mass
     return body
 
 
 @dataclass
-class _Reading:
+class _PartReader:
     """Reads objects over the document's parts, which become those of now.
 
     ``frames`` are where the document has its joints, by id, ``openings`` where those of open loops have their other
-    side, from there; ``bones`` are the renamed ones, by the ids of their joints; ``derived`` as ``weigh`` has it,
-    ``shape_masses`` those of the document. ``switched``: the records know what is on, not the document; ``flagged``:
-    bodies know whether they fall and collide; ``colored``: materials know their colors.
+    side, from there; ``bones`` are the renamed ones, by the ids of their joints; ``derived`` as ``read_mass_edit`` has
+    it, ``shape_masses`` those of the document. ``switched``: the records know what is on, not the document;
+    ``flagged``: bodies know whether they fall and collide; ``colored``: materials know their colors.
     """
 
     report: Report
-    designs: Designs
+    designs: DesignPoses
     frames: dict[str, Array]
     openings: dict[str, Array]
     bones: dict[str, str] = field(default_factory=dict)
     ids: Ids = field(default_factory=dict)
     poses: dict[str, Array] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
-    children: Children = field(default_factory=dict)
+    children: CollisionChildren = field(default_factory=dict)
     switched: bool = False
     flagged: bool = False
     colored: bool = False
-    painted: Painted = field(default_factory=dict)
+    painted: PaintedColors = field(default_factory=dict)
     derived: Mapping[str, float] = field(default_factory=dict)
     shape_masses: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
         """A body as it is now."""
         record = record_of(obj)
-        body = old or original or _authored(own, obj)
+        body = old or original or _new_body(own, obj)
         if old is None:
-            self._tell_of_new("Body", obj, own, original)
+            self._report_new_part("Body", obj, own, original)
         known = old or original
         exact = com_pose(body) if known else None
         before = body.pose, body.com
         if known:
-            body.com, body.inertia = com_now(record, body), inertia_now(record, body)
+            body.com, body.inertia = read_com(record, body), read_inertia(record, body)
         if self.flagged:
             body.gravity, body.collidable = record.gravity, record.collidable
         body.name = file_name(obj)
-        shapes = body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
-        body.shapes = with_masses(shapes, self.shape_masses.get(record.moment_of))
+        shapes = read_body_shapes(obj, own, body.shapes, body.com, self.children, self.report)
+        body.shapes = with_shape_masses(shapes, self.shape_masses.get(record.moment_of))
         if self.colored:
             self._paint(obj, body)
         design = self.designs.of(obj)
@@ -261,10 +277,10 @@ class _Reading:
             body.pose, scale = edited_pose(obj, exact, design)
             body.pose[:3, 3] -= body.pose[:3, :3] @ body.com
             if known and body.com is not before[1]:
-                body.pose = same_frame(body, before[0])
+                body.pose = without_rounding(body, before[0])
             if np.abs(scale - 1.0).max() > 1e-6:
-                self._tell_of_uneven(obj, body, scale)
-                body.shapes = [scaled(shape, scale, body.com) for shape in body.shapes]
+                self._report_uneven_scale(obj, body, scale)
+                body.shapes = [scale_shape(shape, scale, body.com) for shape in body.shapes]
             if body.pose is not before[0]:
                 self.moved.add(own)
         if self.designs.applied(obj) is not None:
@@ -274,14 +290,14 @@ class _Reading:
                 "the origin for the center of mass: Update Armature puts it back",
                 where=obj.name,
             )
-        elif obj.type == "MESH" and self.designs.has_other_mesh(obj):
+        elif obj.type == "MESH" and self.designs.is_mesh_edited(obj):
             self.report.warn(
                 "mesh-edited",
                 f"The mesh of {file_name(obj)!r} was edited by hand: files keep the shape that it was",
                 where=own,
             )
-        weigh(obj, body, self.derived, self.report)
-        body.twin = _twin(record.twin, body.twin, copied=original is not None)
+        read_mass_edit(obj, body, self.derived, self.report)
+        body.twin = _twin_id(record.twin, body.twin, copied=original is not None)
         body.immobile = record.immobile
         body.active = record.active if self.switched else body.active
         body.id = own
@@ -294,14 +310,14 @@ class _Reading:
         parent, child = self.ids.get(part.parent), self.ids.get(part.child)
         joint = old or original or Joint(own, record.source_name, part.type, parent, child)
         if old is None:
-            self._tell_of_new("Joint", obj, own, original)
+            self._report_new_part("Joint", obj, own, original)
         exact = self.frames.get(joint.id)
         joint.name = file_name(obj, self.bones)
         rewired = (parent, child) != (joint.parent, joint.child)
-        opening, reopened = _opening(part, None if rewired else self.openings.get(joint.id))
+        opening, reopened = _read_opening(part, None if rewired else self.openings.get(joint.id))
         design = self.designs.of(obj)
         if was_moved(obj, design):
-            tell_of_cleared(obj, self.report)
+            report_cleared_transform(obj, self.report)
         moved = was_moved(obj, design) or bool({joint.parent, joint.child} & self.moved)
         if exact is None or rewired or reopened or moved:
             known = (old or original) is not None  # an end that the file leaves open is the world
@@ -318,12 +334,14 @@ class _Reading:
             joint.frame_child = inverse(self.poses[child]) @ frame if child is not None else frame
         elif self.switched:
             joint.active = part.active
-        joint.type = part.type if joint.type != part.type and _kinds(joint.dofs) != _kinds(part.dofs) else joint.type
-        if _kinds(joint.dofs) == _kinds(part.dofs):
-            _edit_dofs(obj, joint)
+        joint.type = (
+            part.type if joint.type != part.type and _dof_kinds(joint.dofs) != _dof_kinds(part.dofs) else joint.type
+        )
+        if _dof_kinds(joint.dofs) == _dof_kinds(part.dofs):
+            _read_dof_edits(obj, joint)
         else:
             joint.dofs = read_dofs(part)
-        joint.twin = _twin(record.twin, joint.twin, copied=original is not None)
+        joint.twin = _twin_id(record.twin, joint.twin, copied=original is not None)
         joint.id = own
         return joint
 
@@ -332,38 +350,38 @@ class _Reading:
         seen = [shape for shape in body.shapes if shape.visual]
         if not seen or any(shape.type == "mesh" and shape.mesh for shape in seen) or obj.type != "MESH":
             return
-        color = painted(obj, self.painted)
+        color = painted_color(obj, self.painted)
         if color is not None and any(shape.color != color for shape in seen):
             body.shapes = [replace(shape, color=color) if shape.visual else shape for shape in body.shapes]
 
-    def _tell_of_uneven(self, obj: bpy.types.Object, body: Body, scale: Array) -> None:
+    def _report_uneven_scale(self, obj: bpy.types.Object, body: Body, scale: Array) -> None:
         if any(is_uneven(shape, scale) for shape in body.shapes):
             self.report.warn("uneven-scale", "A round shape stays round; its larger side is written", where=obj.name)
 
-    def _tell_of_new(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
+    def _report_new_part(self, kind: str, obj: bpy.types.Object, own: str, original: Body | Joint | None) -> None:
         copy = f", a copy of {original.name!r}" if original is not None else ""
         self.report.info("added", f"{kind} {file_name(obj)!r} is new{copy}", where=own)
 
 
-def _opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, bool]:
+def _read_opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, bool]:
     """Return where a joint's other side is from its frame (4, 4), None where they are one, and whether that was edited.
 
     ``exact`` is where the document has it.
     """
     if not (part.is_open or any(part.opening)):
         return exact, False  # nobody wrote it down
-    opening = unflat(part.opening) if part.is_open else np.eye(4)
-    turn = constraint_turn(part)
+    opening = unflatten_pose(part.opening) if part.is_open else np.eye(4)
+    turn = constraint_rotation(part)
     opening = opening if turn is None else turn @ opening @ inverse(turn)
     before = np.eye(4) if exact is None else exact
-    if np.abs(opening - before).max() <= _SAME_OPENING * max(1.0, float(np.abs(before).max())):
+    if np.abs(opening - before).max() <= _OPENING_TOLERANCE * max(1.0, float(np.abs(before).max())):
         return exact, False
     return opening, True
 
 
 def _edited_frame(obj: bpy.types.Object, exact: Array | None, design: Matrix) -> Array:
     """A joint's frame in the model's axes, from its empty, which has the axis where Blender's constraint wants it."""
-    turn = constraint_turn(record_of(obj).joint)
+    turn = constraint_rotation(record_of(obj).joint)
     if exact is not None and not was_moved(obj, design):
         return exact
     if turn is None:
@@ -371,66 +389,66 @@ def _edited_frame(obj: bpy.types.Object, exact: Array | None, design: Matrix) ->
     return edited_pose(obj, None if exact is None else exact @ turn, design)[0] @ inverse(turn)
 
 
-def _kinds(dofs: Iterable[Dof | KnuckleDof]) -> list[str]:
+def _dof_kinds(dofs: Iterable[Dof | KnuckleDof]) -> list[str]:
     return [dof.kind for dof in dofs]
 
 
-def _edit_dofs(obj: bpy.types.Object, joint: Joint) -> None:
+def _read_dof_edits(obj: bpy.types.Object, joint: Joint) -> None:
     for mine, now in zip(joint.dofs, read_dofs(record_of(obj).joint), strict=False):
-        _edit_dof(mine, now)
+        _read_dof_edit(mine, now)
         for part, part_now in zip(mine.parts, now.parts, strict=False):
-            _edit_dof(part, part_now)
+            _read_dof_edit(part, part_now)
 
 
-def _edit_dof(mine: Dof, now: Dof) -> None:
-    shortest = plain_angle if mine.kind in {"rotation", "screw"} else plain
+def _read_dof_edit(mine: Dof, now: Dof) -> None:
+    shortest = shortest_angle if mine.kind in {"rotation", "screw"} else shortest_float
     for name in (*DOF_FIELDS, "lower", "upper"):
         value = getattr(now, name)
-        if same(value, getattr(mine, name)):
+        if is_same_value(value, getattr(mine, name)):
             continue
         if isinstance(value, float):
-            value = shortest(value) if name in {"lower", "upper"} else plain(value)
+            value = shortest(value) if name in {"lower", "upper"} else shortest_float(value)
         setattr(mine, name, value)
     if np.abs(now.axis - np.float32(mine.axis)).max() > 1e-6:
         mine.axis = now.axis
     for name in DOF_VECTORS:
         numbers, before = getattr(now, name), getattr(mine, name)
         if not _same_numbers(numbers, before if any(before) else ()):
-            setattr(mine, name, tuple(plain(x) for x in numbers))
+            setattr(mine, name, tuple(shortest_float(x) for x in numbers))
 
 
 def _same_numbers(now: tuple[float, ...], before: tuple[float, ...]) -> bool:
-    return len(now) == len(before) and all(same(x, y) for x, y in zip(now, before, strict=True))
+    return len(now) == len(before) and all(is_same_value(x, y) for x, y in zip(now, before, strict=True))
 
 
-def _twin(now: str, before: str | None, copied: bool) -> str | None:
+def _twin_id(now: str, before: str | None, copied: bool) -> str | None:
     """The twin's id. A copy is not its original's twin's twin."""
     if now == (before or ""):
         return None if copied else before
     return now or None
 
 
-def _world(rig: bpy.types.Object, mechanism: Mechanism) -> None:
+def _read_world(rig: bpy.types.Object, mechanism: Mechanism) -> None:
     model, world = settings(rig), mechanism.world
-    world.gravity = np.array([edited(now, old) for now, old in zip(model.gravity, world.gravity, strict=True)])
+    world.gravity = np.array([edited_number(now, old) for now, old in zip(model.gravity, world.gravity, strict=True)])
     for name in ("friction", "erp", "cfm"):
-        if not same(getattr(model, name), getattr(world, name) or 0.0):
-            setattr(world, name, plain(getattr(model, name)))
+        if not is_same_value(getattr(model, name), getattr(world, name) or 0.0):
+            setattr(world, name, shortest_float(getattr(model, name)))
 
 
-def _behaviours(rig: bpy.types.Object, base: Mechanism) -> Behaviours | None:
-    behaviours: Behaviours | None = base.behaviours
+def _read_behaviors(rig: bpy.types.Object, base: Mechanism) -> GaitBehaviors | None:
+    behaviours: GaitBehaviors | None = base.behaviours
     if behaviours is None:
         return None
     engine: Engine = behaviours.engine
     model = settings(rig)
     for name in ("standard_speed", "speed_factor", "pose_delay", "pose_phase"):
-        setattr(engine, name, edited(getattr(model, name), getattr(engine, name)))
+        setattr(engine, name, edited_number(getattr(model, name), getattr(engine, name)))
     return behaviours
 
 
 @dataclass
-class Before:
+class DocumentFacts:
     """Facts of a document, kept before its parts become those of now: names of bodies and joints, and the ends of
     joints, by id."""
 
@@ -439,7 +457,7 @@ class Before:
     joints: dict[str, str]
 
     @classmethod
-    def of(cls, base: Mechanism) -> Before:
+    def of(cls, base: Mechanism) -> DocumentFacts:
         """Read the facts of a document's mechanism."""
         return cls(
             {body.id: body.name for body in base.bodies},

@@ -13,17 +13,17 @@ import numpy as np
 
 from ....core.model import Array, Body, Mechanism, Shape
 from ....core.report import Report
-from ....formats.document.conversion_losses import Losses
+from ....formats.document.conversion_losses import ConversionLosses
 from ....formats.meshes.copy import IS_WRITTEN
-from ....formats.meshes.obj import obj_text
-from ....formats.text.file_io import make_folder, write_whole
-from ...data.queries import every_part
-from ..meshes import file_of
-from .design_poses import Designs
+from ....formats.meshes.obj import format_obj
+from ....formats.text.file_io import make_folder, write_atomically
+from ...data.queries import all_parts
+from ..meshes import mesh_file_name
+from .design_poses import DesignPoses
 from .mechanism import own_ids
 
 #: Formats that name no mesh files: bodies have the size of their meshes there.
-_WITHOUT = {"juice"}
+_FORMATS_WITHOUT_MESHES = {"juice"}
 
 
 def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, format_: str) -> Report:
@@ -32,24 +32,24 @@ def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, for
     shapes become boxes of their size. What lies there already is overwritten only where nothing but the old file of
     that ``path`` names it. FormatError where they cannot be written."""
     report = Report()
-    designs = Designs(rig)
-    objects = {own: obj for obj, own in own_ids(every_part(rig, "BODY")).items()}
-    losses = Losses()
-    known = {file_of(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh}
-    meshes = _Folder(Path(path), known)
+    designs = DesignPoses(rig)
+    objects = {own: obj for obj, own in own_ids(all_parts(rig, "BODY")).items()}
+    losses = ConversionLosses()
+    known = {mesh_file_name(shape) for body in mechanism.bodies for shape in body.shapes if shape.mesh}
+    meshes = _MeshFolder(Path(path), known)
     for body in mechanism.bodies:
         obj = objects.get(body.id)
         own = [number for number, shape in enumerate(body.shapes) if shape.type == "mesh" and not shape.mesh]
         if obj is None or not own:
             continue
-        points, polygons = _surface(obj, body, np.array(designs.of(obj).to_scale()))
+        points, polygons = _mesh_surface(obj, body, np.array(designs.of(obj).to_scale()))
         for number in own:
             shape = body.shapes[number]
-            if format_ in _WITHOUT:
-                body.shapes[number] = _box(shape, points)
+            if format_ in _FORMATS_WITHOUT_MESHES:
+                body.shapes[number] = _bounding_box_shape(shape, points)
                 losses.add("approximated-shape", "a mesh is written as the box that holds it", body)
                 continue
-            named = meshes.put(_file_name(body.name), obj_text(body.name, points, polygons).encode())
+            named = meshes.put(_file_name(body.name), format_obj(body.name, points, polygons).encode())
             extra = shape.extra | {IS_WRITTEN: True}
             body.shapes[number] = replace(
                 shape, mesh=named, pose=np.eye(4), size=dict.fromkeys("xyz", 1.0), extra=extra
@@ -61,7 +61,7 @@ def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, for
 
 
 @dataclass
-class _Folder:
+class _MeshFolder:
     """The folder for the meshes of a model that is written to ``path``: its names, and what is in them by now."""
 
     path: Path
@@ -74,13 +74,13 @@ class _Folder:
 
     def put(self, name: str, data: bytes) -> str:
         """Write a mesh under this name, or one like it that is free; equal ones once. Its name from the model's."""
-        if (kept := _without_name(data)) not in self.written:
+        if (kept := _nameless_content(data)) not in self.written:
             taken, out, number = {each.lower() for each in (*self.written.values(), *self.named_elsewhere)}, name, 1
             while out.lower() in taken or not self._is_ours(out, data):
                 number += 1
                 out = f"{name.removesuffix('.obj')}_{number}.obj"
             make_folder(self.folder)
-            write_whole(self.folder / out, data)
+            write_atomically(self.folder / out, data)
             self.written[kept] = out
         return f"{self.folder.name}/{self.written[kept]}"
 
@@ -98,12 +98,12 @@ class _Folder:
         return [each.name for each in others if f"_meshes/{name}".encode() in each.read_bytes()] == [self.path.name]
 
 
-def _without_name(data: bytes) -> bytes:
+def _nameless_content(data: bytes) -> bytes:
     """Return what two equal meshes have in common: all but what they are called."""
     return b"\n".join(line for line in data.splitlines() if not line.startswith((b"o ", b"#")))
 
 
-def _surface(obj: bpy.types.Object, body: Body, scale: Array) -> tuple[Array, list[tuple[int, ...]]]:
+def _mesh_surface(obj: bpy.types.Object, body: Body, scale: Array) -> tuple[Array, list[tuple[int, ...]]]:
     """Points (n, 3) of a body's mesh in the body's own frame, and its polygons; modifiers are applied,
     and the ``scale`` (3,) of its design."""
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
@@ -119,7 +119,7 @@ def _surface(obj: bpy.types.Object, body: Body, scale: Array) -> tuple[Array, li
     return numbers.reshape(-1, 3).astype(np.float64) * scale + body.com, polygons
 
 
-def _box(shape: Shape, points: Array) -> Shape:
+def _bounding_box_shape(shape: Shape, points: Array) -> Shape:
     """The box along a body's axes that holds a mesh."""
     low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(3), np.ones(3))
     pose = np.eye(4)

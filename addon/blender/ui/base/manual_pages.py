@@ -113,10 +113,13 @@ PAGES: dict[str, tuple[str, ...]] = {
 }
 
 
-def entries(ending: str) -> list[tuple[str, str]]:
+def manual_entries(ending: str) -> list[tuple[str, str]]:
     """The rows of a manual map: the beginning of an identifier as Blender spells it, and the path of a page."""
     return [
-        (f"bpy.{'ops' if what[0].islower() else 'types'}.{what}".lower() + "*", installation.path_of(page, ending))
+        (
+            f"bpy.{'ops' if what[0].islower() else 'types'}.{what}".lower() + "*",
+            installation.manual_page_path(page, ending),
+        )
         for page, told_of in PAGES.items()
         for what in told_of
     ]
@@ -124,8 +127,8 @@ def entries(ending: str) -> list[tuple[str, str]]:
 
 def manual_map() -> tuple[str, list[tuple[str, str]]]:
     """Return what Blender asks for: the address of the manual, and a path in it for each identifier."""
-    start, ending = installation.folder()
-    return start, entries(ending) if start else []
+    start, ending = installation.manual_url()
+    return start, manual_entries(ending) if start else []
 
 
 def register() -> None:

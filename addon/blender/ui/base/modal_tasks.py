@@ -10,17 +10,17 @@ from typing import Any
 import bpy
 
 from ...locale import told
-from ...progress import Pace, Step, duration
-from .operators import ERRORS, NeedsModel, Result, model_in, refuse, say
+from ...progress import TimeEstimate, WorkStep, format_duration
+from .operators import ERRORS, ModelOperator, Result, active_model, cancel_with_error, report_message
 
-#: Each step is a ``Step``, or its first two values.
-Steps = Generator[tuple[Any, ...], None, Any]
+#: Each step is a ``WorkStep``, or its first two values.
+TaskSteps = Generator[tuple[Any, ...], None, Any]
 
-_SLICE = 0.05  # seconds of work between two looks at the user
-_TICK = 0.01
+_TIME_SLICE = 0.05  # seconds of work between two looks at the user
+_TIMER_INTERVAL = 0.01
 
 
-class LongWork(NeedsModel):
+class ModalTask(ModelOperator):
     """Base of operators whose work is a generator of (done, total) that returns its result.
 
     Called from a button or menu it works while Blender draws, a slice per tick; called from a script or
@@ -30,22 +30,22 @@ class LongWork(NeedsModel):
     bl_idname = "knuckle.long_work"
     bl_label = "Long Work"
 
-    _steps: Steps | None = None
-    _under_way: UnderWay | None = None
-    _pace: Pace | None = None
+    _steps: TaskSteps | None = None
+    _running_task: RunningTask | None = None
+    _pace: TimeEstimate | None = None
 
-    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
         """The work."""
         raise NotImplementedError
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         """What follows when all is done: tell the user."""
 
-    def told_of(self, step: Step) -> str:
+    def told_of(self, step: WorkStep) -> str:
         """Return what goes on in a step."""
         return self.bl_label
 
-    def told_when_stopped(self) -> str:
+    def stopped_message(self) -> str:
         """Return what the user is told who ended it."""
         return f"{self.bl_label}: stopped, nothing was changed"
 
@@ -59,16 +59,16 @@ class LongWork(NeedsModel):
                 return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        if not is_watched(context):
+        if not is_interactive(context):
             return self.execute(context)
         try:
-            self._steps = self.steps(context, model_in(context))
+            self._steps = self.steps(context, active_model(context))
             next(self._steps)  # so that a wish that cannot be met is told at once
         except StopIteration as end:
             self.finish(context, end.value)
             return {"FINISHED"}
         except ERRORS as error:
-            return refuse(self, error)
+            return cancel_with_error(self, error)
         if context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
         manager, steps = context.window_manager, self._steps
@@ -80,7 +80,10 @@ class LongWork(NeedsModel):
             finally:
                 manager.progress_end()
 
-        self._under_way, self._pace = UnderWay(context, _TICK, close, type(self).bl_idname), Pace()
+        self._running_task, self._pace = (
+            RunningTask(context, _TIMER_INTERVAL, close, type(self).bl_idname),
+            TimeEstimate(),
+        )
         manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
@@ -88,7 +91,7 @@ class LongWork(NeedsModel):
         """Nothing else is let through meanwhile: an edit or an undo would pull the scene from under the work."""
         if event.type == "ESC" and event.value == "PRESS":
             self._leave()
-            say(self, {"INFO"}, self.told_when_stopped())
+            report_message(self, {"INFO"}, self.stopped_message())
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
@@ -100,10 +103,12 @@ class LongWork(NeedsModel):
             return {"FINISHED"}
         except ERRORS as error:
             self._leave()
-            return refuse(self, error)
+            return cancel_with_error(self, error)
         except ReferenceError:  # in another window, or by a script
             self._leave()
-            return refuse(self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile")
+            return cancel_with_error(
+                self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile"
+            )
         except BaseException:
             self._leave()
             raise
@@ -114,37 +119,37 @@ class LongWork(NeedsModel):
         self._leave()
 
     def _slice(self, context: bpy.types.Context) -> None:
-        assert self._steps is not None and self._under_way is not None and self._pace is not None
-        until = time.perf_counter() + _SLICE
-        step = Step(*next(self._steps))
+        assert self._steps is not None and self._running_task is not None and self._pace is not None
+        until = time.perf_counter() + _TIME_SLICE
+        step = WorkStep(*next(self._steps))
         while time.perf_counter() < until:
-            step = Step(*next(self._steps))
-        text = progress_in_words(step, self._pace.left(step.portion, time.perf_counter()))
-        self._under_way.show(told(f"{self.told_of(step)}: {text}.  Esc stops it"), text, step.portion)
+            step = WorkStep(*next(self._steps))
+        text = progress_text(step, self._pace.left(step.portion, time.perf_counter()))
+        self._running_task.show(told(f"{self.told_of(step)}: {text}.  Esc stops it"), text, step.portion)
 
     def _leave(self) -> None:
-        if self._under_way is not None:
-            self._under_way.leave()
+        if self._running_task is not None:
+            self._running_task.leave()
 
 
-def progress_in_words(step: Step, seconds_left: float | None) -> str:
+def progress_text(step: WorkStep, seconds_left: float | None) -> str:
     """Progress: ``12 of 76 (15 %, 80 s left)``."""
     part, parts = step.counted
     percent = int(100 * step.portion)
     if seconds_left is None:
         return told(f"{part} of {parts} ({percent} %)")
-    return told(f"{part} of {parts} ({percent} %, {duration(seconds_left)} left)")
+    return told(f"{part} of {parts} ({percent} %, {format_duration(seconds_left)} left)")
 
 
-def is_watched(context: bpy.types.Context) -> bool:
+def is_interactive(context: bpy.types.Context) -> bool:
     """Return whether somebody sits at a window and may press Esc."""
     return not bpy.app.background and context.window is not None
 
 
-_going: list[UnderWay] = []
+_running_tasks: list[RunningTask] = []
 
 
-class UnderWay:
+class RunningTask:
     """A timer of ``tick`` seconds, and ``close`` that leaves everything as it was; ``leave`` has to be called.
 
     ``name`` is the identifier of the operator, by which panels find its ``text`` and the ``share`` that is done.
@@ -155,7 +160,7 @@ class UnderWay:
         self._manager, self._workspace = context.window_manager, context.workspace
         self._close = close
         self._timer = self._manager.event_timer_add(tick, window=context.window)
-        _going.append(self)
+        _running_tasks.append(self)
 
     def tell(self, text: str) -> None:
         """Say in the status bar how far it is."""
@@ -180,17 +185,17 @@ class UnderWay:
 
     def leave(self) -> None:
         """Take all of it away; does nothing the second time."""
-        if self not in _going:
+        if self not in _running_tasks:
             return
-        _going.remove(self)
+        _running_tasks.remove(self)
         with contextlib.ExitStack() as steps:  # each of them is taken, whatever another comes to
-            for step in (self._close, self._stop_timer, self._hush):
-                steps.callback(_unless_gone, step)
+            for step in (self._close, self._stop_timer, self._clear_status_texts):
+                steps.callback(_ignore_deleted, step)
 
     def _stop_timer(self) -> None:
         self._manager.event_timer_remove(self._timer)
 
-    def _hush(self) -> None:
+    def _clear_status_texts(self) -> None:
         self._workspace.status_text_set(None)
         if self.text:
             for area in self._views():
@@ -198,23 +203,23 @@ class UnderWay:
                 area.tag_redraw()
 
 
-def _unless_gone(step: Callable[[], Any]) -> None:
+def _ignore_deleted(step: Callable[[], Any]) -> None:
     """What was deleted meanwhile needs no putting back."""
     with contextlib.suppress(ReferenceError):
         step()
 
 
-def under_way(*names: str) -> UnderWay | None:
+def running_task(*names: str) -> RunningTask | None:
     """The work of one of these operators that goes on now."""
-    return next((each for each in _going if each.name in names), None)
+    return next((each for each in _running_tasks if each.name in names), None)
 
 
-def are_under_way() -> int:
+def running_task_count() -> int:
     """Return how many go on."""
-    return len(_going)
+    return len(_running_tasks)
 
 
-def leave_all() -> None:
+def stop_all_tasks() -> None:
     """The add-on is switched off."""
-    while _going:
-        _going[-1].leave()
+    while _running_tasks:
+        _running_tasks[-1].leave()

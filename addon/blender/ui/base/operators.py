@@ -14,24 +14,32 @@ from bpy_extras import io_utils
 
 from ....core.report import Entry, FormatError, Report
 from ...data.access import record_of
-from ...data.datablocks import latest, made_since
-from ...data.queries import active_rig, is_foreign, is_newer, is_orphan_part, original_of, parts, rigs_in
-from ...editing.repair.missing_parts import lost_models, orphans, top_of
+from ...data.datablocks import datablocks_since, newest_session_uid
+from ...data.queries import (
+    active_rig,
+    is_foreign,
+    is_from_newer_release,
+    is_orphan_part,
+    linked_original,
+    parts,
+    rigs_in,
+)
+from ...editing.repair.missing_parts import find_model_collection, models_without_armature, orphan_parts
 from ...locale import told
 
-_OBJECTS = ("objects",)
+_OBJECT_COLLECTIONS = ("objects",)
 
 
 @contextmanager
-def seen_in_local_views(context: bpy.types.Context) -> Iterator[None]:
+def shown_in_local_views(context: bpy.types.Context) -> Iterator[None]:
     """Have the objects that come within it be in the local views of all windows that show their view layer."""
     views = list(_local_views(context))
     if not views:
         yield
         return
-    before = latest(_OBJECTS)
+    before = newest_session_uid(_OBJECT_COLLECTIONS)
     yield
-    made = made_since(before, _OBJECTS)
+    made = datablocks_since(before, _OBJECT_COLLECTIONS)
     known = {layer: set(layer.objects) for layer, _space in views}  # to ask a layer for one is to look through all
     for layer, space in views:
         for obj in made:
@@ -50,7 +58,7 @@ def _local_views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.ViewLay
 
 #: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
 ERRORS = (FormatError, ValueError, OSError)
-_MOST_WARNINGS = 5
+_MAX_WARNINGS = 5
 
 # Blender's stubs think that these return nothing
 ImportHelper: Any = io_utils.ImportHelper
@@ -60,38 +68,38 @@ poll_file_object_drop: Any = io_utils.poll_file_object_drop
 Result = set[Any]  # what an operator returns: Blender's stubs want each its own literal set
 
 
-def model_in(context: bpy.types.Context) -> bpy.types.Object | None:
+def active_model(context: bpy.types.Context) -> bpy.types.Object | None:
     """The armature of the model that the user means, or None: also for what was half deleted."""
     rig = active_rig(context)
     return rig if rig is not None and rig.type == "ARMATURE" else None
 
 
-def why_no_model(context: bpy.types.Context) -> str:
+def no_model_message(context: bpy.types.Context) -> str:
     """Return what to do where no model is meant."""
     active = context.view_layer.objects.active
-    if is_orphan_part(active) and orphans(context.scene, active):
-        return why_orphans(context.scene, active)
+    if is_orphan_part(active) and orphan_parts(context.scene, active):
+        return orphans_message(context.scene, active)
     count = len(list(rigs_in(context.scene)))
     if count:
         return f"Select any part of the mechanism that you mean: the scene holds {count}"
-    gone = next(iter(lost_models(context.scene)), None)
+    gone = next(iter(models_without_armature(context.scene)), None)
     if gone is not None:
-        return why_gone(gone)
-    if orphans(context.scene):
-        return why_orphans(context.scene)
+        return deleted_armature_message(gone)
+    if orphan_parts(context.scene):
+        return orphans_message(context.scene)
     shown = next((obj for obj in (active, *context.scene.objects) if _shows_model(obj)), None)
     if shown is not None:
-        return why_instance(shown)
+        return instance_message(shown)
     for scene in bpy.data.scenes:
         if (rig := next(rigs_in(scene), None)) is not None:
             return f"There is no mechanism in scene {context.scene.name!r}: {rig.name!r} is in scene {scene.name!r}"
     return "There is no mechanism in the scene: import one with File > Import > Mechanism"
 
 
-def why_orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> str:
+def orphans_message(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> str:
     """Return what to do where the armature of a model is gone for good, and its parts are there."""
-    first = orphans(scene, active)[0]
-    return why_gone(top_of(first, scene) or first)
+    first = orphan_parts(scene, active)[0]
+    return deleted_armature_message(find_model_collection(first, scene) or first)
 
 
 def _shows_model(obj: bpy.types.Object | None) -> bool:
@@ -100,7 +108,7 @@ def _shows_model(obj: bpy.types.Object | None) -> bool:
     return shown is not None and any(record_of(each).role == "MODEL" for each in shown.all_objects)
 
 
-def why_instance(obj: bpy.types.Object) -> str:
+def instance_message(obj: bpy.types.Object) -> str:
     """Return what to do with an instance of a model."""
     return (
         f"{obj.name!r} is an instance, which only shows its mechanism: bring that itself, by File > Append, or by "
@@ -108,30 +116,30 @@ def why_instance(obj: bpy.types.Object) -> str:
     )
 
 
-def why_gone(model: bpy.types.Object | bpy.types.Collection) -> str:
+def deleted_armature_message(model: bpy.types.Object | bpy.types.Collection) -> str:
     """Return what to do where the armature of a model was deleted, which is told by it, its collection or a part."""
     return f"The armature of {model.name!r} was deleted: Rebuild Missing Parts takes it back"
 
 
-def why_newer(rig: bpy.types.Object) -> str:
+def newer_release_message(rig: bpy.types.Object) -> str:
     """Return what to do where a model was saved by a newer release."""
-    if not is_newer(rig):
+    if not is_from_newer_release(rig):
         return ""
     return f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it"
 
 
-def why_foreign(rig: bpy.types.Object) -> str:
+def linked_model_message(rig: bpy.types.Object) -> str:
     """Return what to do where a model is of another file."""
-    if is_newer(rig):
-        return why_newer(rig)
+    if is_from_newer_release(rig):
+        return newer_release_message(rig)
     if not is_foreign(rig):
         return ""
     return f"{rig.name!r} is linked from another file: make it local first (Object > Relations > Make Local > All)"
 
 
-def why_linked_copy(rig: bpy.types.Object) -> str:
+def linked_copy_message(rig: bpy.types.Object) -> str:
     """Return what to do with a copy that shares its armature with the model that it was made of."""
-    original = original_of(rig)
+    original = linked_original(rig)
     if original is None:
         return ""
     return (
@@ -140,7 +148,7 @@ def why_linked_copy(rig: bpy.types.Object) -> str:
     )
 
 
-class NeedsModel(bpy.types.Operator):
+class ModelOperator(bpy.types.Operator):
     """Base of the operators that work on the active model. Not registered itself."""
 
     bl_idname = "knuckle.needs_model"
@@ -150,36 +158,36 @@ class NeedsModel(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        rig = model_in(context)
+        rig = active_model(context)
         reason = (
-            why_no_model(context)
+            no_model_message(context)
             if rig is None
-            else (why_newer(rig) if cls.only_reads else why_foreign(rig))
-            or why_linked_copy(rig)
-            or cls.why_not(context, rig)
+            else (newer_release_message(rig) if cls.only_reads else linked_model_message(rig))
+            or linked_copy_message(rig)
+            or cls.poll_message(context, rig)
         )
         if reason:
             cls.poll_message_set(told(reason))
         return not reason
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         """Return why the operator cannot run on this model now; empty if it can."""
         return ""
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
-            with seen_in_local_views(context):
-                return self.work(context, model_in(context))
+            with shown_in_local_views(context):
+                return self.work(context, active_model(context))
         except ERRORS as error:
-            return refuse(self, error)
+            return cancel_with_error(self, error)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """The operator's own work; what it raises of ``ERRORS`` becomes its message."""
         raise NotImplementedError
 
 
-class AddsModel(bpy.types.Operator):
+class AddModelOperator(bpy.types.Operator):
     """Base of the operators that add a mechanism. Not registered itself."""
 
     bl_idname = "knuckle.adds_model"
@@ -193,7 +201,7 @@ class AddsModel(bpy.types.Operator):
         return False
 
 
-class WithTwins:
+class TwinsOption:
     """For operators that do to the twins what they do to the parts that are meant, where halves are edited together."""
 
     twins: BoolProperty(
@@ -203,48 +211,52 @@ class WithTwins:
     )
 
 
-def say(operator: bpy.types.Operator, kind: set[Any], text: str) -> None:
+def report_message(operator: bpy.types.Operator, kind: set[Any], text: str) -> None:
     """Report a sentence in the user's language."""
     operator.report(kind, told(text))
 
 
-def refuse(operator: bpy.types.Operator, error: object) -> Result:
+def cancel_with_error(operator: bpy.types.Operator, error: object) -> Result:
     """Tell the user what went wrong, and cancel."""
-    say(operator, {"ERROR"}, str(error))
+    report_message(operator, {"ERROR"}, str(error))
     return {"CANCELLED"}
 
 
-def tell(operator: bpy.types.Operator, line: str, report: Report | None = None) -> None:
+def report_result(operator: bpy.types.Operator, line: str, report: Report | None = None) -> None:
     """Show the warnings of a report, the first of each of the first few codes, and then the line that sums up."""
     warnings = [entry for entry in report.entries if entry.severity != "info"] if report is not None else []
     kinds: dict[str, list[Entry]] = {}
     for entry in warnings:
         kinds.setdefault(entry.code, []).append(entry)
-    for entry, *more in list(kinds.values())[:_MOST_WARNINGS]:
+    for entry, *more in list(kinds.values())[:_MAX_WARNINGS]:
         message = told(f"Line {entry.line}: {entry.message}" if entry.line else entry.message)
         like_it = told(f"{len(more)} more of this kind")
-        say(operator, {"WARNING"}, f"{message} (+ {like_it})" if more else message)
-    hidden = sum(map(len, list(kinds.values())[_MOST_WARNINGS:]))
+        report_message(operator, {"WARNING"}, f"{message} (+ {like_it})" if more else message)
+    hidden = sum(map(len, list(kinds.values())[_MAX_WARNINGS:]))
     if hidden:
-        say(operator, {"WARNING"}, f"… and {counted(hidden, 'more warning')}")
-    say(operator, {"WARNING" if warnings else "INFO"}, line)
+        report_message(operator, {"WARNING"}, f"… and {count_with_noun(hidden, 'more warning')}")
+    report_message(operator, {"WARNING" if warnings else "INFO"}, line)
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def count_with_noun(number: int, one: str, many: str = "") -> str:
     """A number with its noun: ``1 body``, ``13 bodies``."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def census(rig: bpy.types.Object) -> str:
+def model_summary(rig: bpy.types.Object) -> str:
     """Return what a model consists of: ``13 bodies, 12 joints, 0 loops``."""
     joints = parts(rig, "JOINT")
     loops = sum(record_of(empty).joint.loop for empty in joints)
     return ", ".join(
-        (counted(len(parts(rig, "BODY")), "body", "bodies"), counted(len(joints), "joint"), counted(loops, "loop"))
+        (
+            count_with_noun(len(parts(rig, "BODY")), "body", "bodies"),
+            count_with_noun(len(joints), "joint"),
+            count_with_noun(loops, "loop"),
+        )
     )
 
 
-def chosen_files(operator: Any) -> list[str]:
+def selected_files(operator: Any) -> list[str]:
     """The files picked in the browser, dropped, or given as ``filepath``."""
     names = [entry.name for entry in operator.files if entry.name]
     if names and operator.directory:
@@ -252,7 +264,7 @@ def chosen_files(operator: Any) -> list[str]:
     return [operator.filepath] if operator.filepath else []
 
 
-def glob_of(extensions: Iterable[str]) -> str:
+def extension_glob(extensions: Iterable[str]) -> str:
     """The file browser's filter for extensions: ``*.jm;*.xml``."""
     return ";".join(f"*{extension}" for extension in extensions)
 
@@ -280,6 +292,6 @@ def keep_extension(operator: Any, extensions: Sequence[str], known: Collection[s
     return bool(changed)
 
 
-def distinct(rows: Iterable[Iterable[str]]) -> list[str]:
+def unique_extensions(rows: Iterable[Iterable[str]]) -> list[str]:
     """All extensions of several formats, each once, in their order."""
     return list(dict.fromkeys(extension for row in rows for extension in row))

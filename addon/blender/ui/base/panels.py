@@ -8,15 +8,15 @@ from typing import Any
 
 import bpy
 
-from ....installation import address_of
+from ....installation import manual_page_url
 from ...locale import CONTEXT, told
-from .operators import model_in, why_linked_copy, why_newer
+from .operators import active_model, linked_copy_message, newer_release_message
 
 CATEGORY = "Knuckle"
 #: Pixels of the sidebar in the default window, at UI scale 1.
 _DEFAULT_WIDTH = 290
 #: The positions of the panels. All others lie within one of these. The first two are open at first.
-ORDER = {
+PANEL_ORDER = {
     name: place
     for place, name in enumerate(("mechanism", "simulation", "motion", "joints", "twins", "edit", "video", "report"))
 }
@@ -34,7 +34,7 @@ class Panel:
 
     def draw_header_preset(self, _context: bpy.types.Context) -> None:
         """The button that opens the manual."""
-        address = address_of(self.help_page) if self.help_page else ""
+        address = manual_page_url(self.help_page) if self.help_page else ""
         if address:
             layout: Any = self.layout  # type: ignore[attr-defined]
             layout.operator("wm.url_open", text="", icon="HELP", emboss=False).url = address
@@ -47,22 +47,22 @@ class ModelPanel(Panel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        rig = model_in(context)
-        return rig is not None and not why_newer(rig) and not why_linked_copy(rig)
+        rig = active_model(context)
+        return rig is not None and not newer_release_message(rig) and not linked_copy_message(rig)
 
 
-def split(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILayout:
+def property_layout(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILayout:
     layout.use_property_split = True
     layout.use_property_decorate = decorate
     return layout
 
 
-def fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
+def draw_fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
     """A line that cannot be edited, aligned with those that can."""
-    labelled(layout, name).label(text=value, translate=False)
+    labeled_row(layout, name).label(text=value, translate=False)
 
 
-def labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
+def labeled_row(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
     """Room for a value beside its name, where Blender has it with properties."""
     row = layout.split(factor=0.4)
     label = row.row()
@@ -71,35 +71,35 @@ def labelled(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
     return row
 
 
-def paragraph(
+def draw_paragraph(
     context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE", translate: bool = True
 ) -> None:
     """Text in as many lines as the sidebar's width asks for."""
     column = layout.column(align=True)
-    lines = wrapped(context, told(text) if translate else text, room=70 if icon != "NONE" else 50)
+    lines = wrap_text(context, told(text) if translate else text, room=70 if icon != "NONE" else 50)
     for number, line in enumerate(lines):
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE", translate=False)
 
 
-def width_of(context: bpy.types.Context) -> float:
+def sidebar_width(context: bpy.types.Context) -> float:
     """The width of the sidebar in pixels at UI scale 1."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     return (context.region.width if context.region is not None else _DEFAULT_WIDTH) / scale
 
 
-def wrapped(context: bpy.types.Context, text: str, room: int) -> list[str]:
+def wrap_text(context: bpy.types.Context, text: str, room: int) -> list[str]:
     """The lines of a text in the sidebar, beside so many pixels that other things take."""
-    return wrap(text, max(int((width_of(context) - room) / 6.2), 16))
+    return wrap(text, max(int((sidebar_width(context) - room) / 6.2), 16))
 
 
 SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
 #: The severities, the worst first.
 _SEVERITIES = tuple(SEVERITY_ICONS)
 #: So many lines of a message are shown in a list; what is longer is shown in full below it.
-_MOST_LINES = 5
+_MAX_LINES = 5
 
 
-def _shown(context: bpy.types.Context) -> Any:
+def _severity_filter(context: bpy.types.Context) -> Any:
     return context.window_manager.knuckle_severities  # type: ignore[attr-defined]
 
 
@@ -117,30 +117,35 @@ def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) ->
         cell = line.row(align=True)
         cell.enabled = count > 0
         cell.prop(
-            _shown(context), severity, text=str(count), icon=SEVERITY_ICONS[severity], toggle=True, translate=False
+            _severity_filter(context),
+            severity,
+            text=str(count),
+            icon=SEVERITY_ICONS[severity],
+            toggle=True,
+            translate=False,
         )
 
 
-def is_cut(context: bpy.types.Context, row: Any) -> bool:
+def is_truncated(context: bpy.types.Context, row: Any) -> bool:
     """Return whether a message is longer than a list shows."""
-    return len(wrapped(context, told(row.message), room=74)) > _MOST_LINES
+    return len(wrap_text(context, told(row.message), room=74)) > _MAX_LINES
 
 
 def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
     """A row of a list: the whole message, in as many lines as it takes."""
-    lines = wrapped(context, told(row.message) + place, room=74)
+    lines = wrap_text(context, told(row.message) + place, room=74)
     column = layout.column(align=True)
     column.scale_y = 0.8
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1]} …"]
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[: _MAX_LINES - 1], f"{lines[_MAX_LINES - 1]} …"]
     for number, text in enumerate(lines):
         column.label(text=text, icon="BLANK1" if number else SEVERITY_ICONS[severity_of(row)], translate=False)
 
 
-def filtered(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list[int], list[int]]:
+def filter_rows(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list[int], list[int]]:
     """Return which rows a list shows, and their order: those of a severity that is shown and with the text that is
     searched, the worst first."""
-    wanted, shown = panel.filter_name.lower(), _shown(context)
+    wanted, shown = panel.filter_name.lower(), _severity_filter(context)
     flags = [
         panel.bitflag_filter_item if getattr(shown, severity_of(row)) and wanted in told(row.message).lower() else 0
         for row in rows

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bpy
 
-from ...compat import bone_is_selected, select_bone
+from ...compat import is_bone_selected, select_bone
 from ...data.access import armature_of, armature_settings, bone_record, record_of, settings
 from ...data.queries import joint_bones, servo_bones
-from ...editing.symmetry.links import by_id
+from ...editing.symmetry.links import parts_by_id
 
 
 def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
@@ -22,7 +22,7 @@ def is_joint(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
     return record_of(obj).role == "JOINT" and record_of(obj).model == rig
 
 
-def bone_of(rig: bpy.types.Object, obj: bpy.types.Object) -> str | None:
+def part_bone(rig: bpy.types.Object, obj: bpy.types.Object) -> str | None:
     """Name of the bone of a joint, or of the bone that carries a body."""
     if record_of(obj).role == "JOINT":
         return servo_bones(rig).get(record_of(obj).source_id)
@@ -46,7 +46,7 @@ def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types
 
 def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.types.Object, extend: bool = False) -> bool:
     """Select a joint's bone or a body's in pose mode, else the object; False where that cannot be."""
-    name = bone_of(rig, obj)
+    name = part_bone(rig, obj)
     bone: bpy.types.Bone | None = armature_of(rig).bones.get(name or "")
     if rig.mode == "POSE":
         if bone is None:
@@ -73,7 +73,7 @@ def _select_bone(rig: bpy.types.Object, bone: bpy.types.Bone, extend: bool) -> N
     armature_of(rig).bones.active = bone
 
 
-def row_of_active(armature: bpy.types.Armature) -> int:
+def active_joint_row(armature: bpy.types.Armature) -> int:
     """Row of the active joint in the list of joints, -1 for none."""
     rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None and rig.data == armature else None
@@ -81,7 +81,7 @@ def row_of_active(armature: bpy.types.Armature) -> int:
     return next((row for row, obj in enumerate(joints.all_objects) if obj == joint), -1) if joint is not None else -1
 
 
-def click_row(armature: bpy.types.Armature, row: int) -> None:
+def select_joint_row(armature: bpy.types.Armature, row: int) -> None:
     """A row of the list was clicked: select that joint."""
     rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None else None
@@ -92,14 +92,14 @@ def click_row(armature: bpy.types.Armature, row: int) -> None:
 def selected_bones(context: bpy.types.Context, rig: bpy.types.Object) -> set[str]:
     """The bones that are selected in pose mode; else those of the model's joints and bodies that are."""
     if rig.mode == "POSE":
-        return {pose.name for pose in rig.pose.bones if bone_is_selected(pose)}
+        return {pose.name for pose in rig.pose.bones if is_bone_selected(pose)}
     chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig and obj != rig]
     chains = joint_bones(rig)
     of_joints = {bone for obj in chosen if is_joint(obj, rig) for bone in chains.get(record_of(obj).source_id, ())}
-    return of_joints | {bone for obj in chosen if record_of(obj).role == "BODY" and (bone := bone_of(rig, obj))}
+    return of_joints | {bone for obj in chosen if record_of(obj).role == "BODY" and (bone := part_bone(rig, obj))}
 
 
-def meant_bones(context: bpy.types.Context, rig: bpy.types.Object, only_selected: bool) -> set[str] | None:
+def target_bones(context: bpy.types.Context, rig: bpy.types.Object, only_selected: bool) -> set[str] | None:
     """The bones that are meant, None for all. ValueError where only selected ones are and none is."""
     if not only_selected:
         return None
@@ -120,14 +120,14 @@ def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> 
         context.view_layer.objects.active = visible[0]
 
 
-def chosen_parts(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
+def selected_parts(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
     """The bodies and joints of a model that are selected, and the joints of the bones that are: that of the active bone
     first."""
     chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
     found = [obj for obj in chosen if record_of(obj).role in {"BODY", "JOINT"}]
     if rig.mode == "POSE":
         active = active_joint(context, rig)
-        joints = by_id(rig, "JOINT")
+        joints = parts_by_id(rig, "JOINT")
         bones = {name: key for key, name in servo_bones(rig).items()}
         picked = dict.fromkeys(pose.name for pose in context.selected_pose_bones or ())
         found += [joints[bones[name]] for name in picked if bones.get(name) in joints]

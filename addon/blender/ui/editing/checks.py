@@ -13,31 +13,31 @@ from ...data.access import armature_settings, settings
 from ...data.queries import is_orphan_part
 from ...editing.repair.checks import check_model
 from ...editing.repair.fixes import fix
-from ...editing.repair.missing_parts import lost_models, missing, orphans
-from ...editing.repair.rebuild import adopt, rebuild
-from ...editing.rollback import as_before
-from ...editing.symmetry.links import by_id
+from ...editing.repair.missing_parts import missing_messages, models_without_armature, orphan_parts
+from ...editing.repair.rebuild import adopt_orphans, rebuild
+from ...editing.rollback import rollback_on_error
+from ...editing.symmetry.links import parts_by_id
 from ...locale import told
 from ..base.operators import (
     ERRORS,
-    NeedsModel,
+    ModelOperator,
     Result,
-    counted,
-    model_in,
-    refuse,
-    say,
-    tell,
-    why_foreign,
-    why_linked_copy,
-    why_no_model,
+    active_model,
+    cancel_with_error,
+    count_with_noun,
+    linked_copy_message,
+    linked_model_message,
+    no_model_message,
+    report_message,
+    report_result,
 )
-from ..base.panels import ModelPanel, draw_counts, draw_message, filtered, is_cut, paragraph
+from ..base.panels import ModelPanel, draw_counts, draw_message, draw_paragraph, filter_rows, is_truncated
 from ..base.selection import select_part
 
 
-def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:
+def _store_findings(rig: bpy.types.Object, found: list[Finding]) -> None:
     model = settings(rig)
-    known = {"body": by_id(rig, "BODY"), "joint": by_id(rig, "JOINT")}
+    known = {"body": parts_by_id(rig, "BODY"), "joint": parts_by_id(rig, "JOINT")}
     model.findings.clear()
     model.checked = True
     for finding in found:
@@ -48,16 +48,16 @@ def _keep(rig: bpy.types.Object, found: list[Finding]) -> None:
         row.parts = "\n".join(objects[part].name for part in finding.parts if part in objects)
 
 
-def _told(found: list[Finding]) -> str:
+def _findings_message(found: list[Finding]) -> str:
     if not found:
         return "Nothing is wrong with the mechanism"
     counts = [(severity, sum(finding.severity == severity for finding in found)) for severity in ("error", "warning")]
-    told_of = [counted(count, severity) for severity, count in counts if count]
+    told_of = [count_with_noun(count, severity) for severity, count in counts if count]
     hints = len(found) - sum(count for _severity, count in counts)
-    return ", ".join(told_of + ([counted(hints, "hint")] if hints else []))
+    return ", ".join(told_of + ([count_with_noun(hints, "hint")] if hints else []))
 
 
-class KNUCKLE_OT_check_model(NeedsModel):
+class KNUCKLE_OT_check_model(ModelOperator):
     bl_idname = "knuckle.check_model"
     bl_label = "Check Mechanism"
     bl_description = (
@@ -68,12 +68,12 @@ class KNUCKLE_OT_check_model(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         found = check_model(rig)
-        _keep(rig, found)
-        say(self, {"INFO"}, _told(found))
+        _store_findings(rig, found)
+        report_message(self, {"INFO"}, _findings_message(found))
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_fix_finding(NeedsModel):
+class KNUCKLE_OT_fix_finding(ModelOperator):
     bl_idname = "knuckle.fix_finding"
     bl_label = "Fix"
     bl_description = "Mend what the check found, where that is safe"
@@ -84,7 +84,7 @@ class KNUCKLE_OT_fix_finding(NeedsModel):
     other: BoolProperty(name="Other Way", description="Mend it in the second of two ways", default=False)
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if len(settings(rig).findings) else "Check Mechanism first"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -95,16 +95,16 @@ class KNUCKLE_OT_fix_finding(NeedsModel):
         row = model.findings[number]
         parts = tuple(row.ids.split("\n"))
         done = fix(rig, Finding(row.code, row.severity, row.message, row.kind, parts, row.fix, row.or_fix), self.other)
-        _keep(rig, check_model(rig))
-        say(self, {"INFO"}, done)
+        _store_findings(rig, check_model(rig))
+        report_message(self, {"INFO"}, done)
         return {"FINISHED"}
 
 
-def _row(armature: Any) -> int:
+def _get_row(armature: Any) -> int:
     return int(armature_settings(armature).finding_index)
 
 
-def _click(armature: Any, row: int) -> None:
+def _set_row(armature: Any, row: int) -> None:
     """A row was clicked: show it, and select what it is about."""
     model = armature_settings(armature)
     model.finding_index = row
@@ -125,7 +125,7 @@ class KNUCKLE_UL_findings(bpy.types.UIList):
         draw_message(context, layout, item)
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
-        return filtered(self, context, getattr(data, propname))
+        return filter_rows(self, context, getattr(data, propname))
 
 
 class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
@@ -136,7 +136,7 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        rig: Any = model_in(context)
+        rig: Any = active_model(context)
         model = settings(rig)
         layout.operator("knuckle.check_model", icon="CHECKMARK")
         if not len(model.findings):
@@ -149,8 +149,8 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
             return
         row = model.findings[model.finding_index]
         box = layout.box().column(align=True)
-        if is_cut(context, row):
-            paragraph(context, box, row.message)
+        if is_truncated(context, row):
+            draw_paragraph(context, box, row.message)
         for name in filter(None, row.parts.split("\n")):
             box.operator("knuckle.select_part", text=name, icon="RESTRICT_SELECT_OFF", translate=False).part = name
         for other, way in enumerate((row.fix, row.or_fix)):
@@ -159,14 +159,14 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
                 mend.index, mend.other = model.finding_index, bool(other)
 
 
-def _meant(context: bpy.types.Context) -> bpy.types.Object | None:
+def _target_model(context: bpy.types.Context) -> bpy.types.Object | None:
     """The model that the user means; where none is whole enough to be meant, the first that lost its armature.
 
     None where what is active is of a model that is gone for good.
     """
-    rig = model_in(context)
+    rig = active_model(context)
     if rig is None and not is_orphan_part(context.view_layer.objects.active):
-        return next(iter(lost_models(context.scene)), None)
+        return next(iter(models_without_armature(context.scene)), None)
     return rig
 
 
@@ -188,10 +188,10 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        rig = _meant(context)
-        if rig is None and orphans(context.scene):
+        rig = _target_model(context)
+        if rig is None and orphan_parts(context.scene):
             return True
-        reason = why_no_model(context) if rig is None else why_foreign(rig) or why_linked_copy(rig)
+        reason = no_model_message(context) if rig is None else linked_model_message(rig) or linked_copy_message(rig)
         if reason:
             cls.poll_message_set(told(reason))
         return not reason
@@ -200,21 +200,21 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
         if context.mode != "OBJECT" and context.object is not None:
             bpy.ops.object.mode_set(mode="OBJECT")
         try:
-            with as_before():
-                rig = _meant(context)
+            with rollback_on_error():
+                rig = _target_model(context)
                 is_new = rig is None
                 if rig is None:
-                    rig = adopt(context.scene, context.view_layer.objects.active)
+                    rig = adopt_orphans(context.scene, context.view_layer.objects.active)
                 out = rebuild(rig, context.scene, self.everything)
                 if is_new:
                     out.done.insert(0, "its armature")
         except ERRORS as error:
-            return refuse(self, error)
+            return cancel_with_error(self, error)
         done = "; ".join(out.done)
         if done:
-            tell(self, f"Made anew or taken back: {done}", out.report)
+            report_result(self, f"Made anew or taken back: {done}", out.report)
         else:
-            tell(self, "Nothing is missing", out.report)
+            report_result(self, "Nothing is missing", out.report)
         return {"FINISHED"}
 
 
@@ -223,16 +223,16 @@ def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout, known: 
 
     ``known``: what it lacks, where that was worked out already.
     """
-    rig = _meant(context)
-    lacks = () if rig is None else missing(rig) if known is None else known
-    gone = rig is None and bool(orphans(context.scene))
+    rig = _target_model(context)
+    lacks = () if rig is None else missing_messages(rig) if known is None else known
+    gone = rig is None and bool(orphan_parts(context.scene))
     if not (lacks or gone):
         return
     box = layout.box()
     for line in lacks:
-        paragraph(context, box, line, "ERROR")
+        draw_paragraph(context, box, line, "ERROR")
     if gone:
-        paragraph(context, box, "Its armature is gone from the file", "ERROR")
+        draw_paragraph(context, box, "Its armature is gone from the file", "ERROR")
     box.operator("knuckle.rebuild", icon="FILE_REFRESH")
 
 
@@ -250,8 +250,8 @@ def register() -> None:
     bpy.types.Armature.knuckle_finding = IntProperty(  # type: ignore[attr-defined]
         name="Finding",
         description="What is shown; click one to select its parts",
-        get=_row,
-        set=_click,
+        get=_get_row,
+        set=_set_row,
         options={"SKIP_SAVE"},
     )
 

@@ -10,21 +10,21 @@ from mathutils import Matrix
 
 from ...data.access import record_of, settings
 from ...data.queries import rig_of
-from ...editing.authoring import DENSITY, add_joint, make_body, new_model
-from ...editing.joints import place_for
-from ...editing.symmetry.create import grow_bodies, grow_joint
-from ...editing.symmetry.live_mirror import by_itself
+from ...editing.authoring import DEFAULT_DENSITY, add_joint, make_body, new_model
+from ...editing.joints import joint_placement
+from ...editing.symmetry.create import create_body_twins, create_joint_twin
+from ...editing.symmetry.live_mirror import without_live_mirror
 from ..base.operators import (
     ERRORS,
-    AddsModel,
-    NeedsModel,
+    AddModelOperator,
+    ModelOperator,
     Result,
-    WithTwins,
-    counted,
-    refuse,
-    say,
-    seen_in_local_views,
-    tell,
+    TwinsOption,
+    cancel_with_error,
+    count_with_noun,
+    report_message,
+    report_result,
+    shown_in_local_views,
 )
 
 TYPE_ITEMS = [
@@ -53,14 +53,14 @@ AXIS_ITEMS = [
     ("Y", "Y", "The Y axis of the place"),
     ("Z", "Z", "The Z axis of the place"),
 ]
-AXES = {
+AXIS_ROTATIONS = {
     "Z": Matrix(),
     "X": Matrix(((0, 0, 1, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 0, 1))),
     "Y": Matrix(((0, 1, 0, 0), (0, 0, 1, 0), (1, 0, 0, 0), (0, 0, 0, 1))),
 }
 
 
-class KNUCKLE_OT_new_model(AddsModel):
+class KNUCKLE_OT_new_model(AddModelOperator):
     bl_idname = "knuckle.new_model"
     bl_label = "Empty Mechanism"
     bl_description = "Add a mechanism without bodies. Make Body fills it from the meshes of the scene"
@@ -71,12 +71,12 @@ class KNUCKLE_OT_new_model(AddsModel):
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
-            with seen_in_local_views(context):
+            with shown_in_local_views(context):
                 rig = new_model(context, self.name or "Mechanism", self.ground)
         except ERRORS as error:
-            return refuse(self, error)
+            return cancel_with_error(self, error)
         _activate(context, rig)
-        say(self, {"INFO"}, f"{record_of(rig).source_name!r} added: select meshes and Make Body")
+        report_message(self, {"INFO"}, f"{record_of(rig).source_name!r} added: select meshes and Make Body")
         return {"FINISHED"}
 
 
@@ -92,7 +92,7 @@ def _plain_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     return [obj for obj in context.view_layer.objects.selected if obj.type == "MESH" and rig_of(obj) is None]
 
 
-class KNUCKLE_OT_make_body(WithTwins, NeedsModel):
+class KNUCKLE_OT_make_body(TwinsOption, ModelOperator):
     bl_idname = "knuckle.make_body"
     bl_label = "Make Body"
     bl_description = (
@@ -102,12 +102,14 @@ class KNUCKLE_OT_make_body(WithTwins, NeedsModel):
     bl_options = {"REGISTER", "UNDO"}
 
     use_density: BoolProperty(name="From Density", description="Weigh each by its volume", default=True)
-    density: FloatProperty(name="Density", description="Mass per volume (water: 1000)", default=DENSITY, min=1e-6)
+    density: FloatProperty(
+        name="Density", description="Mass per volume (water: 1000)", default=DEFAULT_DENSITY, min=1e-6
+    )
     mass: FloatProperty(name="Mass", description="Mass of each", default=1.0, min=1e-6)
     as_mesh: BoolProperty(name="Keep as Mesh", description="Recognise no primitives", default=False)
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if context.mode != "OBJECT":
             return "Go to object mode to make bodies"
         return "" if _plain_meshes(context) else "Select meshes that are no bodies yet, and a part of the mechanism"
@@ -123,15 +125,15 @@ class KNUCKLE_OT_make_body(WithTwins, NeedsModel):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         chosen = _plain_meshes(context)
         report = make_body(rig, chosen, None if self.use_density else self.mass, self.density, self.as_mesh)
-        told = f"{counted(len(chosen), 'body', 'bodies')} made"
+        told = f"{count_with_noun(len(chosen), 'body', 'bodies')} made"
         if self.twins and settings(rig).symmetric:
-            with by_itself(rig):
-                linked, made, more = grow_bodies(rig, chosen)
+            with without_live_mirror(rig):
+                linked, made, more = create_body_twins(rig, chosen)
             report.extend(more)
             if linked or made:
-                pairs, twins = counted(linked, "pair"), counted(made, "twin")
-                told = f"{counted(len(chosen), 'body', 'bodies')} made, and {twins}; {pairs} linked"
-        tell(self, told, report)
+                pairs, twins = count_with_noun(linked, "pair"), count_with_noun(made, "twin")
+                told = f"{count_with_noun(len(chosen), 'body', 'bodies')} made, and {twins}; {pairs} linked"
+        report_result(self, told, report)
         return {"FINISHED"}
 
 
@@ -154,7 +156,7 @@ def _two_bodies(context: bpy.types.Context, rig: bpy.types.Object) -> tuple[bpy.
     raise ValueError("Select the child and then the parent: two bodies of the mechanism, the parent active")
 
 
-class KNUCKLE_OT_add_joint(WithTwins, NeedsModel):
+class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
     bl_idname = "knuckle.add_joint"
     bl_label = "Add Joint"
     bl_description = (
@@ -176,7 +178,7 @@ class KNUCKLE_OT_add_joint(WithTwins, NeedsModel):
     name: StringProperty(name="Name", description="That of its bodies if empty")
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         try:
             _two_bodies(context, rig)
         except ValueError as error:
@@ -185,7 +187,7 @@ class KNUCKLE_OT_add_joint(WithTwins, NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         parent, child = _two_bodies(context, rig)
-        place = place_for(context, self.where, parent, child) @ AXES[self.axis]
+        place = joint_placement(context, self.where, parent, child) @ AXIS_ROTATIONS[self.axis]
         if context.mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
         empty, report = add_joint(rig, parent, child, place, self.type, self.name)
@@ -193,12 +195,12 @@ class KNUCKLE_OT_add_joint(WithTwins, NeedsModel):
         told = f"{empty.name!r} joins {ends}"
         if self.twins and settings(rig).symmetric:
             context.view_layer.update()  # what was moved is followed first
-            with by_itself(rig):
-                mate, more = grow_joint(rig, empty)
+            with without_live_mirror(rig):
+                mate, more = create_joint_twin(rig, empty)
             report.extend(more)
             if mate is not None:
                 told = f"{empty.name!r} joins {ends}, and its twin {mate.name!r} their twins"
-        tell(self, told, report)
+        report_result(self, told, report)
         return {"FINISHED"}
 
 

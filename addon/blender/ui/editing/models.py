@@ -8,14 +8,14 @@ from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, StringPro
 from ...data.access import record_of, settings
 from ...data.queries import is_foreign, rig_of
 from ...editing.assemblies import switch_assembly
-from ...editing.limbs import beside, duplicate_limb, limb_of, mirrored_offsets
+from ...editing.limbs import duplicate_limb, find_limb, free_offset, mirrored_offsets
 from ...editing.split_merge import merge_models, split_model
-from ...editing.symmetry.live_mirror import begin, by_itself, together
-from ..base.operators import NeedsModel, Result, WithTwins, census, counted, tell
-from ..base.selection import chosen_parts, select_only
+from ...editing.symmetry.live_mirror import parts_with_twins, start_live_mirror, without_live_mirror
+from ..base.operators import ModelOperator, Result, TwinsOption, count_with_noun, model_summary, report_result
+from ..base.selection import select_only, selected_parts
 
 
-class KNUCKLE_OT_duplicate_limb(WithTwins, NeedsModel):
+class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
     bl_idname = "knuckle.duplicate_limb"
     bl_label = "Duplicate Limb"
     bl_description = (
@@ -39,8 +39,8 @@ class KNUCKLE_OT_duplicate_limb(WithTwins, NeedsModel):
     )
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if chosen_parts(context, rig) else "Select bodies of the mechanism, or joints that move some"
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if selected_parts(context, rig) else "Select bodies of the mechanism, or joints that move some"
 
     def draw(self, _context: bpy.types.Context) -> None:
         layout = self.layout
@@ -52,23 +52,23 @@ class KNUCKLE_OT_duplicate_limb(WithTwins, NeedsModel):
             layout.prop(self, "offset")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        meant = limb_of(rig, chosen_parts(context, rig), self.whole)
-        offset = beside(meant) if self.place == "BESIDE" else self.offset
-        every = together([*meant.bodies, *meant.joints], self.twins)
-        limb = limb_of(rig, every, whole=False)
-        with by_itself(rig):
+        meant = find_limb(rig, selected_parts(context, rig), self.whole)
+        offset = free_offset(meant) if self.place == "BESIDE" else self.offset
+        every = parts_with_twins([*meant.bodies, *meant.joints], self.twins)
+        limb = find_limb(rig, every, whole=False)
+        with without_live_mirror(rig):
             both = settings(rig).symmetric and self.twins
             made, report = duplicate_limb(
-                rig, limb, mirrored_offsets(limb, chosen_parts(context, rig), offset) if both else offset
+                rig, limb, mirrored_offsets(limb, selected_parts(context, rig), offset) if both else offset
             )
         if context.mode == "OBJECT":
             select_only(context, made)
-        told = f"{counted(len(limb.bodies), 'body', 'bodies')} and {counted(len(limb.joints), 'joint')}"
-        tell(self, f"Duplicated: {told}", report)
+        told = f"{count_with_noun(len(limb.bodies), 'body', 'bodies')} and {count_with_noun(len(limb.joints), 'joint')}"
+        report_result(self, f"Duplicated: {told}", report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_split_model(WithTwins, NeedsModel):
+class KNUCKLE_OT_split_model(TwinsOption, ModelOperator):
     bl_idname = "knuckle.split_model"
     bl_label = "Split"
     bl_description = (
@@ -89,27 +89,29 @@ class KNUCKLE_OT_split_model(WithTwins, NeedsModel):
     )
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if context.mode != "OBJECT":
             return "Go to object mode to split a mechanism"
-        chosen = [obj for obj in chosen_parts(context, rig) if record_of(obj).role == "BODY"]
+        chosen = [obj for obj in selected_parts(context, rig) if record_of(obj).role == "BODY"]
         return "" if chosen else "Select bodies of the mechanism to split them off"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        chosen = chosen_parts(context, rig)
+        chosen = selected_parts(context, rig)
         if self.whole:
-            chosen = limb_of(rig, chosen).bodies
-        with by_itself(rig):
-            made, across, report = split_model(rig, together(chosen, self.twins), self.name, self.across == "WORLD")
+            chosen = find_limb(rig, chosen).bodies
+        with without_live_mirror(rig):
+            made, across, report = split_model(
+                rig, parts_with_twins(chosen, self.twins), self.name, self.across == "WORLD"
+            )
         if settings(made).symmetric:
-            begin(made)
+            start_live_mirror(made)
         select_only(context, [made])
-        told = f"{record_of(made).source_name!r} is a mechanism of its own: {census(made)}"
+        told = f"{record_of(made).source_name!r} is a mechanism of its own: {model_summary(made)}"
         if across:
             names = ", ".join(map(repr, across))
             held = self.across == "WORLD"
             told = f"{told}; held to the world by {names}" if held else f"{told}; deleted: {names}"
-        tell(self, told, report)
+        report_result(self, told, report)
         return {"FINISHED"}
 
 
@@ -118,7 +120,7 @@ def _selected_models(context: bpy.types.Context) -> list[bpy.types.Object]:
     return list(dict.fromkeys(rig for rig in rigs if rig is not None))
 
 
-class KNUCKLE_OT_merge_models(NeedsModel):
+class KNUCKLE_OT_merge_models(ModelOperator):
     bl_idname = "knuckle.merge_models"
     bl_label = "Merge"
     bl_description = (
@@ -128,7 +130,7 @@ class KNUCKLE_OT_merge_models(NeedsModel):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if context.mode != "OBJECT":
             return "Go to object mode to merge mechanisms"
         others = [other for other in _selected_models(context) if other != rig]
@@ -140,15 +142,17 @@ class KNUCKLE_OT_merge_models(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         others = [other for other in _selected_models(context) if other != rig]
-        with by_itself(rig):
+        with without_live_mirror(rig):
             renamed, report = merge_models(rig, others)
         select_only(context, [rig])
-        told = f"{record_of(rig).source_name!r} took in {counted(len(others), 'mechanism')}: {census(rig)}"
-        tell(self, told + (f"; {counted(renamed, 'name')} numbered" if renamed else ""), report)
+        told = (
+            f"{record_of(rig).source_name!r} took in {count_with_noun(len(others), 'mechanism')}: {model_summary(rig)}"
+        )
+        report_result(self, told + (f"; {count_with_noun(renamed, 'name')} numbered" if renamed else ""), report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_switch_assembly(NeedsModel):
+class KNUCKLE_OT_switch_assembly(ModelOperator):
     bl_idname = "knuckle.switch_assembly"
     bl_label = "Switch Assembly"
     bl_description = (
@@ -160,13 +164,13 @@ class KNUCKLE_OT_switch_assembly(NeedsModel):
     path: StringProperty(name="Assembly", description="Its name, after those of the assemblies around it")
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if len(settings(rig).assemblies) else "The mechanism has no assemblies"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         on = not any(row.active for row in settings(rig).assemblies if row.path == self.path)
         report = switch_assembly(rig, self.path, on)
-        tell(self, f"{self.path!r} is {'on' if on else 'off'}", report)
+        report_result(self, f"{self.path!r} is {'on' if on else 'off'}", report)
         return {"FINISHED"}
 
 

@@ -8,20 +8,20 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty
 
-from ....core.editing.sides import name_list
+from ....core.editing.sides import abbreviate_names
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
-from ...editing.joints import delete_parts, joint_frame, place_for
-from ...editing.repair.rig_mismatch import applied_joints, why_not_as_rest
-from ...editing.rig_update import refit
-from ...editing.symmetry.create import move_both, set_types, swap_both
-from ...editing.symmetry.live_mirror import by_itself, together
-from ...rig.pose_channels import reset_residue
-from ..base.operators import NeedsModel, Result, WithTwins, counted, model_in, tell
-from ..base.panels import ORDER, ModelPanel, split
-from ..base.selection import active_joint, chosen_parts
-from .create import AXES, AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
+from ...editing.joints import delete_parts, joint_frame, joint_placement
+from ...editing.repair.rig_mismatch import applied_pose_message, joints_with_applied_pose
+from ...editing.rig_update import update_armature
+from ...editing.symmetry.create import move_joint_pair, set_joint_types, swap_ends_of_pair
+from ...editing.symmetry.live_mirror import parts_with_twins, without_live_mirror
+from ...rig.pose_channels import reset_unused_channels
+from ..base.operators import ModelOperator, Result, TwinsOption, active_model, count_with_noun, report_result
+from ..base.panels import PANEL_ORDER, ModelPanel, property_layout
+from ..base.selection import active_joint, selected_parts
+from .create import AXIS_ITEMS, AXIS_ROTATIONS, TYPE_ITEMS, WHERE_ITEMS
 
 #: Places that are asked for their axes.
 _WITH_AXIS = {"FACE", "RING"}
@@ -30,22 +30,22 @@ MOVED_AXIS_ITEMS = [
     *AXIS_ITEMS,
 ]
 #: Degrees by which a joint that is moved may turn without a word.
-_TURNED = 0.01
+_TURN_TOLERANCE = 0.01
 
 
-class _NeedsJoint(WithTwins, NeedsModel):
+class _JointOperator(TwinsOption, ModelOperator):
     bl_idname = "knuckle.needs_joint"
     bl_label = "Needs a Joint"
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if active_joint(context, rig) is not None else "Select a joint, its bone, or the body that it moves"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         empty = active_joint(context, rig)
         assert empty is not None
-        mate = next(iter(together([empty], self.twins)[1:]), None)
-        with by_itself(rig):
+        mate = next(iter(parts_with_twins([empty], self.twins)[1:]), None)
+        with without_live_mirror(rig):
             return self.change(context, empty, mate)
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
@@ -53,7 +53,7 @@ class _NeedsJoint(WithTwins, NeedsModel):
         raise NotImplementedError
 
 
-class KNUCKLE_OT_set_joint_type(_NeedsJoint):
+class KNUCKLE_OT_set_joint_type(_JointOperator):
     bl_idname = "knuckle.set_joint_type"
     bl_label = "Set Joint Type"
     bl_description = "Make the joint one of another type. Stops, motors and springs stay with what stays in it"
@@ -64,32 +64,32 @@ class KNUCKLE_OT_set_joint_type(_NeedsJoint):
     )
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
-        report = set_types(empty, mate, self.type)
+        report = set_joint_types(empty, mate, self.type)
         told = f"{empty.name!r} is {self.type} now"
         if mate is not None:
             told = f"{empty.name!r} is {self.type} now, and so is its twin {mate.name!r}"
-        tell(self, told, report)
+        report_result(self, told, report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_swap_joint(_NeedsJoint):
+class KNUCKLE_OT_swap_joint(_JointOperator):
     bl_idname = "knuckle.swap_joint"
     bl_label = "Swap Parent and Child"
     bl_description = "Have the joint count the other way: what stayed moves, and what moved stays"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
-        report = swap_both(empty, mate)
+        report = swap_ends_of_pair(empty, mate)
         own = record_of(empty).joint
         told = f"{own.parent.name!r} carries {own.child.name!r} now"
         if mate is not None:
             its = record_of(mate).joint
             told = f"{own.parent.name!r} carries {own.child.name!r} now, and {its.parent.name!r} {its.child.name!r}"
-        tell(self, told, report)
+        report_result(self, told, report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_move_joint(_NeedsJoint):
+class KNUCKLE_OT_move_joint(_JointOperator):
     bl_idname = "knuckle.move_joint"
     bl_label = "Move Joint"
     bl_description = (
@@ -111,19 +111,19 @@ class KNUCKLE_OT_move_joint(_NeedsJoint):
         child = joint.child or joint.parent
         if child is None:
             raise ValueError(f"{empty.name!r} has no body")
-        place = place_for(context, self.where, joint.parent if joint.child is not None else None, child)
+        place = joint_placement(context, self.where, joint.parent if joint.child is not None else None, child)
         keeps = self.axis == "AUTO" and self.where not in _WITH_AXIS
         before = joint_frame(empty)[:3, :3]
-        report = move_both(empty, mate, place @ AXES.get(self.axis, AXES["Z"]), keeps)
+        report = move_joint_pair(empty, mate, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps)
         angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame(empty)[:3, :3] @ before.T))))
         told = f"{empty.name!r} moved"
         if mate is not None:
             told = f"{empty.name!r} moved, and so did its twin {mate.name!r}"
-        tell(self, told + (f"; it turned by {angle:.3g} degrees" if angle > _TURNED else ""), report)
+        report_result(self, told + (f"; it turned by {angle:.3g} degrees" if angle > _TURN_TOLERANCE else ""), report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_delete_parts(WithTwins, NeedsModel):
+class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
     bl_idname = "knuckle.delete_parts"
     bl_label = "Delete Parts"
     bl_description = (
@@ -133,58 +133,59 @@ class KNUCKLE_OT_delete_parts(WithTwins, NeedsModel):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         chosen = (record_of(obj) for obj in context.view_layer.objects.selected)
         found = any(record.role in {"BODY", "JOINT"} and record.model == rig for record in chosen)
         return "" if found else "Select bodies or joints of the mechanism"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
-        every = together(chosen, self.twins)
-        with by_itself(rig):
+        every = parts_with_twins(chosen, self.twins)
+        with without_live_mirror(rig):
             bodies, joints, report = delete_parts(rig, every)
-        gone = counted(bodies, "body", "bodies"), counted(joints, "joint")
+        gone = count_with_noun(bodies, "body", "bodies"), count_with_noun(joints, "joint")
         told = f"{gone[0]} and {gone[1]} deleted"
         if len(every) > len(chosen):
-            twins = counted(len(every) - len(chosen), "twin")
+            twins = count_with_noun(len(every) - len(chosen), "twin")
             told = f"{gone[0]} and {gone[1]} deleted, {twins} among them: the halves are edited together"
-        tell(self, told, report)
+        report_result(self, told, report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_refit(NeedsModel):
+class KNUCKLE_OT_refit(ModelOperator):
     bl_idname = "knuckle.refit"
     bl_label = "Update Armature"
     bl_description = "Make the bones fit the bodies and joints as they stand now, after joints were moved by hand"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        applied = bool(applied_joints(rig))  # which nobody can tell any more after
-        report = refit(rig)
-        reset = reset_residue(rig, servo_channels(rig))
+        applied = bool(joints_with_applied_pose(rig))  # which nobody can tell any more after
+        report = update_armature(rig)
+        reset = reset_unused_channels(rig, servo_channels(rig))
         if reset:
             report.info(
                 "residue-reset",
-                f"Bones {name_list(reset, 4)}: channels that are no degree of freedom of their joints were reset",
+                f"Bones {abbreviate_names(reset, 4)}: channels that are no degree of freedom of their joints were "
+                "reset",
             )
         if applied:
-            report.warn("rest-applied", why_not_as_rest())
-        tell(self, "The armature fits its joints", report)
+            report.warn("rest-applied", applied_pose_message())
+        report_result(self, "The armature fits its joints", report)
         return {"FINISHED"}
 
 
 class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
     bl_label = "Edit"
-    bl_order = ORDER["edit"]
+    bl_order = PANEL_ORDER["edit"]
     help_page = "authoring"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        rig, active = model_in(context), context.view_layer.objects.active
+        rig, active = active_model(context), context.view_layer.objects.active
         if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
-            split(layout.column()).prop(record_of(active), "mass")
-        if rig is not None and not chosen_parts(context, rig):
+            property_layout(layout.column()).prop(record_of(active), "mass")
+        if rig is not None and not selected_parts(context, rig):
             layout.label(text="Select a body or joint", icon="INFO")
         column = layout.column(align=True)
         column.operator("knuckle.make_body", icon="MESH_CUBE")

@@ -8,8 +8,8 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from .... import formats
 from ....core.model import Mechanism
 from ....core.report import Report
-from ....core.up_axis import turned, upright_turn
-from ....formats.text.file_io import all_or_nothing
+from ....core.up_axis import rotate_mechanism, upright_transform
+from ....formats.text.file_io import write_transaction
 from ...data.access import record_of, settings
 from ...data.preferences import ignore_collada_units, mesh_folders
 from ...data.queries import collection_of, require_rig, rig_in
@@ -21,19 +21,19 @@ from ..base.operators import (
     ERRORS,
     ExportHelper,
     Result,
-    counted,
-    distinct,
-    glob_of,
+    active_model,
+    cancel_with_error,
+    count_with_noun,
+    deleted_armature_message,
+    extension_glob,
     keep_extension,
-    model_in,
-    refuse,
-    tell,
-    why_gone,
-    why_no_model,
+    no_model_message,
+    report_result,
+    unique_extensions,
     with_extension,
 )
 
-_EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
+_EXTENSIONS = unique_extensions(row.extensions for row in formats.FORMATS.values())
 
 
 class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
@@ -45,7 +45,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
     filename_ext = _EXTENSIONS[0]
     check_extension = None  # a format may have several, and the dialect follows the one that is typed
     filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH")
-    filter_glob: StringProperty(default=glob_of(_EXTENSIONS), options={"HIDDEN"})
+    filter_glob: StringProperty(default=extension_glob(_EXTENSIONS), options={"HIDDEN"})
     format: EnumProperty(
         name="Format",
         description="The kind of file to write",
@@ -78,13 +78,13 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         # in the Exporters of a collection, that collection is the context's
-        if model_in(context) is not None or rig_in(context.collection) is not None:
+        if active_model(context) is not None or rig_in(context.collection) is not None:
             return True
-        cls.poll_message_set(told(why_no_model(context)))
+        cls.poll_message_set(told(no_model_message(context)))
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        rig = model_in(context)
+        rig = active_model(context)
         if not self.properties.is_property_set("format") and rig is not None and settings(rig).format:
             self.format = settings(rig).format
         if not self.filepath and rig is not None:
@@ -115,21 +115,21 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
                 self.format = found if found in formats.FORMATS else mechanism.source.format or self.format
             extensions = formats.FORMATS[self.format].extensions
             path = with_extension(bpy.path.abspath(self.filepath), extensions, _EXTENSIONS)
-            with all_or_nothing():
+            with write_transaction():
                 meshes = write_own_meshes(rig, mechanism, path, self.format)
                 if self.upright:
-                    mechanism = turned(mechanism, upright_turn(mechanism))
+                    mechanism = rotate_mechanism(mechanism, upright_transform(mechanism))
                 report: Report = mechanism.report
                 report.extend(findings)
                 report.extend(meshes)
                 report.extend(self._save(mechanism, path))
         except ERRORS as error:
-            return refuse(self, error)
-        bodies = counted(len(mechanism.bodies), "body", "bodies")
-        joints = counted(len(mechanism.joints), "joint")
+            return cancel_with_error(self, error)
+        bodies = count_with_noun(len(mechanism.bodies), "body", "bodies")
+        joints = count_with_noun(len(mechanism.joints), "joint")
         edits = sum(entry.code in {"added", "deleted"} for entry in report.entries)
         changes = f"; added or deleted: {edits}" if edits else ""
-        tell(self, f"Exported {bpy.path.basename(path)}: {bodies}, {joints}{changes}", report)
+        report_result(self, f"Exported {bpy.path.basename(path)}: {bodies}, {joints}{changes}", report)
         return {"FINISHED"}
 
     def _save(self, mechanism: Mechanism, path: str) -> Report:
@@ -138,11 +138,11 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     def _rig(self, context: bpy.types.Context) -> bpy.types.Object:
         if not self.collection:
-            rig = model_in(context)
+            rig = active_model(context)
             if rig is None:
-                raise ValueError(why_no_model(context))
+                raise ValueError(no_model_message(context))
             if not rig.users_scene:
-                raise ValueError(why_gone(rig))
+                raise ValueError(deleted_armature_message(rig))
             collection_of(rig)
             return rig
         collection: bpy.types.Collection | None = bpy.data.collections.get(self.collection)
@@ -161,7 +161,7 @@ def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
             EXPORT_SCENE_OT_mechanism.bl_idname, text=told(f"{row.label} ({row.extensions[0]})")
         )
         entry.format = row.id
-        entry.filter_glob = glob_of(row.extensions)
+        entry.filter_glob = extension_glob(row.extensions)
 
 
 CLASSES = (EXPORT_SCENE_OT_mechanism,)

@@ -14,10 +14,10 @@ from .... import formats
 from ....core.model import Motion
 from ....core.report import Entry, Report
 from ....formats.xmdi import FRAME_SECONDS
-from ...animation import TakeOptions, Units, take
-from ...animation.actions import active_action, motions_of, playing
-from ...animation.fcurves import joints_of
-from ...animation.sample_motion import Physical, follows_keys
+from ...animation import SampleOptions, Units, read_motion
+from ...animation.actions import active_action, motion_actions, temporary_action
+from ...animation.fcurves import joints_of_bones
+from ...animation.sample_motion import PhysicsTracks, bodies_follow_keys
 from ...data import preferences
 from ...data.access import action_record, record_of
 from ...data.channels import root_channels
@@ -25,33 +25,37 @@ from ...data.conversion import add_to_report
 from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
 from ...data.queries import is_foreign
 from ...physics.recording.bake import record, recorded_coordinates
-from ...physics.simulation.cached_frames import shown_of_run
+from ...physics.simulation.cached_frames import shown_frames
 from ..base.operators import (
     ExportHelper,
-    NeedsModel,
+    ModelOperator,
     Result,
-    counted,
-    glob_of,
+    active_model,
+    count_with_noun,
+    extension_glob,
     keep_extension,
-    model_in,
-    tell,
+    report_result,
     with_extension,
 )
 from ..base.selection import selected_bones
 from .import_motion import EXTENSIONS, menu_label
 
 #: What exports tell of; the next tells it anew.
-OF_EXPORTS = (
+EXPORT_CODES = (
     "servos-taken", "beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times", "left-over-unit",
     "joints-missing", "rate-changed", "armature-moves", "bone-turn", "bone-slide", "bone-scale", "root-motion-left",
     "origin-lost", "document-kept", "document-patched", "document-lost", "written", "encoding", "held-keys",
 )  # fmt: skip
-_AS_READ = ("AS_READ", "As Imported", "As in the file that the Action came from; else in radians and the model's unit")
+_AS_IMPORTED = (
+    "AS_READ",
+    "As Imported",
+    "As in the file that the Action came from; else in radians and the model's unit",
+)
 #: Where keys may stand in a format, in seconds; anywhere in one that is not here.
-GRIDS = {"xmdi": FRAME_SECONDS, "webots": 0.001}
+TIME_GRIDS = {"xmdi": FRAME_SECONDS, "webots": 0.001}
 
 
-class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
+class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
     bl_idname = "export_anim.servo_motion"
     bl_label = "Export Servo Motion"
     bl_description = "Write what the servos of the active mechanism do to a motion file"
@@ -61,7 +65,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
     filename_ext = EXTENSIONS[0]
     check_extension = None
     filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH")
-    filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
+    filter_glob: StringProperty(default=extension_glob(EXTENSIONS), options={"HIDDEN"})
     motions: EnumProperty(
         name="Motions",
         description="Which motions to write",
@@ -130,10 +134,10 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         ],
     )
     angle_unit: EnumProperty(
-        name="Angles", description="What angles in the file are to be in", items=[_AS_READ, *ANGLE_UNITS]
+        name="Angles", description="What angles in the file are to be in", items=[_AS_IMPORTED, *ANGLE_UNITS]
     )
     length_unit: EnumProperty(
-        name="Lengths", description="What lengths in the file are to be in", items=[_AS_READ, *LENGTH_UNITS]
+        name="Lengths", description="What lengths in the file are to be in", items=[_AS_IMPORTED, *LENGTH_UNITS]
     )
 
     _asked = False  # whether the user was asked, so that what is set says no more who set it
@@ -146,9 +150,9 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         if not given("frame_end"):
             self.frame_end = context.scene.frame_end
         self._asked = True
-        rig = model_in(context)
+        rig = active_model(context)
         if rig is not None and not self.filepath:
-            self.filepath = bpy.path.clean_name(_motion_name(rig)) + _extension_of(rig)
+            self.filepath = bpy.path.clean_name(_motion_name(rig)) + _action_extension(rig)
         return ExportHelper.invoke(self, context, event)
 
     def check(self, context: bpy.types.Context) -> bool:
@@ -180,31 +184,31 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         motions = self._taken(context, rig, self._options(context, rig, path), report)
         report.extend(formats.save_motion(motions, path, xmdi_tags=preferences.xmdi_tags()))
         if not is_foreign(rig):
-            add_to_report(rig, report, OF_EXPORTS)
+            add_to_report(rig, report, EXPORT_CODES)
         name = Path(path).name
         if len(motions) == 1:
-            servos = counted(len(motions[0].trajectories), "servo")
+            servos = count_with_noun(len(motions[0].trajectories), "servo")
             how = next((entry.message for entry in report.entries if entry.code == "servos-taken"), "")
-            tell(self, f"Exported {name}: {servos}, {motions[0].duration:g} s ({how})", report)
+            report_result(self, f"Exported {name}: {servos}, {motions[0].duration:g} s ({how})", report)
         else:
-            tell(self, f"Exported {name}: {len(motions)} motions", report)
+            report_result(self, f"Exported {name}: {len(motions)} motions", report)
         return {"FINISHED"}
 
-    def _options(self, context: bpy.types.Context, rig: bpy.types.Object, path: str) -> TakeOptions:
+    def _options(self, context: bpy.types.Context, rig: bpy.types.Object, path: str) -> SampleOptions:
         format_id = formats.motion_format_id(path)
         first = self.frame_start if self._has("frame_start") else None
         last = self.frame_end if self._has("frame_end") else None
         if first is not None and last is not None and last < first:
             raise ValueError(f"The range ends (frame {last}) before it begins (frame {first})")
-        joints = _selected(rig, selected_bones(context, rig)) if self.servos == "SELECTED" else set()
+        joints = _selected_ids(rig, selected_bones(context, rig)) if self.servos == "SELECTED" else set()
         if self.servos == "SELECTED" and not joints:
             raise ValueError("No servo is selected: select bones, joints or bodies, or choose All")
-        return TakeOptions(
+        return SampleOptions(
             servos=self.servos,
             selected=frozenset(joints),
             keys=self.keys,
             step=FRAME_SECONDS if format_id == "xmdi" else round(self.step, 6) / 1000.0,
-            grid=GRIDS.get(format_id),
+            grid=TIME_GRIDS.get(format_id),
             first=first,
             last=last,
             stops=self.stops,
@@ -221,37 +225,37 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         """Those asked for; where only one is, the other is the file's."""
         if self.angle_unit == self.length_unit == "AS_READ":
             return None
-        read = units_of(rig) or Units()
+        read = file_units(rig) or Units()
         return Units(
             read.angle if self.angle_unit == "AS_READ" else self.angle_unit,
             read.length if self.length_unit == "AS_READ" else self.length_unit,
         )
 
     def _taken(
-        self, context: bpy.types.Context, rig: bpy.types.Object, options: TakeOptions, report: Report
+        self, context: bpy.types.Context, rig: bpy.types.Object, options: SampleOptions, report: Report
     ) -> list[Motion]:
         motions: list[Motion] = []
         if self.motions == "ALL":
-            actions = motions_of(rig)
+            actions = motion_actions(rig)
             if not actions:
                 raise ValueError("No Action keys a servo of this mechanism")
-            if len({_units_of(action) for action in actions}) > 1 and options.units is None:
+            if len({_action_units(action) for action in actions}) > 1 and options.units is None:
                 options = replace(options, units=Units())  # one file, one unit
             for action in actions:
-                with playing(rig, action):
-                    motion, taken = take(rig, context.scene, replace(options, by_keys=True))
+                with temporary_action(rig, action):
+                    motion, taken = read_motion(rig, context.scene, replace(options, by_keys=True))
                 if motion.name in {each.name for each in motions} and not _is_own_name(action, motion, actions):
                     motion.name = action.name  # which Blender keeps apart
                 motions.append(motion)
-                report.entries += [_of(motion, entry) for entry in taken.entries]
+                report.entries += [_entry_of_motion(motion, entry) for entry in taken.entries]
             return motions
-        motion, taken = take(rig, context.scene, options, self._physical(context, rig))
+        motion, taken = read_motion(rig, context.scene, options, self._physical(context, rig))
         report.extend(taken)
         return [motion]
 
-    def _physical(self, context: bpy.types.Context, rig: bpy.types.Object) -> Physical | None:
+    def _physical(self, context: bpy.types.Context, rig: bpy.types.Object) -> PhysicsTracks | None:
         """Return where physics moves the model, what a run does with it."""
-        if follows_keys(rig):
+        if bodies_follow_keys(rig):
             return None
         if is_foreign(rig):
             raise ValueError(
@@ -259,7 +263,7 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
                 "Make it local first (Object > Relations > Make Local > All)"
             )
         last = self.frame_end if self._has("frame_end") else None
-        shown = shown_of_run(context.scene)
+        shown = shown_frames(context.scene)
         windows = context.window_manager
 
         def came_to(done: int, total: int) -> None:
@@ -276,51 +280,51 @@ class EXPORT_ANIM_OT_servo_motion(NeedsModel, ExportHelper):
         return recorded_coordinates(rig, recording)
 
 
-def _selected(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
+def _selected_ids(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
     """The ids of the joints, and the keys of the roots, that any of some bones poses."""
-    return joints_of(rig, bones) | {root for root, own in root_channels(rig).items() if own[0].bone in bones}
+    return joints_of_bones(rig, bones) | {root for root, own in root_channels(rig).items() if own[0].bone in bones}
 
 
 def _is_own_name(action: bpy.types.Action, motion: Motion, actions: Sequence[bpy.types.Action]) -> bool:
     """Return whether a motion shares its name in its file already: with others of that file, of which none is there
     twice."""
-    places = [_place_of(each) for each in actions if action_record(each).motion == motion.name]
-    own = _place_of(action)
+    places = [_file_index(each) for each in actions if action_record(each).motion == motion.name]
+    own = _file_index(action)
     return own is not None and len({place[0] for place in places if place}) == 1 and len(set(places)) == len(places)
 
 
-def _place_of(action: bpy.types.Action) -> tuple[str, int] | None:
+def _file_index(action: bpy.types.Action) -> tuple[str, int] | None:
     """The file that an Action came from, and which of its motions it is."""
     origins = action_record(action).origins
     return (origins[0].path, origins[0].index) if len(origins) else None
 
 
-def _of(motion: Motion, entry: Entry) -> Entry:
+def _entry_of_motion(motion: Motion, entry: Entry) -> Entry:
     """An entry of a report that says which of several motions it is about."""
     return replace(entry, message=f"{motion.name}: {entry.message}", where=f"{motion.name}/{entry.where}".rstrip("/"))
 
 
-def _units_of(action: bpy.types.Action) -> Units:
+def _action_units(action: bpy.types.Action) -> Units:
     origins = action_record(action).origins
     return Units(origins[0].angle, origins[0].length) if len(origins) else Units()
 
 
-def units_of(rig: bpy.types.Object) -> Units | None:
+def file_units(rig: bpy.types.Object) -> Units | None:
     """Units of the file that the rig's Action came from."""
     action = active_action(rig)
-    return _units_of(action) if action is not None else None
+    return _action_units(action) if action is not None else None
 
 
-def _origin(rig: bpy.types.Object) -> Any:
+def _action_source(rig: bpy.types.Object) -> Any:
     """Return what the Action that plays keeps of the file that it came from."""
     action = active_action(rig)
     origins = action_record(action).origins if action is not None else ()
     return origins[0] if len(origins) else None
 
 
-def _extension_of(rig: bpy.types.Object) -> str:
+def _action_extension(rig: bpy.types.Object) -> str:
     """The ending of the file that the rig's Action came from."""
-    origin = _origin(rig)
+    origin = _action_source(rig)
     suffix = Path(origin.path).suffix.lower() if origin is not None else ""
     return suffix if suffix in EXTENSIONS else EXTENSIONS[0]
 

@@ -18,32 +18,32 @@ from ..base.operators import (
     ERRORS,
     ImportHelper,
     Result,
-    census,
-    chosen_files,
-    counted,
-    distinct,
-    glob_of,
+    cancel_with_error,
+    count_with_noun,
+    extension_glob,
+    model_summary,
     poll_file_object_drop,
-    refuse,
-    say,
-    seen_in_local_views,
+    report_message,
+    selected_files,
+    shown_in_local_views,
+    unique_extensions,
 )
-from ..overlay import show_marks
-from ..servos.operators import select_keyed_bones, use_servos
-from ..simulation.operators import goes_forward, start_inputs
+from ..overlay import enable_overlays
+from ..servos.operators import select_keyed_bones, use_servo_keying_set
+from ..simulation.operators import is_forward_sample, set_initial_inputs
 from ..simulation.view import frame_objects
-from .options import ImportOptions, draw_options, take_defaults
+from .options import ImportOptions, apply_preferences, draw_options
 
 #: Location, Euler rotation (rad) and scale of the factory scene's objects, equal in Blender 4.2, 4.5, 5.0 and 5.2.
-_PLACES = {
+_FACTORY_TRANSFORMS = {
     "Cube": ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
     "Light": ((4.07625, 1.00545, 5.90386), (0.65033, 0.05522, 1.86639)),
     "Camera": ((7.35889, -6.92579, 4.95831), (1.10932, 0.0, 0.81493)),
 }
-_NEAR = 1e-4
+_TRANSFORM_TOLERANCE = 1e-4
 
 
-def untouched_cube(context: bpy.types.Context) -> bpy.types.Object | None:
+def default_cube(context: bpy.types.Context) -> bpy.types.Object | None:
     """Return the default cube of a file that is still as Blender starts, else None.
 
     The file was never saved and has one scene that holds exactly the factory's cube, camera and light, with their
@@ -51,23 +51,23 @@ def untouched_cube(context: bpy.types.Context) -> bpy.types.Object | None:
     """
     scene = context.scene
     objects = {obj.name: obj for obj in scene.objects}
-    if bpy.data.filepath or len(bpy.data.scenes) > 1 or objects.keys() != _PLACES.keys():
+    if bpy.data.filepath or len(bpy.data.scenes) > 1 or objects.keys() != _FACTORY_TRANSFORMS.keys():
         return None
-    if len(bpy.data.objects) > len(objects) or not all(map(_is_plain, objects.values())):
+    if len(bpy.data.objects) > len(objects) or not all(map(_is_untouched, objects.values())):
         return None
     cube = objects["Cube"]
     return cube if _is_factory_cube(cube) else None
 
 
-def _is_plain(obj: Any) -> bool:
+def _is_untouched(obj: Any) -> bool:
     """Return whether an object stands where the factory has it, and nothing moves, shapes or holds it."""
-    location, rotation = _PLACES[obj.name]
+    location, rotation = _FACTORY_TRANSFORMS[obj.name]
     is_there = (
-        _are_near(obj.location, location)
+        _are_close(obj.location, location)
         and obj.rotation_mode == "XYZ"
-        and _are_near(obj.rotation_euler, rotation)
-        and _are_near(obj.scale, (1.0, 1.0, 1.0))
-        and _are_near(np.ravel(obj.matrix_parent_inverse), np.eye(4).ravel())
+        and _are_close(obj.rotation_euler, rotation)
+        and _are_close(obj.scale, (1.0, 1.0, 1.0))
+        and _are_close(np.ravel(obj.matrix_parent_inverse), np.eye(4).ravel())
     )
     is_held = obj.parent is not None or obj.constraints or obj.rigid_body is not None
     is_shaped = obj.modifiers or obj.vertex_groups or obj.particle_systems
@@ -96,14 +96,14 @@ def _is_factory_cube(cube: Any) -> bool:
         return False
     shader = next((node for node in tree.nodes if node.bl_idname == "ShaderNodeBsdfPrincipled"), None)
     gray = (0.8, 0.8, 0.8, 1.0)
-    return shader is not None and _are_near(shader.inputs["Base Color"].default_value, gray)
+    return shader is not None and _are_close(shader.inputs["Base Color"].default_value, gray)
 
 
-def _are_near(numbers: Any, others: Any) -> bool:
-    return bool(np.allclose(np.array(numbers), others, atol=_NEAR))
+def _are_close(numbers: Any, others: Any) -> bool:
+    return bool(np.allclose(np.array(numbers), others, atol=_TRANSFORM_TOLERANCE))
 
 
-EXTENSIONS = distinct(row.extensions for row in formats.FORMATS.values())
+EXTENSIONS = unique_extensions(row.extensions for row in formats.FORMATS.values())
 
 
 class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions):
@@ -115,13 +115,13 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
     filename_ext = EXTENSIONS[0]
     # not remembered: the importer opens the file browser unless a file was dropped on it
     filepath: StringProperty(name="File", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE", "SKIP_PRESET"})
-    filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
+    filter_glob: StringProperty(default=extension_glob(EXTENSIONS), options={"HIDDEN"})
     files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        take_defaults(self)
-        if self.inputs == "AUTO" and any(map(goes_forward, chosen_files(self))):
+        apply_preferences(self)
+        if self.inputs == "AUTO" and any(map(is_forward_sample, selected_files(self))):
             self.inputs = "FORWARD"
         return self.invoke_popup(context)
 
@@ -132,23 +132,23 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         draw_options(layout, self)
 
     def execute(self, context: bpy.types.Context) -> Result:
-        paths = chosen_files(self)
+        paths = selected_files(self)
         if not paths:
-            return refuse(self, "No file was chosen")
-        cube = untouched_cube(context) if self._is_asked_for("replace_cube") else None
+            return cancel_with_error(self, "No file was chosen")
+        cube = default_cube(context) if self._is_requested("replace_cube") else None
         first = not any(True for _rig in rigs_in(context.scene))
         imported = [rig for path in paths if (rig := self._import(context, path)) is not None]
         if not imported:
             return {"CANCELLED"}
         if first:
-            show_marks(context.scene, overlay_defaults())
+            enable_overlays(context.scene, overlay_defaults())
         _select_models(context, imported)
         for rig in imported:
             select_keyed_bones(rig)
-        use_servos(context.scene)
+        use_servo_keying_set(context.scene)
         if cube is not None:
             bpy.data.objects.remove(cube)
-        if self._is_asked_for("frame_view"):
+        if self._is_requested("frame_view"):
             frame_objects(context, [body for rig in imported for body in parts(rig, "BODY")])
         return {"FINISHED"}
 
@@ -156,19 +156,19 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         """One file's model; None, and its message, where the file is bad."""
         try:
             mechanism = formats.load(bpy.path.abspath(path))
-            leave_modes(context)
-            with seen_in_local_views(context):
+            set_object_mode(context)
+            with shown_in_local_views(context):
                 rig = require_rig(build(mechanism, context, self._options()))
-                if self._is_asked_for("inputs"):
-                    start_inputs(context.scene, rig, bpy.path.abspath(path), self.inputs)
+                if self._is_requested("inputs"):
+                    set_initial_inputs(context.scene, rig, bpy.path.abspath(path), self.inputs)
         except ERRORS as error:
-            refuse(self, error)
+            cancel_with_error(self, error)
             return None
         warnings = mechanism.report.count("warning")
-        say(self, {"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
+        report_message(self, {"WARNING" if warnings else "INFO"}, _summary(mechanism, rig, warnings))
         return rig
 
-    def _is_asked_for(self, name: str) -> bool:
+    def _is_requested(self, name: str) -> bool:
         """Return whether to do what changes the user's view or scene: by default only what is imported by hand does."""
         is_by_hand = self.options.is_invoke or self.properties.is_property_set(name)
         return is_by_hand and bool(getattr(self, name))
@@ -199,10 +199,10 @@ class IO_FH_mechanism(bpy.types.FileHandler):
 
 
 def _summary(mechanism: Mechanism, rig: bpy.types.Object, warnings: int) -> str:
-    return f"Imported {mechanism.name}: {census(rig)}, {counted(warnings, 'warning')}"
+    return f"Imported {mechanism.name}: {model_summary(rig)}, {count_with_noun(warnings, 'warning')}"
 
 
-def leave_modes(context: bpy.types.Context) -> None:
+def set_object_mode(context: bpy.types.Context) -> None:
     """Object mode, as nothing can be selected in another."""
     active = context.view_layer.objects.active
     if active is not None and active.mode != "OBJECT":

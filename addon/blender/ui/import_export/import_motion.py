@@ -11,34 +11,34 @@ from .... import formats
 from ....core.model import Motion
 from ....core.report import FormatError, Report
 from ...animation import Units, apply
-from ...animation.actions import active_action, let_play
-from ...animation.apply_motion import natural_rate, placed_channels, stack
-from ...animation.frame_time import set_rate
-from ...animation.pose_library import pose_unkeyed
-from ...data.conversion import OF_IMPORTS, add_to_report
+from ...animation.actions import activate_action, active_action
+from ...animation.apply_motion import match_channels, natural_frame_rate, stack_in_nla
+from ...animation.frame_time import set_frame_rate
+from ...animation.pose_library import reset_unkeyed
+from ...data.conversion import IMPORT_CODES, add_to_report
 from ...data.properties.action import ANGLE_UNITS, LENGTH_UNITS
 from ...data.queries import rigs_in
 from ...locale import told
 from ..base.operators import (
     ImportHelper,
-    NeedsModel,
+    ModelOperator,
     Result,
-    chosen_files,
-    counted,
-    distinct,
-    glob_of,
-    model_in,
-    say,
-    tell,
-    why_foreign,
-    why_no_model,
+    active_model,
+    count_with_noun,
+    extension_glob,
+    linked_model_message,
+    no_model_message,
+    report_message,
+    report_result,
+    selected_files,
+    unique_extensions,
 )
 from ..servos.operators import select_keyed_bones
 
-EXTENSIONS = distinct(row.extensions for row in formats.MOTION_FORMATS.values())
+EXTENSIONS = unique_extensions(row.extensions for row in formats.MOTION_FORMATS.values())
 
 
-class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
+class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
     bl_idname = "import_anim.servo_motion"
     bl_label = "Import Servo Motion"
     bl_description = "Key the servos of the active mechanism from a motion file, by their names, in a new Action"
@@ -46,7 +46,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
 
     filename_ext = EXTENSIONS[0]
     filepath: StringProperty(name="File", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE", "SKIP_PRESET"})
-    filter_glob: StringProperty(default=glob_of(EXTENSIONS), options={"HIDDEN"})
+    filter_glob: StringProperty(default=extension_glob(EXTENSIONS), options={"HIDDEN"})
     files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
     model: StringProperty(
@@ -104,14 +104,14 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
     def poll(cls, context: bpy.types.Context) -> bool:
         if any(True for _rig in rigs_in(context.scene)):
             return True
-        rig = model_in(context)
-        cls.poll_message_set(told((why_foreign(rig) if rig is not None else "") or why_no_model(context)))
+        rig = active_model(context)
+        cls.poll_message_set(told((linked_model_message(rig) if rig is not None else "") or no_model_message(context)))
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         if not self.properties.is_property_set("frame_start"):
             self.frame_start = context.scene.frame_start
-        rig = model_in(context)
+        rig = active_model(context)
         if not self.model and rig is not None:
             self.model = rig.name
         return self.invoke_popup(context)
@@ -142,12 +142,12 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         if self.model:
             rig: Any = context.scene.objects.get(self.model)
             if rig is None or rig not in list(rigs_in(context.scene)):
-                say(self, {"ERROR"}, f"{self.model!r} is not the armature of a mechanism in this scene")
+                report_message(self, {"ERROR"}, f"{self.model!r} is not the armature of a mechanism in this scene")
                 return {"CANCELLED"}
-        elif model_in(context) is None:
-            say(self, {"ERROR"}, why_no_model(context))
+        elif active_model(context) is None:
+            report_message(self, {"ERROR"}, no_model_message(context))
             return {"CANCELLED"}
-        return NeedsModel.execute(self, context)
+        return ModelOperator.execute(self, context)
 
     def work(self, context: bpy.types.Context, active: bpy.types.Object) -> Result:
         rig: Any = context.scene.objects.get(self.model) or active
@@ -159,7 +159,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         made: list[bpy.types.Action] = []
         try:
             if self.update_scene_fps:
-                set_rate(context.scene, natural_rate(motions[0]))
+                set_frame_rate(context.scene, natural_frame_rate(motions[0]))
             for motion in motions:
                 action, applied = self._apply(context.scene, rig, motion, onto)
                 onto = action if self.action == "LAYER" else None
@@ -170,16 +170,18 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
             raise
         first = made[0]
         if self.use_nla and self.action == "NEW":
-            stack(rig, made)
+            stack_in_nla(rig, made)
         elif self.action == "NEW":
-            let_play(rig, first)
+            activate_action(rig, first)
         if self.use_initial_pose and self.action == "NEW":
-            pose_unkeyed(rig, first)
+            reset_unkeyed(rig, first)
         select_keyed_bones(rig)
-        add_to_report(rig, report, OF_IMPORTS)
+        add_to_report(rig, report, IMPORT_CODES)
         keyed = [entry.message for entry in report.entries if entry.code == "servos-keyed"]
-        tell(
-            self, keyed[-1] if len(motions) == 1 else f"{counted(len(motions), 'motion')}; {first.name!r} plays", report
+        report_result(
+            self,
+            keyed[-1] if len(motions) == 1 else f"{count_with_noun(len(motions), 'motion')}; {first.name!r} plays",
+            report,
         )
         return {"FINISHED"}
 
@@ -202,7 +204,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         return self.frame_start if self.properties.is_property_set("frame_start") else scene.frame_start
 
     def _read(self, report: Report) -> list[Motion]:
-        paths = chosen_files(self)
+        paths = selected_files(self)
         if not paths:
             raise ValueError("No file was chosen")
         motions: list[Motion] = []
@@ -219,7 +221,7 @@ class IMPORT_ANIM_OT_servo_motion(NeedsModel, ImportHelper):
         error: Any = None
         for motion in motions:
             try:
-                placed_channels(motion, rig)
+                match_channels(motion, rig)
                 fitting.append(motion)
             except FormatError as why:
                 error = why

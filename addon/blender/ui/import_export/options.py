@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ...data.preferences import import_defaults
 from ...reconcile.build import BuildOptions
-from ..simulation.operators import ITEMS as INPUT_ITEMS
+from ..simulation.operators import INPUT_PRESET_ITEMS as INPUT_ITEMS
 
 _DEFAULTS = BuildOptions()
 
@@ -87,7 +87,7 @@ class ImportOptions:
     )
 
 
-def take_defaults(chosen: Any) -> None:
+def apply_preferences(chosen: Any) -> None:
     """Begin with what the preferences say, where nobody has chosen yet."""
     for name, value in import_defaults(ImportOptions.__annotations__).items():
         if not chosen.properties.is_property_set(name):

@@ -9,26 +9,26 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, PointerProperty
 
-from ....core.report import plain
-from ....core.stops import Limits
+from ....core.report import format_number
+from ....core.stops import StopPair
 from ...animation.frame_time import Clock
-from ...animation.motion_checks import Row, seen_rows
+from ...animation.motion_checks import ServoRow, cached_rows
 from ...animation.pose_library import key_state
 from ...data.access import record_of
 from ...data.conversion import is_angle
-from ...data.queries import bones_of, file_name
+from ...data.queries import chain_bones, file_name
 from ...editing.joint_settings import block_parts
 from ...locale import CONTEXT, told
-from ..base.operators import model_in
-from ..base.panels import width_of
+from ..base.operators import active_model
+from ..base.panels import sidebar_width
 from ..base.selection import is_joint
-from ..servos.sliders import Slider, sliders_of
-from .stops import chosen_joints
+from ..servos.sliders import Slider, servo_sliders
+from .stops import selected_joints
 
 #: The share of a row that is left to a name beside columns.
-_NAME = 0.46
+_NAME_SHARE = 0.46
 #: From this width of the sidebar on (pixels at UI scale 1) names and columns fit into one line.
-_WIDE = 380
+_MIN_WIDE_WIDTH = 380
 _COLUMN_ITEMS = [
     ("VALUES", "Values", "Value of each servo between its stops, with a button for its keyframe"),
     ("STOPS", "Stops", "Lower and upper stop (joint limits) of each joint"),
@@ -67,12 +67,12 @@ class KnuckleJointList(bpy.types.PropertyGroup):
     order: EnumProperty(name="Order", description="Order of the list of joints", items=_ORDER_ITEMS)
 
 
-def list_of(context: bpy.types.Context) -> KnuckleJointList:
+def joint_list_settings(context: bpy.types.Context) -> KnuckleJointList:
     """The state of the list of joints."""
     return cast(KnuckleJointList, context.window_manager.knuckle_joint_list)  # type: ignore[attr-defined]
 
 
-def is_of_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Object]) -> bool:
+def matches_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Object]) -> bool:
     """Return whether a joint is one of those that are to be listed."""
     joint = record_of(empty).joint
     kinds = [dof.kind for dof in joint.dofs]
@@ -96,15 +96,15 @@ def joint_icon(joint: Any, kinds: list[str]) -> str:
     )
 
 
-def name_of(empty: bpy.types.Object) -> str:
+def joint_label(empty: bpy.types.Object) -> str:
     """The name of a joint in the interface."""
     return file_name(empty) or empty.name
 
 
-def dofs_of(empty: bpy.types.Object) -> Iterator[tuple[str, Any, bool]]:
+def dof_rows(empty: bpy.types.Object) -> Iterator[tuple[str, Any, bool]]:
     """Name, record and whether it is a number of a ball, of all degrees of freedom of a joint; of balls and free
     blocks first the whole, which has no stops of its own, and then its numbers."""
-    joint, name = record_of(empty).joint, name_of(empty)
+    joint, name = record_of(empty).joint, joint_label(empty)
     for number, dof in enumerate(joint.dofs):
         own = name if len(joint.dofs) == 1 else f"{name}/{dof.name or number + 1}"
         yield own, dof, False
@@ -119,7 +119,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
     opened: BoolProperty(description="The filter was shown once")
 
     def draw_filter(self, context: Any, layout: Any) -> None:
-        shown, column = list_of(context), layout.column(align=True)
+        shown, column = joint_list_settings(context), layout.column(align=True)
         row = column.row(align=True)
         row.prop(self, "filter_name", text="", icon="VIEWZOOM")
         row.prop(self, "use_filter_invert", text="", icon="ARROW_LEFTRIGHT")
@@ -130,25 +130,25 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
         if not self.opened:
             self.use_filter_show = self.opened = True
-        shown, rig, objects = list_of(context), model_in(context), list(getattr(data, propname))
-        selected = set(chosen_joints(context, rig)) if rig is not None and shown.kind == "SELECTED" else set()
+        shown, rig, objects = joint_list_settings(context), active_model(context), list(getattr(data, propname))
+        selected = set(selected_joints(context, rig)) if rig is not None and shown.kind == "SELECTED" else set()
         wanted = self.filter_name.lower()
         flags = [
             self.bitflag_filter_item
             if rig is not None
             and is_joint(obj, rig)
-            and wanted in name_of(obj).lower()
-            and is_of_kind(obj, shown.kind, selected)
+            and wanted in joint_label(obj).lower()
+            and matches_kind(obj, shown.kind, selected)
             else 0
             for obj in objects
         ]
-        return flags, order_of(context, rig, objects, shown)
+        return flags, list_order(context, rig, objects, shown)
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
         column = layout.column(align=True)
-        columns = list_of(context).columns
+        columns = joint_list_settings(context).columns
         rows = servo_rows(item)
         if columns == "STOPS" and len(record_of(item).joint.dofs):
             _draw_stops(context, column, item)
@@ -158,9 +158,9 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
             for row in rows:
                 _draw_value(context, column, record_of(item).model, row)
         else:
-            asked = {row.found.name: row for row in seen_rows(record_of(item).model, context.scene)}
+            asked = {row.found.name: row for row in cached_rows(record_of(item).model, context.scene)}
             for row in rows:
-                _draw_asked(context, column, row.channel.name, asked.get(row.channel.name), columns)
+                _draw_demand(context, column, row.channel.name, asked.get(row.channel.name), columns)
 
 
 def servo_rows(empty: bpy.types.Object) -> list[Slider]:
@@ -168,11 +168,11 @@ def servo_rows(empty: bpy.types.Object) -> list[Slider]:
     rig = record_of(empty).model
     if rig is None:
         return []
-    sliders = sliders_of(rig)
-    return [row for bone in bones_of(empty) for row in sliders.get(bone, ())]
+    sliders = servo_sliders(rig)
+    return [row for bone in chain_bones(empty) for row in sliders.get(bone, ())]
 
 
-def order_of(
+def list_order(
     context: bpy.types.Context, rig: bpy.types.Object | None, objects: list[bpy.types.Object], shown: KnuckleJointList
 ) -> list[int]:
     """The position in the list of each object; nothing where they stay in the order of the file."""
@@ -180,9 +180,9 @@ def order_of(
         return []
     joints = [obj if is_joint(obj, rig) else None for obj in objects]
     if shown.order == "NAME":
-        keys: list[Any] = ["" if obj is None else name_of(obj).lower() for obj in joints]
+        keys: list[Any] = ["" if obj is None else joint_label(obj).lower() for obj in joints]
     else:
-        asked = {row.found.name: row for row in seen_rows(rig, context.scene)} if shown.columns != "VALUES" else {}
+        asked = {row.found.name: row for row in cached_rows(rig, context.scene)} if shown.columns != "VALUES" else {}
         keys = [math.inf if obj is None else -_urgency(rig, obj, shown.columns, asked) for obj in joints]
     positions = [0] * len(objects)
     for position, index in enumerate(sorted(range(len(objects)), key=keys.__getitem__)):
@@ -190,7 +190,7 @@ def order_of(
     return positions
 
 
-def _urgency(rig: bpy.types.Object, empty: bpy.types.Object, columns: str, asked: dict[str, Row]) -> float:
+def _urgency(rig: bpy.types.Object, empty: bpy.types.Object, columns: str, asked: dict[str, ServoRow]) -> float:
     """Return how critical the most critical of a joint's servos is: 1 is on a stop, more is beyond; of speeds the
     largest."""
     out = -1.0
@@ -199,15 +199,19 @@ def _urgency(rig: bpy.types.Object, empty: bpy.types.Object, columns: str, asked
         if columns == "SPEED":
             each = -1.0 if found is None else math.inf if found.found.jump else found.found.velocity or 0.0
         elif columns == "RANGE":
-            each = -1.0 if found is None else max(_share(end, row.stops) for end in (found.found.low, found.found.high))
+            each = (
+                -1.0
+                if found is None
+                else max(_stop_proximity(end, row.stops) for end in (found.found.low, found.found.high))
+            )
         else:
             pose: bpy.types.PoseBone | None = rig.pose.bones.get(row.channel.bone)
-            each = _share(getattr(pose, row.prop), row.stops) if pose is not None and row.prop else -1.0
+            each = _stop_proximity(getattr(pose, row.prop), row.stops) if pose is not None and row.prop else -1.0
         out = max(out, each)
     return out
 
 
-def _share(value: float, stops: Limits) -> float:
+def _stop_proximity(value: float, stops: StopPair) -> float:
     """Return how near a value is to its stops, from 0 in the middle to 1 on one of them; -1 without two stops."""
     lower, upper = stops
     if lower is None or upper is None:
@@ -224,7 +228,7 @@ def _draw_name(layout: Any, empty: bpy.types.Object) -> None:
     joint = record_of(empty).joint
     row = layout.row(align=True)
     row.active = joint.active
-    row.label(text=name_of(empty), icon=joint_icon(joint, [dof.kind for dof in joint.dofs]), translate=False)
+    row.label(text=joint_label(empty), icon=joint_icon(joint, [dof.kind for dof in joint.dofs]), translate=False)
     if joint.loop or joint.follows:
         row.label(text="", icon="LINKED")
 
@@ -253,7 +257,7 @@ def _draw_value(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
 
 def _draw_stops(context: bpy.types.Context, layout: Any, empty: bpy.types.Object) -> None:
     """Lower and upper stop of each degree of freedom; grey where the stop is off."""
-    for name, dof, _is_part in dofs_of(empty):
+    for name, dof, _is_part in dof_rows(empty):
         left, right = _cells(context, layout)
         left.label(text=name, translate=False)
         if dof.kind in {"ball", "free"}:
@@ -264,7 +268,7 @@ def _draw_stops(context: bpy.types.Context, layout: Any, empty: bpy.types.Object
             value.prop(dof, f"{end}_angle" if is_angle(dof) else end, text="")
 
 
-def _draw_asked(context: bpy.types.Context, layout: Any, name: str, row: Row | None, columns: str) -> None:
+def _draw_demand(context: bpy.types.Context, layout: Any, name: str, row: ServoRow | None, columns: str) -> None:
     """Draw what the motion asks of a servo, with a button that goes to where it asks most."""
     left, right = _cells(context, layout)
     if row is None:
@@ -279,20 +283,20 @@ def _draw_asked(context: bpy.types.Context, layout: Any, name: str, row: Row | N
         texts = value_range(row, found.low, found.high), value_range(row, found.lower, found.upper)
     else:
         seconds = found.jump_at if found.jump else found.velocity_at
-        speed = told(f"jumps {number_text(row, found.jump)}") if found.jump else _rate(row, found.velocity, "s")
-        texts = speed, _rate(row, found.acceleration, "s²")
+        speed = told(f"jumps {number_text(row, found.jump)}") if found.jump else _rate_text(row, found.velocity, "s")
+        texts = speed, _rate_text(row, found.acceleration, "s²")
     left.label(text=name, translate=False)
     for text in texts:
         right.label(text=text, translate=False)
     show = right.operator("knuckle.show_servo", text="", icon="FRAME_NEXT", emboss=False)
-    show.servo, show.frame = name, frame_at(context.scene, seconds)
+    show.servo, show.frame = name, frame_at_time(context.scene, seconds)
 
 
 def _cells(context: bpy.types.Context, layout: Any) -> tuple[Any, Any]:
     """Room for a name and for what stands beside it, or below it where the sidebar is too narrow for both."""
-    if width_of(context) < _WIDE:
+    if sidebar_width(context) < _MIN_WIDE_WIDTH:
         return layout.row(align=True), layout.row(align=True)
-    split = layout.split(factor=_NAME, align=True)
+    split = layout.split(factor=_NAME_SHARE, align=True)
     return split.row(align=True), split.row(align=True)
 
 
@@ -305,7 +309,7 @@ def draw_header(context: bpy.types.Context, layout: Any, columns: str) -> None:
     }
     if columns not in titles:
         return
-    if width_of(context) < _WIDE:
+    if sidebar_width(context) < _MIN_WIDE_WIDTH:
         right = layout.row(align=True)
     else:
         left, right = _cells(context, layout)
@@ -317,12 +321,12 @@ def draw_header(context: bpy.types.Context, layout: Any, columns: str) -> None:
 # ---------------------------------------------------------------- numbers
 
 
-def frame_at(scene: bpy.types.Scene, seconds: float) -> float:
+def frame_at_time(scene: bpy.types.Scene, seconds: float) -> float:
     """The frame of a time since the scene's first, without the dust of 32 bits."""
     return round(float(Clock.of(scene).frames(seconds)), 3)
 
 
-def number_text(row: Row, value: float | None) -> str:
+def number_text(row: ServoRow, value: float | None) -> str:
     """An angle in degrees or a length, in as few digits as tell it."""
     if value is None:
         return "–"
@@ -330,20 +334,20 @@ def number_text(row: Row, value: float | None) -> str:
         return f"{value:.3g}"
     degrees = math.degrees(value)
     if abs(degrees) >= 1e4:
-        return f"{plain(degrees / 1e3)}k°"
+        return f"{format_number(degrees / 1e3)}k°"
     return f"{degrees:.{0 if abs(degrees) >= 100 else 1}f}°"
 
 
-def _rate(row: Row, value: float | None, per: str) -> str:
+def _rate_text(row: ServoRow, value: float | None, per: str) -> str:
     """A speed or an acceleration; a dash alone where there is none."""
     return number_text(row, value) if value is None else f"{number_text(row, value)}/{per}"
 
 
-def value_range(row: Row, low: float | None, high: float | None) -> str:
+def value_range(row: ServoRow, low: float | None, high: float | None) -> str:
     """Format a range, short enough for a column: whole degrees, or three digits."""
     if low is None and high is None:
         return told("none")
-    low_text, high_text = ("" if end is None else _short(row, end) for end in (low, high))
+    low_text, high_text = ("" if end is None else _short_text(row, end) for end in (low, high))
     if low_text == high_text:
         return f"{low_text}{'°' if row.turns else ''}"
     if low_text == f"-{high_text}":
@@ -351,7 +355,7 @@ def value_range(row: Row, low: float | None, high: float | None) -> str:
     return f"{low_text}…{high_text}{'°' if row.turns else ''}"
 
 
-def _short(row: Row, value: float) -> str:
+def _short_text(row: ServoRow, value: float) -> str:
     return f"{round(math.degrees(value)) + 0:d}" if row.turns else f"{value:.3g}"
 
 

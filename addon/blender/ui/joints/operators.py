@@ -8,20 +8,27 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ...data.access import record_of, settings
-from ...data.batch_edits import records_of
+from ...data.batch_edits import dof_records
 from ...data.conversion import is_angle
 from ...data.properties.joint import KnuckleDof
 from ...data.queries import file_name, parts
-from ...editing.joint_settings import FIELDS, Values, copy_to_twins, copy_values, put_values, values_of
+from ...editing.joint_settings import (
+    COPIED_FIELDS,
+    JointValues,
+    copy_to_twins,
+    copy_values,
+    joint_values,
+    set_joint_values,
+)
 from ...editing.symmetry.links import twin_of
 from ...locale import told
-from ..base.operators import NeedsModel, Result, counted, model_in, say
+from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message
 from ..base.selection import active_joint, is_joint, joints_collection
-from .joint_list import KIND_ITEMS, dofs_of, is_of_kind, joint_icon, name_of
-from .stops import NeedsJoints, chosen_joints
+from .joint_list import KIND_ITEMS, dof_rows, joint_icon, joint_label, matches_kind
+from .stops import JointsOperator, selected_joints
 
 _WIDTH = 1040  # of the popup
-_NAME, _STOPS = 0.24, 0.4  # shares of the width, of what is left
+_NAME_SHARE, _STOPS_SHARE = 0.24, 0.4  # shares of the width, of what is left
 _COLUMNS = (
     ("each_gain", "Gain"),
     ("each_max_force", "Max Force"),
@@ -32,10 +39,10 @@ _COLUMNS = (
 #: Of servos under PD, besides.
 _PD_COLUMNS = (("each_servo_stiffness", "PD Stiff."), ("each_servo_damping", "PD Damp."))
 #: What a single number of a ball has not.
-_OF_SERVOS = {"each_gain", "each_max_force", *(field for field, _title in _PD_COLUMNS)}
+_SERVO_COLUMNS = {"each_gain", "each_max_force", *(field for field, _title in _PD_COLUMNS)}
 
 
-def columns_of(rig: bpy.types.Object) -> list[tuple[str, str]]:
+def table_columns(rig: bpy.types.Object) -> list[tuple[str, str]]:
     """The numbers of joints that the table shows, with their titles."""
     return [*_COLUMNS[:2], *(_PD_COLUMNS if settings(rig).law == "PD" else ()), *_COLUMNS[2:]]
 
@@ -56,13 +63,13 @@ class KNUCKLE_UL_joint_table(bpy.types.UIList):
         if not self.opened:
             self.use_filter_show = self.opened = True
         objects = getattr(data, propname)
-        rig = model_in(context)
-        selected = set(chosen_joints(context, rig)) if rig is not None and self.kind == "SELECTED" else set()
+        rig = active_model(context)
+        selected = set(selected_joints(context, rig)) if rig is not None and self.kind == "SELECTED" else set()
         wanted = self.filter_name.lower()
         shown = []
         for obj in objects:
             fits = rig is not None and is_joint(obj, rig) and len(record_of(obj).joint.dofs) > 0
-            fits = fits and wanted in name_of(obj).lower() and is_of_kind(obj, self.kind, selected)
+            fits = fits and wanted in joint_label(obj).lower() and matches_kind(obj, self.kind, selected)
             shown.append(self.bitflag_filter_item if fits else 0)
         return shown, []
 
@@ -70,24 +77,24 @@ class KNUCKLE_UL_joint_table(bpy.types.UIList):
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
         joint = record_of(item).joint
-        column, columns = layout.column(align=True), columns_of(record_of(item).model)
+        column, columns = layout.column(align=True), table_columns(record_of(item).model)
         picture = joint_icon(joint, [dof.kind for dof in joint.dofs])
-        for name, dof, is_part in dofs_of(item):
+        for name, dof, is_part in dof_rows(item):
             if is_part:
-                _row(column, dof, name, "BLANK1", [("" if f in _OF_SERVOS else f, t) for f, t in columns])
+                _draw_row(column, dof, name, "BLANK1", [("" if f in _SERVO_COLUMNS else f, t) for f, t in columns])
             else:
-                _row(column, dof, name, picture, columns, stops=dof.kind not in {"ball", "free"})
+                _draw_row(column, dof, name, picture, columns, stops=dof.kind not in {"ball", "free"})
 
 
 def _cells(layout: Any) -> tuple[Any, Any, Any]:
     """Room for the name, the stops and the other numbers of a row."""
-    split = layout.split(factor=_NAME, align=True)
+    split = layout.split(factor=_NAME_SHARE, align=True)
     name = split.row(align=True)
-    rest = split.split(factor=_STOPS, align=True)
+    rest = split.split(factor=_STOPS_SHARE, align=True)
     return name, rest.row(align=True), rest.row(align=True)
 
 
-def _row(
+def _draw_row(
     layout: Any, dof: KnuckleDof, name: str, icon: Any, columns: list[tuple[str, str]], stops: bool = True
 ) -> None:
     left, middle, right = _cells(layout)
@@ -109,20 +116,20 @@ def _row(
             right.label(text="")
 
 
-class KNUCKLE_OT_joint_table(NeedsModel):
+class KNUCKLE_OT_joint_table(ModelOperator):
     bl_idname = "knuckle.joint_table"
     bl_label = "Table of Joints"
     bl_description = "Show the stops, gains and forces of all joints side by side, and set those of many at once"
     bl_options = {"UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if parts(rig, "JOINT") else "The mechanism has no joints"
 
-    _before: Values | None = None
+    _before: JointValues | None = None
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        self._before = values_of(model_in(context))
+        self._before = joint_values(active_model(context))
         return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -131,13 +138,13 @@ class KNUCKLE_OT_joint_table(NeedsModel):
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Left with Cancel or Esc, all joints are as they were."""
-        rig = model_in(context)
+        rig = active_model(context)
         if self._before is not None and rig is not None:
-            put_values(rig, self._before)
+            set_joint_values(rig, self._before)
 
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
-        rig = model_in(context)
+        rig = active_model(context)
         joints = joints_collection(rig) if rig is not None else None
         if joints is None:
             layout.label(text="The mechanism has lost its joints", icon="ERROR")
@@ -154,13 +161,13 @@ class KNUCKLE_OT_joint_table(NeedsModel):
         left.label(text="Joint")
         middle.label(text="Lower Stop")
         middle.label(text="Upper Stop")
-        for _field, title in columns_of(rig):
+        for _field, title in table_columns(rig):
             right.label(text=title)
         layout.template_list("KNUCKLE_UL_joint_table", "", joints, "all_objects", rig.data, "knuckle_row", rows=14)
         layout.label(text="What is set on a ticked joint is set on all that are ticked", icon="INFO")
 
 
-class KNUCKLE_OT_tick_joints(NeedsModel):
+class KNUCKLE_OT_tick_joints(ModelOperator):
     bl_idname = "knuckle.tick_joints"
     bl_label = "Tick Joints"
     bl_description = "Choose which joints are edited together in the table of joints"
@@ -178,19 +185,19 @@ class KNUCKLE_OT_tick_joints(NeedsModel):
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        selected = set(chosen_joints(context, rig)) if self.to == "SELECTED" else set()
+        selected = set(selected_joints(context, rig)) if self.to == "SELECTED" else set()
         count = 0
         for empty in parts(rig, "JOINT"):
-            for dof in records_of(empty):
+            for dof in dof_records(empty):
                 dof.ticked = {"ALL": True, "NONE": False, "INVERT": not dof.ticked, "SELECTED": empty in selected}[
                     self.to
                 ]
-            count += any(dof.ticked for dof in records_of(empty))
-        say(self, {"INFO"}, f"{counted(count, 'joint')} ticked")
+            count += any(dof.ticked for dof in dof_records(empty))
+        report_message(self, {"INFO"}, f"{count_with_noun(count, 'joint')} ticked")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_copy_joint(NeedsJoints):
+class KNUCKLE_OT_copy_joint(JointsOperator):
     bl_idname = "knuckle.copy_joint"
     bl_label = "Copy Joint's Values"
     bl_description = "Give other joints the stops, the servo and the springs of the active one"
@@ -220,29 +227,29 @@ class KNUCKLE_OT_copy_joint(NeedsJoints):
         layout.prop(self, "to")
         column = layout.column(heading="Copy")
         column.enabled = self.to != "TWINS"
-        for name in FIELDS:
+        for name in COPIED_FIELDS:
             column.prop(self, name)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        chosen = chosen_joints(context, rig)
+        chosen = selected_joints(context, rig)
         if self.to == "TWINS":
             lone = sum(twin_of(empty) is None for empty in chosen)
-            given = counted(copy_to_twins(chosen), "twin")
+            given = count_with_noun(copy_to_twins(chosen), "twin")
             alone = f"Values given to {given}, {lone} without a twin"
-            say(self, {"INFO"}, alone if lone else f"Values given to {given}")
+            report_message(self, {"INFO"}, alone if lone else f"Values given to {given}")
             return {"FINISHED"}
         source = active_joint(context, rig)
         if source is None:
             raise ValueError("No joint is active: click the one whose values the others are to get")
         if self.to == "TICKED":
-            chosen = [e for e in parts(rig, "JOINT") if any(dof.ticked for dof in records_of(e))]
+            chosen = [e for e in parts(rig, "JOINT") if any(dof.ticked for dof in dof_records(e))]
         others = [empty for empty in chosen if empty != source]
         if not others:
             meant = "ticked" if self.to == "TICKED" else "selected"
             raise ValueError(f"Only {file_name(source)!r} is {meant}: choose the joints that get its values")
-        changed, unlike = copy_values(source, others, [name for name in FIELDS if getattr(self, name)])
-        like = f"{counted(changed, 'joint')} set like {file_name(source)!r}"
-        say(self, {"INFO"}, f"{like}, {unlike} of another kind" if unlike else like)
+        changed, unlike = copy_values(source, others, [name for name in COPIED_FIELDS if getattr(self, name)])
+        like = f"{count_with_noun(changed, 'joint')} set like {file_name(source)!r}"
+        report_message(self, {"INFO"}, f"{like}, {unlike} of another kind" if unlike else like)
         return {"FINISHED"}
 
 

@@ -6,43 +6,43 @@ from typing import Any
 
 import bpy
 
-from ...animation.loops.live_solver import rigid_joints
-from ...animation.motion_checks import seen_rows
+from ...animation.loops.live_solver import rigid_loop_joints
+from ...animation.motion_checks import cached_rows
 from ...data.access import record_of, settings
 from ...data.conversion import is_angle
-from ...data.queries import bones_of, file_name
+from ...data.queries import chain_bones, file_name
 from ...editing.joint_settings import block_parts
 from ...locale import told
-from ..base.operators import counted, model_in
-from ..base.panels import ORDER, ModelPanel, labelled, paragraph, split
+from ..base.operators import active_model, count_with_noun
+from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, labeled_row, property_layout
 from ..base.selection import active_joint, joints_collection
-from ..servos.sliders import sliders_of
-from .joint_list import dofs_of, draw_header, frame_at, joint_icon, list_of, name_of, number_text
+from ..servos.sliders import servo_sliders
+from .joint_list import dof_rows, draw_header, frame_at_time, joint_icon, joint_label, joint_list_settings, number_text
 
 #: So many of the times at which a servo leaves its stops are listed.
-_MOST_EXCESSES = 6
+_MAX_EXCESSES = 6
 
 
 class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
     bl_label = "Joints and Stops"
-    bl_order = ORDER["joints"]
+    bl_order = PANEL_ORDER["joints"]
     help_page = "stops"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
-        rig = model_in(context)
+        rig = active_model(context)
         joints = joints_collection(rig)
         if joints is None or settings(rig).rig != rig:
             layout.label(text="The mechanism has lost its joints", icon="ERROR")
             return
-        shown = list_of(context)
+        shown = joint_list_settings(context)
         layout.row(align=True).prop(shown, "columns", expand=True)
         if shown.columns in {"RANGE", "SPEED"}:
             _draw_motion(context, layout, rig, shown.columns)
         draw_header(context, layout, shown.columns)
         layout.template_list("KNUCKLE_UL_joints", "", joints, "all_objects", rig.data, "knuckle_row", rows=8)
-        if sliders_of(rig):
+        if servo_sliders(rig):
             _draw_all(layout)
         layout.operator("knuckle.joint_table", text="Table of Joints…", icon="SPREADSHEET")
 
@@ -63,7 +63,7 @@ def _draw_all(layout: Any) -> None:
 
 def _draw_motion(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, columns: str) -> None:
     """Draw whether the motion keeps within the stops, and where the active servo leaves them."""
-    rows = seen_rows(rig, context.scene)
+    rows = cached_rows(rig, context.scene)
     if not rows:
         layout.label(text="No motion plays")
         return
@@ -73,24 +73,24 @@ def _draw_motion(context: bpy.types.Context, layout: Any, rig: bpy.types.Object,
     if not beyond:
         stopped = any(not (row.found.lower is None and row.found.upper is None) for row in rows)
         said = "All servos keep within their stops" if stopped else "None of its servos has stops"
-        paragraph(context, layout, said, "CHECKMARK" if stopped else "NONE")
+        draw_paragraph(context, layout, said, "CHECKMARK" if stopped else "NONE")
         return
-    leaving = told(f"{counted(len(beyond), 'servo leaves its', 'servos leave their')} stops")
-    paragraph(context, layout, leaving, "ERROR")
+    leaving = told(f"{count_with_noun(len(beyond), 'servo leaves its', 'servos leave their')} stops")
+    draw_paragraph(context, layout, leaving, "ERROR")
     active = active_joint(context, rig)
-    bones = set(bones_of(active)) if active is not None else set()
+    bones = set(chain_bones(active)) if active is not None else set()
     row = next((row for row in beyond if row.bone in bones), beyond[0])
     box = layout.box().column(align=True)
     box.label(text=told(f"{row.found.name} leaves its stops"), translate=False)
-    for each in row.found.outside[:_MOST_EXCESSES]:
-        first, last = (frame_at(context.scene, time) for time in (each.start, each.end))
+    for each in row.found.outside[:_MAX_EXCESSES]:
+        first, last = (frame_at_time(context.scene, time) for time in (each.start, each.end))
         side = "above" if each.side == "upper" else "below"
         stretch = f"Frames {first:.4g} to {last:.4g}: {number_text(row, each.by)} {side}"
         show = box.operator("knuckle.show_servo", text=told(stretch), translate=False)
-        show.servo, show.frame = row.found.name, frame_at(context.scene, each.worst)
-    more = len(row.found.outside) - _MOST_EXCESSES
+        show.servo, show.frame = row.found.name, frame_at_time(context.scene, each.worst)
+    more = len(row.found.outside) - _MAX_EXCESSES
     if more > 0:
-        box.label(text=told(f"and {counted(more, 'more time')}"))
+        box.label(text=told(f"and {count_with_noun(more, 'more time')}"))
 
 
 class _JointPanel(ModelPanel):
@@ -102,7 +102,7 @@ class _JointPanel(ModelPanel):
     def poll(cls, context: bpy.types.Context) -> bool:
         if not super().poll(context):
             return False
-        rig = model_in(context)
+        rig = active_model(context)
         empty = active_joint(context, rig) if settings(rig).rig == rig else None
         return empty is not None and cls.shows(empty)
 
@@ -121,14 +121,14 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        rig = model_in(context)
+        rig = active_model(context)
         empty = active_joint(context, rig)
         joint = record_of(empty).joint
         picture: Any = joint_icon(joint, [dof.kind for dof in joint.dofs])
-        layout.label(text=name_of(empty), icon=picture, translate=False)
+        layout.label(text=joint_label(empty), icon=picture, translate=False)
         _draw_state(context, layout, rig, empty)
-        split(layout, decorate=True)
-        chain = bones_of(empty)
+        property_layout(layout, decorate=True)
+        chain = chain_bones(empty)
         for dof in joint.dofs:
             if dof.kind in {"ball", "free"}:
                 layout.label(text=told(f"Turns freely ({dof.kind})"))
@@ -147,7 +147,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
         bodies = layout.column(align=True)
         for label, body in (("Parent", joint.parent), ("Child", joint.child)):
             if body is not None:
-                value = labelled(bodies, label)
+                value = labeled_row(bodies, label)
                 select = value.operator("knuckle.select_part", text=file_name(body) or body.name, translate=False)
                 select.part = body.name
 
@@ -156,19 +156,19 @@ def _draw_state(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
     """Draw why a joint cannot be posed, where it cannot."""
     joint = record_of(empty).joint
     if not joint.active:
-        paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
+        draw_paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
     elif joint.loop:
-        paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
-    elif joint.follows and record_of(empty).source_id in rigid_joints(rig):
-        paragraph(context, layout, "Locked: its loop has no degree of freedom", "LOCKED")
+        draw_paragraph(context, layout, "Closes a loop: it has no bone, its value follows from the others", "LINKED")
+    elif joint.follows and record_of(empty).source_id in rigid_loop_joints(rig):
+        draw_paragraph(context, layout, "Locked: its loop has no degree of freedom", "LOCKED")
     elif joint.follows:
-        paragraph(context, layout, "Dependent joint: the input joints of its loop move it", "LINKED")
+        draw_paragraph(context, layout, "Dependent joint: the input joints of its loop move it", "LINKED")
         layout.operator("knuckle.drive_loop", icon="DRIVER").joint = empty.name
 
 
 def _draw_stops(layout: bpy.types.UILayout, dof: Any, name: str = "") -> None:
     """Both stops of a degree of freedom, or of a part of a ball."""
-    stops = split(layout.column(align=True))
+    stops = property_layout(layout.column(align=True))
     for end, label in (("lower", told("Lower Stop")), ("upper", told("Upper Stop"))):
         row = stops.row(align=True, heading=f"{name} {label}" if name else label)
         row.prop(dof, f"use_{end}", text="")
@@ -196,30 +196,32 @@ class VIEW3D_PT_knuckle_joint_servo(_JointPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        rig = model_in(context)
+        rig = active_model(context)
         empty = active_joint(context, rig)
-        for name, dof, is_part in dofs_of(empty):
+        for name, dof, is_part in dof_rows(empty):
             if is_part:
                 continue
-            column = _titled(layout, empty, name)
+            column = _dof_column(layout, empty, name)
             column.prop(dof, "gain")
             if settings(rig).law == "PD":
                 column.prop(dof, "servo_stiffness")
                 column.prop(dof, "servo_damping")
             column.prop(dof, "max_force")
             if dof.max_force == 0.0:
-                labelled(column, "").label(text="0 = no force" if settings(rig).format == "juice" else "0 = no limit")
+                labeled_row(column, "").label(
+                    text="0 = no force" if settings(rig).format == "juice" else "0 = no limit"
+                )
 
 
 class VIEW3D_PT_knuckle_joint_spring(_JointPanel, bpy.types.Panel):
     bl_label = "Spring, Damping, Friction"
 
     def draw(self, context: bpy.types.Context) -> None:
-        empty = active_joint(context, model_in(context))
-        for name, dof, _is_part in dofs_of(empty):
+        empty = active_joint(context, active_model(context))
+        for name, dof, _is_part in dof_rows(empty):
             if dof.parts:
                 continue  # the numbers of the ball have them
-            column = _titled(self.layout, empty, name)
+            column = _dof_column(self.layout, empty, name)
             column.prop(dof, "stiffness")
             column.prop(dof, "rest_angle" if is_angle(dof) else "rest")
             column.prop(dof, "damping")
@@ -231,11 +233,11 @@ class VIEW3D_PT_knuckle_joint_start(_JointPanel, bpy.types.Panel):
     bl_label = "Initial State"
 
     def draw(self, context: bpy.types.Context) -> None:
-        empty = active_joint(context, model_in(context))
-        for name, dof, is_part in dofs_of(empty):
+        empty = active_joint(context, active_model(context))
+        for name, dof, is_part in dof_rows(empty):
             if is_part:
                 continue
-            column = _titled(self.layout, empty, name)
+            column = _dof_column(self.layout, empty, name)
             if dof.kind in {"ball", "free"}:
                 for field, label in (("start", told("Value")), ("start_rates", told("Velocity"))):
                     for index in range(3 if dof.kind == "ball" else 6):
@@ -247,10 +249,10 @@ class VIEW3D_PT_knuckle_joint_start(_JointPanel, bpy.types.Panel):
             column.prop(dof, f"velocity{angle}")
 
 
-def _titled(layout: bpy.types.UILayout, empty: bpy.types.Object, name: str) -> bpy.types.UILayout:
+def _dof_column(layout: bpy.types.UILayout, empty: bpy.types.Object, name: str) -> bpy.types.UILayout:
     """A column for the properties of a degree of freedom, under its name where the joint has several."""
-    column = split(layout.column(align=True), decorate=True)
-    if name != name_of(empty):
+    column = property_layout(layout.column(align=True), decorate=True)
+    if name != joint_label(empty):
         column.label(text=name, translate=False)
     return column
 

@@ -12,46 +12,46 @@ from bpy_extras import view3d_utils
 from mathutils import Matrix, Vector
 
 from ....core.overlay_geometry import (
-    BEYOND,
-    RANGE,
-    Degrees,
-    Drawing,
+    RANGE_COLOR,
+    VIOLATION_COLOR,
+    DofGlyphs,
+    OverlayDrawing,
+    clamp_to_other_stop,
     draw_axes,
     draw_stops,
-    kept_apart,
-    snap_step,
-    value_text,
-    value_under,
+    format_dof_value,
+    snap_increment,
+    value_at_ray,
 )
 from ...data.access import record_of
 from ...data.properties.model import KnuckleObject
 from ...data.queries import is_foreign, rig_of
 from ...locale import told
-from ...overlay import degrees_of
+from ...overlay import joint_dials
 from ..base.operators import Result
 from ..base.selection import active_joint
-from ..overlay import Batches, batches_of, draw_batches, kinds_of, overlay_of
+from ..overlay import Batches, active_kinds, draw_batches, make_batches, overlay_settings
 
 _ENDS = ("lower", "upper")
-_MOST = 6  # degrees of freedom of a joint that get handles
-_OUT, _SIDE = 1.12, 0.0  # where a handle sits: a little beyond a dial's rim, on a slide's line
-_KNOB = 0.085  # of the size of Blender's gizmos
-_NAMES = {"lower": "Lower Stop", "upper": "Upper Stop"}
+_MAX_DOFS = 6  # degrees of freedom of a joint that get handles
+_RADIAL_POSITION, _LATERAL_POSITION = 1.12, 0.0  # where a handle sits: a little beyond a dial's rim, on a slide's line
+_HANDLE_SIZE = 0.085  # of the size of Blender's gizmos
+_STOP_LABELS = {"lower": "Lower Stop", "upper": "Upper Stop"}
 
 
-class Shown:
+class GizmoState:
     """The active joint as it was last drawn: all views show the same one."""
 
-    degrees: Degrees | None = None
+    degrees: DofGlyphs | None = None
     numbers: list[int] = []  # noqa: RUF012 - replaced as a whole, never changed
     batches: Batches = []  # noqa: RUF012
     label: tuple[str, Vector] | None = None
     drawn: Any = None  # the label's handle, while it is hung in
 
 
-def shown_joint(context: bpy.types.Context) -> bpy.types.Object | None:
+def gizmo_joint(context: bpy.types.Context) -> bpy.types.Object | None:
     """The joint that gets handles: the active one, where it can be edited and somebody wants them."""
-    if not overlay_of(context.scene).handles or context.mode not in {"OBJECT", "POSE"}:
+    if not overlay_settings(context.scene).handles or context.mode not in {"OBJECT", "POSE"}:
         return None
     rig = rig_of(context.view_layer.objects.active)
     if rig is None or rig.type != "ARMATURE" or is_foreign(rig):
@@ -70,7 +70,11 @@ def set_stop(joint: bpy.types.Object, number: int, end: str, value: float) -> No
     """Move a stop, ``lower`` or ``upper``, of one of a joint's degrees of freedom: not past the other one."""
     dof: Any = record_of(joint).joint.dofs[number]
     other = _ENDS[1 - _ENDS.index(end)]
-    setattr(dof, end, kept_apart(value, getattr(dof, other) if getattr(dof, f"use_{other}") else None, end == "upper"))
+    setattr(
+        dof,
+        end,
+        clamp_to_other_stop(value, getattr(dof, other) if getattr(dof, f"use_{other}") else None, end == "upper"),
+    )
 
 
 class KNUCKLE_GT_dial(bpy.types.Gizmo):
@@ -79,7 +83,7 @@ class KNUCKLE_GT_dial(bpy.types.Gizmo):
     bl_idname = "KNUCKLE_GT_dial"
 
     def draw(self, context: bpy.types.Context) -> None:
-        draw_batches(Shown.batches, (context.region.width, context.region.height))
+        draw_batches(GizmoState.batches, (context.region.width, context.region.height))
 
 
 class KNUCKLE_GT_stop(bpy.types.Gizmo):
@@ -91,7 +95,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
     number: int  # of which degree of freedom of its joint's record
 
     def setup(self) -> None:
-        self.shape = self.new_custom_shape("TRIS", _ball())
+        self.shape = self.new_custom_shape("TRIS", _sphere_triangles())
 
     def draw(self, _context: bpy.types.Context) -> None:
         self.draw_custom_shape(self.shape)
@@ -100,27 +104,27 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         self.draw_custom_shape(self.shape, select_id=select_id)
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        joint, degree = shown_joint(context), self.degree()
+        joint, degree = gizmo_joint(context), self.degree()
         if joint is None or degree is None:
             return {"CANCELLED"}
         self.before = float(getattr(self.dof(joint), self.end))
         # the stop, where on it the pointer took hold, and where the pointer is, all as coordinates
-        held = value_under(degree, *_ray(context, event), self.before)
+        held = value_at_ray(degree, *_pointer_ray(context, event), self.before)
         self.drag = [self.before, held]
         _show_label()
         self.tell(context, joint)
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event, _tweak: Any) -> Result:
-        joint, degree = shown_joint(context), self.degree()
+        joint, degree = gizmo_joint(context), self.degree()
         if joint is None or degree is None:
             return {"CANCELLED"}
         value, held = self.drag
-        here = value_under(degree, *_ray(context, event), held)
+        here = value_at_ray(degree, *_pointer_ray(context, event), held)
         value += (here - held) * (0.1 if event.shift else 1.0)
         self.drag = [value, here]
         if event.ctrl:
-            step = snap_step(degree, event.shift)
+            step = snap_increment(degree, event.shift)
             value = round(value / step) * step
         set_stop(joint, self.number, self.end, value)
         self.tell(context, joint)
@@ -130,30 +134,30 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         _hide_label()
         if context.area is not None:
             context.area.header_text_set(None)
-        joint = shown_joint(context)
+        joint = gizmo_joint(context)
         if joint is None:
             return
         if cancel:
             setattr(self.dof(joint), self.end, self.before)
         elif getattr(self.dof(joint), self.end) != self.before:
-            bpy.ops.ed.undo_push(message=_NAMES[self.end])
+            bpy.ops.ed.undo_push(message=_STOP_LABELS[self.end])
 
     def dof(self, joint: bpy.types.Object) -> Any:
         """The record that it drags a stop of."""
         return record_of(joint).joint.dofs[self.number]
 
-    def degree(self) -> Degrees | None:
+    def degree(self) -> DofGlyphs | None:
         """Return where it stands."""
-        if Shown.degrees is None or self.number not in Shown.numbers:
+        if GizmoState.degrees is None or self.number not in GizmoState.numbers:
             return None
-        return Shown.degrees.some(np.array(Shown.numbers) == self.number)
+        return GizmoState.degrees.some(np.array(GizmoState.numbers) == self.number)
 
     def tell(self, context: bpy.types.Context, joint: bpy.types.Object) -> None:
         """Say what the stop is at, in the header and beside the handle."""
         dof = self.dof(joint)
-        text = value_text(getattr(dof, self.end), dof.kind != "translation")
-        Shown.label = text, self.matrix_basis.translation.copy()
-        context.area.header_text_set(f"{told(_NAMES[self.end])}: {text}")
+        text = format_dof_value(getattr(dof, self.end), dof.kind != "translation")
+        GizmoState.label = text, self.matrix_basis.translation.copy()
+        context.area.header_text_set(f"{told(_STOP_LABELS[self.end])}: {text}")
         context.area.tag_redraw()
 
 
@@ -166,57 +170,59 @@ class VIEW3D_GGT_knuckle_stops(bpy.types.GizmoGroup):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return shown_joint(context) is not None
+        return gizmo_joint(context) is not None
 
     def setup(self, _context: bpy.types.Context) -> None:
         dial = self.gizmos.new(KNUCKLE_GT_dial.bl_idname)
         dial.hide_select = True
         dial.use_draw_modal = True
-        for _ in range(_MOST):
+        for _ in range(_MAX_DOFS):
             for end in _ENDS:
                 knob: Any = self.gizmos.new(KNUCKLE_GT_stop.bl_idname)
                 knob.end, knob.number = end, -1
-                knob.scale_basis = _KNOB
+                knob.scale_basis = _HANDLE_SIZE
                 knob.use_draw_modal = True
-                knob.color, knob.alpha = RANGE[:3], 1.0
+                knob.color, knob.alpha = RANGE_COLOR[:3], 1.0
                 knob.color_highlight, knob.alpha_highlight = (1.0, 1.0, 1.0), 1.0
 
     def draw_prepare(self, context: bpy.types.Context) -> None:
-        joint = shown_joint(context)
+        joint = gizmo_joint(context)
         if joint is None:
             return
-        _look_at(context, joint)
+        _update_joint(context, joint)
         knobs = list(self.gizmos)[1:]  # behind the dial
         for place, (low, high) in enumerate(zip(knobs[::2], knobs[1::2], strict=True)):
             for knob in (low, high):
-                _put(knob, record_of(joint), place)
+                _place_handle(knob, record_of(joint), place)
 
 
-def _look_at(context: bpy.types.Context, joint: bpy.types.Object) -> None:
+def _update_joint(context: bpy.types.Context, joint: bpy.types.Object) -> None:
     """Gather what is drawn of a joint."""
-    Shown.degrees, Shown.numbers = degrees_of(joint, overlay_of(context.scene).size)
-    kinds, drawing = kinds_of(context.scene), Drawing()
+    GizmoState.degrees, GizmoState.numbers = joint_dials(joint, overlay_settings(context.scene).size)
+    kinds, drawing = active_kinds(context.scene), OverlayDrawing()
     if "axes" not in kinds:
-        draw_axes(drawing, Shown.degrees.some(Shown.degrees.stopped))
+        draw_axes(drawing, GizmoState.degrees.some(GizmoState.degrees.stopped))
     if "stops" not in kinds:
-        draw_stops(drawing, Shown.degrees)
-    Shown.batches = batches_of(drawing)
+        draw_stops(drawing, GizmoState.degrees)
+    GizmoState.batches = make_batches(drawing)
 
 
-def _put(knob: Any, record: KnuckleObject, place: int) -> None:
+def _place_handle(knob: Any, record: KnuckleObject, place: int) -> None:
     """Put a handle at its stop, if there is one."""
-    knob.number = Shown.numbers[place] if place < len(Shown.numbers) else -1
+    knob.number = GizmoState.numbers[place] if place < len(GizmoState.numbers) else -1
     dof: Any = record.joint.dofs[knob.number] if knob.number >= 0 else None
     knob.hide = dof is None or not getattr(dof, f"use_{knob.end}")
     if knob.hide:
         return
-    values = np.full(len(Shown.degrees), getattr(dof, knob.end))
-    knob.matrix_basis = Matrix.Translation(Shown.degrees.at(values, _OUT, _SIDE)[place].tolist())
+    values = np.full(len(GizmoState.degrees), getattr(dof, knob.end))
+    knob.matrix_basis = Matrix.Translation(
+        GizmoState.degrees.at(values, _RADIAL_POSITION, _LATERAL_POSITION)[place].tolist()
+    )
     crossed = dof.use_lower and dof.use_upper and dof.lower > dof.upper
-    knob.color = BEYOND[:3] if crossed else RANGE[:3]
+    knob.color = VIOLATION_COLOR[:3] if crossed else RANGE_COLOR[:3]
 
 
-def _ray(context: bpy.types.Context, event: bpy.types.Event) -> tuple[np.ndarray, np.ndarray]:
+def _pointer_ray(context: bpy.types.Context, event: bpy.types.Event) -> tuple[np.ndarray, np.ndarray]:
     """Return where the ray under the pointer begins, and its direction."""
     region, seen = context.region, context.region_data
     point = event.mouse_region_x, event.mouse_region_y
@@ -228,8 +234,8 @@ def _ray(context: bpy.types.Context, event: bpy.types.Event) -> tuple[np.ndarray
 
 def _show_label() -> None:
     """Hang the label in: once, also where the handle before it was never let go, as when another file came."""
-    if Shown.drawn is None:
-        Shown.drawn = bpy.types.SpaceView3D.draw_handler_add(_draw_label, (), "WINDOW", "POST_PIXEL")
+    if GizmoState.drawn is None:
+        GizmoState.drawn = bpy.types.SpaceView3D.draw_handler_add(_draw_label, (), "WINDOW", "POST_PIXEL")
 
 
 def unregister() -> None:
@@ -238,18 +244,18 @@ def unregister() -> None:
 
 
 def _hide_label() -> None:
-    Shown.label = None
-    if Shown.drawn is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(Shown.drawn, "WINDOW")
-        Shown.drawn = None
+    GizmoState.label = None
+    if GizmoState.drawn is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(GizmoState.drawn, "WINDOW")
+        GizmoState.drawn = None
 
 
 def _draw_label() -> None:
     """The value beside the handle that is dragged."""
     context = bpy.context
-    if Shown.label is None or context.region is None:
+    if GizmoState.label is None or context.region is None:
         return
-    text, place = Shown.label
+    text, place = GizmoState.label
     at = view3d_utils.location_3d_to_region_2d(context.region, context.region_data, place)
     if at is None:
         return
@@ -263,7 +269,7 @@ def _draw_label() -> None:
     blf.disable(0, blf.SHADOW)
 
 
-def _ball(rings: int = 6, sides: int = 12) -> list[tuple[float, float, float]]:
+def _sphere_triangles(rings: int = 6, sides: int = 12) -> list[tuple[float, float, float]]:
     """The faces of a ball of radius 1, three corners each."""
     across = [math.pi * k / rings for k in range(rings + 1)]
     around = [2.0 * math.pi * k / sides for k in range(sides + 1)]

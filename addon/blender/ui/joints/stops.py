@@ -8,45 +8,54 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
-from ....core.overlay_geometry import value_text
-from ...animation.fcurves import action_of
+from ....core.overlay_geometry import format_dof_value
+from ...animation.fcurves import editable_action
 from ...data.access import record_of, settings
 from ...editing.joint_settings import (
-    ENDS,
-    Coordinate,
-    Sweep,
-    counts_angles,
+    STOP_ENDS,
+    JointDof,
+    JointSweep,
+    is_angular,
     stops_from_motion,
     stops_from_pose,
     switch_stops,
 )
 from ...locale import told
-from ..base.modal_tasks import UnderWay, is_watched
-from ..base.operators import ERRORS, NeedsModel, Result, counted, model_in, refuse, say, tell
-from ..base.selection import active_joint, chosen_parts
+from ..base.modal_tasks import RunningTask, is_interactive
+from ..base.operators import (
+    ERRORS,
+    ModelOperator,
+    Result,
+    active_model,
+    cancel_with_error,
+    count_with_noun,
+    report_message,
+    report_result,
+)
+from ..base.selection import active_joint, selected_parts
 
-_TICK = 1.0 / 60.0
+_TIMER_INTERVAL = 1.0 / 60.0
 
 
-def chosen_joints(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
+def selected_joints(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
     """The joints that are selected, by their bones or themselves, else the one that is shown."""
-    found = [obj for obj in chosen_parts(context, rig) if record_of(obj).role == "JOINT"]
+    found = [obj for obj in selected_parts(context, rig) if record_of(obj).role == "JOINT"]
     active = active_joint(context, rig)
     return found or ([active] if active is not None else [])
 
 
-class NeedsJoints(NeedsModel):
+class JointsOperator(ModelOperator):
     """Base of the operators that work on the selected joints. Not registered itself."""
 
     bl_idname = "knuckle.needs_joints"
     bl_label = "Needs Joints"
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if chosen_joints(context, rig) else "Select joints, their bones, or bodies that they move"
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if selected_joints(context, rig) else "Select joints, their bones, or bodies that they move"
 
 
-class KNUCKLE_OT_set_stops(NeedsJoints):
+class KNUCKLE_OT_set_stops(JointsOperator):
     bl_idname = "knuckle.set_stops"
     bl_label = "Set Stops"
     bl_description = "Put stops of the selected joints where they stand now, or where the motion takes them"
@@ -68,9 +77,9 @@ class KNUCKLE_OT_set_stops(NeedsJoints):
         return told(f"{items[properties.to].description}. For all selected joints")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        chosen = chosen_joints(context, rig)
+        chosen = selected_joints(context, rig)
         if self.to == "MOTION":
-            action_of(rig)
+            editable_action(rig)
             count, report = stops_from_motion(rig, chosen, context.scene)
         else:
             context.view_layer.update()
@@ -78,11 +87,11 @@ class KNUCKLE_OT_set_stops(NeedsJoints):
         if not count:
             why = f": {report.entries[0].message}" if report.entries else ": a joint that closes a loop has no pose"
             raise ValueError(f"No stop was set{why}")
-        tell(self, f"Stops of {counted(count, 'servo')} set", report)
+        report_result(self, f"Stops of {count_with_noun(count, 'servo')} set", report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_switch_stops(NeedsJoints):
+class KNUCKLE_OT_switch_stops(JointsOperator):
     bl_idname = "knuckle.switch_stops"
     bl_label = "Switch Stops"
     bl_description = "Switch stops of the selected joints on or off. Their values stay"
@@ -106,13 +115,15 @@ class KNUCKLE_OT_switch_stops(NeedsJoints):
         return told("Have the selected joints go beyond their stops. Their values stay")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        ends = [end for end in ENDS if self.ends in {"BOTH", end.upper()}]
-        count = switch_stops(rig, chosen_joints(context, rig), self.on, ends)
-        say(self, {"INFO"}, f"Stops of {counted(count, 'servo')} switched {'on' if self.on else 'off'}")
+        ends = [end for end in STOP_ENDS if self.ends in {"BOTH", end.upper()}]
+        count = switch_stops(rig, selected_joints(context, rig), self.on, ends)
+        report_message(
+            self, {"INFO"}, f"Stops of {count_with_noun(count, 'servo')} switched {'on' if self.on else 'off'}"
+        )
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_sweep(NeedsJoints):
+class KNUCKLE_OT_sweep(JointsOperator):
     bl_idname = "knuckle.sweep"
     bl_label = "Sweep"
     bl_description = (
@@ -124,45 +135,45 @@ class KNUCKLE_OT_sweep(NeedsJoints):
     seconds: FloatProperty(name="Seconds", description="How long each servo takes", default=3.0, min=0.1, soft_max=20)
     joint: StringProperty(name="Joint", description="Name of the joint's object; the selected joints if empty")
 
-    _sweep: Sweep | None = None
-    _under_way: UnderWay | None = None
+    _sweep: JointSweep | None = None
+    _running_task: RunningTask | None = None
     _began = 0.0
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if settings(rig).drive != "KEYS":
             return "Physics moves the bodies: set Drive to Keyframes to see a sweep"
-        return super().why_not(context, rig)
+        return super().poll_message(context, rig)
 
-    def begin(self, context: bpy.types.Context) -> Sweep:
+    def begin(self, context: bpy.types.Context) -> JointSweep:
         """The sweep of the joints that are meant."""
-        rig = model_in(context)
+        rig = active_model(context)
         named = bpy.data.objects.get(self.joint) if self.joint else None
-        return Sweep(rig, [named] if named is not None else chosen_joints(context, rig), self.seconds)
+        return JointSweep(rig, [named] if named is not None else selected_joints(context, rig), self.seconds)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Without a window: all of it, frame by frame."""
         sweep = self.begin(context)
         try:
-            for step in range(int(sweep.duration / _TICK)):
-                sweep.at(step * _TICK)
+            for step in range(int(sweep.duration / _TIMER_INTERVAL)):
+                sweep.at(step * _TIMER_INTERVAL)
                 context.view_layer.update()
         finally:
             sweep.end()
-        say(self, {"INFO"}, f"Played for {sweep.duration:.3g} s")
+        report_message(self, {"INFO"}, f"Played for {sweep.duration:.3g} s")
         return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        if not is_watched(context):
+        if not is_interactive(context):
             return self.execute(context)
         if context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
         try:
             self._sweep = self.begin(context)
         except ERRORS as error:
-            return refuse(self, error)
+            return cancel_with_error(self, error)
         self._began = time.perf_counter()
-        self._under_way = UnderWay(context, _TICK, self._sweep.end)
+        self._running_task = RunningTask(context, _TIMER_INTERVAL, self._sweep.end)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
@@ -178,7 +189,9 @@ class KNUCKLE_OT_sweep(NeedsJoints):
             goes_on = self._show()
         except (ReferenceError, KeyError):  # the armature, or its bones: in another window, or by a script
             self._leave()
-            return refuse(self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile")
+            return cancel_with_error(
+                self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile"
+            )
         except BaseException:
             self._leave()
             raise
@@ -186,14 +199,14 @@ class KNUCKLE_OT_sweep(NeedsJoints):
 
     def _show(self) -> bool:
         """Pose the joints as they are now; whether there is more to come."""
-        assert self._sweep is not None and self._under_way is not None
+        assert self._sweep is not None and self._running_task is not None
         shown = self._sweep.at(time.perf_counter() - self._began)
         if shown is None:
             return False
         each, value, span = shown
-        lower, upper = (reading(each, end) for end in span)
+        lower, upper = (value_label(each, end) for end in span)
         ends = told("Esc or a click ends the sweep")
-        self._under_way.tell(f"{each.name}: {reading(each, value)} ({lower} … {upper}).  {ends}")
+        self._running_task.tell(f"{each.name}: {value_label(each, value)} ({lower} … {upper}).  {ends}")
         return True
 
     def cancel(self, context: bpy.types.Context) -> None:
@@ -201,14 +214,14 @@ class KNUCKLE_OT_sweep(NeedsJoints):
         self._leave()
 
     def _leave(self) -> Result:
-        if self._under_way is not None:
-            self._under_way.leave()
+        if self._running_task is not None:
+            self._running_task.leave()
         return {"FINISHED"}
 
 
-def reading(each: Coordinate, value: float) -> str:
+def value_label(each: JointDof, value: float) -> str:
     """A value in the units that people read: degrees, or lengths."""
-    return value_text(value, counts_angles(each))
+    return format_dof_value(value, is_angular(each))
 
 
 CLASSES = (KNUCKLE_OT_set_stops, KNUCKLE_OT_switch_stops, KNUCKLE_OT_sweep)

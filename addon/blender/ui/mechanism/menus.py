@@ -11,17 +11,26 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 from mathutils import Matrix
 
-from ....core.templates import STARTERS
+from ....core.templates import TEMPLATES
 from ...data.access import record_of
 from ...data.queries import require_rig, rig_of
 from ...reconcile.build import BuildOptions, build
-from ...scene.samples import samples
-from ..base.operators import ERRORS, AddsModel, Result, census, model_in, refuse, say, seen_in_local_views
-from ..base.selection import active_joint, chosen_parts, select_only
+from ...scene.samples import sample_files
+from ..base.operators import (
+    ERRORS,
+    AddModelOperator,
+    Result,
+    active_model,
+    cancel_with_error,
+    model_summary,
+    report_message,
+    shown_in_local_views,
+)
+from ..base.selection import active_joint, select_only, selected_parts
 from ..editing.create import KNUCKLE_OT_new_model
 
 
-class Entry(NamedTuple):
+class MenuEntry(NamedTuple):
     """One operator of a menu: its id, the text where its own label needs the context of a panel, and the property
     whose choices are listed each."""
 
@@ -30,11 +39,11 @@ class Entry(NamedTuple):
     choices: str = ""
 
 
-class Subject(NamedTuple):
+class MenuSubject(NamedTuple):
     """A submenu."""
 
     label: str
-    entries: tuple[Entry, ...]
+    entries: tuple[MenuEntry, ...]
 
     @property
     def menu(self) -> str:
@@ -43,112 +52,112 @@ class Subject(NamedTuple):
 
 
 #: What stands between two groups of entries.
-_LINE = Entry("")
+_SEPARATOR = MenuEntry("")
 
 #: The submenus in their order.
-SUBJECTS = (
-    Subject(
+MENU_SUBJECTS = (
+    MenuSubject(
         "Simulation",
         (
-            Entry("knuckle.set_drive", "Drive", "drive"),
-            Entry("knuckle.set_inputs", "Set Inputs", "preset"),
-            Entry("knuckle.follow_in_view"),
-            Entry("knuckle.live_input"),
-            Entry("knuckle.map_live_servo"),
-            _LINE,
-            Entry("knuckle.build_physics"),
-            Entry("knuckle.fit_world"),
-            Entry("knuckle.bake_physics"),
-            Entry("knuckle.select_worst"),
-            _LINE,
-            Entry("knuckle.remove_body_keys"),
-            Entry("knuckle.clear_physics"),
+            MenuEntry("knuckle.set_drive", "Drive", "drive"),
+            MenuEntry("knuckle.set_inputs", "Set Inputs", "preset"),
+            MenuEntry("knuckle.follow_in_view"),
+            MenuEntry("knuckle.live_input"),
+            MenuEntry("knuckle.map_live_servo"),
+            _SEPARATOR,
+            MenuEntry("knuckle.build_physics"),
+            MenuEntry("knuckle.fit_world"),
+            MenuEntry("knuckle.bake_physics"),
+            MenuEntry("knuckle.select_worst"),
+            _SEPARATOR,
+            MenuEntry("knuckle.remove_body_keys"),
+            MenuEntry("knuckle.clear_physics"),
         ),
     ),
-    Subject(
+    MenuSubject(
         "Motion",
         (
-            Entry("import_anim.servo_motion", "Import Servo Motion…"),
-            Entry("export_anim.servo_motion", "Export Servo Motion…"),
-            _LINE,
-            Entry("knuckle.bake_gait"),
-            Entry("knuckle.loop_motion"),
-            Entry("knuckle.stop_looping"),
-            Entry("knuckle.mirror_motion"),
-            Entry("knuckle.offset_motion"),
-            Entry("knuckle.scale_motion"),
-            _LINE,
-            Entry("knuckle.store_pose"),
+            MenuEntry("import_anim.servo_motion", "Import Servo Motion…"),
+            MenuEntry("export_anim.servo_motion", "Export Servo Motion…"),
+            _SEPARATOR,
+            MenuEntry("knuckle.bake_gait"),
+            MenuEntry("knuckle.loop_motion"),
+            MenuEntry("knuckle.stop_looping"),
+            MenuEntry("knuckle.mirror_motion"),
+            MenuEntry("knuckle.offset_motion"),
+            MenuEntry("knuckle.scale_motion"),
+            _SEPARATOR,
+            MenuEntry("knuckle.store_pose"),
         ),
     ),
-    Subject(
+    MenuSubject(
         "Joints and Stops",
         (
-            Entry("knuckle.key_servos"),
-            Entry("knuckle.zero_servos"),
-            Entry("knuckle.joint_table", "Table of Joints…"),
-            Entry("knuckle.drive_loop"),
-            _LINE,
-            Entry("knuckle.set_stops", "Set Stops", "to"),
-            Entry("knuckle.switch_stops"),
-            Entry("knuckle.sweep"),
+            MenuEntry("knuckle.key_servos"),
+            MenuEntry("knuckle.zero_servos"),
+            MenuEntry("knuckle.joint_table", "Table of Joints…"),
+            MenuEntry("knuckle.drive_loop"),
+            _SEPARATOR,
+            MenuEntry("knuckle.set_stops", "Set Stops", "to"),
+            MenuEntry("knuckle.switch_stops"),
+            MenuEntry("knuckle.sweep"),
         ),
     ),
-    Subject(
+    MenuSubject(
         "Twins",
         (
-            Entry("knuckle.mirror_to_twin"),
-            Entry("knuckle.create_twin"),
-            _LINE,
-            Entry("knuckle.find_twins"),
-            Entry("knuckle.link_twins"),
-            Entry("knuckle.unlink_twins"),
-            Entry("knuckle.check_symmetry"),
+            MenuEntry("knuckle.mirror_to_twin"),
+            MenuEntry("knuckle.create_twin"),
+            _SEPARATOR,
+            MenuEntry("knuckle.find_twins"),
+            MenuEntry("knuckle.link_twins"),
+            MenuEntry("knuckle.unlink_twins"),
+            MenuEntry("knuckle.check_symmetry"),
         ),
     ),
-    Subject(
+    MenuSubject(
         "Edit",
         (
-            Entry("knuckle.make_body"),
-            Entry("knuckle.add_joint"),
-            _LINE,
-            Entry("knuckle.set_joint_type", "Set Joint Type", "type"),
-            Entry("knuckle.move_joint", "Move Joint", "where"),
-            Entry("knuckle.swap_joint"),
-            Entry("knuckle.refit"),
-            _LINE,
-            Entry("knuckle.duplicate_limb"),
-            Entry("knuckle.split_model"),
-            Entry("knuckle.merge_models"),
-            Entry("knuckle.delete_parts"),
+            MenuEntry("knuckle.make_body"),
+            MenuEntry("knuckle.add_joint"),
+            _SEPARATOR,
+            MenuEntry("knuckle.set_joint_type", "Set Joint Type", "type"),
+            MenuEntry("knuckle.move_joint", "Move Joint", "where"),
+            MenuEntry("knuckle.swap_joint"),
+            MenuEntry("knuckle.refit"),
+            _SEPARATOR,
+            MenuEntry("knuckle.duplicate_limb"),
+            MenuEntry("knuckle.split_model"),
+            MenuEntry("knuckle.merge_models"),
+            MenuEntry("knuckle.delete_parts"),
         ),
     ),
-    Subject(
+    MenuSubject(
         "Check",
         (
-            Entry("knuckle.check_model"),
-            Entry("knuckle.rebuild"),
-            Entry("knuckle.clean_up"),
-            Entry("knuckle.self_check"),
+            MenuEntry("knuckle.check_model"),
+            MenuEntry("knuckle.rebuild"),
+            MenuEntry("knuckle.clean_up"),
+            MenuEntry("knuckle.self_check"),
         ),
     ),
-    Subject(
+    MenuSubject(
         "Video",
         (
-            Entry("knuckle.preview_film"),
-            Entry("knuckle.render_film"),
-            Entry("knuckle.overlay_picture"),
+            MenuEntry("knuckle.preview_film"),
+            MenuEntry("knuckle.render_film"),
+            MenuEntry("knuckle.overlay_picture"),
         ),
     ),
 )
 
 
-def _submenu(subject: Subject) -> type[bpy.types.Menu]:
+def _submenu(subject: MenuSubject) -> type[bpy.types.Menu]:
     """Make the class of a submenu, which lists the entries of a subject."""
 
     def draw(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
         for entry in subject.entries:
-            if entry == _LINE:
+            if entry == _SEPARATOR:
                 self.layout.separator()
             elif entry.choices:
                 self.layout.operator_menu_enum(entry.operator, entry.choices, text=entry.text)
@@ -172,7 +181,7 @@ class KNUCKLE_MT_mechanism(bpy.types.Menu):
         layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
         layout.operator("export_scene.mechanism", text="Export Mechanism…", icon="EXPORT")
         layout.separator()
-        for subject in SUBJECTS:
+        for subject in MENU_SUBJECTS:
             layout.menu(subject.menu)
 
 
@@ -182,7 +191,7 @@ def menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
         self.layout.menu(KNUCKLE_MT_mechanism.bl_idname)
 
 
-_KINDS: list[Any] = [
+_KIND_ITEMS: list[Any] = [
     ("pendulum", "Pendulum", "Links that hang from the world and swing", "CON_TRACKTO", 0),
     ("four_bar", "Four-Bar Linkage", "A crank, a coupler and a rocker between two hinges on the world", "LINKED", 1),
     ("slider_crank", "Slider-Crank", "A crank that moves a slider with a rod, as in an engine", "DRIVER", 2),
@@ -197,26 +206,26 @@ _FIELDS = {
 }
 
 
-def _length(name: str, description: str, default: float) -> Any:
+def _length_property(name: str, description: str, default: float) -> Any:
     return FloatProperty(name=name, description=description, default=default, min=0.001, subtype="DISTANCE")
 
 
-class KNUCKLE_OT_add_mechanism(AddsModel):
+class KNUCKLE_OT_add_mechanism(AddModelOperator):
     bl_idname = "knuckle.add_mechanism"
     bl_label = "Add Mechanism"
     bl_description = "Add a mechanism to begin with, at the 3D cursor"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    kind: EnumProperty(name="Kind", description="Which mechanism to begin with", items=_KINDS)
-    length: _length("Length", "Length of each link", 1.0)
+    kind: EnumProperty(name="Kind", description="Which mechanism to begin with", items=_KIND_ITEMS)
+    length: _length_property("Length", "Length of each link", 1.0)
     links: IntProperty(name="Links", description="How many links hang from one another", default=1, min=1, max=100)
-    crank: _length("Crank", "Length of the crank", 0.4)
-    coupler: _length("Coupler", "Length of the bar between crank and rocker", 1.0)
-    rocker: _length("Rocker", "Length of the rocker", 0.8)
-    ground: _length("Ground", "Between the two hinges on the world", 1.0)
-    rod: _length("Rod", "Length of the rod between crank and slider", 1.2)
+    crank: _length_property("Crank", "Length of the crank", 0.4)
+    coupler: _length_property("Coupler", "Length of the bar between crank and rocker", 1.0)
+    rocker: _length_property("Rocker", "Length of the rocker", 0.8)
+    ground: _length_property("Ground", "Between the two hinges on the world", 1.0)
+    rod: _length_property("Rod", "Length of the rod between crank and slider", 1.2)
     legs: IntProperty(name="Legs", description="How many legs, in pairs", default=4, min=2, max=40, step=2)
-    height: _length("Hip Height", "From the ground to the hips", 1.0)
+    height: _length_property("Hip Height", "From the ground to the hips", 1.0)
 
     def draw(self, _context: bpy.types.Context) -> None:
         layout = self.layout
@@ -227,14 +236,14 @@ class KNUCKLE_OT_add_mechanism(AddsModel):
 
     def execute(self, context: bpy.types.Context) -> Result:
         try:
-            mechanism = STARTERS[self.kind](**{name: getattr(self, name) for name in _FIELDS[self.kind]})
-            with seen_in_local_views(context):
+            mechanism = TEMPLATES[self.kind](**{name: getattr(self, name) for name in _FIELDS[self.kind]})
+            with shown_in_local_views(context):
                 rig = require_rig(build(mechanism, context, BuildOptions(physics=False, gait=False, adapt_scene=False)))
         except ERRORS as error:
-            return refuse(self, error)
+            return cancel_with_error(self, error)
         rig.matrix_world = Matrix.Translation(context.scene.cursor.location) @ rig.matrix_world
         select_only(context, [rig])
-        say(self, {"INFO"}, f"{record_of(rig).source_name!r} added: {census(rig)}")
+        report_message(self, {"INFO"}, f"{record_of(rig).source_name!r} added: {model_summary(rig)}")
         return {"FINISHED"}
 
 
@@ -247,10 +256,10 @@ class KNUCKLE_MT_add(bpy.types.Menu):
         layout.operator_context = "EXEC_REGION_WIN"
         layout.operator(KNUCKLE_OT_new_model.bl_idname, text="Empty", icon="ARMATURE_DATA")
         layout.separator()
-        for kind, label, _description, icon, _number in _KINDS:
+        for kind, label, _description, icon, _number in _KIND_ITEMS:
             entry = layout.operator(KNUCKLE_OT_add_mechanism.bl_idname, text=label, icon=icon)
             entry.kind = kind
-        found = samples()
+        found = sample_files()
         if found:
             layout.separator()
         for path in found:
@@ -270,11 +279,11 @@ class KNUCKLE_MT_context(bpy.types.Menu):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        rig = model_in(context)
+        rig = active_model(context)
         selected = context.view_layer.objects.selected
         if rig is not None and any(obj.type == "MESH" and rig_of(obj) is None for obj in selected):
             layout.operator("knuckle.make_body", icon="MESH_CUBE")
-        chosen = chosen_parts(context, rig) if rig is not None else []
+        chosen = selected_parts(context, rig) if rig is not None else []
         bodies = [obj for obj in chosen if record_of(obj).role == "BODY"]
         if bodies and context.mode == "OBJECT":
             layout.operator("knuckle.add_joint", icon="EMPTY_ARROWS")
@@ -309,6 +318,6 @@ CLASSES = (
     KNUCKLE_OT_add_mechanism,
     KNUCKLE_MT_add,
     KNUCKLE_MT_context,
-    *map(_submenu, SUBJECTS),
+    *map(_submenu, MENU_SUBJECTS),
     KNUCKLE_MT_mechanism,
 )

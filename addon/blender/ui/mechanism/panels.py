@@ -11,30 +11,30 @@ from .... import formats
 from ...data import change_counter as ticks
 from ...data.access import record_of, settings
 from ...data.queries import parts_by_role, rigs_in
-from ...editing.repair.missing_parts import missing
-from ...editing.rig_update import is_unfitted
+from ...editing.repair.missing_parts import missing_messages
+from ...editing.rig_update import is_moved_from_bones
 from ...locale import told
-from ...physics.simulation.removal import leftovers
-from ...scene.collections import SEPARATOR
-from ..base.operators import counted, model_in, why_linked_copy, why_newer, why_no_model
+from ...physics.simulation.removal import find_leftovers
+from ...scene.collections import ASSEMBLY_SEPARATOR
+from ..base.operators import active_model, count_with_noun, linked_copy_message, newer_release_message, no_model_message
 from ..base.panels import (
-    ORDER,
+    PANEL_ORDER,
     SEVERITY_ICONS,
     ModelPanel,
     Panel,
     draw_counts,
+    draw_fact,
     draw_message,
-    fact,
-    filtered,
-    is_cut,
-    paragraph,
-    split,
+    draw_paragraph,
+    filter_rows,
+    is_truncated,
+    property_layout,
 )
 from ..editing.checks import draw_missing
-from ..overlay import button as overlay_button
+from ..overlay import draw_overlay_button as overlay_button
 
 
-class _Seen(NamedTuple):
+class _ModelStatus(NamedTuple):
     """What a look at all parts of a model tells: how many there are, how many joints close loops or were moved by hand,
     and what is missing."""
 
@@ -45,55 +45,55 @@ class _Seen(NamedTuple):
     lacks: list[str]
 
 
-def _look(rig: bpy.types.Object) -> _Seen:
+def _model_status(rig: bpy.types.Object) -> _ModelStatus:
     every = parts_by_role(rig)
     joints = every.get("JOINT", [])
     loops = sum(record_of(empty).joint.loop for empty in joints)
-    moved = sum(map(is_unfitted, joints))
-    return _Seen(len(every.get("BODY", ())), len(joints), loops, moved, missing(rig, every))
+    moved = sum(map(is_moved_from_bones, joints))
+    return _ModelStatus(len(every.get("BODY", ())), len(joints), loops, moved, missing_messages(rig, every))
 
 
 class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
     bl_label = "Mechanism"
-    bl_order = ORDER["mechanism"]
+    bl_order = PANEL_ORDER["mechanism"]
     help_page = "import"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        rig = model_in(context)
+        rig = active_model(context)
         if rig is None:
             several = any(True for _ in rigs_in(context.scene))
-            hint = why_no_model(context) if several else "Drop a model file into the view, or import one"
-            paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
+            hint = no_model_message(context) if several else "Drop a model file into the view, or import one"
+            draw_paragraph(context, layout, hint, "RESTRICT_SELECT_OFF" if several else "INFO")
             layout.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
             layout.menu("KNUCKLE_MT_add", text="Add Mechanism", icon="ADD")
             draw_missing(context, layout)
-            if leftovers(context.scene):
+            if find_leftovers(context.scene):
                 layout.operator("knuckle.clean_up", icon="BRUSH_DATA")
             return
-        shared = why_newer(rig) or why_linked_copy(rig)
+        shared = newer_release_message(rig) or linked_copy_message(rig)
         if shared:
-            paragraph(context, layout, shared, "ERROR")
+            draw_paragraph(context, layout, shared, "ERROR")
             return
-        seen = ticks.held(_look, rig)
+        seen = ticks.cached_until_change(_model_status, rig)
         draw_missing(context, layout, seen.lacks)
         model = settings(rig)
-        split(layout)
+        property_layout(layout)
         layout.prop(record_of(rig), "source_name")
-        fact(layout, "Bodies", str(seen.bodies))
-        many = f"{seen.joints}, {counted(seen.loops, 'loop')}" if seen.loops else str(seen.joints)
-        fact(layout, "Joints", told(many))
+        draw_fact(layout, "Bodies", str(seen.bodies))
+        many = f"{seen.joints}, {count_with_noun(seen.loops, 'loop')}" if seen.loops else str(seen.joints)
+        draw_fact(layout, "Joints", told(many))
         row = formats.FORMATS.get(model.format)
         if row is not None:
             dialect = f" ({model.dialect})" if model.dialect else ""
-            fact(layout, "Format", f"{row.label}{dialect}")
+            draw_fact(layout, "Format", f"{row.label}{dialect}")
         if model.path:
-            fact(layout, "File", bpy.path.basename(model.path))
+            draw_fact(layout, "File", bpy.path.basename(model.path))
         if model.has_collision:
             layout.prop(model, "show_collision")
         overlay_button(layout)
-        _assemblies(layout, model)
-        _tell_of_moved(context, layout, seen.moved)
+        _draw_assemblies(layout, model)
+        _draw_moved_joints(context, layout, seen.moved)
         buttons = layout.column(align=True)
         buttons.operator("import_scene.mechanism", text="Import Mechanism…", icon="IMPORT")
         export = buttons.operator("export_scene.mechanism", text="Export Mechanism…", icon="EXPORT")
@@ -101,7 +101,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
             export.format = row.id
 
 
-def _assemblies(layout: bpy.types.UILayout, model: Any) -> None:
+def _draw_assemblies(layout: bpy.types.UILayout, model: Any) -> None:
     """A checkbox for each, where there is something to switch."""
     rows = model.assemblies
     if len(rows) < 2 and all(row.active for row in rows):
@@ -110,19 +110,19 @@ def _assemblies(layout: bpy.types.UILayout, model: Any) -> None:
     column.label(text="Assemblies")
     for row in rows:
         line = column.row(align=True)
-        for _level in range(row.path.count(SEPARATOR)):
+        for _level in range(row.path.count(ASSEMBLY_SEPARATOR)):
             line.label(text="", icon="BLANK1")
         icon: Any = "CHECKBOX_HLT" if row.active else "CHECKBOX_DEHLT"
         button = line.operator("knuckle.switch_assembly", text=row.name, icon=icon, emboss=False, translate=False)
         button.path = row.path
 
 
-def _tell_of_moved(context: bpy.types.Context, layout: bpy.types.UILayout, moved: int) -> None:
+def _draw_moved_joints(context: bpy.types.Context, layout: bpy.types.UILayout, moved: int) -> None:
     """Joints that were moved by hand, and what makes the bones follow."""
     if moved:
         box = layout.box()
-        told = counted(moved, "joint was moved", "joints were moved")
-        paragraph(context, box, f"{told}: the bones still turn where they were", "ERROR")
+        told = count_with_noun(moved, "joint was moved", "joints were moved")
+        draw_paragraph(context, box, f"{told}: the bones still turn where they were", "ERROR")
         box.operator("knuckle.refit", icon="FILE_REFRESH")
 
 
@@ -143,24 +143,24 @@ class KNUCKLE_UL_report(bpy.types.UIList):
         draw_message(context, layout, item, f" ({told(f'line {item.line}')})" if item.line else "")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
-        return filtered(self, context, getattr(data, propname))
+        return filter_rows(self, context, getattr(data, propname))
 
 
 class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
     bl_label = "Report"
-    bl_order = ORDER["report"]
+    bl_order = PANEL_ORDER["report"]
     help_page = "import#what-the-report-says"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:
-        lines = settings(model_in(context)).report
+        lines = settings(active_model(context)).report
         worst = next((s for s in ("error", "warning") if any(line.severity == s for line in lines)), None)
         if worst is not None:
             self.layout.label(text="", icon=SEVERITY_ICONS[worst])
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        model = settings(model_in(context))
+        model = settings(active_model(context))
         if not model.report:
             layout.label(text="Nothing to report")
             return
@@ -168,10 +168,10 @@ class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
         layout.template_list("KNUCKLE_UL_report", "", model, "report", model, "report_index", rows=4)
         if 0 <= model.report_index < len(model.report):
             line = model.report[model.report_index]
-            if line.where or is_cut(context, line):
+            if line.where or is_truncated(context, line):
                 place = told(f"line {line.line}") + ": " if line.line else ""
                 where = f" [{line.where}]" if line.where else ""
-                paragraph(context, layout.box(), f"{place}{told(line.message)}{where}", translate=False)
+                draw_paragraph(context, layout.box(), f"{place}{told(line.message)}{where}", translate=False)
 
 
 CLASSES = (

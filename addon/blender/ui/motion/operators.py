@@ -10,49 +10,49 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
-from ....core.accuracy import verdict
-from ....core.motion.keyframes import Span
-from ....core.motion.retiming import Seam
-from ...animation.fcurves import action_of
+from ....core.accuracy import accuracy_verdict
+from ....core.motion.keyframes import MotionSpan
+from ....core.motion.retiming import SeamMode
+from ...animation.fcurves import editable_action
 from ...animation.frame_time import Clock
 from ...animation.gait import bake_gait
 from ...animation.mirror import Side, mirror_keys
 from ...animation.retiming import (
-    left_paths,
-    loop_endlessly,
-    loop_keys,
+    action_speed_for_duration,
     motion_range,
     offset_keys,
-    speed_to_last,
-    speed_up,
-    stop_looping,
+    path_warnings,
+    repeat_endlessly,
+    repeat_keys,
+    scale_action_speed,
+    stop_repeating,
 )
 from ...data.access import record_of, settings
 from ...data.channels import settings_curves
 from ...locale import told
-from ...physics.recording.accuracy import truth_lines
+from ...physics.recording.accuracy import accuracy_lines
 from ...physics.recording.bake import bake_steps, steps_per_frame
 from ...physics.simulation.recording import remove_body_keys
-from ...physics.world.membership import why_elsewhere, why_stopped
-from ...physics.world.scale import distortion
-from ..base.modal_tasks import LongWork, Steps
-from ..base.operators import NeedsModel, Result, counted, model_in, say, tell
-from ..base.selection import meant_bones
+from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
+from ...physics.world.scale import distortion_message
+from ..base.modal_tasks import ModalTask, TaskSteps
+from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message, report_result
+from ..base.selection import target_bones
 
 _WIDTH = 300  # of the popup that asks for options
-_AXES = {axis: np.eye(3)[k] for k, axis in enumerate("XYZ")}
+_AXIS_VECTORS = {axis: np.eye(3)[k] for k, axis in enumerate("XYZ")}
 
 
-class _Retimes(NeedsModel):
+class _RetimeOperator(ModelOperator):
     """Base of the operators that change the keys of the motion that plays."""
 
     bl_idname = "knuckle.retimes"
     bl_label = "Retimes"
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         try:
-            action_of(rig)
+            editable_action(rig)
         except ValueError as reason:
             return str(reason)
         return ""
@@ -79,36 +79,36 @@ class _Retimes(NeedsModel):
             context.scene.frame_end = max(context.scene.frame_end, int(np.ceil(last - 1e-3)))
         return last
 
-    def tell_of_paths(self, left: Iterable[str]) -> None:
+    def report_path_warnings(self, left: Iterable[str]) -> None:
         """Warn of what did not come along in rounds."""
         for why in left:
-            say(self, {"WARNING"}, why)
+            report_message(self, {"WARNING"}, why)
 
     def bones(self, context: bpy.types.Context, rig: bpy.types.Object) -> set[str] | None:
         """The bones that are meant; None for all."""
         options: Any = self
-        return meant_bones(context, rig, options.only_selected)
+        return target_bones(context, rig, options.only_selected)
 
 
-def _keys_in(scene: bpy.types.Scene, frames: float) -> float:
+def _frames_to_keys(scene: bpy.types.Scene, frames: float) -> float:
     """Return how far apart in an Action the keys are that are some frames of the scene apart."""
     clock = Clock.of(scene)
-    return _keys_within(scene, frames / clock.rate)
+    return _seconds_to_keys(scene, frames / clock.rate)
 
 
-def _keys_within(scene: bpy.types.Scene, seconds: float) -> float:
+def _seconds_to_keys(scene: bpy.types.Scene, seconds: float) -> float:
     """Return how far apart in an Action the keys are that are some seconds apart."""
     begin, end = Clock.of(scene).keys([0.0, seconds])
     return float(end - begin)
 
 
-def _lasts(scene: bpy.types.Scene, first: float, last: float) -> float:
+def _duration(scene: bpy.types.Scene, first: float, last: float) -> float:
     """The seconds from one place in an Action to another."""
     begin, end = Clock.of(scene).key_times([first, last])
     return float(end - begin)
 
 
-def _extend() -> Any:
+def _extend_property() -> Any:
     return BoolProperty(
         name="Extend Range",
         description="Lengthen the scene's frame range to hold the motion. It is never shortened",
@@ -116,7 +116,7 @@ def _extend() -> Any:
     )
 
 
-def _only_selected() -> Any:
+def _only_selected_property() -> Any:
     return BoolProperty(
         name="Only Selected",
         description="Change the servos of the selected bones, joints and bodies alone",
@@ -124,7 +124,7 @@ def _only_selected() -> Any:
     )
 
 
-def _gap() -> Any:
+def _gap_property() -> Any:
     return FloatProperty(
         name="Gap",
         description="Frames from the last key to the first of the next round, where a motion does not end as it begins",
@@ -134,7 +134,7 @@ def _gap() -> Any:
     )
 
 
-class KNUCKLE_OT_loop_motion(_Retimes):
+class KNUCKLE_OT_loop_motion(_RetimeOperator):
     bl_idname = "knuckle.loop_motion"
     bl_label = "Loop Motion"
     bl_description = "Repeat the motion of the mechanism, by keys or without end"
@@ -158,10 +158,10 @@ class KNUCKLE_OT_loop_motion(_Retimes):
             ("BLEND", "Blend", "The end of a round is led to the values at its beginning"),
         ],
     )
-    gap: _gap()
+    gap: _gap_property()
     blend: IntProperty(name="Blend", description="Frames at the end that are led back", default=10, min=1, soft_max=100)
-    extend: _extend()
-    only_selected: _only_selected()
+    extend: _extend_property()
+    only_selected: _only_selected_property()
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
         layout.prop(self, "way")
@@ -176,44 +176,50 @@ class KNUCKLE_OT_loop_motion(_Retimes):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bones, scene = self.bones(context, rig), context.scene
-        seam = cast(Seam, self.seam.lower())
-        blend, gap = _keys_in(scene, self.blend), _keys_in(scene, self.gap)
-        left = left_paths(rig, bones)
+        seam = cast(SeamMode, self.seam.lower())
+        blend, gap = _frames_to_keys(scene, self.blend), _frames_to_keys(scene, self.gap)
+        left = path_warnings(rig, bones)
         if self.way == "CYCLES":
-            span = loop_endlessly(rig, seam, blend, gap, bones)
-            say(self, {"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
-            self.tell_of_paths(left)
+            span = repeat_endlessly(rig, seam, blend, gap, bones)
+            report_message(self, {"INFO"}, f"Repeats every {self.frames_of(scene, span):g} frames")
+            self.report_path_warnings(left)
             return {"FINISHED"}
-        span = loop_keys(rig, self.rounds, seam, blend, gap, bones)
+        span = repeat_keys(rig, self.rounds, seam, blend, gap, bones)
         last = self.extend_range(context, rig)
         frames = self.frames_of(scene, span)
-        say(self, {"INFO"}, f"Plays {counted(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}")
-        self.tell_of_paths(left)
+        report_message(
+            self, {"INFO"}, f"Plays {count_with_noun(self.rounds, 'time')}, {frames:g} frames each, to frame {last:g}"
+        )
+        self.report_path_warnings(left)
         return {"FINISHED"}
 
     @staticmethod
-    def frames_of(scene: bpy.types.Scene, span: Span) -> float:
+    def frames_of(scene: bpy.types.Scene, span: MotionSpan) -> float:
         """Return how many frames of the scene a round takes."""
-        return round(_lasts(scene, 0.0, span.period) * Clock.of(scene).rate, 4)
+        return round(_duration(scene, 0.0, span.period) * Clock.of(scene).rate, 4)
 
 
-class KNUCKLE_OT_stop_looping(_Retimes):
+class KNUCKLE_OT_stop_looping(_RetimeOperator):
     bl_idname = "knuckle.stop_looping"
     bl_label = "Stop Looping"
     bl_description = "Remove the Cycles modifiers that repeat the motion without end. Its keys stay"
     bl_options = {"REGISTER", "UNDO"}
 
-    only_selected: _only_selected()
+    only_selected: _only_selected_property()
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         return self.execute(context)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        say(self, {"INFO"}, f"{counted(stop_looping(rig, self.bones(context, rig)), 'curve')} no longer repeated")
+        report_message(
+            self,
+            {"INFO"},
+            f"{count_with_noun(stop_repeating(rig, self.bones(context, rig)), 'curve')} no longer repeated",
+        )
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_mirror_motion(_Retimes):
+class KNUCKLE_OT_mirror_motion(_RetimeOperator):
     bl_idname = "knuckle.mirror_motion"
     bl_label = "Mirror Motion"
     bl_description = "Have each servo do what its twin on the other side does, as in a mirror"
@@ -256,7 +262,7 @@ class KNUCKLE_OT_mirror_motion(_Retimes):
             ("Z", "Z", "Left and right are along Z"),
         ],
     )
-    only_selected: _only_selected()
+    only_selected: _only_selected_property()
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
         layout.prop(self, "side")
@@ -267,16 +273,16 @@ class KNUCKLE_OT_mirror_motion(_Retimes):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         side = cast(Side, self.side.lower())
-        period, bones = _keys_in(context.scene, self.period) or None, self.bones(context, rig)
-        report = mirror_keys(rig, side, self.phase, period, bones, _AXES.get(self.axis))
+        period, bones = _frames_to_keys(context.scene, self.period) or None, self.bones(context, rig)
+        report = mirror_keys(rig, side, self.phase, period, bones, _AXIS_VECTORS.get(self.axis))
         for entry in report.entries:
             if entry.code == "mirror-by-name":
-                say(self, {"INFO"}, entry.message)
-        tell(self, report.entries[-1].message, report)
+                report_message(self, {"INFO"}, entry.message)
+        report_result(self, report.entries[-1].message, report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_offset_motion(_Retimes):
+class KNUCKLE_OT_offset_motion(_RetimeOperator):
     bl_idname = "knuckle.offset_motion"
     bl_label = "Offset Motion"
     bl_description = "Move the motion in time"
@@ -296,9 +302,9 @@ class KNUCKLE_OT_offset_motion(_Retimes):
         name="Wrap",
         description="What leaves the range of the motion at one end comes in at the other",
     )
-    gap: _gap()
-    extend: _extend()
-    only_selected: _only_selected()
+    gap: _gap_property()
+    extend: _extend_property()
+    only_selected: _only_selected_property()
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
         layout.prop(self, "unit", expand=True)
@@ -310,15 +316,15 @@ class KNUCKLE_OT_offset_motion(_Retimes):
         scene = context.scene
         frames = self.frames if self.unit == "FRAMES" else self.seconds * Clock.of(scene).rate
         bones = self.bones(context, rig)
-        left = left_paths(rig, bones) if self.wrap else []
-        offset_keys(rig, _keys_in(scene, frames), self.wrap, _keys_in(scene, self.gap), bones)
-        self.tell_of_paths(left)
+        left = path_warnings(rig, bones) if self.wrap else []
+        offset_keys(rig, _frames_to_keys(scene, frames), self.wrap, _frames_to_keys(scene, self.gap), bones)
+        self.report_path_warnings(left)
         self.extend_range(context, rig)
-        say(self, {"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
+        report_message(self, {"INFO"}, f"{abs(frames):g} frames {'later' if frames >= 0 else 'earlier'}")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_scale_motion(_Retimes):
+class KNUCKLE_OT_scale_motion(_RetimeOperator):
     bl_idname = "knuckle.scale_motion"
     bl_label = "Scale Speed"
     bl_description = "Play the motion faster or slower"
@@ -338,14 +344,14 @@ class KNUCKLE_OT_scale_motion(_Retimes):
         description="What stays where it is",
         items=[("START", "Start", "The first key of the motion"), ("CURRENT", "Current Frame", "The present pose")],
     )
-    extend: _extend()
-    only_selected: _only_selected()
+    extend: _extend_property()
+    only_selected: _only_selected_property()
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
         if not self.properties.is_property_set("duration"):
             with suppress(ValueError):  # it is said when the operator runs
-                self.duration = _lasts(context.scene, *motion_range(model_in(context)))
-        return _Retimes.invoke(self, context, event)
+                self.duration = _duration(context.scene, *motion_range(active_model(context)))
+        return _RetimeOperator.invoke(self, context, event)
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
         layout.prop(self, "to", expand=True)
@@ -356,18 +362,18 @@ class KNUCKLE_OT_scale_motion(_Retimes):
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bones = self.bones(context, rig)
         scene = context.scene
-        wanted = _keys_within(scene, self.duration)
-        speed = self.speed if self.to == "SPEED" else speed_to_last(rig, wanted, bones)
+        wanted = _seconds_to_keys(scene, self.duration)
+        speed = self.speed if self.to == "SPEED" else action_speed_for_duration(rig, wanted, bones)
         start = motion_range(rig, bones)[0]
         # Blender counts the current frame as an Action's places where time is remapped
-        speed_up(rig, speed, start if self.about == "START" else scene.frame_current_final, bones)
-        lasts = _lasts(scene, *motion_range(rig, bones))
+        scale_action_speed(rig, speed, start if self.about == "START" else scene.frame_current_final, bones)
+        lasts = _duration(scene, *motion_range(rig, bones))
         self.extend_range(context, rig)
-        say(self, {"INFO"}, f"{speed:.4g} times as fast: lasts {lasts:.4g} s")
+        report_message(self, {"INFO"}, f"{speed:.4g} times as fast: lasts {lasts:.4g} s")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_bake_gait(NeedsModel):
+class KNUCKLE_OT_bake_gait(ModelOperator):
     bl_idname = "knuckle.bake_gait"
     bl_label = "Bake Gait"
     bl_description = "Write the gait as keyframes in a new Action, for the inputs as they are set or keyed"
@@ -381,7 +387,7 @@ class KNUCKLE_OT_bake_gait(NeedsModel):
     )
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if settings(rig).format == "juice" else "The mechanism came without a gait"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -394,11 +400,13 @@ class KNUCKLE_OT_bake_gait(NeedsModel):
         action = bake_gait(context.scene, rig, self.frame_start, self.frame_end)
         if action is None:
             raise ValueError("The mechanism came without a gait")
-        say(self, {"INFO"}, f"Gait baked to Action {action.name!r}, frames {self.frame_start} to {self.frame_end}")
+        report_message(
+            self, {"INFO"}, f"Gait baked to Action {action.name!r}, frames {self.frame_start} to {self.frame_end}"
+        )
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_bake_physics(LongWork):
+class KNUCKLE_OT_bake_physics(ModalTask):
     bl_idname = "knuckle.bake_physics"
     bl_label = "Bake Simulation"
     bl_description = "Simulate from the first frame and write the result as keyframes in a new Action"
@@ -419,12 +427,12 @@ class KNUCKLE_OT_bake_physics(LongWork):
     _finer = 1
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
             return "The bodies follow their keyframes: set Drive to Servos or Ragdoll first"
-        return why_elsewhere(context.scene, rig) or why_stopped(context.scene)
+        return simulated_elsewhere_message(context.scene, rig) or stopped_world_message(context.scene)
 
-    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
         scene = context.scene
         last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
         if last < scene.frame_start:
@@ -434,9 +442,9 @@ class KNUCKLE_OT_bake_physics(LongWork):
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         action, recording = result
-        lines = truth_lines(recording.plant.rig)
+        lines = accuracy_lines(recording.plant.rig)
         bad = [line for line in lines if line.good is False]
-        found = [verdict(lines), *(str(line) for line in (bad or lines)[:1])] if lines else []
+        found = [accuracy_verdict(lines), *(str(line) for line in (bad or lines)[:1])] if lines else []
         where = told("Simulation Accuracy has all of them") if bad else ""
         finer = (
             f"Servos were controlled {self._finer} times per frame, and follow less closely when it is played live"
@@ -444,27 +452,27 @@ class KNUCKLE_OT_bake_physics(LongWork):
             else ""
         )
         said = f"{len(recording.frames)} frames baked to Action {action.name!r}"
-        spoilt = distortion(recording.plant.rig)
-        say(
+        spoilt = distortion_message(recording.plant.rig)
+        report_message(
             self,
             {"WARNING"} if spoilt else {"INFO"},
             ". ".join(told(each) for each in (said, *found, where, finer, spoilt) if each),
         )
 
 
-class KNUCKLE_OT_remove_body_keys(NeedsModel):
+class KNUCKLE_OT_remove_body_keys(ModelOperator):
     bl_idname = "knuckle.remove_body_keys"
     bl_label = "Remove Body Keyframes"
     bl_description = "Let the bodies follow the bones again. Keyframes of the servos stay"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if settings(rig).body_keys is not None else "The bodies have no keyframes of their own"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         remove_body_keys(rig)
-        say(self, {"INFO"}, "The bodies follow the bones")
+        report_message(self, {"INFO"}, "The bodies follow the bones")
         return {"FINISHED"}
 
 

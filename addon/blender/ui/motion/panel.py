@@ -9,16 +9,16 @@ import numpy as np
 from bpy.props import FloatProperty, IntProperty, StringProperty
 
 from ...animation import motion_checks
-from ...animation.actions import active_action, let_play
+from ...animation.actions import activate_action, active_action
 from ...animation.frame_time import Clock
-from ...animation.motion_checks import is_rate, overviews, seen_motions
-from ...animation.source_motion import keyed_rate
+from ...animation.motion_checks import cached_overviews, is_same_rate, motion_overviews
+from ...animation.source_motion import keyed_frame_rate
 from ...data.access import armature_settings, record_of
 from ...data.channels import servo_channels
 from ...data.queries import parts
 from ...locale import told
-from ..base.operators import NeedsModel, Result, counted, model_in
-from ..base.panels import ORDER, ModelPanel, paragraph, split
+from ..base.operators import ModelOperator, Result, active_model, count_with_noun
+from ..base.panels import PANEL_ORDER, ModelPanel, draw_paragraph, property_layout
 from ..base.selection import select_part
 
 
@@ -28,8 +28,8 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
-        rig = model_in(context)
-        found = next((each for each in seen_motions(rig, context.scene) if each.name == item.name), None)
+        rig = active_model(context)
+        found = next((each for each in cached_overviews(rig, context.scene) if each.name == item.name), None)
         row = layout.split(factor=0.58)
         row.prop(item, "name", text="", emboss=False, icon="ACTION", translate=False)
         if found is not None:
@@ -39,8 +39,8 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
             numbers.label(text=str(found.servos), icon="BONE_DATA")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
-        rig = model_in(context)
-        own = {each.name for each in seen_motions(rig, context.scene)} if rig is not None else set()
+        rig = active_model(context)
+        own = {each.name for each in cached_overviews(rig, context.scene)} if rig is not None else set()
         wanted = self.filter_name.lower()
         shown = [
             self.bitflag_filter_item if action.name in own and wanted in action.name.lower() else 0
@@ -51,15 +51,15 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
 
 class VIEW3D_PT_knuckle_motion(ModelPanel, bpy.types.Panel):
     bl_label = "Motion"
-    bl_order = ORDER["motion"]
+    bl_order = PANEL_ORDER["motion"]
     help_page = "gait"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        data = model_in(context).animation_data
+        data = active_model(context).animation_data
         if data is not None:
-            split(layout).prop(data, "action")
+            property_layout(layout).prop(data, "action")
         layout.operator("knuckle.bake_gait", icon="ACTION")
         column = layout.column(align=True)
         column.operator("import_anim.servo_motion", text="Import Motion…", icon="IMPORT")
@@ -71,7 +71,7 @@ class _MotionPanel(ModelPanel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return super().poll(context) and bool(seen_motions(model_in(context), context.scene))
+        return super().poll(context) and bool(cached_overviews(active_model(context), context.scene))
 
 
 class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
@@ -79,8 +79,8 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
-        rig = model_in(context)
-        motions = seen_motions(rig, context.scene)
+        rig = active_model(context)
+        motions = cached_overviews(rig, context.scene)
         layout.template_list(
             "KNUCKLE_UL_motions", "", bpy.data, "actions", rig.data, "knuckle_motion_row", rows=min(len(motions), 5)
         )
@@ -89,11 +89,13 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
         if found is None:
             layout.label(text="Click a motion to let it play")
             return
-        layout.label(text=told(f"Frames {found.first:.6g} to {found.last:.6g}, {counted(found.servos, 'servo')}"))
-        rate, now = keyed_rate(active), Clock.of(context.scene).rate
-        if rate is not None and not is_rate(rate, now):
+        layout.label(
+            text=told(f"Frames {found.first:.6g} to {found.last:.6g}, {count_with_noun(found.servos, 'servo')}")
+        )
+        rate, now = keyed_frame_rate(active), Clock.of(context.scene).rate
+        if rate is not None and not is_same_rate(rate, now):
             keyed = told(f"Keyed at {rate:.4g} frames per second: it plays at {now / rate:.3g} times its speed")
-            paragraph(context, layout, keyed, "ERROR", translate=False)
+            draw_paragraph(context, layout, keyed, "ERROR", translate=False)
         column = layout.column(align=True)
         row = column.row(align=True)
         row.operator("knuckle.loop_motion", text="Loop…", icon="FILE_REFRESH")
@@ -105,18 +107,18 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
         row.operator("knuckle.scale_motion", text="Speed…", icon="TIME")
 
 
-def row_of_motion(armature: bpy.types.Armature) -> int:
+def active_motion_row(armature: bpy.types.Armature) -> int:
     """Row of the Action that plays in the list of all, -1 for none."""
     rig = armature_settings(armature).rig
     action = active_action(rig) if rig is not None and rig.data == armature else None
     return bpy.data.actions.find(action.name) if action is not None else -1
 
 
-def click_motion(armature: bpy.types.Armature, row: int) -> None:
+def select_motion_row(armature: bpy.types.Armature, row: int) -> None:
     """A row of the list was clicked: let that Action play."""
     rig = armature_settings(armature).rig
     if rig is not None and rig.data == armature and 0 <= row < len(bpy.data.actions):
-        let_play(rig, bpy.data.actions[row])
+        activate_action(rig, bpy.data.actions[row])
 
 
 def register() -> None:
@@ -124,8 +126,8 @@ def register() -> None:
     bpy.types.Armature.knuckle_motion_row = IntProperty(  # type: ignore[attr-defined]
         name="Motion",
         description="The motion that plays; click one to let it play",
-        get=row_of_motion,
-        set=click_motion,
+        get=active_motion_row,
+        set=select_motion_row,
         options={"SKIP_SAVE"},
     )
     motion_checks.register()
@@ -137,7 +139,7 @@ def unregister() -> None:
     del bpy.types.Armature.knuckle_motion_row  # type: ignore[attr-defined]
 
 
-class KNUCKLE_OT_use_motion(NeedsModel):
+class KNUCKLE_OT_use_motion(ModelOperator):
     bl_idname = "knuckle.use_motion"
     bl_label = "Use Motion"
     bl_description = "Let the mechanism play one of its motions"
@@ -146,13 +148,13 @@ class KNUCKLE_OT_use_motion(NeedsModel):
     motion: StringProperty(name="Motion", description="Name of the Action")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        if self.motion not in {found.name for found in overviews(rig, context.scene)}:
+        if self.motion not in {found.name for found in motion_overviews(rig, context.scene)}:
             raise ValueError(f"No Action called {self.motion!r} keys a servo of {rig.name!r}")
-        let_play(rig, bpy.data.actions[self.motion])
+        activate_action(rig, bpy.data.actions[self.motion])
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_show_servo(NeedsModel):
+class KNUCKLE_OT_show_servo(ModelOperator):
     bl_idname = "knuckle.show_servo"
     bl_label = "Show Servo"
     bl_description = "Go to the frame and select the servo: its bone in pose mode, else its joint"

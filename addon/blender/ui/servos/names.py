@@ -8,13 +8,13 @@ import bpy
 from bpy.props import StringProperty
 
 from ...animation.actions import active_action
-from ...animation.apply_motion import key_left_over, left_over
+from ...animation.apply_motion import key_unmatched_servos, unmatched_servos
 from ...data.access import settings
-from ...data.channels import servo_names
-from ...data.conversion import OF_IMPORTS, add_to_report
+from ...data.channels import servo_names_by_joint
+from ...data.conversion import IMPORT_CODES, add_to_report
 from ...locale import told
-from ..base.operators import NeedsModel, Result, counted, model_in, tell
-from ..base.panels import ModelPanel, paragraph
+from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_result
+from ..base.panels import ModelPanel, draw_paragraph
 
 
 class KNUCKLE_UL_servo_names(bpy.types.UIList):
@@ -25,7 +25,7 @@ class KNUCKLE_UL_servo_names(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.prop(item, "name", text="", emboss=False, placeholder=told("Name in the file"))
-        known = servo_names(data.rig) if data.rig is not None else {}
+        known = servo_names_by_joint(data.rig) if data.rig is not None else {}
         servo = row.row(align=True)
         servo.active = not item.leave_out
         servo.alert = bool(item.servo) and item.joint not in known
@@ -33,11 +33,11 @@ class KNUCKLE_UL_servo_names(bpy.types.UIList):
         row.prop(item, "leave_out", text="", icon="HIDE_ON" if item.leave_out else "HIDE_OFF", emboss=False)
 
 
-def _known(rig: bpy.types.Object) -> set[str]:
-    return {name for names in servo_names(rig).values() for name in names} if rig is not None else set()
+def _known_names(rig: bpy.types.Object) -> set[str]:
+    return {name for names in servo_names_by_joint(rig).values() for name in names} if rig is not None else set()
 
 
-class KNUCKLE_OT_add_servo_name(NeedsModel):
+class KNUCKLE_OT_add_servo_name(ModelOperator):
     """Say which servo a motion means by a name"""
 
     bl_idname = "knuckle.add_servo_name"
@@ -49,7 +49,7 @@ class KNUCKLE_OT_add_servo_name(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         model = settings(rig)
-        if self.servo and self.servo not in _known(rig):
+        if self.servo and self.servo not in _known_names(rig):
             raise ValueError(f"{rig.name!r} has no servo {self.servo!r}")
         row = model.servo_names.get(self.name) if self.name else None
         row = row or model.servo_names.add()
@@ -58,7 +58,7 @@ class KNUCKLE_OT_add_servo_name(NeedsModel):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_remove_servo_name(NeedsModel):
+class KNUCKLE_OT_remove_servo_name(ModelOperator):
     """Take the chosen name out of the list"""
 
     bl_idname = "knuckle.remove_servo_name"
@@ -66,7 +66,7 @@ class KNUCKLE_OT_remove_servo_name(NeedsModel):
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if len(settings(rig).servo_names) else "The list is empty"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -76,21 +76,21 @@ class KNUCKLE_OT_remove_servo_name(NeedsModel):
         return {"FINISHED"}
 
 
-class _NeedsFile(NeedsModel):
+class _FileActionOperator(ModelOperator):
     """Base of operators on an Action that came from a file. Not registered itself."""
 
     bl_idname = "knuckle.needs_file"
     bl_label = "Needs a File's Action"
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         action = active_action(rig)
         if action is None or not len(action.knuckle.origins):  # type: ignore[attr-defined]
             return "The Action that plays was not imported from a motion file"
         return ""
 
 
-class KNUCKLE_OT_list_left_over(_NeedsFile):
+class KNUCKLE_OT_list_left_over(_FileActionOperator):
     """Put the servos of the Action's file that move nothing here into the list, to say which they are"""
 
     bl_idname = "knuckle.list_left_over"
@@ -99,14 +99,17 @@ class KNUCKLE_OT_list_left_over(_NeedsFile):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         rows = settings(rig).servo_names
-        names = [name for name in dict.fromkeys(left_over(active_action(rig))) if rows.get(name) is None]
+        names = [name for name in dict.fromkeys(unmatched_servos(active_action(rig))) if rows.get(name) is None]
         for name in names:
             rows.add().name = name
-        tell(self, f"{counted(len(names), 'servo')} of the file {'moves' if len(names) == 1 else 'move'} nothing here")
+        report_result(
+            self,
+            f"{count_with_noun(len(names), 'servo')} of the file {'moves' if len(names) == 1 else 'move'} nothing here",
+        )
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_key_left_over(_NeedsFile):
+class KNUCKLE_OT_key_left_over(_FileActionOperator):
     """Key the servos of the Action's file that moved nothing so far and that the list names now"""
 
     bl_idname = "knuckle.key_left_over"
@@ -114,9 +117,11 @@ class KNUCKLE_OT_key_left_over(_NeedsFile):
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        keyed, report = key_left_over(rig, active_action(rig))
-        add_to_report(rig, report, OF_IMPORTS)
-        tell(self, f"{counted(len(keyed), 'servo')} keyed" + (f": {', '.join(keyed[:5])}" if keyed else ""))
+        keyed, report = key_unmatched_servos(rig, active_action(rig))
+        add_to_report(rig, report, IMPORT_CODES)
+        report_result(
+            self, f"{count_with_noun(len(keyed), 'servo')} keyed" + (f": {', '.join(keyed[:5])}" if keyed else "")
+        )
         return {"FINISHED"}
 
 
@@ -128,8 +133,8 @@ class VIEW3D_PT_knuckle_servo_names(ModelPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        model = settings(model_in(context))
-        paragraph(context, layout, "Names in motion files, and the servos they mean")
+        model = settings(active_model(context))
+        draw_paragraph(context, layout, "Names in motion files, and the servos they mean")
         row = layout.row()
         row.template_list("KNUCKLE_UL_servo_names", "", model, "servo_names", model, "servo_name_index", rows=3)
         column = row.column(align=True)

@@ -8,14 +8,14 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ...animation.pose_library import key_servos, switch_key, zero_servos
-from ...compat import action_curves, bone_is_selected, select_bone
+from ...animation.pose_library import key_servos, toggle_key, zero_servos
+from ...compat import action_curves, is_bone_selected, select_bone
 from ...data.access import record_of
 from ...data.channels import bone_path, servo_channels
 from ...data.queries import parts, root_bones
 from ...locale import told
-from ..base.operators import NeedsModel, Result, counted, say
-from ..base.selection import meant_bones
+from ..base.operators import ModelOperator, Result, count_with_noun, report_message
+from ..base.selection import target_bones
 
 
 def only_selected() -> Any:
@@ -27,7 +27,7 @@ def only_selected() -> Any:
     )
 
 
-class KNUCKLE_OT_zero_servos(NeedsModel):
+class KNUCKLE_OT_zero_servos(ModelOperator):
     bl_idname = "knuckle.zero_servos"
     bl_label = "Zero Servos"
     bl_description = "Pose servos at 0, or on the stop that is nearest to it"
@@ -48,14 +48,14 @@ class KNUCKLE_OT_zero_servos(NeedsModel):
         return told(cls.bl_rna.properties["to"].enum_items[properties.to].description)  # type: ignore[attr-defined]
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        bones = meant_bones(context, rig, self.only_selected)
+        bones = target_bones(context, rig, self.only_selected)
         count = zero_servos(rig, context.scene, bones, "zero" if self.to == "ZERO" else "start")
-        posed = counted(count, "servo")
-        say(self, {"INFO"}, f"{posed} at 0" if self.to == "ZERO" else f"{posed} in the initial pose")
+        posed = count_with_noun(count, "servo")
+        report_message(self, {"INFO"}, f"{posed} at 0" if self.to == "ZERO" else f"{posed} in the initial pose")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_key_servos(NeedsModel):
+class KNUCKLE_OT_key_servos(ModelOperator):
     bl_idname = "knuckle.key_servos"
     bl_label = "Key Servos"
     bl_description = "Insert a keyframe for each servo at the current frame, except for dependent joints"
@@ -64,12 +64,14 @@ class KNUCKLE_OT_key_servos(NeedsModel):
     only_selected: only_selected()
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        count = key_servos(rig, context.scene, meant_bones(context, rig, self.only_selected))
-        say(self, {"INFO"}, f"{counted(count, 'servo')} keyed at frame {context.scene.frame_current}")
+        count = key_servos(rig, context.scene, target_bones(context, rig, self.only_selected))
+        report_message(
+            self, {"INFO"}, f"{count_with_noun(count, 'servo')} keyed at frame {context.scene.frame_current}"
+        )
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_key_servo(NeedsModel):
+class KNUCKLE_OT_key_servo(ModelOperator):
     bl_idname = "knuckle.key_servo"
     bl_label = "Key Servo"
     bl_description = "Insert or remove the keyframe of this servo at the current frame"
@@ -79,9 +81,9 @@ class KNUCKLE_OT_key_servo(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         frame = context.scene.frame_current
-        keyed = switch_key(rig, self.servo, frame)
+        keyed = toggle_key(rig, self.servo, frame)
         gone = f"{self.servo!r} no longer keyed at frame {frame}"
-        say(self, {"INFO"}, f"{self.servo!r} keyed at frame {frame}" if keyed else gone)
+        report_message(self, {"INFO"}, f"{self.servo!r} keyed at frame {frame}" if keyed else gone)
         return {"FINISHED"}
 
 
@@ -106,7 +108,7 @@ class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):
                 for bone, path, index in _channels(rig):
                     keying_set.paths.add(rig, path, index=index, group_method="NAMED", group_name=bone)
             else:
-                for pose in filter(bone_is_selected, rig.pose.bones):
+                for pose in filter(is_bone_selected, rig.pose.bones):
                     self.generate(context, keying_set, pose)
 
     def generate(self, context: bpy.types.Context, keying_set: Any, data: Any) -> None:
@@ -120,7 +122,7 @@ class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):
 
 def _channels(rig: bpy.types.Object) -> Iterator[tuple[str, str, int]]:
     """Bone, data path and index of each channel to key of a mechanism's selected bones; -1: all of a property."""
-    chosen = {bone.name for bone in rig.pose.bones if bone_is_selected(bone)}
+    chosen = {bone.name for bone in rig.pose.bones if is_bone_selected(bone)}
     follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
     servos = (
         channel
@@ -138,7 +140,7 @@ def _channels(rig: bpy.types.Object) -> Iterator[tuple[str, str, int]]:
             yield bone, bone_path(bone, prop), -1
 
 
-def use_servos(scene: bpy.types.Scene) -> None:
+def use_servo_keying_set(scene: bpy.types.Scene) -> None:
     """Make *Servos* the scene's keying set, unless the user chose one."""
     if scene.keying_sets_all.active is None:
         scene.keying_sets_all.active = scene.keying_sets_all[KNUCKLE_KSI_servos.bl_label]

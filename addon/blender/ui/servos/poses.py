@@ -7,11 +7,11 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
-from ...animation.pose_library import poses_of, recall_pose, store_pose
+from ...animation.pose_library import recall_pose, store_pose, stored_poses
 from ...locale import told
-from ..base.operators import NeedsModel, Result, counted, model_in, say
+from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message
 from ..base.panels import ModelPanel
-from ..base.selection import meant_bones
+from ..base.selection import target_bones
 from .operators import only_selected
 
 
@@ -29,8 +29,8 @@ class KNUCKLE_UL_poses(bpy.types.UIList):
         row.operator("knuckle.delete_pose", text="", icon="X", emboss=False).pose = item.name
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
-        rig = model_in(context)
-        own = set(poses_of(rig)) if rig is not None else set()
+        rig = active_model(context)
+        own = set(stored_poses(rig)) if rig is not None else set()
         wanted = self.filter_name.lower()
         every = getattr(data, propname)
         return [self.bitflag_filter_item if each in own and wanted in each.name.lower() else 0 for each in every], []
@@ -44,13 +44,13 @@ class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout: Any = self.layout
-        rig = model_in(context)
-        if poses_of(rig):
+        rig = active_model(context)
+        if stored_poses(rig):
             layout.template_list("KNUCKLE_UL_poses", "", bpy.data, "actions", rig.data, "knuckle_pose_row", rows=3)
         layout.operator("knuckle.store_pose", icon="ADD")
 
 
-class KNUCKLE_OT_store_pose(NeedsModel):
+class KNUCKLE_OT_store_pose(ModelOperator):
     bl_idname = "knuckle.store_pose"
     bl_label = "Store Pose"
     bl_description = "Keep the present pose of the servos by a name. Blender's pose library shows it, too"
@@ -64,31 +64,31 @@ class KNUCKLE_OT_store_pose(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         context.view_layer.update()
-        known = {action.name for action in poses_of(rig)}
-        action = store_pose(rig, self.name, meant_bones(context, rig, self.only_selected))
+        known = {action.name for action in stored_poses(rig)}
+        action = store_pose(rig, self.name, target_bones(context, rig, self.only_selected))
         name = action.name
-        say(self, {"INFO"}, f"Pose {name!r} replaced" if name in known else f"Pose {name!r} stored")
+        report_message(self, {"INFO"}, f"Pose {name!r} replaced" if name in known else f"Pose {name!r} stored")
         return {"FINISHED"}
 
 
-class _OfPose(NeedsModel):
+class _PoseOperator(ModelOperator):
     bl_idname = "knuckle.of_pose"
     bl_label = "Of a Pose"
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return "" if poses_of(rig) else "The mechanism has no poses: Store Pose keeps one"
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return "" if stored_poses(rig) else "The mechanism has no poses: Store Pose keeps one"
 
     def action(self, rig: bpy.types.Object) -> bpy.types.Action:
         """The pose that is meant."""
         options: Any = self
-        found = next((action for action in poses_of(rig) if action.name == options.pose), None)
+        found = next((action for action in stored_poses(rig) if action.name == options.pose), None)
         if found is None:
             raise ValueError(f"{rig.name!r} has no pose called {options.pose!r}")
         return found
 
 
-class KNUCKLE_OT_recall_pose(_OfPose):
+class KNUCKLE_OT_recall_pose(_PoseOperator):
     bl_idname = "knuckle.recall_pose"
     bl_label = "Recall Pose"
     bl_description = "Pose the servos as a pose has them, all the way or in part"
@@ -110,13 +110,13 @@ class KNUCKLE_OT_recall_pose(_OfPose):
         return told(f"Pose the servos as {properties.pose!r} has them{how}")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        bones = meant_bones(context, rig, self.only_selected)
+        bones = target_bones(context, rig, self.only_selected)
         count = recall_pose(rig, self.action(rig), context.scene, self.weight, self.mirrored, bones)
-        say(self, {"INFO"}, f"{counted(count, 'joint')} posed as in {self.pose!r}")
+        report_message(self, {"INFO"}, f"{count_with_noun(count, 'joint')} posed as in {self.pose!r}")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_delete_pose(_OfPose):
+class KNUCKLE_OT_delete_pose(_PoseOperator):
     bl_idname = "knuckle.delete_pose"
     bl_label = "Delete Pose"
     bl_description = "Delete a pose that was kept by name"
@@ -126,7 +126,7 @@ class KNUCKLE_OT_delete_pose(_OfPose):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         bpy.data.actions.remove(self.action(rig))
-        say(self, {"INFO"}, f"Pose {self.pose!r} deleted")
+        report_message(self, {"INFO"}, f"Pose {self.pose!r} deleted")
         return {"FINISHED"}
 
 

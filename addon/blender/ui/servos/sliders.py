@@ -15,21 +15,21 @@ import bpy
 import numpy as np
 from bpy.props import FloatProperty
 
-from ....core.stops import Limits, beyond, put_within
-from ...animation.motion_checks import changes
-from ...animation.pose_library import key_if_wanted
-from ...data.change_counter import names_of
-from ...data.channels import Channel, block_turn
+from ....core.stops import StopPair, clamp_values_to_stops, stop_excess
+from ...animation.motion_checks import change_count
+from ...animation.pose_library import auto_key
+from ...data.change_counter import joint_and_bone_names
+from ...data.channels import Channel, block_rotation
 from ...data.queries import parts
-from ...editing.joint_settings import coordinates, counts_angles
-from ...rig.ball_channels import block_pose
+from ...editing.joint_settings import is_angular, joint_dofs
+from ...rig.ball_channels import block_bone_channels
 from ...rig.pose_channels import read_pose
 
 #: More pairs of stops than this get sliders without ends: dragging a stop shows many for a moment each.
-_MOST = 2000
+_MAX_PROPERTIES = 2000
 _PREFIX = "knuckle_servo_"
 #: What rounding leaves of zero would be shown with all its digits.
-_NOTHING = 1e-6
+_ZERO_TOLERANCE = 1e-6
 
 
 class Slider(NamedTuple):
@@ -38,40 +38,40 @@ class Slider(NamedTuple):
 
     channel: Channel
     prop: str
-    stops: Limits
+    stops: StopPair
     is_slider: bool
     follows: bool
 
     def is_beyond(self, pose: bpy.types.PoseBone) -> bool:
         """Return whether the channel says more than the stops let it be."""
-        return bool(self.prop) and bool(beyond(np.array([getattr(pose, self.prop)]), self.stops)[0])
+        return bool(self.prop) and bool(stop_excess(np.array([getattr(pose, self.prop)]), self.stops)[0])
 
 
 @dataclass(frozen=True)
-class _Key:
+class _PropertyKey:
     prop: str
     index: int
     angle: bool
     block: str  # the kind of a ball or free block that the number is of, or empty
     against: bool
-    limits: Limits
+    limits: StopPair
 
 
-_made: dict[_Key, str] = {}
-_missing: set[_Key] = set()
+_properties: dict[_PropertyKey, str] = {}
+_pending: set[_PropertyKey] = set()
 #: Rows by bone, and the state of things that they are for, by the rig's ``session_uid``.
-_kept: dict[int, tuple[tuple[Any, ...], dict[str, list[Slider]]]] = {}
+_slider_cache: dict[int, tuple[tuple[Any, ...], dict[str, list[Slider]]]] = {}
 
 
-def sliders_of(rig: bpy.types.Object) -> dict[str, list[Slider]]:
+def servo_sliders(rig: bpy.types.Object) -> dict[str, list[Slider]]:
     """The sliders of a model's servos by bone, kept while its joints, stops and names stay."""
-    state = changes(), names_of(rig)
-    kept = _kept.get(rig.session_uid)
+    state = change_count(), joint_and_bone_names(rig)
+    kept = _slider_cache.get(rig.session_uid)
     if kept is None or kept[0] != state:
         rows: dict[str, list[Slider]] = {}
-        for each in coordinates(rig, parts(rig, "JOINT")):
+        for each in joint_dofs(rig, parts(rig, "JOINT")):
             if each.channel is not None:
-                angle = counts_angles(each)
+                angle = is_angular(each)
                 prop = _property(each.channel, angle, each.stops)
                 ends = angle or None not in each.stops
                 rows.setdefault(each.channel.bone, []).append(
@@ -79,47 +79,49 @@ def sliders_of(rig: bpy.types.Object) -> dict[str, list[Slider]]:
                 )
         if any(not row.prop for own in rows.values() for row in own):
             return rows
-        _kept[rig.session_uid] = kept = state, rows
+        _slider_cache[rig.session_uid] = kept = state, rows
     return kept[1]
 
 
-def _property(channel: Channel, angle: bool, stops: Limits) -> str:
+def _property(channel: Channel, angle: bool, stops: StopPair) -> str:
     """The name of the bone's property for a channel with these stops; empty while it is to be made."""
     limits = tuple(None if stop is None else round(stop, 6) for stop in stops)
-    if len(_made) >= _MOST:
+    if len(_properties) >= _MAX_PROPERTIES:
         limits = (None, None)
     block = "" if channel.is_single else channel.kind
-    key = _Key(channel.prop, channel.index, angle, block, bool(block) and channel.against, (limits[0], limits[1]))
-    if key in _made:
-        return _made[key]
+    key = _PropertyKey(
+        channel.prop, channel.index, angle, block, bool(block) and channel.against, (limits[0], limits[1])
+    )
+    if key in _properties:
+        return _properties[key]
     try:
-        return _put(key)
+        return _create_property(key)
     except AttributeError:  # Blender draws
-        _missing.add(key)
-        if not bpy.app.timers.is_registered(_make_missing):
-            bpy.app.timers.register(_make_missing, first_interval=0.0)
+        _pending.add(key)
+        if not bpy.app.timers.is_registered(_create_pending):
+            bpy.app.timers.register(_create_pending, first_interval=0.0)
         return ""
 
 
-def _put(key: _Key) -> str:
+def _create_property(key: _PropertyKey) -> str:
     """Give bones the property, and return its name."""
-    name = f"{_PREFIX}{len(_made)}"
-    setattr(bpy.types.PoseBone, name, _make(key))
-    _made[key] = name
+    name = f"{_PREFIX}{len(_properties)}"
+    setattr(bpy.types.PoseBone, name, _build_property(key))
+    _properties[key] = name
     return name
 
 
-def _make_missing() -> None:
+def _create_pending() -> None:
     """Make the properties that were missed while Blender drew, and have it draw again."""
-    for key in _missing - _made.keys():
-        _put(key)
-    _missing.clear()
+    for key in _pending - _properties.keys():
+        _create_property(key)
+    _pending.clear()
     for window in bpy.context.window_manager.windows:
         for area in (each for each in window.screen.areas if each.type == "VIEW_3D"):
             area.tag_redraw()
 
 
-def _make(key: _Key) -> Any:
+def _build_property(key: _PropertyKey) -> Any:
     lower, upper = key.limits
     more: dict[str, Any] = {"subtype": "ANGLE", "step": 100, "precision": 1} if key.angle else {"unit": "LENGTH"}
     if lower is not None:
@@ -132,39 +134,39 @@ def _make(key: _Key) -> Any:
 
     def get(self: Any) -> float:
         value = _read(self, key)
-        return value if abs(value) > _NOTHING else 0.0
+        return value if abs(value) > _ZERO_TOLERANCE else 0.0
 
     def put(self: Any, value: float) -> None:
-        _write(self, key, float(put_within(np.array([value]), key.limits)[0]))
+        _write(self, key, float(clamp_values_to_stops(np.array([value]), key.limits)[0]))
 
     description = "Where the servo is, between its stops"
     return FloatProperty(name="Servo", description=description, options=set(), get=get, set=put, **more)
 
 
-def _read(pose: Any, key: _Key) -> float:
+def _read(pose: Any, key: _PropertyKey) -> float:
     if not key.block:
         return getattr(pose, key.prop)[key.index]
-    return float(read_pose(pose.id_data, _block(pose, key))[key.index])
+    return float(read_pose(pose.id_data, _block_channels(pose, key))[key.index])
 
 
-def _write(pose: Any, key: _Key, value: float) -> None:
+def _write(pose: Any, key: _PropertyKey, value: float) -> None:
     rig = pose.id_data
     if not key.block:
         getattr(pose, key.prop)[key.index] = value
     else:
-        own = _block(pose, key)
+        own = _block_channels(pose, key)
         values = read_pose(rig, own)
         values[key.index] = value
-        places, turns = block_pose(values[None], block_turn(rig, pose.name), key.against)
+        places, turns = block_bone_channels(values[None], block_rotation(rig, pose.name), key.against)
         pose.rotation_quaternion = turns[0]
         if key.block == "free":
             pose.location = places[0]
-    every = (row.channel for row in sliders_of(rig).get(pose.name, ()))
+    every = (row.channel for row in servo_sliders(rig).get(pose.name, ()))
     moved = [channel for channel in every if (channel.prop, channel.index) == (key.prop, key.index)]
-    key_if_wanted(rig, bpy.context.scene, {"": moved})
+    auto_key(rig, bpy.context.scene, {"": moved})
 
 
-def _block(pose: Any, key: _Key) -> list[Channel]:
+def _block_channels(pose: Any, key: _PropertyKey) -> list[Channel]:
     """The channels of a ball's or free block's bone, as if it were alone in its joint."""
     size = 6 if key.block == "free" else 3
     kind: Any = key.block
@@ -173,10 +175,10 @@ def _block(pose: Any, key: _Key) -> list[Channel]:
 
 def unregister() -> None:
     """Take all properties away again."""
-    if bpy.app.timers.is_registered(_make_missing):
-        bpy.app.timers.unregister(_make_missing)
-    _missing.clear()
-    for name in _made.values():
+    if bpy.app.timers.is_registered(_create_pending):
+        bpy.app.timers.unregister(_create_pending)
+    _pending.clear()
+    for name in _properties.values():
         delattr(bpy.types.PoseBone, name)
-    _made.clear()
-    _kept.clear()
+    _properties.clear()
+    _slider_cache.clear()

@@ -13,31 +13,31 @@ from bpy.app.handlers import persistent
 from bpy.props import IntProperty
 from gpu_extras.batch import batch_for_shader
 
-from ....core.gait.live_input import AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
+from ....core.gait.live_input import KEY_AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
 from ....core.report import FormatError
-from ...animation.gait import input_names, presets_of
+from ...animation.gait import document_presets, input_names
 from ...data.access import record_of, settings
 from ...data.channels import Channel, servo_channels
-from ...data.properties.model import control_property
+from ...data.properties.model import input_property_name
 from ...data.queries import parts
-from ...events.signals import Handlers, hang, take_down
+from ...events.signals import Handlers, connect, disconnect
 from ...locale import told
-from ...physics.simulation.live_input import EndReason, LiveSession, Written, session_of
-from ...physics.world.membership import why_elsewhere, why_stopped
-from ..base.modal_tasks import UnderWay, is_watched
-from ..base.operators import ERRORS, NeedsModel, Result, model_in, refuse, say
-from ..base.panels import ModelPanel, fact, split
+from ...physics.simulation.live_input import EndReason, LiveSession, RecordingResult, live_session_of
+from ...physics.world.membership import simulated_elsewhere_message, stopped_world_message
+from ..base.modal_tasks import RunningTask, is_interactive
+from ..base.operators import ERRORS, ModelOperator, Result, active_model, cancel_with_error, report_message
+from ..base.panels import ModelPanel, draw_fact, property_layout
 from ..base.selection import active_joint
 from .live_properties import AXIS_LABELS, live_settings
 from .view import ViewFollower, root_body
 
 _SIZE, _PAD, _GAP = 13.0, 12.0, 8.0  # pixels at a scale of 1
-_BACK, _TRACK = (0.05, 0.05, 0.05, 0.75), (1.0, 1.0, 1.0, 0.18)
-_TEXT, _FAINT, _FILL, _RED = (0.95, 0.95, 0.95), (0.7, 0.7, 0.7), (0.33, 0.66, 1.0, 1.0), (1.0, 0.35, 0.3)
-_BAR = 90.0
+_BACKGROUND, _TRACK = (0.05, 0.05, 0.05, 0.75), (1.0, 1.0, 1.0, 0.18)
+_TEXT, _DIM_TEXT, _FILL, _RED = (0.95, 0.95, 0.95), (0.7, 0.7, 0.7), (0.33, 0.66, 1.0, 1.0), (1.0, 0.35, 0.3)
+_BAR_WIDTH = 90.0
 
 
-class Row(NamedTuple):
+class LiveRow(NamedTuple):
     """A pair of keys: its name, what it moves, and where it is from -1 to 1."""
 
     keys: str
@@ -57,7 +57,7 @@ class LiveOverlay:
 
     def __init__(self) -> None:
         self.title, self.hint, self.alert = "", "", False
-        self.rows: Sequence[Row] = ()
+        self.rows: Sequence[LiveRow] = ()
         self._handle: Any = bpy.types.SpaceView3D.draw_handler_add(self._draw, (), "WINDOW", "POST_PIXEL")
 
     def hide(self) -> None:
@@ -68,7 +68,7 @@ class LiveOverlay:
 
     def _draw(self) -> None:
         scale = bpy.context.preferences.system.ui_scale or 1.0
-        size, pad, gap, bar = (value * scale for value in (_SIZE, _PAD, _GAP, _BAR))
+        size, pad, gap, bar = (value * scale for value in (_SIZE, _PAD, _GAP, _BAR_WIDTH))
         blf.size(0, size)
         keys = max((blf.dimensions(0, row.keys)[0] for row in self.rows), default=0.0)
         moves = max((blf.dimensions(0, row.moves)[0] for row in self.rows), default=0.0)
@@ -77,22 +77,22 @@ class LiveOverlay:
         line = size + gap
         height = line * (len(self.rows) + 2)
         left, bottom = 20.0 * scale, 50.0 * scale  # above the panel of the last operator
-        _fill(left, bottom, width + 2.0 * pad, height + 2.0 * pad - gap, _BACK)
+        _draw_rectangle(left, bottom, width + 2.0 * pad, height + 2.0 * pad - gap, _BACKGROUND)
         x, y = left + pad, bottom + pad
-        _write(self.hint, x, y, _FAINT)
+        _draw_text(self.hint, x, y, _DIM_TEXT)
         for row in reversed(self.rows):
             y += line
-            _write(row.keys, x, y, _TEXT)
-            _write(row.moves, x + keys + pad, y, _FAINT)
+            _draw_text(row.keys, x, y, _TEXT)
+            _draw_text(row.moves, x + keys + pad, y, _DIM_TEXT)
             start, middle = x + keys + moves + 2.0 * pad, x + keys + moves + 2.0 * pad + bar / 2.0
-            _fill(start, y, bar, size * 0.7, _TRACK)
+            _draw_rectangle(start, y, bar, size * 0.7, _TRACK)
             share = max(-1.0, min(row.value, 1.0)) * bar / 2.0
-            _fill(min(middle, middle + share), y, abs(share), size * 0.7, _FILL)
-            _fill(middle - 0.5 * scale, y, scale, size * 0.7, (1.0, 1.0, 1.0, 0.6))
-        _write(self.title, x, y + line, _RED if self.alert else _TEXT)
+            _draw_rectangle(min(middle, middle + share), y, abs(share), size * 0.7, _FILL)
+            _draw_rectangle(middle - 0.5 * scale, y, scale, size * 0.7, (1.0, 1.0, 1.0, 0.6))
+        _draw_text(self.title, x, y + line, _RED if self.alert else _TEXT)
 
 
-def _fill(x: float, y: float, width: float, height: float, color: Sequence[float]) -> None:
+def _draw_rectangle(x: float, y: float, width: float, height: float, color: Sequence[float]) -> None:
     shader = gpu.shader.from_builtin("UNIFORM_COLOR")
     corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
     batch = batch_for_shader(shader, "TRIS", {"pos": corners}, indices=[(0, 1, 2), (0, 2, 3)])
@@ -102,32 +102,32 @@ def _fill(x: float, y: float, width: float, height: float, color: Sequence[float
     gpu.state.blend_set("NONE")
 
 
-def _write(text: str, x: float, y: float, color: tuple[float, float, float]) -> None:
+def _draw_text(text: str, x: float, y: float, color: tuple[float, float, float]) -> None:
     blf.color(0, color[0], color[1], color[2], 1.0)
     blf.position(0, x, y, 0.0)
     blf.draw(0, text)
 
 
-_TICK = 0.05
+_TIMER_INTERVAL = 0.05
 #: What begins like one of these is no key of the keyboard, or moves the view: it is passed on.
-_PASSED = (
+_PASSED_EVENTS = (
     "MOUSE", "LEFTMOUSE", "MIDDLEMOUSE", "RIGHTMOUSE", "BUTTON", "WHEEL", "TRACKPAD", "PEN", "ERASER", "TIMER",
     "INBETWEEN", "WINDOW", "NDOF", "NUMPAD", "NONE", "ACTIONZONE", "HOME",
 )  # fmt: skip
 
 
-class KNUCKLE_OT_live_input(NeedsModel):
+class KNUCKLE_OT_live_input(ModelOperator):
     bl_idname = "knuckle.live_input"
     bl_label = "Live Input"
     bl_description = "Play, and move the inputs of the gait, or servos, with arrow keys, WASD, Q and E"
     bl_options = {"REGISTER", "UNDO"}
 
     _session: LiveSession
-    _under_way: UnderWay
+    _running_task: RunningTask
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        if session_of(rig) is not None:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if live_session_of(rig) is not None:
             return "Live Input is on: Esc ends it"
         if not input_names(rig) and not mapped_servos(rig):
             return "The mechanism has no gait with inputs: map servos to keys first"
@@ -136,39 +136,43 @@ class KNUCKLE_OT_live_input(NeedsModel):
             return "Ragdoll: the servos are off. Set the drive to Keyframes or Servos"
         if drive == "KEYS" and settings(rig).body_keys is not None:
             return "The bodies have keyframes of their own: Remove Body Keyframes first"
-        return "" if drive == "KEYS" else why_elsewhere(context.scene, rig) or why_stopped(context.scene)
+        return (
+            ""
+            if drive == "KEYS"
+            else simulated_elsewhere_message(context.scene, rig) or stopped_world_message(context.scene)
+        )
 
     def execute(self, context: bpy.types.Context) -> Result:
-        return refuse(self, "Live Input needs a window: call it from a 3D View")
+        return cancel_with_error(self, "Live Input needs a window: call it from a 3D View")
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        if not is_watched(context) or context.area is None or context.area.type != "VIEW_3D":
+        if not is_interactive(context) or context.area is None or context.area.type != "VIEW_3D":
             return self.execute(context)
-        rig = model_in(context)
+        rig = active_model(context)
         wish = live_settings(rig)
         try:
-            session = LiveSession(context.scene, rig, live_input_of(rig), wish.record, wish.record_joints)
+            session = LiveSession(context.scene, rig, mapped_live_input(rig), wish.record, wish.record_joints)
         except ERRORS as error:
-            return refuse(self, error)
+            return cancel_with_error(self, error)
         if context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
         overlay, screen = LiveOverlay(), context.screen
-        _shown[session.uid] = _Shown(session, overlay, screen, _follower(rig) if wish.follow else None)
-        hang(_WHILE_ON)
+        _displays[session.uid] = _SessionDisplay(session, overlay, screen, _make_follower(rig) if wish.follow else None)
+        connect(_ACTIVE_HANDLERS)
 
         def close() -> None:
             overlay.hide()
-            _shown.pop(session.uid, None)
-            if not _shown:
-                take_down(_WHILE_ON)
+            _displays.pop(session.uid, None)
+            if not _displays:
+                disconnect(_ACTIVE_HANDLERS)
             session.end()
 
-        self._session, self._under_way = session, UnderWay(context, _TICK, close)
-        self._under_way.tell(_hint(session))
+        self._session, self._running_task = session, RunningTask(context, _TIMER_INTERVAL, close)
+        self._running_task.tell(_hint(session))
         if wish.record or settings(rig).drive == "SERVO" or context.scene.frame_current >= context.scene.frame_end:
             session.restart()
         bpy.ops.screen.animation_play(sync=False)
-        _shown[session.uid].look(True)
+        _displays[session.uid].look(True)
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
@@ -178,9 +182,9 @@ class KNUCKLE_OT_live_input(NeedsModel):
             return self._finish(context)
         if event.type == "WINDOW_DEACTIVATE":
             session.live.release_all()
-        if event.type.startswith(_PASSED):
-            if event.type == "TIMER" and session.uid in _shown:
-                _shown[session.uid].look(context.screen.is_animation_playing)
+        if event.type.startswith(_PASSED_EVENTS):
+            if event.type == "TIMER" and session.uid in _displays:
+                _displays[session.uid].look(context.screen.is_animation_playing)
             return {"PASS_THROUGH"}
         if event.value == "RELEASE":
             session.live.release(event.type)
@@ -197,22 +201,22 @@ class KNUCKLE_OT_live_input(NeedsModel):
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender closes the window, or opens another file."""
-        self._under_way.leave()
+        self._running_task.leave()
 
     def _finish(self, context: bpy.types.Context) -> Result:
         if context.screen is not None and context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
-        self._under_way.leave()
+        self._running_task.leave()
         written = self._session.write()
         if self._session.end_reason is EndReason.DELETED:
-            say(self, {"WARNING"}, "The mechanism was deleted, which ended Live Input")
+            report_message(self, {"WARNING"}, "The mechanism was deleted, which ended Live Input")
         if self._session.end_reason is EndReason.UNDONE:
-            say(self, {"WARNING"}, "Undo ended Live Input")
+            report_message(self, {"WARNING"}, "Undo ended Live Input")
         if written is None:
             if self._session.end_reason is EndReason.NONE and not self._session.records:
-                say(self, {"INFO"}, "Live Input ended. Nothing was recorded: switch on Record before it")
+                report_message(self, {"INFO"}, "Live Input ended. Nothing was recorded: switch on Record before it")
             return {"CANCELLED"}
-        say(self, {"INFO"}, ". ".join(_sentences(written)))
+        report_message(self, {"INFO"}, ". ".join(_recording_messages(written)))
         return {"FINISHED"}
 
 
@@ -224,7 +228,7 @@ def _hint(session: LiveSession) -> str:
     return ". ".join(words)
 
 
-def _sentences(written: Written) -> list[str]:
+def _recording_messages(written: RecordingResult) -> list[str]:
     """Return what became of a recording, in the user's language."""
     out = [told(f"Recorded frames {written.first} to {written.last}")]
     if written.is_unbaked:
@@ -238,14 +242,14 @@ def _sentences(written: Written) -> list[str]:
     return out
 
 
-class _Shown:
+class _SessionDisplay:
     """Display of a session in a window."""
 
     def __init__(
         self, session: LiveSession, overlay: LiveOverlay, screen: bpy.types.Screen, follower: ViewFollower | None
     ) -> None:
         self._session, self._overlay, self._screen, self._follower = session, overlay, screen, follower
-        self._names = _targets(session.live, session.rig)
+        self._names = _axis_targets(session.live, session.rig)
 
     def look(self, playing: bool) -> None:
         """Draw the present values, and what goes on."""
@@ -256,7 +260,9 @@ class _Shown:
         title = f"{told('Live Input')}: {state}"
         self._overlay.title = f"{title}, {told('frame')} {frame}"
         self._overlay.hint = _hint(session)
-        self._overlay.rows = [Row(told(AXIS_LABELS[axis]), names, axes[axis]) for axis, names in self._names.items()]
+        self._overlay.rows = [
+            LiveRow(told(AXIS_LABELS[axis]), names, axes[axis]) for axis, names in self._names.items()
+        ]
         for area in self._screen.areas:
             if area.type == "VIEW_3D":
                 area.tag_redraw()
@@ -268,12 +274,12 @@ class _Shown:
 
 
 #: What is shown of sessions, by their mechanisms' ``session_uid``.
-_shown: dict[int, _Shown] = {}
+_displays: dict[int, _SessionDisplay] = {}
 
 
 @persistent
 def _after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
-    for shown in tuple(_shown.values()):
+    for shown in tuple(_displays.values()):
         try:
             shown.follow()
             shown.look(True)
@@ -281,32 +287,32 @@ def _after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
             continue
 
 
-_WHILE_ON: Handlers = (("frame_change_post", _after_frame),)
+_ACTIVE_HANDLERS: Handlers = (("frame_change_post", _after_frame),)
 
 
-def _follower(rig: bpy.types.Object) -> ViewFollower | None:
+def _make_follower(rig: bpy.types.Object) -> ViewFollower | None:
     """Return what follows the root body of a mechanism."""
     root = root_body(rig)
     return None if root is None else ViewFollower(root, max(root.dimensions[:]) or 1.0)
 
 
-def _targets(live: LiveInput, rig: bpy.types.Object) -> dict[str, str]:
+def _axis_targets(live: LiveInput, rig: bpy.types.Object) -> dict[str, str]:
     """Return what each axis moves, in words, by the axes that move something."""
     controls, channels = settings(rig).controls, servo_channels(rig)
     out: dict[str, list[str]] = {}
     for binding in live.inputs:
-        name = controls.bl_rna.properties[control_property(binding.input)].name
+        name = controls.bl_rna.properties[input_property_name(binding.input)].name
         out.setdefault(binding.axis, []).append(name)
     for servo in live.servos:
         out.setdefault(servo.axis, []).append(channels[servo.servo][0].name)
-    return {axis: ", ".join(out[axis]) for axis in AXES if axis in out}
+    return {axis: ", ".join(out[axis]) for axis in KEY_AXES if axis in out}
 
 
-def live_input_of(rig: bpy.types.Object) -> LiveInput:
+def mapped_live_input(rig: bpy.types.Object) -> LiveInput:
     """Keys as a mechanism has them mapped. A pair of keys that moves a servo moves no input."""
     servos = [_servo_binding(rig, row, channel) for row, channel in mapped_servos(rig)]
     used = {binding.axis for binding in servos}
-    presets = presets_of(rig)
+    presets = document_presets(rig)
     inputs: list[InputBinding] = [
         binding for binding in bind_inputs(input_names(rig), presets) if binding.axis not in used
     ]
@@ -328,14 +334,14 @@ def _servo_binding(rig: bpy.types.Object, row: Any, channel: Channel) -> ServoBi
     return ServoBinding(row.joint, row.axis, row.speed, start, **stops)
 
 
-class KNUCKLE_OT_map_live_servo(NeedsModel):
+class KNUCKLE_OT_map_live_servo(ModelOperator):
     bl_idname = "knuckle.map_live_servo"
     bl_label = "Map Servo to Keys"
     bl_description = "Let a pair of keys move the active servo during Live Input"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         empty = active_joint(context, rig)
         own = servo_channels(rig).get(record_of(empty).source_id, []) if empty is not None else []
         return "" if len(own) == 1 else "Select a joint with one servo"
@@ -344,14 +350,14 @@ class KNUCKLE_OT_map_live_servo(NeedsModel):
         rows, joint = live_settings(rig).servos, record_of(active_joint(context, rig)).source_id
         if any(row.joint == joint for row in rows):
             raise ValueError("The servo is mapped already")
-        live = live_input_of(rig)
+        live = mapped_live_input(rig)
         used = {each.axis for each in live.inputs} | {each.axis for each in live.servos}
         row = rows.add()
-        row.joint, row.axis = joint, next((axis for axis in AXES if axis not in used), "E_Q")
+        row.joint, row.axis = joint, next((axis for axis in KEY_AXES if axis not in used), "E_Q")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_unmap_live_servo(NeedsModel):
+class KNUCKLE_OT_unmap_live_servo(ModelOperator):
     bl_idname = "knuckle.unmap_live_servo"
     bl_label = "Unmap Servo"
     bl_description = "Let no key move the servo during Live Input"
@@ -360,7 +366,7 @@ class KNUCKLE_OT_unmap_live_servo(NeedsModel):
     index: IntProperty(name="Index", description="Position in the list of mapped servos", min=0)
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if live_settings(rig).servos else "No servo is mapped to keys"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -389,14 +395,14 @@ class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout: Any = split(self.layout)
-        rig = model_in(context)
+        layout: Any = property_layout(self.layout)
+        rig = active_model(context)
         wish: Any = live_settings(rig)
         layout.prop(wish, "smoothing")
         layout.prop(wish, "record_joints")
         with suppress(FormatError):  # the panel above tells
-            for axis, names in _targets(LiveInput(live_input_of(rig).inputs), rig).items():
-                fact(layout, AXIS_LABELS[axis], names)
+            for axis, names in _axis_targets(LiveInput(mapped_live_input(rig).inputs), rig).items():
+                draw_fact(layout, AXIS_LABELS[axis], names)
         for number, (mapped, channel) in enumerate(mapped_servos(rig)):
             line = layout.row(align=True)
             line.use_property_split = False

@@ -9,30 +9,30 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from .... import formats
-from ....core.gait.presets import FORWARD, PRESETS, input_presets
+from ....core.gait.presets import FORWARD, INPUT_PRESETS, find_input_presets
 from ....core.report import FormatError
-from ...animation.gait import input_names, presets_of, set_inputs
-from ...animation.loops.drivers import drive_from
+from ...animation.gait import document_presets, input_names, set_inputs
+from ...animation.loops.drivers import set_input_joint
 from ...data.access import settings
 from ...data.channels import settings_curves
-from ...data.properties.model import DRIVE_ITEMS, control_property
+from ...data.properties.model import DRIVE_ITEMS, input_property_name
 from ...data.queries import file_name, is_foreign, parts
-from ...editing.repair.missing_parts import lost_joint_names, unmoved, why_unmoved
+from ...editing.repair.missing_parts import deleted_joint_names, unmoved_bodies, unmoved_message
 from ...locale import told
-from ...physics.recording.accuracy import worst_joints
-from ...physics.simulation.removal import leftovers, remove_leftovers
+from ...physics.recording.accuracy import worst_joint_lines
+from ...physics.simulation.removal import find_leftovers, remove_leftovers
 from ...physics.simulation.setup import build_physics, clear_physics
-from ...physics.world.membership import is_simulated, simulated_in, why_elsewhere
+from ...physics.world.membership import is_simulated, simulated_elsewhere_message, simulated_rigs
 from ...physics.world.rigidbody_world import fit_world
-from ...physics.world.scale import distortion
+from ...physics.world.scale import distortion_message
 from ...scene.samples import is_sample
-from ..base.operators import NeedsModel, Result, counted, say, tell
-from ..base.panels import paragraph
+from ..base.operators import ModelOperator, Result, count_with_noun, report_message, report_result
+from ..base.panels import draw_paragraph
 from ..base.selection import active_joint, select_part
 from .physics_view import follow_drive
 
 
-class KNUCKLE_OT_set_drive(NeedsModel):
+class KNUCKLE_OT_set_drive(ModelOperator):
     bl_idname = "knuckle.set_drive"
     bl_label = "Set Drive"
     bl_description = "Choose the source of the bodies' motion: keyframes, servos, or gravity alone"
@@ -51,48 +51,52 @@ class KNUCKLE_OT_set_drive(NeedsModel):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         settings(rig).drive = self.drive
-        spoilt = distortion(rig) if self.drive != "KEYS" else ""
+        spoilt = distortion_message(rig) if self.drive != "KEYS" else ""
         if spoilt:
-            say(self, {"WARNING"}, spoilt)
+            report_message(self, {"WARNING"}, spoilt)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_build_physics(NeedsModel):
+class KNUCKLE_OT_build_physics(ModelOperator):
     bl_idname = "knuckle.build_physics"
     bl_label = "Add Rigid Bodies"
     bl_description = "Add the rigid bodies and constraints of the mechanism, and those that an edit left missing"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return why_elsewhere(context.scene, rig) if parts(rig, "BODY") else "The mechanism has no bodies"
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return simulated_elsewhere_message(context.scene, rig) if parts(rig, "BODY") else "The mechanism has no bodies"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         report = build_physics(context.scene, rig)
         bodies = sum(obj.rigid_body is not None for obj in parts(rig, "BODY"))
         joints = sum(empty.rigid_body_constraint is not None for empty in parts(rig, "JOINT"))
-        held = f"{counted(bodies, 'rigid body', 'rigid bodies')} and {counted(joints, 'constraint')}"
-        loose = unmoved(rig, parts(rig, "BODY"), parts(rig, "JOINT"))
-        if lost_joint_names(rig, loose):
-            report.warn("unmoved", why_unmoved(rig, loose))
-        tell(self, f"Rigid bodies added: {held}", report)
+        held = f"{count_with_noun(bodies, 'rigid body', 'rigid bodies')} and {count_with_noun(joints, 'constraint')}"
+        loose = unmoved_bodies(rig, parts(rig, "BODY"), parts(rig, "JOINT"))
+        if deleted_joint_names(rig, loose):
+            report.warn("unmoved", unmoved_message(rig, loose))
+        report_result(self, f"Rigid bodies added: {held}", report)
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_clear_physics(NeedsModel):
+class KNUCKLE_OT_clear_physics(ModelOperator):
     bl_idname = "knuckle.clear_physics"
     bl_label = "Remove Rigid Bodies"
     bl_description = "Remove the rigid bodies and constraints of the mechanism. Its joints keep their settings"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return why_elsewhere(context.scene, rig) if is_simulated(rig) else "The mechanism has no rigid bodies to remove"
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return (
+            simulated_elsewhere_message(context.scene, rig)
+            if is_simulated(rig)
+            else "The mechanism has no rigid bodies to remove"
+        )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         baked = context.scene.rigidbody_world.point_cache.is_baked
         clear_physics(context.scene, rig)
-        say(
+        report_message(
             self,
             {"INFO"},
             "Rigid bodies removed, and the world's baked cache freed" if baked else "Rigid bodies removed",
@@ -100,7 +104,7 @@ class KNUCKLE_OT_clear_physics(NeedsModel):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_select_part(NeedsModel):
+class KNUCKLE_OT_select_part(ModelOperator):
     bl_idname = "knuckle.select_part"
     bl_label = "Select Part"
     bl_description = "Select a joint or body of the mechanism: its bone in pose mode, else its object"
@@ -110,7 +114,7 @@ class KNUCKLE_OT_select_part(NeedsModel):
     extend: BoolProperty(name="Extend", description="Keep what is selected", default=False)
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if context.mode in {"OBJECT", "POSE"} else "Go to object mode or pose mode to select parts"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -122,22 +126,22 @@ class KNUCKLE_OT_select_part(NeedsModel):
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_select_worst(NeedsModel):
+class KNUCKLE_OT_select_worst(ModelOperator):
     bl_idname = "knuckle.select_worst"
     bl_label = "Select Worst Joints"
     bl_description = "Select the joints with the largest separation in the last baked simulation"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        if not any(empty is not None for empty, _line in worst_joints(rig)):
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if not any(empty is not None for empty, _line in worst_joint_lines(rig)):
             return "Bake a simulation of the mechanism first"
         return "" if context.mode in {"OBJECT", "POSE"} else "Go to object mode or pose mode to select parts"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         chosen = [
             (empty, line)
-            for empty, line in reversed(worst_joints(rig))  # the worst last: that one is active
+            for empty, line in reversed(worst_joint_lines(rig))  # the worst last: that one is active
             if empty is not None
         ]
         done = 0
@@ -145,11 +149,11 @@ class KNUCKLE_OT_select_worst(NeedsModel):
             done += select_part(context, rig, empty, extend=done > 0)
         if not done:
             raise ValueError("The worst joints cannot be selected: they are hidden, or have no bone")
-        say(self, {"INFO"}, f"{counted(done, 'joint')} selected")
+        report_message(self, {"INFO"}, f"{count_with_noun(done, 'joint')} selected")
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_drive_loop(NeedsModel):
+class KNUCKLE_OT_drive_loop(ModelOperator):
     bl_idname = "knuckle.drive_loop"
     bl_label = "Make Input Joint"
     bl_description = "Make this joint an input of its closed loop; another input joint becomes dependent"
@@ -162,23 +166,25 @@ class KNUCKLE_OT_drive_loop(NeedsModel):
         empty = next((obj for obj in parts(rig, "JOINT") if obj.name == self.joint), None) if self.joint else active
         if empty is None:
             raise ValueError(f"{rig.name!r} has no joint called {self.joint!r}" if self.joint else "Select a joint")
-        drivers = drive_from(rig, empty)
-        say(self, {"INFO"}, f"Input joints of the loop: {', '.join(file_name(driver) for driver in drivers)}")
+        drivers = set_input_joint(rig, empty)
+        report_message(
+            self, {"INFO"}, f"Input joints of the loop: {', '.join(file_name(driver) for driver in drivers)}"
+        )
         return {"FINISHED"}
 
 
-class KNUCKLE_OT_fit_world(NeedsModel):
+class KNUCKLE_OT_fit_world(ModelOperator):
     bl_idname = "knuckle.fit_world"
     bl_label = "Fit to Mechanism"
     bl_description = "Set substeps and iterations of the scene to what its mechanisms need to stay together"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        return why_elsewhere(context.scene, rig) if is_simulated(rig) else "Use Add Rigid Bodies first"
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        return simulated_elsewhere_message(context.scene, rig) if is_simulated(rig) else "Use Add Rigid Bodies first"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        say(self, {"INFO"}, fit_world(context.scene, list(simulated_in(context.scene))).why)
+        report_message(self, {"INFO"}, fit_world(context.scene, list(simulated_rigs(context.scene))).why)
         return {"FINISHED"}
 
 
@@ -190,47 +196,49 @@ class KNUCKLE_OT_clean_up(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if leftovers(context.scene):
+        if find_leftovers(context.scene):
             return True
         cls.poll_message_set(told("No deleted mechanism has left anything behind"))
         return False
 
     def execute(self, context: bpy.types.Context) -> Result:
-        say(self, {"INFO"}, f"{counted(remove_leftovers(context.scene), 'object')} removed")
+        report_message(self, {"INFO"}, f"{count_with_noun(remove_leftovers(context.scene), 'object')} removed")
         return {"FINISHED"}
 
 
-ITEMS: list[Any] = [
+INPUT_PRESET_ITEMS: list[Any] = [
     ("STAND", "Stand", "Inputs at which the mechanism stays where it is", "PAUSE", 0),
     ("FORWARD", "Forward", "Inputs at which the mechanism goes forward", "TRIA_UP", 1),
     ("BACKWARD", "Backward", "Inputs at which the mechanism goes backward", "TRIA_DOWN", 2),
     ("TURN_LEFT", "Turn Left", "Inputs at which the mechanism turns to the left", "LOOP_BACK", 3),
     ("TURN_RIGHT", "Turn Right", "Inputs at which the mechanism turns to the right", "LOOP_FORWARDS", 4),
 ]
-_LABELS = {item[0]: item[1] for item in ITEMS}
+_PRESET_LABELS = {item[0]: item[1] for item in INPUT_PRESET_ITEMS}
 
 
-class KNUCKLE_OT_set_inputs(NeedsModel):
+class KNUCKLE_OT_set_inputs(ModelOperator):
     bl_idname = "knuckle.set_inputs"
     bl_label = "Set Inputs"
     bl_description = "Set the inputs of the gait by a preset. An unedited Action of the gait is baked anew with them"
     bl_options = {"REGISTER", "UNDO"}
 
-    preset: EnumProperty(name="Preset", description="Inputs to set", items=ITEMS)
+    preset: EnumProperty(name="Preset", description="Inputs to set", items=INPUT_PRESET_ITEMS)
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
         return "" if input_names(rig) else "The gait of the mechanism reads no input"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        inputs = presets_of(rig).get(self.preset)
+        inputs = document_presets(rig).get(self.preset)
         if inputs is None:
-            raise ValueError(f"No input lets the mechanism do this: {_LABELS[self.preset]}")
+            raise ValueError(f"No input lets the mechanism do this: {_PRESET_LABELS[self.preset]}")
         set_inputs(context.scene, rig, inputs)
         curves = settings_curves(rig)
-        keyed = [name for name in input_names(rig) if (f"knuckle.controls.{control_property(name)}", 0) in curves]
+        keyed = [name for name in input_names(rig) if (f"knuckle.controls.{input_property_name(name)}", 0) in curves]
         if keyed:
-            say(self, {"WARNING"}, f"The keyframes of {', '.join(keyed)} override the preset. Remove them to use it")
+            report_message(
+                self, {"WARNING"}, f"The keyframes of {', '.join(keyed)} override the preset. Remove them to use it"
+            )
         return {"FINISHED"}
 
 
@@ -242,19 +250,19 @@ def draw_presets(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bp
     if is_foreign(rig):
         return
     try:
-        found = presets_of(rig)
+        found = document_presets(rig)
     except FormatError as error:
-        paragraph(context, layout, str(error), "ERROR")
+        draw_paragraph(context, layout, str(error), "ERROR")
         return
     column = layout.column(align=True)
-    for names in (PRESETS[:3], PRESETS[3:]):
+    for names in (INPUT_PRESETS[:3], INPUT_PRESETS[3:]):
         row = column.row(align=True)
-        for item in ITEMS:
+        for item in INPUT_PRESET_ITEMS:
             if item[0] in names and item[0] in found:
                 row.operator("knuckle.set_inputs", text=item[1], icon=item[3]).preset = item[0]
 
 
-def start_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, path: str, chosen: str) -> None:
+def set_initial_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, path: str, chosen: str) -> None:
     """Set the inputs that an import begins with.
 
     Args:
@@ -265,14 +273,14 @@ def start_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, path: str, chose
     """
     if chosen == "AUTO":
         chosen = FORWARD if is_sample(Path(path)) else ""
-    inputs = presets_of(rig).get(chosen)
+    inputs = document_presets(rig).get(chosen)
     if inputs is not None and settings(rig).listens_to:
         set_inputs(scene, rig, inputs)
 
 
-def goes_forward(path: str) -> bool:
+def is_forward_sample(path: str) -> bool:
     """Return whether a file is a sample of ours with a gait that inputs let go forward."""
-    return is_sample(Path(path)) and FORWARD in input_presets(formats.load(path))
+    return is_sample(Path(path)) and FORWARD in find_input_presets(formats.load(path))
 
 
 CLASSES = (

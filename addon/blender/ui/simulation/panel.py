@@ -9,36 +9,36 @@ import bpy
 import gpu
 import gpu_extras.batch
 
-from ....core.accuracy import Line, verdict
-from ...animation.gait import tracked, wants_gait
+from ....core.accuracy import AccuracyRow, accuracy_verdict
+from ...animation.gait import tracked_source, tracks_gait
 from ...data.access import settings
-from ...data.properties.model import control_property
+from ...data.properties.model import input_property_name
 from ...locale import told
-from ...physics.recording.accuracy import truth_lines, worst_joints
-from ...physics.simulation.cached_frames import note as run_note
-from ...physics.simulation.removal import heir_of_ground
-from ...physics.world.membership import is_simulated, why_elsewhere, why_stopped
-from ...physics.world.rigidbody_world import frame_rate, is_gravity_other
-from ..base.operators import model_in
-from ..base.panels import ORDER, ModelPanel, fact, labelled, paragraph, split
-from ..overlay import overlay_of
+from ...physics.recording.accuracy import accuracy_lines, worst_joint_lines
+from ...physics.simulation.cached_frames import frame_note as run_note
+from ...physics.simulation.removal import other_rig_on_ground
+from ...physics.world.membership import is_simulated, simulated_elsewhere_message, stopped_world_message
+from ...physics.world.rigidbody_world import frame_rate, has_other_gravity
+from ..base.operators import active_model
+from ..base.panels import PANEL_ORDER, ModelPanel, draw_fact, draw_paragraph, labeled_row, property_layout
+from ..overlay import overlay_settings
 from .live_input import VIEW3D_PT_knuckle_live, draw_live_input
 from .operators import draw_presets
 from .physics_view import draw_physics_view
 
 #: Icons of figures that are good, that need attention, and that no threshold is for.
-_MARKS: dict[bool | None, Any] = {True: "COLORSET_03_VEC", False: "ERROR", None: "BLANK1"}
-_LEAST_RATE = 50.0  # frames per second below which servos visibly lag
+_STATUS_ICONS: dict[bool | None, Any] = {True: "COLORSET_03_VEC", False: "ERROR", None: "BLANK1"}
+_MIN_RATE = 50.0  # frames per second below which servos visibly lag
 
 
 class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
     bl_label = "Simulation"
-    bl_order = ORDER["simulation"]
+    bl_order = PANEL_ORDER["simulation"]
     help_page = "walk"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        rig = model_in(context)
+        rig = active_model(context)
         model = settings(rig)
         column = layout.column(align=True)
         column.label(text="Drive")
@@ -49,17 +49,17 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
         if model.listens_to or model.format == "juice":
             _draw_inputs(context, layout, rig)
         draw_live_input(layout, rig)
-        elsewhere = why_elsewhere(context.scene, rig)
+        elsewhere = simulated_elsewhere_message(context.scene, rig)
         if elsewhere:
-            paragraph(context, layout, elsewhere, "ERROR")
+            draw_paragraph(context, layout, elsewhere, "ERROR")
         else:
             _draw_playback(context, layout, rig)
         if model.drive == "SERVO":  # below the buttons, which stay where they are when the drive changes
-            column = split(layout.column())
+            column = property_layout(layout.column())
             column.prop(model, "target")
-            fact(column, "Tracks", told(tracked(rig)))
+            draw_fact(column, "Tracks", told(tracked_source(rig)))
         if model.drive != "KEYS":
-            draw_physics_view(context, split(layout.column()))
+            draw_physics_view(context, property_layout(layout.column()))
         if not is_simulated(rig):
             layout.operator("knuckle.build_physics", icon="PHYSICS")
         column = layout.column(align=True)
@@ -73,25 +73,25 @@ def _draw_inputs(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bp
     """The inputs that the gait reads, and its speed."""
     model = settings(rig)
     layout.label(text="Inputs")
-    idle = _why_idle(rig)
+    idle = _idle_message(rig)
     if idle:
-        paragraph(context, layout, idle, "INFO")
-    used = split(layout.column(), decorate=True)
+        draw_paragraph(context, layout, idle, "INFO")
+    used = property_layout(layout.column(), decorate=True)
     used.active = not idle
     draw_presets(context, used, rig)
     column = used.column(align=True)
-    names = [control_property(name) for name in model.listens_to.split(",") if name]
+    names = [input_property_name(name) for name in model.listens_to.split(",") if name]
     for name in names:
         if hasattr(model.controls, name):
             column.prop(model.controls, name, slider=True)
     column.prop(model, "speed_factor")
 
 
-def _why_idle(rig: bpy.types.Object) -> str:
+def _idle_message(rig: bpy.types.Object) -> str:
     """Why the inputs do nothing at present; empty where they do."""
     drive = settings(rig).drive
-    if drive == "SERVO" and not wants_gait(rig):
-        return f"The servos track {tracked(rig)}. Set Target to Gait to use the inputs"
+    if drive == "SERVO" and not tracks_gait(rig):
+        return f"The servos track {tracked_source(rig)}. Set Target to Gait to use the inputs"
     return "Ragdoll: the servos are off" if drive == "LIMP" else ""
 
 
@@ -103,12 +103,12 @@ def _draw_playback(context: bpy.types.Context, layout: bpy.types.UILayout, rig: 
     row.operator("screen.animation_play", text="Pause" if playing else "Play", icon="PAUSE" if playing else "PLAY")
     if settings(rig).drive == "KEYS":
         return
-    note = why_stopped(context.scene) or run_note(context.scene)
+    note = stopped_world_message(context.scene) or run_note(context.scene)
     if note:
-        paragraph(context, layout, note, "ERROR")
+        draw_paragraph(context, layout, note, "ERROR")
     rate = frame_rate(context.scene)
-    if rate < _LEAST_RATE:
-        paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")
+    if rate < _MIN_RATE:
+        draw_paragraph(context, layout, f"Servos are controlled once per frame: {rate:g} per second are few", "INFO")
 
 
 class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
@@ -119,30 +119,30 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        rig = model_in(context)
-        lines = truth_lines(rig)
+        rig = active_model(context)
+        lines = accuracy_lines(rig)
         if not lines:
-            paragraph(context, layout, "Bake Simulation measures how accurate it is")
+            draw_paragraph(context, layout, "Bake Simulation measures how accurate it is")
             return
         layout.label(text=told(settings(rig).truth.run), translate=False)
         good = all(line.good is not False for line in lines)
-        layout.label(text=told(verdict(lines)), icon=_MARKS[good], translate=False)
+        layout.label(text=told(accuracy_verdict(lines)), icon=_STATUS_ICONS[good], translate=False)
         figures = layout.column(align=True)
-        _figure(figures, Line("", "Worst", "Mean"))
+        _draw_figure(figures, AccuracyRow("", "Worst", "Mean"))
         for line in lines:
-            _figure(figures, line)
+            _draw_figure(figures, line)
             if line.remark and not line.mean:
-                paragraph(context, figures, line.remark, "BLANK1")
+                draw_paragraph(context, figures, line.remark, "BLANK1")
             if line.limit:
-                paragraph(context, figures, line.limit, "BLANK1")
+                draw_paragraph(context, figures, line.limit, "BLANK1")
         _worst_joints(layout, rig)
 
 
-def _figure(layout: bpy.types.UILayout, line: Line, names: bool = True) -> bpy.types.UILayout:
+def _draw_figure(layout: bpy.types.UILayout, line: AccuracyRow, names: bool = True) -> bpy.types.UILayout:
     """A row of what was found, with its mark; returns the place of its name."""
     row = layout.split(factor=0.62 if line.mean else 0.58)
     name = row.row(align=True)
-    mark: Any = _MARKS[line.good]
+    mark: Any = _STATUS_ICONS[line.good]
     name.label(text=told(line.what) if names else "", icon=mark, translate=False)
     amounts = row.row(align=True)
     for amount in (line.worst, line.mean) if line.mean else (line.worst,):
@@ -152,13 +152,13 @@ def _figure(layout: bpy.types.UILayout, line: Line, names: bool = True) -> bpy.t
 
 def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
     """The joints that came apart most, each a button that selects it."""
-    worst = worst_joints(rig)
+    worst = worst_joint_lines(rig)
     if not worst:
         return
     column = layout.column(align=True)
     column.label(text="Largest joint separation, of the link's length")
     for empty, line in worst:
-        name = _figure(column, line, names=empty is None)
+        name = _draw_figure(column, line, names=empty is None)
         if empty is not None:
             name.operator("knuckle.select_part", text=line.what, translate=False).part = empty.name
     layout.operator("knuckle.select_worst", icon="RESTRICT_SELECT_OFF")
@@ -171,13 +171,13 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout = split(self.layout)
-        rig = model_in(context)
+        layout = property_layout(self.layout)
+        rig = active_model(context)
         model = settings(rig)
         layout.prop(model, "law")
         layout.prop(model, "gravity")
-        if is_simulated(rig, context.scene) and is_gravity_other(context.scene, rig):
-            paragraph(context, layout, "The simulation uses the scene's gravity, below", "INFO")
+        if is_simulated(rig, context.scene) and has_other_gravity(context.scene, rig):
+            draw_paragraph(context, layout, "The simulation uses the scene's gravity, below", "INFO")
         column = layout.column()
         column.prop(model, "has_ground")
         column.prop(model, "friction")
@@ -200,17 +200,17 @@ def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: 
         return
     column = layout.column(heading="Scene")
     column.prop(context.scene, "use_gravity", text="Gravity")
-    pull = labelled(column, "").column(align=True)
+    pull = labeled_row(column, "").column(align=True)
     pull.active = context.scene.use_gravity
     pull.prop(context.scene, "gravity", text="")
     column.prop(world, "substeps_per_frame", text="Substeps")
     column.prop(world, "solver_iterations", text="Iterations")
-    fact(
+    draw_fact(
         column, "Simulation Step", f"1/{world.substeps_per_frame * frame_rate(context.scene) / world.time_scale:.0f} s"
     )
     column.operator("knuckle.fit_world", icon="PHYSICS")
     if model.before.why:
-        paragraph(context, layout, model.before.why, "INFO")
+        draw_paragraph(context, layout, model.before.why, "INFO")
 
 
 CLASSES = (VIEW3D_PT_knuckle_drive, VIEW3D_PT_knuckle_truth, VIEW3D_PT_knuckle_live, VIEW3D_PT_knuckle_world)
@@ -221,7 +221,7 @@ _COLOR = (0.5, 0.53, 0.56)
 _RINGS = ((0.0, 0.55), (0.7, 0.5), (2.5, 0.0))
 _CORNERS = 48
 
-_state: dict[str, Any] = {"handle": None, "batch": None}
+_draw_state: dict[str, Any] = {"handle": None, "batch": None}
 
 
 def _draw() -> None:
@@ -229,13 +229,13 @@ def _draw() -> None:
     context = bpy.context
     space: Any = context.space_data
     view = context.region_data
-    if view is None or not space.overlay.show_overlays or not overlay_of(context.scene).ground:
+    if view is None or not space.overlay.show_overlays or not overlay_settings(context.scene).ground:
         return
-    if context.scene.rigidbody_world is None or heir_of_ground(context.scene, ()) is None:
+    if context.scene.rigidbody_world is None or other_rig_on_ground(context.scene, ()) is None:
         return
     shader = gpu.shader.from_builtin("SMOOTH_COLOR")
-    if _state["batch"] is None:
-        _state["batch"] = _disc(shader)
+    if _draw_state["batch"] is None:
+        _draw_state["batch"] = _disc(shader)
     root = space.lock_object
     middle = view.view_location if root is None else root.matrix_world.translation
     gpu.state.blend_set("ALPHA")
@@ -244,7 +244,7 @@ def _draw() -> None:
     with matrices.push_pop():
         gpu.matrix.translate((middle.x, middle.y, 0.0))
         gpu.matrix.scale_uniform(view.view_distance)
-        _state["batch"].draw(shader)
+        _draw_state["batch"].draw(shader)
     gpu.state.depth_test_set("NONE")
     gpu.state.blend_set("NONE")
 
@@ -267,12 +267,12 @@ def _disc(shader: Any) -> Any:
 
 def register() -> None:
     """Hang the drawing in."""
-    if not bpy.app.background and _state["handle"] is None:
-        _state["handle"] = bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_VIEW")
+    if not bpy.app.background and _draw_state["handle"] is None:
+        _draw_state["handle"] = bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_VIEW")
 
 
 def unregister() -> None:
     """Take it out."""
-    if _state["handle"] is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(_state["handle"], "WINDOW")
-    _state.update(handle=None, batch=None)
+    if _draw_state["handle"] is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(_draw_state["handle"], "WINDOW")
+    _draw_state.update(handle=None, batch=None)

@@ -16,9 +16,9 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntPropert
 
 from ...data.access import settings
 from ...data.queries import parts
-from ...events.signals import Handlers, Listeners, hang, on_drive_change, take_down
-from ...physics.world.membership import simulated_in
-from ..base.operators import NeedsModel, Result, model_in
+from ...events.signals import Connections, Handlers, connect, disconnect, on_drive_change
+from ...physics.world.membership import simulated_rigs
+from ..base.operators import ModelOperator, Result, active_model
 from .view import frame_around, root_body
 
 
@@ -58,9 +58,9 @@ def view_settings(screen: bpy.types.Screen) -> Any:
     return screen.knuckle_view  # type: ignore[attr-defined]
 
 
-def _moved(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+def _simulated_models(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """The mechanisms of a scene that physics moves."""
-    return [rig for rig in simulated_in(scene) if settings(rig).drive != "KEYS"]
+    return [rig for rig in simulated_rigs(scene) if settings(rig).drive != "KEYS"]
 
 
 def _views(screen: bpy.types.Screen) -> Iterator[tuple[int, Any]]:
@@ -75,19 +75,19 @@ def update_views(screen: bpy.types.Screen) -> None:
     scene = next((each.scene for each in _windows() if each.screen == screen), None)
     if scene is None:
         return
-    if not _moved(scene):
-        _restore(screen)
+    if not _simulated_models(scene):
+        _restore_views(screen)
         return
     wish = view_settings(screen)
     if not wish.kept:
-        _keep(screen)
+        _save_views(screen)
     for index, space in _views(screen):
         space.overlay.show_relationship_lines = False
-        space.overlay.show_bones = wish.bones == "SHOW" and _kept(screen, index).bones
+        space.overlay.show_bones = wish.bones == "SHOW" and _saved_view(screen, index).bones
         space.show_object_viewport_empty = False  # those of joints stay where the bones are
 
 
-def _keep(screen: bpy.types.Screen) -> None:
+def _save_views(screen: bpy.types.Screen) -> None:
     for index, space in _views(screen):
         kept = view_settings(screen).kept.add()
         kept.area, kept.lock = index, space.lock_object
@@ -95,17 +95,17 @@ def _keep(screen: bpy.types.Screen) -> None:
         kept.empties = space.show_object_viewport_empty
 
 
-def _kept(screen: bpy.types.Screen, index: int) -> KnuckleKeptView:
+def _saved_view(screen: bpy.types.Screen, index: int) -> KnuckleKeptView:
     """Return what a view of a screen showed; one that was split off showed what the first did."""
     kept = view_settings(screen).kept
     return next((each for each in kept if each.area == index), kept[0])
 
 
-def _restore(screen: bpy.types.Screen) -> None:
+def _restore_views(screen: bpy.types.Screen) -> None:
     """Give the views of a screen back what they showed."""
     kept = view_settings(screen).kept
     for index, space in _views(screen) if kept else ():
-        before = _kept(screen, index)
+        before = _saved_view(screen, index)
         space.overlay.show_relationship_lines, space.overlay.show_bones = before.lines, before.bones
         space.show_object_viewport_empty = before.empties
         if space.lock_object != before.lock:
@@ -137,18 +137,18 @@ def _drive_changed(_armature: bpy.types.Armature) -> None:
         follow_drive(context)
         return
     for window in _windows():  # a script or the end of a bake: views that were changed here are given back
-        if view_settings(window.screen).kept and not _moved(window.scene):
+        if view_settings(window.screen).kept and not _simulated_models(window.scene):
             update_views(window.screen)
 
 
 @persistent
-def _undone(*_args: Any) -> None:
+def _on_undo(*_args: Any) -> None:
     for window in _windows():
         if view_settings(window.screen).follows_drive:
             update_views(window.screen)
 
 
-class KNUCKLE_OT_follow_in_view(NeedsModel):
+class KNUCKLE_OT_follow_in_view(ModelOperator):
     bl_idname = "knuckle.follow_in_view"
     bl_label = "Follow in View"
     bl_description = "Lock the 3D views to the root body of the mechanism, or unlock them"
@@ -171,24 +171,24 @@ def is_followed(context: bpy.types.Context, rig: bpy.types.Object) -> bool:
 
 def draw_physics_view(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
     """Draw the settings of the views while physics moves the mechanism."""
-    rig = model_in(context)
+    rig = active_model(context)
     if context.screen is not None:
         layout.prop(view_settings(context.screen), "bones")
         layout.operator("knuckle.follow_in_view", icon="VIEW_PAN", depress=is_followed(context, rig))
 
 
 CLASSES = (KnuckleKeptView, KnucklePhysicsView, KNUCKLE_OT_follow_in_view)
-_ALWAYS: Handlers = (("undo_post", _undone), ("redo_post", _undone))
-_TOLD: Listeners = ((on_drive_change, _drive_changed),)
+_PERMANENT_HANDLERS: Handlers = (("undo_post", _on_undo), ("redo_post", _on_undo))
+_LISTENERS: Connections = ((on_drive_change, _drive_changed),)
 
 
 def register() -> None:
     """Add the settings to screens, and have their views follow the drive."""
     bpy.types.Screen.knuckle_view = PointerProperty(type=KnucklePhysicsView)  # type: ignore[attr-defined]
-    hang(_ALWAYS, _TOLD)
+    connect(_PERMANENT_HANDLERS, _LISTENERS)
 
 
 def unregister() -> None:
     """Remove them."""
-    take_down(_ALWAYS, _TOLD)
+    disconnect(_PERMANENT_HANDLERS, _LISTENERS)
     del bpy.types.Screen.knuckle_view  # type: ignore[attr-defined]

@@ -14,13 +14,13 @@ from ...data.access import record_of
 from ...data.queries import parts, root_bones
 
 #: Share of the free part of a view that the objects fill in the direction in which they are larger.
-_FILLED = 0.8
+_FILL_SHARE = 0.8
 #: Share of the way from the middle of a view to its edge that is taken for free beside any panel.
-_LEAST = 0.1
+_MIN_FREE_SHARE = 0.1
 #: Half the width (mm) of what Blender takes for the sensor of a 3D View: its matrix for perspective has lens / this.
 _SENSOR = 36.0
 #: Sizes of objects below it (length units) are taken for this one: a view has no place for a point.
-_SMALLEST = 1e-4
+_MIN_SIZE = 1e-4
 
 
 def frame_objects(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> None:
@@ -44,7 +44,9 @@ def frame_around(context: bpy.types.Context, middle: bpy.types.Object, objects: 
         for view, free, projection in _views(context):
             seen = points @ np.array(view.view_rotation.to_matrix(), dtype=np.float64)
             # With the object in the middle a point must lie within the limits on its own side.
-            limits = np.where(seen[:, :2] < 0.0, np.minimum(free[0], -_LEAST), np.maximum(free[1], _LEAST))
+            limits = np.where(
+                seen[:, :2] < 0.0, np.minimum(free[0], -_MIN_FREE_SHARE), np.maximum(free[1], _MIN_FREE_SHARE)
+            )
             depth = 0.0 if view.view_perspective == "ORTHO" else seen[:, 2:]
             view.view_distance = max(view.view_distance, float((projection * seen[:, :2] / limits + depth).max()))
 
@@ -52,7 +54,7 @@ def frame_around(context: bpy.types.Context, middle: bpy.types.Object, objects: 
 def _views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.RegionView3D, Array, Array]]:
     """Yield the 3D views of the context's screen that look through no camera.
 
-    With each come the part that no panel covers, of which the objects fill ``_FILLED``: its lower and upper ends in
+    With each come the part that no panel covers, of which the objects fill ``_FILL_SHARE``: its lower and upper ends in
     normalized device coordinates, [(x, y), (x, y)]; and the diagonal of its projection matrix (2,), of an orthographic
     view at the distance 1.
     """
@@ -64,7 +66,7 @@ def _views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.RegionView3D,
         if space.region_3d is not None and space.region_3d.view_perspective != "CAMERA":
             size = np.array([window.width, window.height], dtype=np.float64)
             free = _free_part(area, window)
-            middle, half = free.mean(axis=0), 0.5 * _FILLED * (free[1] - free[0])
+            middle, half = free.mean(axis=0), 0.5 * _FILL_SHARE * (free[1] - free[0])
             yield space.region_3d, np.array([middle - half, middle + half]), space.lens / _SENSOR * size.max() / size
             area.tag_redraw()
 
@@ -84,7 +86,7 @@ def _corners(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) ->
     return np.concatenate(found if len(found) > 1 else places)
 
 
-def _covers(area: bpy.types.Area) -> Iterator[bpy.types.Region]:
+def _covering_regions(area: bpy.types.Area) -> Iterator[bpy.types.Region]:
     """The regions that lie over the edge of an area's view, or beside it."""
     for region in area.regions:
         if region.type != "WINDOW" and region.width > 1 and region.height > 1:
@@ -96,7 +98,7 @@ def _free_part(area: bpy.types.Area, window: bpy.types.Region) -> Array:
     low = np.array([window.x, window.y], dtype=np.float64)
     high = low + [window.width, window.height]
     free = np.array([low, high])
-    for region in _covers(area):
+    for region in _covering_regions(area):
         if region.alignment == "LEFT":
             free[0, 0] = max(free[0, 0], region.x + region.width)
         elif region.alignment == "RIGHT":
@@ -122,7 +124,7 @@ def _fit(view: bpy.types.RegionView3D, points: Array, free: Array, projection: A
     seen = points @ turn
     center = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
     if view.view_perspective == "ORTHO":
-        size = np.maximum(np.ptp(seen[:, :2], axis=0), _SMALLEST)
+        size = np.maximum(np.ptp(seen[:, :2], axis=0), _MIN_SIZE)
         distance = float((projection * size / (high - low)).max())
         aim = center[:2] - middle * distance / projection
     else:
@@ -130,13 +132,13 @@ def _fit(view: bpy.types.RegionView3D, points: Array, free: Array, projection: A
         below = (projection * seen[:, :2] + low * seen[:, 2:]).min(axis=0)
         camera = float(((above - below) / (high - low)).max())
         aim = (above + below - (high + low) * camera) / (2.0 * projection)
-        distance = max(camera - float(center[2]), _SMALLEST)
+        distance = max(camera - float(center[2]), _MIN_SIZE)
     view.view_location = Vector((turn @ [*aim, center[2]]).tolist())
     view.view_distance = distance
 
 
 #: Share of the way to the object that views go at each frame: steps of a walker do not shake them.
-_NEAR = 0.15
+_FOLLOW_SHARE = 0.15
 
 
 def root_body(rig: bpy.types.Object) -> bpy.types.Object | None:
@@ -164,7 +166,7 @@ class ViewFollower:
         now = self._obj.matrix_world.translation.copy()
         step = now - self._followed
         if (now - self._seen).length < self._jump:
-            step = step * _NEAR
+            step = step * _FOLLOW_SHARE
         self._seen, self._followed = now, self._followed + step
         move_views(screen, step)
 

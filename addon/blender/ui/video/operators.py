@@ -16,44 +16,44 @@ from bpy.props import PointerProperty
 from ...data.access import record_of
 from ...data.queries import parts
 from ...locale import told
-from ...progress import Step
-from ...rendering.encoding import wants_poster
-from ...rendering.frames import frames_left
+from ...progress import WorkStep
+from ...rendering.encoding import is_poster_path
+from ...rendering.frames import resumable_frames
 from ...rendering.playback import PLAYING
-from ...rendering.video import film_steps, preview_steps
-from ..base.modal_tasks import LongWork, Steps, under_way
-from ..base.operators import counted, say, tell
-from .properties import FilmWishes, ending_from, file_property, format_property, options_from
+from ...rendering.video import preview_steps, video_steps
+from ..base.modal_tasks import ModalTask, TaskSteps, running_task
+from ..base.operators import count_with_noun, report_message, report_result
+from .properties import VideoProperties, file_property, format_property, video_ending, video_render_options
 
 #: The picture that a preview leaves in the file.
-PREVIEW = "Video Preview"
+PREVIEW_NAME = "Video Preview"
 #: The operators that work while somebody waits.
-RENDERING = ("knuckle.render_film", "knuckle.preview_film")
+RENDER_OPERATORS = ("knuckle.render_film", "knuckle.preview_film")
 
 
-class KnuckleFilm(FilmWishes, bpy.types.PropertyGroup):
+class KnuckleFilm(VideoProperties, bpy.types.PropertyGroup):
     """Settings of the video. Kept on the scene, ``Scene.knuckle_film``."""
 
     format: format_property("HD")
 
 
-class _Filming(FilmWishes, LongWork):
+class _VideoOperator(VideoProperties, ModalTask):
     """Base of what renders."""
 
     filepath: file_property(options={"SKIP_SAVE"})
     format: format_property("OWN")
 
     @classmethod
-    def why_not(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        if under_way(*RENDERING) is not None:
+    def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        if running_task(*RENDER_OPERATORS) is not None:
             return "A video is being rendered"
         return "" if parts(rig, "BODY") else "The mechanism has no bodies to render"
 
-    def told_of(self, step: Step) -> str:
+    def told_of(self, step: WorkStep) -> str:
         return f"{self.bl_label}, playing the motion" if step.phase == PLAYING else super().told_of(step)
 
 
-class KNUCKLE_OT_render_film(_Filming):
+class KNUCKLE_OT_render_film(_VideoOperator):
     bl_idname = "knuckle.render_film"
     bl_label = "Render Video"
     bl_description = "Render the mechanism over the scene's frame range, on a stage and with a camera of its own"
@@ -62,43 +62,43 @@ class KNUCKLE_OT_render_film(_Filming):
     @classmethod
     def description(cls, _context: bpy.types.Context, properties: Any) -> str:
         """Return the tooltip: what is missing, where the button is grey for that."""
-        return told(why_no_place(properties.filepath) or cls.bl_description)
+        return told(bad_path_message(properties.filepath) or cls.bl_description)
 
-    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
-        self.filepath = film_path(rig, self.filepath, ending_from(self))
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
+        self.filepath = video_path(rig, self.filepath, video_ending(self))
         beside = Path(self.filepath)
         options = replace(
-            options_from(self),
+            video_render_options(self),
             sheet=str(beside.with_name(f"{beside.stem}_sheet.png")) if self.sheet else "",
             poster=str(beside.with_name(f"{beside.stem}_poster.png")) if self.poster else "",
         )
-        return film_steps(context, parts(rig, "BODY"), self.filepath, options)
+        return video_steps(context, parts(rig, "BODY"), self.filepath, options)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
-        if wants_poster(self.filepath):
-            tell(self, f"Picture rendered: {self.filepath}", result)
+        if is_poster_path(self.filepath):
+            report_result(self, f"Picture rendered: {self.filepath}", result)
         else:
-            tell(self, f"Video rendered: {self.filepath}", result)
+            report_result(self, f"Video rendered: {self.filepath}", result)
 
-    def told_when_stopped(self) -> str:
-        left = frames_left(self.filepath)
+    def stopped_message(self) -> str:
+        left = resumable_frames(self.filepath)
         if not left:
-            return super().told_when_stopped()
-        return f"{self.bl_label}: stopped, {counted(left, 'frame')} kept. Render again to go on"
+            return super().stopped_message()
+        return f"{self.bl_label}: stopped, {count_with_noun(left, 'frame')} kept. Render again to go on"
 
 
-class KNUCKLE_OT_preview_film(_Filming):
+class KNUCKLE_OT_preview_film(_VideoOperator):
     bl_idname = "knuckle.preview_film"
     bl_label = "Preview"
     bl_description = "Render the current frame as it will be in the video"
     bl_options = {"REGISTER", "UNDO"}  # the picture is an image of the file
 
-    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> Steps:
+    def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
         folder = tempfile.mkdtemp(prefix="knuckle-film-")
         picture = os.path.join(folder, "preview.png")
         try:
-            report = yield from preview_steps(context, parts(rig, "BODY"), picture, options_from(self))
-            keep_preview(picture)
+            report = yield from preview_steps(context, parts(rig, "BODY"), picture, video_render_options(self))
+            store_preview(picture)
         finally:
             if os.path.exists(picture):
                 os.remove(picture)
@@ -108,31 +108,31 @@ class KNUCKLE_OT_preview_film(_Filming):
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         if not bpy.app.background and context.window is not None:
             show_preview(context)
-        say(self, {"INFO"}, f"Preview: the image {PREVIEW!r}")
+        report_message(self, {"INFO"}, f"Preview: the image {PREVIEW_NAME!r}")
 
 
-def keep_preview(picture: str) -> bpy.types.Image:
+def store_preview(picture: str) -> bpy.types.Image:
     """Have the picture in the file, in place of the preview before."""
     fresh = bpy.data.images.load(picture)
     fresh.pack()
-    before: Any = bpy.data.images.get(PREVIEW)
+    before: Any = bpy.data.images.get(PREVIEW_NAME)
     if before is not None:
         before.user_remap(fresh)
         bpy.data.images.remove(before)
-    fresh.name = PREVIEW
+    fresh.name = PREVIEW_NAME
     return fresh
 
 
 def show_preview(context: bpy.types.Context) -> None:
     """Show the preview in an Image Editor that shows no picture of the user's, else where Blender shows renders: by
     default a window of the picture's size."""
-    image = bpy.data.images[PREVIEW]
+    image = bpy.data.images[PREVIEW_NAME]
     editors = image_editors(context)
-    if not any(is_free(each) for each in editors):
-        with picture_size(context.scene, image.size[:]):
+    if not any(is_editor_free(each) for each in editors):
+        with render_resolution(context.scene, image.size[:]):
             bpy.ops.render.view_show("INVOKE_DEFAULT")
-        editors = [each for each in image_editors(context) if is_free(each)]
-    for space in (each for each in editors if is_free(each)):
+        editors = [each for each in image_editors(context) if is_editor_free(each)]
+    for space in (each for each in editors if is_editor_free(each)):
         space.image = image
     for area in (area for window in context.window_manager.windows for area in window.screen.areas):
         area.tag_redraw()
@@ -144,13 +144,13 @@ def image_editors(context: bpy.types.Context) -> list[Any]:
     return [area.spaces.active for area in areas if area.type == "IMAGE_EDITOR" and area.ui_type == "IMAGE_EDITOR"]
 
 
-def is_free(editor: Any) -> bool:
+def is_editor_free(editor: Any) -> bool:
     """Return whether an Image Editor shows nothing, a render or the preview."""
-    return editor.image is None or editor.image.type == "RENDER_RESULT" or editor.image.name == PREVIEW
+    return editor.image is None or editor.image.type == "RENDER_RESULT" or editor.image.name == PREVIEW_NAME
 
 
 @contextmanager
-def picture_size(scene: bpy.types.Scene, size: Sequence[int]) -> Iterator[None]:
+def render_resolution(scene: bpy.types.Scene, size: Sequence[int]) -> Iterator[None]:
     """Have Blender's window for renders open at ``size``; the scene's own resolution is put back."""
     render = scene.render
     kept = render.resolution_x, render.resolution_y, render.resolution_percentage
@@ -161,10 +161,10 @@ def picture_size(scene: bpy.types.Scene, size: Sequence[int]) -> Iterator[None]:
         render.resolution_x, render.resolution_y, render.resolution_percentage = kept
 
 
-def film_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
+def video_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
     """Return where the video goes: as wished, else beside the .blend. ValueError where neither says."""
     name = bpy.path.clean_name(record_of(rig).source_name or rig.name)
-    reason = why_no_place(wanted)
+    reason = bad_path_message(wanted)
     if reason:
         raise ValueError(reason)
     path = bpy.path.abspath(wanted or f"//{name}")
@@ -173,7 +173,7 @@ def film_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
     return path if Path(path).suffix else path + ending
 
 
-def why_no_place(wanted: str) -> str:
+def bad_path_message(wanted: str) -> str:
     """Tell why a video cannot go where it is wished; empty where it can."""
     if bpy.data.filepath or (wanted and not wanted.startswith("//")):
         return ""

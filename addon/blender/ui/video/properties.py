@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, IntVectorProperty, StringProperty
 
-from ...rendering.options import FORMATS, FilmOptions
+from ...rendering.options import VIDEO_FORMATS, FilmOptions
 
 _ENGINE_ITEMS = [
     ("WORKBENCH", "Workbench", "Plain and quick: some seconds for a short video"),
@@ -52,7 +52,7 @@ _BURN_ITEMS = [
     ("STOPS", "Stops", "A dial or a bar from stop to stop with the current value"),
 ]
 #: In the order in which the panel shows them.
-NAMES = (
+PROPERTY_NAMES = (
     "filepath", "stage", "camera", "engine", "samples", "format", "size", "length", "seconds", "title", "burn",
     "side_by_side", "sheet", "poster", "keep_frames",
 )  # fmt: skip
@@ -74,7 +74,7 @@ def format_property(default: str) -> Any:
     return EnumProperty(name="Format", description="Size and rate of the video", items=_FORMAT_ITEMS, default=default)
 
 
-class FilmWishes:
+class VideoProperties:
     """The properties, for a group and for operators. ``size`` counts where the format is the user's own."""
 
     filepath: file_property()
@@ -109,9 +109,9 @@ class FilmWishes:
     keep_frames: BoolProperty(name="Keep Frames", description="Leave the frames in a folder beside the video")
 
 
-def options_from(wishes: Any) -> FilmOptions:
+def video_render_options(wishes: Any) -> FilmOptions:
     """The options that are meant; ``sheet`` and ``poster`` are left to the caller, who knows the file."""
-    row = FORMATS.get(wishes.format)
+    row = VIDEO_FORMATS.get(wishes.format)
     seconds = {"SCENE": None, "OWN": wishes.seconds}.get(wishes.length, 0.0)
     return FilmOptions(
         engine=wishes.engine,
@@ -129,18 +129,18 @@ def options_from(wishes: Any) -> FilmOptions:
     )
 
 
-def ending_from(wishes: Any) -> str:
+def video_ending(wishes: Any) -> str:
     """The ending of a video whose file has none."""
-    row = FORMATS.get(wishes.format)
+    row = VIDEO_FORMATS.get(wishes.format)
     return ".mp4" if row is None else row.ending
 
 
-def copy_wishes(wishes: Any, operator: Any) -> None:
+def copy_video_settings(wishes: Any, operator: Any) -> None:
     """Hand the scene's wishes to the operator of a button."""
-    for name in ("format", *NAMES):
+    for name in ("format", *PROPERTY_NAMES):
         setattr(operator, name, getattr(wishes, name))
 
 
-def film_wishes(scene: bpy.types.Scene) -> Any:
+def video_settings(scene: bpy.types.Scene) -> Any:
     """The video settings of a scene."""
     return scene.knuckle_film  # type: ignore[attr-defined]

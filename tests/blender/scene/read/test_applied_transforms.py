@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from addon import formats
-from addon.core.kinematics import initial_coordinates, spanning_tree
+from addon.core.kinematics import initial_joint_values, spanning_tree
 from tests.support.scenes import OWN, imported, pick, the_rig
 
 _MODELS = sorted(path.name for ending in ("jm", "skel", "json", "xml") for path in OWN.rglob(f"*.{ending}"))
@@ -41,7 +41,7 @@ def read(folder: Path, name: str) -> tuple[str, dict[tuple[str, ...], np.ndarray
     pick(the_rig())
     assert bpy.ops.export_scene.mechanism(filepath=str(path), meshes="REFER") == {"FINISHED"}
     mechanism = formats.load(path)
-    poses = spanning_tree(mechanism).forward(initial_coordinates(mechanism))[0]
+    poses = spanning_tree(mechanism).forward(initial_joint_values(mechanism))[0]
     pose_of = {body.id: pose for body, pose in zip(mechanism.bodies, poses, strict=True)} | {None: np.eye(4)}
     out: dict[tuple[str, ...], np.ndarray] = {}
     for body in mechanism.bodies:
@@ -175,7 +175,7 @@ def test_a_joint_put_at_an_origin_on_purpose_has_lost_nothing(blank: Any) -> Non
 
 def test_to_look_at_a_model_before_an_edit_changes_nothing(blank: Any) -> None:
     from addon.blender.data.queries import parts
-    from addon.blender.editing.design_poses import Present
+    from addon.blender.editing.design_poses import RigState
 
     def state() -> list[Any]:
         meshes = [[corner.co[:] for corner in obj.data.vertices] for obj in parts(rig, "BODY")]
@@ -189,7 +189,7 @@ def test_to_look_at_a_model_before_an_edit_changes_nothing(blank: Any) -> None:
         obj.location[1] += 0.07
     apply("all", rig, *bodies)
     before = state()
-    Present(rig)
+    RigState(rig)
     assert state() == before
 
 
@@ -245,7 +245,7 @@ def test_bones_that_an_edit_turned_know_their_rests(blank: Any, tmp_path: Path, 
     """An armature that is applied after them gives the file nothing."""
     import bpy
 
-    from addon.blender.data.queries import own_bones, parts
+    from addon.blender.data.queries import mechanism_bones, parts
 
     rig = imported(name)
     for number, empty in enumerate(parts(rig, "JOINT")):
@@ -255,7 +255,7 @@ def test_bones_that_an_edit_turned_know_their_rests(blank: Any, tmp_path: Path, 
     before = {bone.name: np.array(bone.matrix_local.to_3x3()) for bone in rig.data.bones}
     pick(rig)
     assert bpy.ops.knuckle.refit() == {"FINISHED"}
-    own = own_bones(rig)
+    own = mechanism_bones(rig)
     turned = [bone for bone in rig.data.bones if np.abs(np.array(bone.matrix_local.to_3x3()) - before[bone.name]).max()]
     assert turned
     for bone in rig.data.bones:

@@ -235,7 +235,7 @@ def test_a_copy_keeps_its_collision_shapes_under_whatever_name(blank: Any, with_
     """Given an id of its own or not, renamed, and its original renamed as well. What is deleted of it is deleted."""
     import bpy
 
-    from addon.blender.editing.rig_update import give_ids
+    from addon.blender.editing.rig_update import assign_ids
 
     rig = put(skel(BOX, HULL))
     (obj,) = objects_of(rig, "BODY").values()
@@ -251,7 +251,7 @@ def test_a_copy_keeps_its_collision_shapes_under_whatever_name(blank: Any, with_
         return [sum(shape.collision for shape in body.shapes) for body in out(rig)[1].bodies]
 
     assert solid() == [1, 1]
-    give_ids(rig)
+    assign_ids(rig)
     assert solid() == [1, 1] and copy.knuckle.source_id != obj.knuckle.source_id
     copy.name = copy.knuckle.built_name = "whatever"
     obj.name = "something else"
