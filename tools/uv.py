@@ -84,14 +84,25 @@ def python_in(env: Path) -> Path:
     return env / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
+def fetched_uv() -> Path:
+    """Return where uv is or will be in the cache."""
+    return cache() / UV.replace("==", "-") / "bin" / ("uv.exe" if os.name == "nt" else "uv")
+
+
+def is_here() -> bool:
+    """Return whether uv needs not be fetched."""
+    there = shutil.which("uv")
+    return fetched_uv().is_file() or bool(there and is_recent(there))
+
+
 @functools.cache
 def uv() -> str:
     """Return the path of uv; fetches it from PyPI into the cache where there is none."""
     there = shutil.which("uv")
     if there and is_recent(there):
         return there
-    folder = cache() / UV.replace("==", "-")
-    program = folder / "bin" / ("uv.exe" if os.name == "nt" else "uv")
+    program = fetched_uv()
+    folder = program.parents[1]
     with locked(folder.with_name(folder.name + ".lock")):
         if not program.is_file():
             partial = folder.with_name(folder.name + ".partial")
@@ -166,7 +177,7 @@ def index_settings(config: str) -> dict[str, str]:
 
 def find_python(request: str) -> Optional[str]:
     """Return the path of an installed Python (``3.11``, ``cpython>=3.11,<3.14``), or None."""
-    words = [uv(), "python", "find", "--no-project", "--no-python-downloads", "--quiet", request]
+    words = [uv(), "python", "find", "--no-project", "--no-python-downloads", request]
     done = subprocess.run(words, env=uv_environ(), capture_output=True, text=True, check=False)
     return done.stdout.strip() or None if done.returncode == 0 else None
 
