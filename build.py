@@ -21,14 +21,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Optional
 
-from tools import suites
-from tools.console import GREEN, RED, ROOT, BuildError, paint, run_quietly, say, step
+from tools import checks, suites
+from tools.console import GREEN, RED, ROOT, BuildError, paint, say
 from tools.environments import (
     BENCH_REFERENCES,
     BLENDERS,
-    DOCS,
     FUZZ,
-    TOOLS,
     blender_python,
     call,
     python_of,
@@ -102,7 +100,7 @@ def make_zips(options: argparse.Namespace) -> int:
     out = Path(options.out).resolve() if options.out else ROOT / "dist"
     with tempfile.TemporaryDirectory() as folder:
         manual, lock = Path(folder, "manual"), Path(folder, "pylock.toml")
-        build_manual(manual)
+        checks.build_manual(manual)
         words = ("--no-emit-package", "numpy", "--format", "pylock.toml")  # numpy is Blender's own
         lock.write_text(exported("bundled", *words), encoding="utf-8")
         platforms = [f"--platform={platform}" for platform in options.platform or PLATFORMS]
@@ -120,48 +118,14 @@ def docs(options: argparse.Namespace) -> int:
         if any(renewed):
             return 1
     out = Path(options.out).resolve() if options.out else ROOT / "out/docs"
-    build_manual(out)
+    checks.build_manual(out)
     say(f"  {out / 'index.html'}")
     return 0
 
 
-def build_manual(out: Path) -> None:
-    """Build the manual into a folder."""
-    with step("the manual"):
-        run_quietly(sphinx_words(out), "The manual has findings:")
-
-
-def sphinx_words(out: Path) -> list[str]:
-    """Return the command that builds the manual; a broken link fails it, and so does any other warning."""
-    notes = out.with_name(out.name + ".doctrees")
-    sphinx = [str(python_of(DOCS)), "-m", "sphinx", "--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
-    return [*sphinx, "--builder", "html", "--doctree-dir", str(notes), str(ROOT / "docs"), str(out)]
-
-
-def check(_options: argparse.Namespace) -> int:
-    """Run everything that reads the code and the manual without running them."""
-    python = python_of(TOOLS)
-    checks = {
-        "ruff check": ["-m", "ruff", "check", "."],
-        "ruff format": ["-m", "ruff", "format", "--check", "."],
-        "mypy": ["-m", "mypy"],
-        "layers": ["-m", "pytest", "-q", "tests/test_layers.py"],
-        "links": ["-m", "pytest", "-q", "tests/docs/test_links.py"],
-    }
-    commands = {title: [str(python), *words] for title, words in checks.items()}
-    if "[tool.importlinter]" in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
-        commands["import-linter"] = [str(python.with_name("lint-imports"))]
-    commands["uv.lock"] = [uv(), "lock", "--check", "--offline"]
-    commands["the manual"] = sphinx_words(ROOT / "out/docs")
-    failures = 0
-    for title, words in commands.items():
-        try:
-            with step(title):
-                run_quietly(words, f"{title} has findings:", uv_environ(index=False))
-        except BuildError as error:
-            say(str(error))
-            failures += 1
-    return 1 if failures else 0
+def check(options: argparse.Namespace) -> int:
+    """Read the code and the manual with every tool, or with those that are named."""
+    return checks.run_checks(options.names)
 
 
 def call_uv(options: argparse.Namespace) -> int:
@@ -248,7 +212,8 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--pictures", action="store_true", help="first render its pictures anew (some minutes)")
     words.add_argument("--window", metavar="DIR", help="and cut those of a window out of this run of tests/window")
     words.add_argument("--out", metavar="DIR", help="default: out/docs in the tree")
-    verb("check", check, "ruff, mypy, the layers of the packages, uv.lock and the manual with its links")
+    words = verb("check", check, "what reads the code and the manual without running them")
+    words.add_argument("names", nargs="*", metavar="CHECK", help=f"of {', '.join(checks.NAMES)} (default: all)")
     verb("uv", call_uv, "uv with this machine's Pythons; `uv lock` writes uv.lock anew")
     return top
 
@@ -260,6 +225,8 @@ def main(words: Optional[Sequence[str]] = None) -> int:
     if rest and options.verb not in PASSING:
         arguments.error(f"{options.verb} does not know {' '.join(rest)}")
     options.rest = [word for word in rest if word != "--"]
+    if options.verb == "check" and not {*options.names} <= {*checks.NAMES}:
+        arguments.error(f"check knows {', '.join(checks.NAMES)}")
     if options.verb == "test" and options.ci and (options.all or options.blender or options.coverage or options.rest):
         arguments.error("test --ci has its own Blenders and tests: it takes no further words")
     if options.verb == "test" and options.all and options.rest:

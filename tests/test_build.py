@@ -10,6 +10,8 @@ from types import ModuleType
 import pytest
 
 from tests.doors import load_build
+from tools import checks
+from tools.console import BuildError
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,7 +34,9 @@ def test_help_has_examples(tmp_path: Path) -> None:
         assert f"python3 build.py {verb}" in done.stdout
 
 
-@pytest.mark.parametrize("words", [[], ["dance"], ["zip", "--platform", "amiga"], ["zip", "extra"], ["demo", "--fast"]])
+@pytest.mark.parametrize(
+    "words", [[], ["dance"], ["zip", "--platform", "amiga"], ["zip", "extra"], ["demo", "--fast"], ["check", "it"]]
+)
 def test_wrong_usage_is_2(tmp_path: Path, words: list[str]) -> None:
     done = run_build(*words, KNUCKLE_CACHE=str(tmp_path))
     assert done.returncode == 2
@@ -102,7 +106,7 @@ def test_zips_are_built_with_the_manual_and_the_locked_wheels(
     exported: list[tuple[str, ...]] = []
     monkeypatch.setattr(build, "blender_python", lambda series: Path("python"))
     monkeypatch.setattr(build, "exported", lambda *words: exported.append(words) or "the lock")
-    monkeypatch.setattr(build, "build_manual", lambda out: None)
+    monkeypatch.setattr(build.checks, "build_manual", lambda out: None)
     monkeypatch.setattr(build, "call", lambda python, *words: calls.append(words) or 0)
     build.main(["zip", "--platform", "linux-x64", "--out", str(tmp_path)])
     build.main(["zip"])
@@ -124,17 +128,20 @@ def test_check_runs_every_tool_and_fails_where_one_does(
     def run(words: list[str], _failure: str, _environ: object) -> str:
         ran.append(" ".join(word.rpartition("/")[2] for word in words))
         if "mypy" in words:
-            raise build.BuildError("mypy has findings")
+            raise BuildError("mypy has findings")
         return ""
 
     (tmp_path / "pyproject.toml").write_text("[tool.importlinter]" if contracts else "")
-    monkeypatch.setattr(build, "ROOT", tmp_path)
-    monkeypatch.setattr(build, "python_of", lambda environment: Path("env/bin/python"))
-    monkeypatch.setattr(build, "uv", lambda: "uv")
-    monkeypatch.setattr(build, "run_quietly", run)
+    monkeypatch.setattr(checks, "ROOT", tmp_path)
+    monkeypatch.setattr(checks, "python_of", lambda environment: Path("env/bin/python"))
+    monkeypatch.setattr(checks, "uv", lambda: "uv")
+    monkeypatch.setattr(checks, "run_quietly", run)
     assert build.main(["check"]) == 1
     expected = ["python -m ruff check .", "python -m ruff format --check .", "python -m mypy"]
     assert ran[:3] == expected, "the others run all the same"
     assert ("lint-imports" in ran) is contracts
     assert "uv lock --check --offline" in ran
-    assert any("sphinx" in words for words in ran)
+    assert ran[-1].startswith("python -m sphinx --fail-on-warning")
+    ran.clear()
+    assert build.main(["check", "format", "ruff"]) == 0
+    assert ran == ["python -m ruff format --check .", "python -m ruff check ."]

@@ -155,10 +155,10 @@ def test_the_wheels_are_those_that_uv_installs_here(pylock: dict[str, Any]) -> N
             ours[str(name)] = (str(version), {str(tag) for tag in tags})
     del ours["fonttools"]  # uv takes a compiled one; ours serves all platforms
     installed = {}
-    for name in ours:
-        lines = (metadata.distribution(name).read_text("WHEEL") or "").splitlines()
-        tags = {line.removeprefix("Tag: ") for line in lines if line.startswith("Tag: ")}
-        installed[name] = (metadata.version(name), tags)
+    for each in ours:
+        lines = (metadata.distribution(each).read_text("WHEEL") or "").splitlines()
+        own_tags = {line.removeprefix("Tag: ") for line in lines if line.startswith("Tag: ")}
+        installed[each] = (metadata.version(each), own_tags)
     assert ours == installed
 
 
