@@ -192,7 +192,8 @@ def test_a_python_that_uv_cannot_provide_is_told_with_what_to_install(
         uv.make_venv(tmp_path / "it", "3.99", "blender-9-9")
     message = str(caught.value)
     assert message.startswith("blender-9-9 needs a 64-bit Python 3.99")
-    assert "apt install python3.11" in message and "winget install" in message
+    assert "apt install python3.99" in message and "winget install Python.Python.3.99" in message
+    assert "5.2 needs Python 3.13" in message
     assert "uv says" in message and "3.99" in message.split("uv says")[1]
 
 

@@ -25,11 +25,11 @@ NO_UV = """uv is not here and pip could not install it. Check the network, or in
   apt install python3-pip | pipx install uv | brew install uv | winget install astral-sh.uv
 and try again."""
 
-NO_PYTHON = """{name} needs a 64-bit Python {version}: there is none on PATH or in pyenv, and uv could not download one.
+NO_PYTHON = """{name} needs a 64-bit Python {python}: there is none on PATH or in pyenv, and uv could not download one.
 Install one and try again, with whichever of these you have:
-  apt install python3.11 | dnf install python3.11 | brew install python@3.11
-  winget install Python.Python.3.11 | pyenv install 3.11 | uv python install 3.11
-(3.11 is for Blender 4.2 to 5.0, 3.13 for Blender 5.2.)"""
+  apt install python{python} | dnf install python{python} | brew install python@{python}
+  winget install Python.Python.{python} | pyenv install {python} | uv python install {python}
+Or use another Blender: --blender 4.2, 4.5 and 5.0 need Python 3.11, --blender 5.2 needs Python 3.13."""
 
 
 def cache_dir(environ: Mapping[str, str], home: Path, platform: str) -> Path:
@@ -188,7 +188,7 @@ def make_venv(env: Path, request: str, name: str) -> None:
     Raises:
         BuildError: There is no such Python and it cannot be downloaded; says what to install.
     """
-    failure = NO_PYTHON.format(name=name, version=" or ".join(re.findall(r"3\.\d+", request)))
+    failure = NO_PYTHON.format(name=name, python=re.findall(r"3\.\d+", request)[0])
     words = [uv(), "venv", "--no-project", "--python", request, str(env)]
     run_quietly(words, f"{failure}\nuv says:", uv_environ())
 
