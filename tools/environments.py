@@ -78,8 +78,10 @@ def python_of(environment: Environment, quiet: bool = False) -> Path:
         BuildError: There is no Python for it, or packages cannot be installed.
     """
     env = folder_of(environment)
+    if is_ready(env):
+        return python_in(env)
     with locked(env.with_name(env.name + ".lock")):
-        if is_ready(env):
+        if is_ready(env):  # another process has made it meanwhile
             return python_in(env)
         say(f"Setting up {environment.group} in {env}")
         shutil.rmtree(env, ignore_errors=True)
