@@ -7,22 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.doors import load_build, load_script
+from tests.support.doors import load_build
+from tools import coverage_report, suites
 
 
 def test_lines_that_no_test_runs_are_told_by_folder_and_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    uncovered = load_script("tests/uncovered.py")
-    assert uncovered.stretches([9, 3, 4, 5, 12, 13]) == "3-5, 9, 12-13"
-    assert uncovered.main(tmp_path) == 1, "nothing was noted"
+    assert coverage_report.stretches([9, 3, 4, 5, 12, 13]) == "3-5, 9, 12-13"
+    assert coverage_report.main(tmp_path) == 1, "nothing was noted"
     noted = {"addon/a/x.py": (8, [2, 3]), "addon/a/y.py": (2, []), "addon/b/z.py": (10, [1, 2, 3, 7])}
     files = {
         name: {"summary": {"num_statements": lines, "missing_lines": len(missed)}, "missing_lines": missed}
         for name, (lines, missed) in noted.items()
     }
     (tmp_path / "lines.json").write_text(json.dumps({"files": files}))
-    assert uncovered.main(tmp_path) == 0
+    assert coverage_report.main(tmp_path) == 0
     assert (tmp_path / "uncovered.txt").read_text() == "addon/b/z.py: 1-3, 7\naddon/a/x.py: 2-3\n"
     told = [line.split() for line in capsys.readouterr().out.splitlines()[1:4]]
     assert [(row[0], row[-2]) for row in told] == [("addon/a", "80.00"), ("addon/b", "60.00"), ("all", "70.00")]
@@ -36,11 +36,11 @@ def test_every_process_notes_its_lines_and_the_tests_code_is_given_on(monkeypatc
         calls.append((words, variables or {}))
         return 5 if "pytest" in words else 0
 
-    monkeypatch.setattr(build, "blender_python", lambda series: Path("python"))
-    monkeypatch.setattr(build, "references", lambda make: {"KNUCKLE_IT": "there"})
-    monkeypatch.setattr(build, "call", call)
-    monkeypatch.setattr(build.shutil, "rmtree", lambda *words, **how: None)
-    monkeypatch.setattr(build.Path, "mkdir", lambda *words, **how: None)
+    monkeypatch.setattr(suites, "blender_python", lambda series: Path("python"))
+    monkeypatch.setattr(suites, "references", lambda make: {"KNUCKLE_IT": "there"})
+    monkeypatch.setattr(suites, "call", call)
+    monkeypatch.setattr(suites.shutil, "rmtree", lambda *words, **how: None)
+    monkeypatch.setattr(suites.Path, "mkdir", lambda *words, **how: None)
     assert build.main(["test", "--coverage", "tests/model", "-x"]) == 5
     (tests, given), *after = calls
     assert tests == ("-m", "pytest", "-q", "tests/model", "-x")
@@ -48,4 +48,4 @@ def test_every_process_notes_its_lines_and_the_tests_code_is_given_on(monkeypatc
     assert settings.is_file() and given["KNUCKLE_IT"] == "there"
     assert "${KNUCKLE_TREE}/addon" in settings.read_text()
     assert [words[2] for words, _given in after[:3]] == ["combine", "json", "html"]
-    assert after[3][0][0] == "tests/uncovered.py"
+    assert after[3][0][:2] == ("-m", "tools.coverage_report")

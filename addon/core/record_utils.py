@@ -27,7 +27,7 @@ def copy_mechanism(mechanism: Mechanism) -> Mechanism:
     """Return an independent copy of a mechanism: changes to one, or to anything in it, do not show in the other.
 
     >>> one = Mechanism("rover")
-    >>> two = copied(one)
+    >>> two = copy_mechanism(one)
     >>> two.world.gravity[2] = -1.62
     >>> float(one.world.gravity[2])
     -9.81

@@ -48,11 +48,8 @@ def test_the_table_is_whole() -> None:
 
 
 def test_schema_and_requirements_are_in_the_extensions_zip() -> None:
-    sys.path.insert(0, str(ROOT))
-    try:
-        from build import packaged_files
-    finally:
-        sys.path.remove(str(ROOT))
+    from tools.build_zip import packaged_files
+
     packed = packaged_files(ROOT)
     assert packed[str(SCHEMA.relative_to(ROOT / "addon").as_posix())].read_bytes() == SCHEMA.read_bytes()
     assert "formats/xmdi/REQUIREMENTS.md" in packed

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from tools.build_zip import packaged_files, write_zip
 
 pytest.importorskip("bpy", reason="Blender is not here")
 ROOT = Path(__file__).resolve().parents[3]
@@ -18,17 +18,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def zipped(path: Path, version: str = "") -> Path:
     """The extension for any platform, without wheels: what they hold is here already."""
-    found = importlib.util.spec_from_file_location("knuckle_build", ROOT / "build.py")
-    assert found is not None and found.loader is not None
-    build: Any = importlib.util.module_from_spec(found)
-    sys.modules.setdefault("knuckle_build", build)
-    found.loader.exec_module(build)
     manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
     if version:
         manifest = re.sub(r'(?m)^version = ".*"', f'version = "{version}"', manifest)
-    content = {name: file.read_bytes() for name, file in build.packaged_files(ROOT).items()}
+    content = {name: file.read_bytes() for name, file in packaged_files(ROOT).items()}
     content["blender_manifest.toml"] = manifest.encode()
-    build.write_zip(path, content, 0)
+    write_zip(path, content, 0)
     return path
 
 

@@ -30,7 +30,7 @@ def by_folder(files: Mapping[str, Any]) -> list[tuple[str, int, int]]:
         for folder in (name.rpartition("/")[0], "all of addon/"):
             counts[folder][0] += found["summary"]["num_statements"]
             counts[folder][1] += found["summary"]["missing_lines"]
-    rows = [(folder, *count) for folder, count in counts.items()]
+    rows = [(folder, lines, missed) for folder, (lines, missed) in counts.items()]
     return sorted(rows, key=lambda row: (row[0] == "all of addon/", row[0]))
 
 
