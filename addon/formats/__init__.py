@@ -1,6 +1,6 @@
-"""Files to models and motions, and back.
+"""Read and write model and motion files.
 
-A format is recognised by its content, never by its name. See ``kinds`` for the formats that there are.
+A format is recognized by its content, never by its file name. The supported formats are listed in ``registry``.
 """
 
 from __future__ import annotations
@@ -62,8 +62,10 @@ __all__ = [
 
 @contextmanager
 def _io_context() -> Iterator[None]:
-    """For reading and writing: no hunts for garbage, and nothing on the console where numbers grow beyond all bounds,
-    which is looked for in what comes of it."""
+    """Pause garbage collection and silence numpy's floating-point warnings while files are read or written.
+
+    Overflows are looked for in the result instead (``reject_overflows``).
+    """
     with gc_paused(), np.errstate(all="ignore"):
         yield
 
@@ -71,7 +73,8 @@ def _io_context() -> Iterator[None]:
 def is_motion(path: str | os.PathLike[str]) -> bool:
     """Return whether a file holds servo motion rather than a model.
 
-    FormatError where it is nothing that can be opened.
+    Raises:
+        FormatError: the file is of no format that can be opened.
     """
     name = os.fspath(path)
     opened = _open_motion(read_bytes(name), name)
@@ -79,10 +82,12 @@ def is_motion(path: str | os.PathLike[str]) -> bool:
 
 
 def load(path: str | os.PathLike[str]) -> Mechanism:
-    """Read a model.
+    """Read a model file.
 
-    Its ``report`` says what was read, repaired and left out, its ``source`` keeps the document. FormatError, naming
-    file, line and element, where the file is no model or no sound one.
+    The mechanism's ``report`` lists what was read, repaired and left out; its ``source`` keeps the document.
+
+    Raises:
+        FormatError: naming file, line and element, where the file is no model or not a valid one.
 
     >>> hexapod = load("sample_models/hexapod/hexapod.jm")
     >>> len(hexapod.bodies), len(hexapod.joints), hexapod.source.format
@@ -100,13 +105,15 @@ def loads(data: bytes, path: str = "") -> Mechanism:
 
 
 def loads_cached(data: bytes, path: str = "") -> Mechanism:
-    """Read a model, from a file's bytes, that is read and written again and again: its document is kept for a while
-    (see ``documents``)."""
+    """Read a model from a file's bytes through the document cache (see ``document.cache``).
+
+    For files that are read and written repeatedly.
+    """
     return cached_mechanism(data, path, lambda: _read(data, path))
 
 
 def _read(data: bytes, path: str) -> tuple[Mechanism, AnyDocument | None]:
-    """The mechanism in a file's bytes, and the document that it stands in, of a format that tells."""
+    """Read the mechanism in a file's bytes and its parsed document; None for formats whose row has no ``read``."""
     with _io_context():
         opened = open_xml(data, path)
         row = next((row for row in FORMATS.values() if row.detect(opened)), None)
@@ -128,13 +135,21 @@ def save(
     ignore_unit: bool = True,
     with_meshes: bool = False,
 ) -> Report:
-    """Write a model, in the format given, or that of the path's extension, or that which it was read in.
+    """Write a model, in the given format, else that of the path's extension, else that in which it was read.
 
-    A file that is there already stays whole until the new one is.
+    An existing file stays intact until the new one is complete.
 
-    For ``mesh_folders`` and ``ignore_unit`` see ``complete_masses``: a document that is written anew wants to know the
-    moments of inertia that a model leaves to the size of meshes. ``with_meshes``: the mesh files that it names are
-    copied into the folder that it is written into; see ``copy_meshes``.
+    Args:
+        mechanism: the mechanism to write.
+        path: the file to write.
+        format: id of a row of ``FORMATS``; by default see ``format_id``.
+        mesh_folders: where mesh files are looked for, see ``complete_masses``: a newly generated document needs the
+            moments of inertia that a model leaves to the size of meshes.
+        ignore_unit: see ``complete_masses``.
+        with_meshes: copy the mesh files that the model names into the folder of ``path``; see ``copy_meshes``.
+
+    Returns:
+        The report of what was changed or lost.
 
     >>> lamp = load("sample_models/desk_lamp/desk_lamp.skel")
     >>> report = save(lamp, "out/lamp.jm")
@@ -158,8 +173,14 @@ def save(
 
 
 def encode_model(text: str, mechanism: Mechanism, format: str, report: Report) -> bytes:
-    """The text that ``dumps`` gave for a model in a format, with that report, as the bytes of a file: its document in
-    the document's own encoding."""
+    """Encode the text that ``dumps`` gave for a model; text patched into its document keeps that document's encoding.
+
+    Args:
+        text: the text of the file.
+        mechanism: the mechanism, with its ``source``.
+        format: id of the format that was written.
+        report: the report of ``dumps``; with an entry ``document-lost`` the text is not the document's.
+    """
     source = mechanism.source
     if format != source.format:
         return encode(text, "")  # another format's code page is not this one's
@@ -169,7 +190,7 @@ def encode_model(text: str, mechanism: Mechanism, format: str, report: Report) -
 
 
 def _report_uncopied_meshes(mechanism: Mechanism, path: str, report: Report) -> None:
-    """Say which mesh files a model needs beside it that is written into another folder than it came from."""
+    """Warn of mesh files that stay behind when a model is written into another folder than it came from."""
     shapes = [shape for body in mechanism.bodies for shape in body.shapes]
     named = {shape.mesh for shape in shapes if shape.mesh and not shape.extra.get(IS_WRITTEN)}
     before, now = (os.path.dirname(os.path.abspath(each)) for each in (mechanism.source.path, path))
@@ -184,7 +205,7 @@ def _report_uncopied_meshes(mechanism: Mechanism, path: str, report: Report) -> 
 def dumps(
     mechanism: Mechanism, format: str | None = None, mesh_folders: Sequence[str] = (), ignore_unit: bool = True
 ) -> tuple[str, Report]:
-    """The text of a model in a format (its own, if None is given), and what was lost in it. See ``save``."""
+    """Return the text of a model in a format (its own if None is given) and the report of losses. See ``save``."""
     report = Report()
     row = model_format(format_id(mechanism, "", format))
     _complete_masses_for(row, mechanism, report, mesh_folders, ignore_unit)
@@ -195,8 +216,10 @@ def dumps(
 def _prepare_for_format(
     row: Format, mechanism: Mechanism, report: Report, mesh_folders: Sequence[str], ignore_unit: bool
 ) -> Mechanism:
-    """A model as a format is to have it: without what was chosen for another one that it came from, and without meshes
-    where the format has none."""
+    """Return the mechanism as a format can hold it, with losses reported.
+
+    Gains chosen for another format than its own are reset, and meshes become boxes where the format has none.
+    """
     report_unsupported_fields(mechanism, row.id, report)
     if not row.names_meshes:
         mechanism = replace_meshes_with_boxes(mechanism, report, mesh_folders, ignore_unit)
@@ -226,7 +249,7 @@ def load_motion(path: str | os.PathLike[str]) -> Motion:
 
 
 def load_motions(path: str | os.PathLike[str]) -> list[Motion]:
-    """Read every motion of a file.
+    """Read all motions of a file.
 
     >>> [motion.name for motion in load_motions("sample_models/humanoid/squat.xmdi")]
     ['squat']
@@ -235,14 +258,26 @@ def load_motions(path: str | os.PathLike[str]) -> list[Motion]:
 
 
 def read_motions(path: str | os.PathLike[str]) -> tuple[list[Motion], Report]:
-    """Every motion of a file, and the report of the reading. FormatError where the file is no motion."""
+    """Read all motions of a file, with the report of the reading.
+
+    Raises:
+        FormatError: the file is no motion.
+    """
     return loads_motions(read_bytes(path), os.fspath(path))
 
 
 def loads_motions(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
-    """Every motion of a file's bytes, and the report of the reading; ``path`` is for messages, and for the names of
-    motions that have none of their own. All of them have one ``source``, the document, and an ``index`` in it.
-    FormatError, naming file, line and element, where it is no motion or no sound one."""
+    """Read all motions from a file's bytes, with the report of the reading.
+
+    All of them share one ``source``, the document, and have an ``index`` in it.
+
+    Args:
+        data: the bytes of the file.
+        path: for messages, and for the names of motions that have none of their own.
+
+    Raises:
+        FormatError: naming file, line and element, where it is no motion or not a valid one.
+    """
     with _io_context():
         opened = _open_motion(data, path)
         row = next((row for row in MOTION_FORMATS.values() if row.detect(opened)), None)
@@ -268,11 +303,19 @@ def dumps_motions(
     report: Report | None = None,
     xmdi_tags: tuple[str, str] = xmdi.DEFAULT_TAGS,
 ) -> str:
-    """The text of motions in a format (``xmdi``, ``webots``, ``csv``).
+    """Return the text of motions in a format (``xmdi``, ``webots``, ``csv``).
 
-    Motions that have a source in that format are written into that document, where all that was not edited keeps its
-    very text; ``report`` takes what was changed or could not be held. ``xmdi_tags``: what a new XMDI document calls its
-    root and the container of its motions. FormatError for what the format cannot hold.
+    Motions that have a source in that format are written into that document, where everything that was not edited keeps
+    its exact text.
+
+    Args:
+        motions: one motion or several.
+        format: id of a row of ``MOTION_FORMATS``.
+        report: receives what was changed or could not be held.
+        xmdi_tags: names of the root element and of the container of motions in a new XMDI document.
+
+    Raises:
+        FormatError: the format is unknown or cannot hold the motions.
     """
     if format not in MOTION_FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in MOTION_FORMATS.values())
@@ -296,7 +339,7 @@ def dumps_motions(
 
 
 def _written_source(motions: Sequence[Motion], format: str, report: Report) -> Source:
-    """Return what motions were written into: the first document of the format, an empty source where there is none."""
+    """Return the first document of the format among the motions' sources, or an empty source where there is none."""
     if any(entry.code == "document-lost" for entry in report.entries):
         return Source()
     found = (each.source for each in motions if each.source is not None and each.source.format == format)
@@ -309,9 +352,10 @@ def save_motion(
     format: str | None = None,
     xmdi_tags: tuple[str, str] = xmdi.DEFAULT_TAGS,
 ) -> Report:
-    """Write a motion, or several, in the format given or that of the path's extension (where it has none, that which
-    they were read in, or XMDI). A file that is there already stays whole until the new one is. For ``xmdi_tags`` see
-    ``dumps_motions``.
+    """Write a motion, or several, in the given format or that of the path's extension.
+
+    Where the path has no extension, the format in which the motions were read, else XMDI. An existing file stays intact
+    until the new one is complete. For ``xmdi_tags`` see ``dumps_motions``.
 
     >>> wave = load_motion("sample_models/humanoid/wave.motion")
     >>> print(save_motion(wave, "out/wave.csv"))
@@ -343,9 +387,9 @@ def save_motion(
 
 
 def _encode_motion(text: str, source: Source, row: MotionFormat, report: Report) -> bytes:
-    """A motion's text in its document's encoding.
+    """Encode a motion's text in its document's encoding.
 
-    Where that lacks a letter, XML refers to it by its number; plain lines are written in UTF-8.
+    Characters that the encoding lacks become character references in XML; plain-text formats fall back to UTF-8.
     """
     encoding, as_read = source.encoding, text == source.text
     if row.id == "xmdi" or as_read:

@@ -1,7 +1,7 @@
-"""Numbers that no body can have.
+"""Registry of file formats: each is one row of ``FORMATS`` or ``MOTION_FORMATS``.
 
-Each number of a file is finite, but what is made of them need not be: sizes near 1e308 have no volume. And a mass may
-be below nothing.
+Also the checks of what was read that all formats share: numbers of a file are finite, but derived quantities may
+overflow (sizes near 1e308 have no volume), and a mass may be negative.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import juice, motion_csv, shift, skel, webots, x_xy, xmdi
 from .text.detection import FOREIGN_ROOTS, AnyDocument, OpenedFile, foreign_file_error, json_kind
 from .text.xml_reader import source_line
 
-#: So many bodies are looked at together.
+#: Bodies per batch of the finiteness check.
 _BATCH_SIZE = 1000
 
 
@@ -49,7 +49,7 @@ def _reject_overflow(bodies: Sequence[Body], path: str) -> None:
 
 
 def report_negative_masses(mechanism: Mechanism) -> None:
-    """Warn of bodies with a mass that no body has."""
+    """Warn of bodies with a negative mass."""
     for body in mechanism.bodies:
         if body.mass < 0.0:
             told = f"body '{body.name}' has a negative mass, {body.mass:g}"
@@ -57,7 +57,7 @@ def report_negative_masses(mechanism: Mechanism) -> None:
 
 
 def reject_invalid_inertia(mechanism: Mechanism) -> None:
-    """FormatError where a moment of inertia that would have to be written is none."""
+    """Raise a FormatError where a moment of inertia that would have to be written is not finite."""
     with np.errstate(all="ignore"):
         wild = next((body for body in mechanism.bodies if not np.isfinite(body_inertia(body)).all()), None)
     if wild is not None:
@@ -75,11 +75,19 @@ def _overflow_error(what: str, body: Body, path: str) -> FormatError:
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of model file.
+    """Model file format.
 
-    ``dump`` gives the text for a mechanism, a file extension (with its dot; it may decide on a dialect) and a report to
-    add to. ``read`` gives the document with the mechanism in it that ``load`` gives: where there is one, it is kept
-    from one edit and export to the next.
+    Attributes:
+        id: its key in ``FORMATS``.
+        label: its name in messages.
+        extensions: file extensions, the preferred one first.
+        detect: whether a file is of this format.
+        load: gives the mechanism.
+        dump: gives the text for a mechanism, a file extension (with its dot; it may decide on a dialect) and a report
+            to add to.
+        names_meshes: False where the format has no shapes in files of their own.
+        read: gives the document with the mechanism in it that ``load`` gives; where there is one, it is kept from one
+            edit and export to the next.
     """
 
     id: str
@@ -88,16 +96,16 @@ class Format:
     detect: Callable[[OpenedFile], bool]
     load: Callable[[OpenedFile], Mechanism]
     dump: Callable[[Mechanism, str, Report], str]
-    names_meshes: bool = True  # False: it has no shapes that are in files of their own
+    names_meshes: bool = True  # False: it has no shapes in files of their own
     read: Callable[[OpenedFile], AnyDocument] | None = None
 
 
 @dataclass(frozen=True)
 class MotionFormat:
-    """A kind of motion file.
+    """Motion file format.
 
-    ``dump`` gives the text for motions: the document they were read from with what was edited, where they have one of
-    this format, else a new one. ``supports_root_motion``: it has a place for root motion.
+    ``dump`` gives the text for motions: the document they were read from with the edits, where they have one of this
+    format, else a new one. ``supports_root_motion``: the format can hold root motion.
     """
 
     id: str
@@ -147,8 +155,11 @@ MOTION_FORMATS: dict[str, MotionFormat] = {
 
 
 def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | None = None) -> str:
-    """Return what ``save`` writes: the format asked for; else that of the path's extension, where several share it the
-    mechanism's own, else the one that it is the first extension of."""
+    """Return the id of the format that ``save`` writes.
+
+    That is the format asked for; else that of the path's extension: where several share it the mechanism's own, else
+    the one that lists it first.
+    """
     own, suffix = mechanism.source.format, PurePath(path).suffix.lower()
     if format:
         return format
@@ -160,7 +171,11 @@ def format_id(mechanism: Mechanism, path: str | os.PathLike[str], format: str | 
 
 
 def model_format(format: str) -> Format:
-    """The row of a format of models. FormatError where there is none of this name."""
+    """Return the row of a model format.
+
+    Raises:
+        FormatError: there is no format of this name.
+    """
     if format not in FORMATS:
         known = ", ".join(f"{row.id} ({' '.join(row.extensions)})" for row in FORMATS.values())
         raise FormatError(f"there is no model format '{format}'", remedy=f"Give one of: {known}.")
@@ -168,7 +183,7 @@ def model_format(format: str) -> Format:
 
 
 def wrong_kind_error(opened: OpenedFile, wanted: str) -> FormatError:
-    """Return what a sound document is, if it is not what was wanted."""
+    """Build the error for a well-formed document that is not of the wanted kind (``model`` or ``servo motion``)."""
     root, path = opened.root, opened.path
     line, where = source_line(root), str(root.tag)
     if opened.json is not None or opened.plain:
@@ -193,6 +208,6 @@ def wrong_kind_error(opened: OpenedFile, wanted: str) -> FormatError:
 
 
 def motion_format_id(path: str | os.PathLike[str]) -> str:
-    """The motion format of a path's extension; empty where there is none."""
+    """Return the motion format of a path's extension; empty where there is none."""
     suffix = PurePath(path).suffix.lower()
     return next((row.id for row in MOTION_FORMATS.values() if suffix in row.extensions), "")

@@ -17,7 +17,7 @@ from addon.core.record_utils import FrozenDict
 TWO = b"<Model><Bodies><Body><ID>1</ID></Body><Body><ID>2</ID></Body></Bodies></Model>"
 
 
-@pytest.mark.parametrize("name", ["HERE", "MIDDLE", "UNIT", "NOTHING"])
+@pytest.mark.parametrize("name", ["IDENTITY_POSE", "ZERO_VECTOR", "UNIT_TENSOR", "ZERO_TENSOR"])
 def test_a_shared_array_is_not_written_to(name: str) -> None:
     array = getattr(shared, name)
     with pytest.raises(ValueError, match="read-only"):

@@ -196,9 +196,9 @@ def motions(data: bytes) -> list[Motion] | None:
                 raise Broken(f"a servo has {times.shape} times and {values.shape} values, or some are not finite")
     own = found[0].source.format
     for row in formats.MOTION_FORMATS:
-        told_of = Report()
+        progress_text = Report()
         try:
-            text = formats.dumps_motions(found, row, told_of)
+            text = formats.dumps_motions(found, row, progress_text)
         except FormatError as error:
             told(error)
             if row == own:
@@ -206,7 +206,7 @@ def motions(data: bytes) -> list[Motion] | None:
             continue
         if row == own:
             if formats._encode_motion(
-                text, found[0].source, formats.MOTION_FORMATS[row], told_of
+                text, found[0].source, formats.MOTION_FORMATS[row], progress_text
             ) != data and not repaired(report):
                 raise Broken(f"saved as {row}, it is other bytes")
             continue

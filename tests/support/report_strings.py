@@ -22,9 +22,9 @@ STAY_ENGLISH = ("blender/tasks", "blender/rendering", "core/gait/engine.py", "co
                 "blender/locale")  # fmt: skip
 #: Calls that say something, and which of their arguments it is.
 _SAYS = {"info": 1, "warn": 1, "add": 2, "Entry": 2, "Finding": 2, "ValueError": 0, "FormatError": 0,
-         "Line": 0, "Difference": 3, "Row": 0, "_tried": 0}  # fmt: skip
+         "AccuracyRow": 0, "TwinDifference": 3, "CheckRow": 0, "_attempt_row": 0}  # fmt: skip
 #: Functions whose answer panels and reports show.
-_ANSWERS = ("why_", "_why", "tracked", "distortion", "verdict")
+_ANSWERS = ("_message", "_reason", "_problem", "_verdict", "_source", "_threshold_text")
 
 
 def files() -> list[Path]:
@@ -53,7 +53,7 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
                 if isinstance(node, ast.Call):
                     yield from _of_call(function, node)
         mends = path.parts[-2:] in {("repair", "checks.py"), ("repair", "fixes.py")}
-        if isinstance(function, ast.FunctionDef) and (mends or function.name.startswith(_ANSWERS)):
+        if isinstance(function, ast.FunctionDef) and (mends or function.name.endswith(_ANSWERS)):
             for node in ast.walk(function):
                 if isinstance(node, ast.Return) and node.value is not None:
                     yield from _sentences(texts(node.value))
@@ -71,7 +71,7 @@ def _reasons(tree: ast.Module) -> Iterator[tuple[str, int]]:
 def _fields(tree: ast.Module) -> Iterator[tuple[str, int]]:
     """What twins may differ in, by the names of fields, and the words for their stops."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in {"ALIKE", "SIGNED"}:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in {"UNSIGNED_FIELDS", "SIGNED_FIELDS"}:
             yield from ((each.value.replace("_", " "), node.lineno) for each in node.value.elts)  # type: ignore
         elif isinstance(node, ast.For) and isinstance(node.iter, ast.Tuple):
             for row in node.iter.elts:
@@ -97,7 +97,7 @@ def _of_call(function: ast.FunctionDef, node: ast.Call) -> Iterator[tuple[str, i
             yield from _sentences(_assigned(function, part.id))
     for remark in (word.value for word in node.keywords if word.arg == "remark"):
         yield from _sentences(texts(remark))
-    if name == "Line":
+    if name == "AccuracyRow":
         yield from (part for more in node.args[1:] for part in _sentences(texts(more)))
 
 

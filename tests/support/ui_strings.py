@@ -14,16 +14,18 @@ FILES = [*sorted((ADDON / "blender/ui").rglob("*.py")), *sorted((ADDON / "blende
 _CLASS_TEXTS = {"bl_label", "bl_description"}
 _PROPERTIES = {
     "BoolProperty", "CollectionProperty", "EnumProperty", "FloatProperty", "FloatVectorProperty", "IntProperty",
-    "IntVectorProperty", "PointerProperty", "StringProperty", "_angle", "_control", "_kind", "_length",
+    "IntVectorProperty", "PointerProperty", "StringProperty", "_angle",
+    "_angle_property", "_control", "_input_property", "_kind_property", "_length_property",
 }  # fmt: skip
 _DRAWS = {"label", "prop", "operator", "menu", "operator_menu_enum", "row", "column"}
 #: Functions of ours that show a text, and which of their arguments it is.
 _SHOWS = {
-    "tell": 1, "refuse": 1, "report": 1, "paragraph": 2, "poll_message_set": 0, "fact": 1, "labelled": 1,
-    "ValueError": 0, "say": 2, "told": 0, "counted": 1, "_group": 2, "Entry": 1, "Subject": 0,
+    "report_result": 1, "cancel_with_error": 1, "report": 1, "draw_paragraph": 2, "poll_message_set": 0,
+    "draw_fact": 1, "labeled_row": 1, "ValueError": 0, "report_message": 2, "told": 0, "count_with_noun": 1, "_group": 2,
+    "MenuEntry": 1, "MenuSubject": 0,
 }  # fmt: skip
 #: Bases of operators, which are not registered themselves.
-_HIDDEN = ("_", "Needs", "LongWork")
+_HIDDEN = ("_", "ModelOperator", "JointsOperator", "ModalTask")
 #: Variables that hold what is shown, or a part of it.
 _SENTENCES = {
     "alone",
@@ -43,8 +45,8 @@ _SENTENCES = {
 }
 #: How the table of joints ends the tooltips of its fields.
 _OF_TICKED = ". Of all ticked joints, if this one is"
-#: Functions that return what is shown.
-_ANSWERS = ("why", "_told", "told", "_summary", "_in_words", "_found_by")
+#: Endings of the names of functions that return a text of the interface.
+_ANSWERS = ("_message", "_reason", "_summary", "_text")
 
 
 def strings(path: Path) -> Iterator[tuple[str, int]]:
@@ -59,7 +61,7 @@ def strings(path: Path) -> Iterator[tuple[str, int]]:
                     yield from texts(line.value)
         elif isinstance(node, ast.Call):
             yield from _of_call(node)
-        elif isinstance(node, ast.FunctionDef) and node.name.startswith(_ANSWERS):
+        elif isinstance(node, ast.FunctionDef) and node.name.endswith(_ANSWERS):
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Return) and inner.value is not None:
                     yield from texts(inner.value)
@@ -89,7 +91,7 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
         if "items" in words:
             yield from _items(words["items"])
     translated = getattr(words.get("translate"), "value", True) is not False
-    if name == "_for_ticked":  # it ends their tooltips
+    if name == "_ticked_property":  # it ends their tooltips
         yield from texts(node.args[1])
         yield from ((f"{text}{_OF_TICKED}", line) for text, line in texts(node.args[2]))
     if name in _DRAWS and isinstance(node.func, ast.Attribute) and translated:
@@ -98,9 +100,9 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, int]]:
                 yield from texts(words[word])
     if name in _SHOWS and len(node.args) > _SHOWS[name]:
         yield from texts(node.args[_SHOWS[name]])
-        if name == "counted" and len(node.args) > 2:
+        if name == "count_with_noun" and len(node.args) > 2:
             yield from texts(node.args[2])
-        elif name == "counted":
+        elif name == "count_with_noun":
             yield from ((f"{text}s", line) for text, line in texts(node.args[1]))
 
 

@@ -1,4 +1,4 @@
-"""Motion <-> keyframes: servo trajectories on the bones' own channels."""
+"""Conversion of motions to keyframes on bones and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Actions that are motions of a model, and having one of them play for a while."""
+"""Actions of a mechanism: which of them are its motions, which plays, and playing one temporarily."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..data.channels import servo_channels
 
 
 def motion_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
-    """The Actions that key servos of a model, by name, but for those that were made for another one."""
+    """Return the Actions that key servos of a mechanism, by name, without those made for another mechanism."""
     posing = {place for own in servo_channels(rig).values() for channel in own for place in channel.curves()}
     return [
         action
@@ -35,15 +35,17 @@ def motion_actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
 
 
 def may_belong_to(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
-    """Return whether an Action is a motion, and not another model's: bones of two models of one file have the same
-    names."""
+    """Return whether an Action is a motion and does not belong to another mechanism.
+
+    Bones of two mechanisms of one model file have the same names, so that data paths alone do not tell.
+    """
     if _is_active_action(rig, action):
         return True
     return action_record(action).model in {"", settings(rig).uid} and not is_pose_action(action)
 
 
 def is_pose_action(action: bpy.types.Action) -> bool:
-    """Return whether an Action is a pose kept by name, by us or by Blender's pose library, and no motion."""
+    """Return whether an Action is a stored pose (ours or one of Blender's pose library) and no motion."""
     return action_record(action).kind == "POSE" or (
         action.asset_data is not None and all(len(curve.keyframe_points) == 1 for curve in all_curves(action))
     )
@@ -54,8 +56,10 @@ def _is_active_action(rig: bpy.types.Object, action: bpy.types.Action) -> bool:
 
 
 def sole_action(rig: bpy.types.Object) -> bpy.types.Action | None:
-    """The Action that plays on a rig with nothing mixed in: the active one, or that of the only strip of the NLA where
-    this shows it as it is."""
+    """Return the Action that alone and unchanged determines the pose; None if there is none.
+
+    It is the active Action, or that of the only effective NLA strip where the strip plays it unchanged.
+    """
     data = rig.animation_data
     if data is None:
         return None
@@ -67,8 +71,10 @@ def sole_action(rig: bpy.types.Object) -> bpy.types.Action | None:
 
 
 def active_action(rig: bpy.types.Object) -> bpy.types.Action | None:
-    """The Action that an edit of the motion means: the active one, or that of the only strip which has a say, however
-    this shows it."""
+    """Return the Action that an edit of the motion applies to; None if there is none.
+
+    It is the active Action, else that of the only effective NLA strip, however the strip plays it.
+    """
     data = rig.animation_data
     if data is None or played_action(data) is not None:
         return data.action if data is not None else None
@@ -77,8 +83,10 @@ def active_action(rig: bpy.types.Object) -> bpy.types.Action | None:
 
 
 def fit_strips(rig: bpy.types.Object, action: bpy.types.Action) -> None:
-    """Let the strips that show an Action where its keys are show all of them, after these have changed; of one that
-    repeats for ever as much as the scene is long."""
+    """Fit the unscaled NLA strips of an Action to its range of keyframes after an edit.
+
+    Strips of an Action that repeats (Cycles modifier) cover at least the scene's range.
+    """
     data = rig.animation_data
     tracks = data.nla_tracks if data is not None else ()
     strips = [s for t in tracks for s in t.strips if s.action == action and _is_unscaled(s)]
@@ -103,15 +111,14 @@ def _is_unscaled(strip: bpy.types.NlaStrip) -> bool:
 
 
 def _effective_strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
-    """The strips of the NLA that have a say."""
+    """Return the NLA strips that contribute to the pose."""
     solo = [track for track in data.nla_tracks if track.is_solo]
     tracks = solo or [track for track in data.nla_tracks if not track.mute]
     return [strip for track in tracks for strip in track.strips if not strip.mute]
 
 
 def strip_curve_ids(rig: bpy.types.Object) -> set[tuple[str, int]]:
-    """Return where the curves are, by data path and index, that strips of the NLA play on a rig now; what is muted or
-    has no keys plays nothing."""
+    """Return data path and index of each F-curve that NLA strips play on a rig, without muted and empty curves."""
     data = rig.animation_data
     strips = list(_effective_strips(data)) if data is not None and data.use_nla else []
     out: set[tuple[str, int]] = set()
@@ -132,7 +139,7 @@ def _plays_unchanged(strip: bpy.types.NlaStrip) -> bool:
 
 
 def has_mixed_actions(rig: bpy.types.Object) -> bool:
-    """Return whether more than one Action, or part of one, makes the pose."""
+    """Return whether the pose comes from more than one Action, or from one that does not play as it is."""
     data = rig.animation_data
     if data is None or sole_action(rig) is not None:
         return False
@@ -140,7 +147,11 @@ def has_mixed_actions(rig: bpy.types.Object) -> bool:
 
 
 def activate_action(rig: bpy.types.Object, action: bpy.types.Action) -> None:
-    """Have an Action play, and no other motion of the model: by its track where the NLA has one with it alone."""
+    """Make an Action the only motion that plays on a mechanism: by its NLA track, if it has one to itself.
+
+    Raises:
+        ValueError: An NLA strip is in tweak mode.
+    """
     require_no_tweak_mode(rig)
     data = rig.animation_data_create()
     ours = {each.name for each in motion_actions(rig)}
@@ -161,14 +172,14 @@ def activate_action(rig: bpy.types.Object, action: bpy.types.Action) -> None:
 
 
 def require_no_tweak_mode(rig: bpy.types.Object) -> None:
-    """ValueError, telling what to do, where Blender lets nobody change what plays."""
+    """Raise ValueError if an NLA strip is in tweak mode, in which Blender does not let the Action be exchanged."""
     if rig.animation_data is not None and rig.animation_data.use_tweak_mode:
         raise ValueError("An NLA strip is being tweaked, which holds the Action fast: leave tweak mode (Tab) first")
 
 
 @contextmanager
 def temporary_action(rig: bpy.types.Object, action: bpy.types.Action) -> Iterator[None]:
-    """Have an Action alone play on a rig. Afterwards it plays, and its bones stand, as before."""
+    """Context manager that plays one Action alone on a rig, then restores Action, slot, NLA and pose."""
     require_no_tweak_mode(rig)
     data = rig.animation_data_create()
     before, nla = data.action, data.use_nla
@@ -185,14 +196,14 @@ def temporary_action(rig: bpy.types.Object, action: bpy.types.Action) -> Iterato
 
 
 def set_bone_properties(rig: bpy.types.Object, numbers: dict[str, Array]) -> None:
-    """Pose all bones by the numbers that ``bone_properties`` gave."""
+    """Pose all bones by the values from ``bone_properties``."""
     for name, values in numbers.items():
         rig.pose.bones.foreach_set(name, values)
     rig.update_tag()
 
 
 def bone_properties(rig: bpy.types.Object) -> dict[str, Array]:
-    """The numbers that pose all bones, by property."""
+    """Return the values that pose all bones: flat float32 arrays in the order of the bones, by property."""
     sizes = {"location": 3, "rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4, "scale": 3}
     out: dict[str, Array] = {}
     for name, size in sizes.items():

@@ -1,4 +1,4 @@
-"""A motion onto a model: its servos' keys as an Action."""
+"""Application of a motion to a mechanism: its trajectories as keyframes of an Action, new or existing."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ from .renamed_bones import listed_servos
 from .retiming import repeat_endlessly
 from .source_motion import record_channels, record_source, sources_with_records, trajectory_keys
 
-#: A motion whose keys are not scaled to the scene's frames has one frame for each step of XMDI and Webots: 32 ms.
+#: Frames per second of a motion that is not scaled to the scene's frame rate: one frame per 32 ms step of XMDI and
+#: Webots.
 STEP_RATE = Fraction(125, 4)
-#: Steps (ms) that are frames of animation, and what longer ones are parted into.
+#: Range of steps (ms) that become one frame each, and the longest part into which longer steps are divided.
 _SHORTEST_STEP, _LONGEST_STEP, _DEFAULT_STEP = 4, 100, 40
-#: The last that a scene can have in Blender.
+#: The last frame that a scene can have in Blender.
 _LAST_FRAME = 1048574
 
 
@@ -57,17 +58,31 @@ def apply(
     units: Units | None = None,
     mapping: Mapping[str, str] | None = None,
 ) -> tuple[bpy.types.Action, Report]:
-    """Key a motion on a model: a new Action of the motion's name becomes the model's Action.
+    """Key a motion on a mechanism: a new Action with the motion's name becomes the mechanism's Action.
 
-    Time 0 comes at frame ``start`` (default: the scene's first). ``extend`` lengthens the scene's range to hold the
-    motion and never shortens it. Times are kept at the scene's frame rate; without ``scale_to_scene`` each step of
-    32 ms is one frame. ``onto``: put the keys into this Action of the model's, in place of those that it has of the
-    same servos within the motion's time. ``cyclic``: repeat for ever, by a modifier. ``units``: of the numbers.
+    Servos are matched by name: exactly, then ignoring case and separators; ``mapping`` has precedence over both. The
+    report lists servos without a joint; they stay in the document and are exported again with the motion. The previous
+    Action stays in the .blend.
 
-    Servos are matched by name: exactly, then without regard for case and separators; ``mapping`` (the motion's name ->
-    the servo's; default: the model's own list) goes before both. The report lists those that no joint answers to; they
-    are kept and go out again with the motion. FormatError, before anything is made, where there is no other. The Action
-    that was there stays in the file.
+    Args:
+        motion: The motion.
+        model: Collection or armature of the mechanism.
+        scene: Its frame rate and range apply; default: the context's.
+        start: Frame of time 0; default: the scene's first frame.
+        extend: Lengthen the scene's range to hold the motion; it is never shortened.
+        scale_to_scene: Keep times at the scene's frame rate; if False each step of 32 ms becomes one frame.
+        onto: Write the keyframes into this Action of the mechanism, replacing its keyframes of the same servos within
+            the motion's time.
+        cyclic: Repeat endlessly, by a Cycles modifier.
+        units: Units of the values; default: radians and length units.
+        mapping: Name in the motion to name of the servo; default: the mechanism's own list.
+
+    Returns:
+        The Action and the report.
+
+    Raises:
+        FormatError: No servo of the motion belongs to the mechanism; raised before anything is created.
+        ValueError: An NLA strip is in tweak mode, ``onto`` is linked, or a curve has no room for the Cycles modifier.
 
     >>> from addon import formats
     >>> from addon.blender.build import build
@@ -100,7 +115,7 @@ def apply(
         action = onto
         merge_tracks(rig, action, tracks, (float(clock.keys(0.0)), float(clock.keys(motion.duration))))
     if before is not None and before != action:
-        before.use_fake_user = True  # nobody asked for it to be thrown away
+        before.use_fake_user = True  # the user did not ask to delete it
     record_source(action, motion, clock, units, placed)
     if cyclic and tracks:
         repeat_endlessly(rig, gap=0.0, bones={channel.bone for channel in tracks if not channel.is_root})
@@ -113,15 +128,20 @@ def apply(
 
 
 def _extend_frame_range(scene: bpy.types.Scene, last: float, report: Report) -> None:
-    """Lengthen the scene's range to hold a frame, as far as Blender goes."""
+    """Extend the scene's range to a frame, up to Blender's last frame."""
     if last > _LAST_FRAME:
         report.warn("scene-too-short", f"The motion ends at frame {last:g}; Blender's scenes end at {_LAST_FRAME}")
     scene.frame_end = max(scene.frame_end, int(np.ceil(min(last, _LAST_FRAME) - 1e-6)))
 
 
 def key_unmatched_servos(rig: bpy.types.Object, action: bpy.types.Action) -> tuple[list[str], Report]:
-    """Key those servos of an Action's files that moved nothing so far and are the model's by now, after the user said
-    which they are. Names of the servos, as the files have them."""
+    """Key servos of an Action's source motions that matched nothing before and match now.
+
+    Used after a change of the list of servo names.
+
+    Returns:
+        Names of the keyed servos, as the motion files have them, and the report.
+    """
     require_no_tweak_mode(rig)
     report, keyed = Report(), []
     taken = {(servo.joint, servo.number) for kept in action_record(action).origins for servo in kept.servos}
@@ -145,21 +165,21 @@ def key_unmatched_servos(rig: bpy.types.Object, action: bpy.types.Action) -> tup
 
 
 def unmatched_servos(action: bpy.types.Action) -> list[str]:
-    """Names of the servos of an Action's files that move nothing and have keys."""
+    """Return the names of the servos of an Action's source motions that have keys and match no joint."""
     every = [each for origin, _kept in sources_with_records(action, Report()) for each in origin.left_over()]
     return [each.name for each in every if len(each.times)]
 
 
 def servo_name_mapping(rig: bpy.types.Object) -> dict[str, str]:
-    """What the user said motions call servos of a model; "" leaves the motion's servo out."""
+    """Return the user's mapping of names in motions to a mechanism's servos; "" leaves the motion's servo out."""
     rows = [(row, servo) for row, servo in listed_servos(rig) if row.name and (servo or row.leave_out)]
     return {row.name: "" if row.leave_out else servo for row, servo in rows}
 
 
 def stack_in_nla(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> None:
-    """Put Actions into tracks of the NLA, the first lowest, where their keys are.
+    """Put each Action into an NLA track of its own, the first at the bottom, at the frames of its keyframes.
 
-    The rig then plays the tracks: the first alone, since the others are muted until the user wants them.
+    All tracks but the first are muted.
     """
     use_action(rig, None)
     for number, action in enumerate(actions):
@@ -176,9 +196,19 @@ def stack_in_nla(rig: bpy.types.Object, actions: Iterable[bpy.types.Action]) -> 
 def match_channels(
     motion: Motion, rig: bpy.types.Object, mapping: Mapping[str, str] | None = None, report: Report | None = None
 ) -> dict[int, Channel]:
-    """The channels that a motion's trajectories key, by the number of the trajectory.
+    """Match the trajectories of a motion to the channels of a mechanism.
 
-    FormatError where it has servos and none of them is the model's.
+    Args:
+        motion: The motion.
+        rig: Armature of the mechanism.
+        mapping: Name in the motion to name of the servo; default: the mechanism's own list.
+        report: Gets entries about servos that are unmatched, empty or repeated.
+
+    Returns:
+        Channels by index of the trajectory.
+
+    Raises:
+        FormatError: The motion has servos and none of them belongs to the mechanism.
     """
     mapping = servo_name_mapping(rig) if mapping is None else mapping
     report = Report() if report is None else report
@@ -227,7 +257,7 @@ def _report_unit_mismatch(trajectory: Trajectory, channel: Channel, report: Repo
 
 
 def _report_matches(match: ServoMatch, roots: Collection[str], report: Report) -> None:
-    """Report what became of names of a motion, of which some are of ``roots``: one entry for each root."""
+    """Report unmatched, loosely matched and repeated names of a motion; one entry per root of ``roots``."""
     for name, why in match.unmatched.items():
         if name not in roots:
             report.warn(
@@ -246,7 +276,7 @@ def _report_matches(match: ServoMatch, roots: Collection[str], report: Report) -
 
 
 def _report_unsupported(motion: Motion, placed: Mapping[int, Channel], tracks: Tracks, report: Report) -> None:
-    """What Blender's keys cannot show of a file's. It goes out again all the same."""
+    """Report values and keys of a motion that Blender's keyframes cannot represent; export restores them."""
     for place, channel in placed.items():
         keys, values, _how = tracks[channel]
         if not fits_float32(values):
@@ -263,7 +293,7 @@ def _report_unsupported(motion: Motion, placed: Mapping[int, Channel], tracks: T
 
 
 def _require_modifier_room(curves: Iterable[bpy.types.FCurve]) -> None:
-    """ValueError where a curve's modifiers leave no room for the one that repeats."""
+    """Raise ValueError if a curve has modifiers but no Cycles: the Cycles modifier has to be the first."""
     for curve in curves:
         if len(curve.modifiers) and cycles_modifier(curve) is None:
             raise ValueError(f"The curve {curve.data_path} has modifiers, and the one that repeats has to be the first")
@@ -284,9 +314,12 @@ def _track_curves(rig: bpy.types.Object, action: bpy.types.Action, tracks: Track
 
 
 def natural_frame_rate(motion: Motion) -> Fraction:
-    """How many frames a second a motion has by itself, so that its keys are at whole frames: one for each of the
-    largest steps that all of its times are multiples of, if that is whole milliseconds; of longer steps than 100 ms,
-    for the longest part of one that is 40 ms or shorter. 31.25 where steps are shorter than 4 ms."""
+    """Return the frame rate (1/s) at which the keys of a motion are on whole frames.
+
+    One frame per largest step of which all times are multiples, if that is a whole number of milliseconds; steps longer
+    than 100 ms are divided into equal parts of at most 40 ms. 31.25 for XMDI, for steps shorter than 4 ms and where
+    there is no such step.
+    """
     if motion.source is not None and motion.source.format == "xmdi":
         return STEP_RATE
     times = np.unique(np.concatenate([np.zeros(0), *(each.times for each in motion.trajectories)])) * 1000.0
@@ -299,14 +332,22 @@ def natural_frame_rate(motion: Motion) -> Fraction:
     return Fraction(1000 * (1 if step <= _LONGEST_STEP else -(-step // _DEFAULT_STEP)), step)
 
 
-#: Keys of a ball that lie on a line within this (rad) only lead from one to the next: its keys have seven digits.
+#: Keys of a ball joint that lie on a line within this (rad) only interpolate: float32 values have seven digits.
 _LINEARITY_TOLERANCE = 1e-5
 _Curves = dict[tuple[str, int], bpy.types.FCurve]
 
 
 def merge_tracks(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks, span: tuple[float, float]) -> None:
-    """Put keys into an Action, in place of those that it has of the same servos within ``span`` (places of keys); all
-    others stay as they are. The numbers of a ball that have no track keep theirs."""
+    """Merge keyframes into an Action, replacing those of the same servos within ``span``.
+
+    Values of a ball joint or free block without a track keep their motion.
+
+    Args:
+        rig: Armature of the mechanism.
+        action: The Action; it becomes the rig's.
+        tracks: The new keyframes.
+        span: First and last frame of the replaced range, in the Action's frames.
+    """
     if active_action(rig) != action:
         use_action(rig, action)
     curves = action_curves(rig, action)
@@ -332,10 +373,10 @@ def _merge_track(curve: bpy.types.FCurve, track: CurveTrack, span: tuple[float, 
 
 
 def _complete_blocks(rig: bpy.types.Object, there: _Curves, tracks: Tracks, span: tuple[float, float]) -> Tracks:
-    """The tracks, and those that balls and free blocks have already for their other numbers.
+    """Return the tracks, completed by the existing tracks of the other values of ball joints and free blocks.
 
-    A block's keys lead from the last that stays before and to the first that stays after, so that it turns between them
-    as its numbers go.
+    The keys of a block extend from the last that stays before the range to the first that stays after it, so that its
+    values interpolate between them.
     """
     out = dict(tracks)
     for block in channel_blocks(rig, {channel: track for channel, track in tracks.items() if len(track[0])}):
@@ -357,7 +398,7 @@ def _complete_blocks(rig: bpy.types.Object, there: _Curves, tracks: Tracks, span
 
 
 def _insert_keys(own: Any, more: Array, places: Array, values: Array) -> tuple[Array, Array, Any]:
-    """A track with more keys, at places where the block has values already."""
+    """Return a track with additional linear keys at frames ``more``, their values interpolated from the block's."""
     told = np.interp(more, places, values)
     if own is None:
         return more, told, LINEAR

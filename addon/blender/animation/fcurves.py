@@ -1,4 +1,7 @@
-"""F-curves of servos as keys in numpy, and back: all that comes with a key, and Blender's Cycles beside them."""
+"""F-curves as numpy arrays and back: keyframes, Cycles modifiers and the bones' coordinates that curves encode.
+
+Also decides whether curves alone pose a channel (``PoseSources``), and evaluates curves at given frames.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ from .actions import active_action, has_mixed_actions
 from .keying import CONSTANT, LINEAR, MIN_KEY_SPACING, channel_blocks
 from .loops.live_solver import rigid_loop_joints
 
-#: Keys nearer than this (frames) are at one time: Blender would make one of them.
+#: Keys nearer than this (frames) count as simultaneous: Blender would merge them.
 KEY_SPACING = MIN_KEY_SPACING
-#: What comes with a key beside its place, its handles and its interpolation: our name, Blender's, its type.
+#: Attributes of a key besides its point, handles and interpolation: our name, Blender's name, data type.
 _KEY_ATTRIBUTES: tuple[tuple[str, str, Any], ...] = (
     ("left_type", "handle_left_type", np.int32),
     ("right_type", "handle_right_type", np.int32),
@@ -37,29 +40,32 @@ _KEY_ATTRIBUTES: tuple[tuple[str, str, Any], ...] = (
     ("period", "period", np.float32),
 )
 _CONTROL_POINTS = ("handle_left", "co", "handle_right")
-#: What of a Cycles is how it is shown, not what it does.
+#: Properties of a Cycles modifier that concern its display only.
 _UI_ATTRIBUTES = {"active", "show_expanded"}
 
-#: Where a curve is: data path from the armature object, index.
+#: Identifier of a curve: data path from the armature object, index.
 CurveId = tuple[str, int]
 
 
 @dataclass(frozen=True)
 class CurveData:
-    """What a curve does: its keys (frames, values), how it goes on beyond them, and the settings of its Cycles by their
-    names."""
+    """Content of a curve: keys (frames, values), extrapolation, and the settings of its Cycles modifier by name."""
 
     keys: Keyframes
     extrapolation: str = "CONSTANT"
     cycles: Mapping[str, Any] | None = None
 
     def with_keys(self, keys: Keyframes) -> CurveData:
-        """Return the course with other keys."""
+        """Return the curve data with other keys."""
         return replace(self, keys=keys)
 
 
 def editable_action(rig: bpy.types.Object) -> bpy.types.Action:
-    """The model's Action. ValueError, telling what to do, where it has none, or one that cannot be edited."""
+    """Return the mechanism's Action.
+
+    Raises:
+        ValueError: It has none, or one that is linked and cannot be edited.
+    """
     action = active_action(rig)
     if action is None:
         raise ValueError(f"{rig.name!r} plays no motion: import one, bake its gait or choose an Action")
@@ -71,8 +77,13 @@ def editable_action(rig: bpy.types.Object) -> bpy.types.Action:
 def servo_curve_ids(
     rig: bpy.types.Object, bones: Collection[str] | None = None, roots: bool = False
 ) -> dict[CurveId, str]:
-    """Return where the curves of servos may be, and the names of their bones; with ``roots`` those of the roots' paths
-    too. ``bones`` are those that are meant, None all."""
+    """Return the identifiers of all curves that servos can have, with the names of their bones.
+
+    Args:
+        rig: Armature of the mechanism.
+        bones: Names of the bones to consider; None: all.
+        roots: Include the curves of root motion.
+    """
     out = {place: channel.bone for own in servo_channels(rig).values() for channel in own for place in channel.curves()}
     for bone in armature_of(rig).bones if roots else ():
         if bone_record(bone).root:
@@ -84,7 +95,7 @@ def servo_curve_ids(
 def curves_by_id(
     rig: bpy.types.Object, action: bpy.types.Action, places: Collection[CurveId]
 ) -> dict[CurveId, bpy.types.FCurve]:
-    """The Action's curves at places, those that have keys, muted or not."""
+    """Return the Action's non-empty curves among ``places``, muted or not."""
     found = ((curve, (curve.data_path, curve.array_index)) for curve in action_curves(rig, action, create=False) or ())
     return {place: curve for curve, place in found if place in places and len(curve.keyframe_points)}
 
@@ -92,23 +103,23 @@ def curves_by_id(
 def posing_curves(
     rig: bpy.types.Object, action: bpy.types.Action, places: Collection[CurveId] | None = None
 ) -> dict[CurveId, bpy.types.FCurve]:
-    """The Action's curves that pose servos: at ``places`` (None: those of every servo), with keys, and not muted."""
+    """Return the Action's non-empty, unmuted curves that pose servos: among ``places``, or (None) of every servo."""
     found = curves_by_id(rig, action, servo_curve_ids(rig) if places is None else places)
     return {place: curve for place, curve in found.items() if not is_muted(curve)}
 
 
 def joints_of_bones(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
-    """The ids of the joints that any of some bones poses."""
+    """Return the ids of the joints that at least one of ``bones`` poses."""
     return {joint for joint, chain in joint_bones(rig).items() if not set(chain).isdisjoint(bones)}
 
 
 def channel_curve_id(channel: Channel) -> CurveId:
-    """Return where the curve of a servo of one number is."""
+    """Return the identifier of the curve of a channel with one value."""
     return channel.path, channel.index
 
 
 def read_keys(curve: bpy.types.FCurve) -> Keyframes:
-    """The keys of a curve: frames and values."""
+    """Return the keys of a curve: frames and values with handles, and all attributes."""
     points = curve.keyframe_points
     count = len(points)
     pairs = np.empty((3, count, 2), dtype=np.float32)
@@ -127,7 +138,7 @@ def read_keys(curve: bpy.types.FCurve) -> Keyframes:
 
 
 def write_keys(curve: bpy.types.FCurve, keys: Keyframes) -> None:
-    """Give a curve these keys in place of its own. Handles that Blender sets by itself, it sets anew."""
+    """Replace the keys of a curve. Blender recomputes its automatic handles."""
     points = curve.keyframe_points
     if len(points) != len(keys):
         points.clear()
@@ -143,8 +154,8 @@ def write_keys(curve: bpy.types.FCurve, keys: Keyframes) -> None:
 
 
 def require_key_spacing(keys: Iterable[Keyframes], remedy: str) -> None:
-    """ValueError, with the remedy, where keys are so near to each other that Blender would make one of them."""
-    # in 32 bits, as Blender has them: what is far out is coarse
+    """Raise ValueError, with the remedy, if keys are so near to each other that Blender would merge them."""
+    # in float32, as Blender stores them: late frames are coarse
     apart = [np.diff(each.keyframe_times.astype(np.float32)).min() for each in keys if len(each) > 1]
     least = min(apart, default=np.inf)
     if least < MIN_KEY_SPACING:
@@ -154,19 +165,19 @@ def require_key_spacing(keys: Iterable[Keyframes], remedy: str) -> None:
 
 
 def read_curve(curve: bpy.types.FCurve) -> CurveData:
-    """Return what a curve does."""
+    """Return the content of a curve."""
     cycles = cycles_modifier(curve)
     return CurveData(read_keys(curve), curve.extrapolation, None if cycles is None else _cycles_settings(cycles))
 
 
 def _cycles_settings(cycles: Any) -> dict[str, Any]:
-    """All settings of a Cycles, in the order in which they can be made again."""
+    """Return all writable settings of a Cycles modifier, in an order in which they can be set again."""
     names = (prop.identifier for prop in cycles.bl_rna.properties if not prop.is_readonly)
     return {name: getattr(cycles, name) for name in names if name not in _UI_ATTRIBUTES}
 
 
 def write_curve(curve: bpy.types.FCurve, course: CurveData) -> None:
-    """Have a curve do what another did. ``require_cycles_room`` tells beforehand whether it can."""
+    """Write keys, extrapolation and Cycles modifier to a curve. Check with ``require_cycles_room`` beforehand."""
     write_keys(curve, course.keys)
     curve.extrapolation = course.extrapolation  # type: ignore[assignment]
     remove_cycles(curve)
@@ -177,24 +188,27 @@ def write_curve(curve: bpy.types.FCurve, course: CurveData) -> None:
 
 
 def cycles_modifier(curve: bpy.types.FCurve) -> Any:
-    """A curve's Cycles modifier, muted or not, or None."""
+    """Return a curve's Cycles modifier, muted or not, or None."""
     return next((each for each in curve.modifiers if each.type == "CYCLES"), None)
 
 
 def has_active_cycles(curve: bpy.types.FCurve) -> bool:
-    """Return whether a curve repeats: it has a Cycles that is not muted."""
+    """Return whether a curve repeats: it has a Cycles modifier that is not muted."""
     return any(each.type == "CYCLES" and not each.mute for each in curve.modifiers)
 
 
 def add_cycles(curve: bpy.types.FCurve) -> Any:
-    """A new Cycles modifier on a curve that has none. ValueError where there is no room for one, see
-    ``require_cycles_room``."""
+    """Add a Cycles modifier to a curve that has none.
+
+    Raises:
+        ValueError: The curve has other modifiers, see ``require_cycles_room``.
+    """
     require_cycles_room(curve)
     return curve.modifiers.new(type="CYCLES")
 
 
 def require_cycles_room(curve: bpy.types.FCurve) -> None:
-    """ValueError where a curve cannot have a Cycles in place of those that it has: it has to be the first modifier."""
+    """Raise ValueError if a curve has modifiers other than Cycles: Cycles has to be the first modifier."""
     if any(each.type != "CYCLES" for each in curve.modifiers):
         raise ValueError(
             f"The curve {curve.data_path} has modifiers already, and Cycles has to be the first: remove them"
@@ -202,19 +216,19 @@ def require_cycles_room(curve: bpy.types.FCurve) -> None:
 
 
 def remove_cycles(curve: bpy.types.FCurve) -> bool:
-    """Remove a curve's Cycles modifiers; whether there was one."""
+    """Remove a curve's Cycles modifiers; return whether it had any."""
     found = [each for each in curve.modifiers if each.type == "CYCLES"]
     for each in found:
         curve.modifiers.remove(each)
     if found:
-        curve.update()  # handles that Blender led over the seam
+        curve.update()  # automatic handles that Blender computed across the seam
     return bool(found)
 
 
 def block_curves(
     block: Sequence[Channel], curves: Mapping[tuple[str, int], bpy.types.FCurve]
 ) -> tuple[list[bpy.types.FCurve], list[bpy.types.FCurve]] | None:
-    """The three curves of location (none of a ball) and the four of rotation; None where one is missing."""
+    """Return the location curves (none for a ball joint) and quaternion curves of a block; None if one is missing."""
     bone, free = block[0].bone, block[0].kind == "free"
     places = [curves.get((bone_path(bone, "location"), index)) for index in range(3 if free else 0)]
     turns = [curves.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
@@ -222,7 +236,7 @@ def block_curves(
 
 
 def pose_block_coordinates(rig: bpy.types.Object, block: Sequence[Channel], places: Array, turns: Array) -> Array:
-    """The coordinates (n, size), without jumps, that locations (n, 3) and quaternions (n, 4) say."""
+    """Return the joint values (n, size), continuous, of bone locations (n, 3) and quaternions (n, 4)."""
     free = block[0].kind == "free"
     return coordinates_from_keys(places, turns, block_rotation(rig, block[0].bone), block[0].against, free)
 
@@ -230,8 +244,10 @@ def pose_block_coordinates(rig: bpy.types.Object, block: Sequence[Channel], plac
 def read_block(
     rig: bpy.types.Object, block: Sequence[Channel], curves: Mapping[tuple[str, int], bpy.types.FCurve]
 ) -> tuple[Array, Array] | None:
-    """Places of keys (n,) and the coordinates (n, size) there; None where the block has no curves or their keys are not
-    at the same places."""
+    """Return the frames (n,) of a block's keys and its joint values (n, size) there.
+
+    None if a curve is missing or their keys are not at the same frames.
+    """
     found = block_curves(block, curves)
     if found is None:
         return None
@@ -249,7 +265,7 @@ _Key32 = NDArray[np.float32]
 
 @dataclass
 class CurveKeys:
-    """The keys of a curve, in their order: where (n,), values (n,), Blender's numbers of interpolation (n,)."""
+    """Keys of a curve in order: frames (n,), values (n,) and Blender's interpolation numbers (n,)."""
 
     places: _Key32
     values: _Key32
@@ -257,7 +273,7 @@ class CurveKeys:
 
     @classmethod
     def of(cls, curve: bpy.types.FCurve) -> CurveKeys:
-        """Those of a curve of Blender's."""
+        """Read the keys of a curve."""
         points = curve.keyframe_points
         pairs = np.empty(2 * len(points), dtype=np.float32)
         points.foreach_get("co", pairs)
@@ -267,26 +283,28 @@ class CurveKeys:
 
     @property
     def is_straight(self) -> bool:
-        """Return whether values go straight from key to key or are held."""
+        """Return whether all segments are linear or constant."""
         return bool(np.isin(self.how[:-1], (CONSTANT, LINEAR)).all())
 
     @property
     def held(self) -> NDArray[np.bool_]:
-        """Return whether each key's value is held until the next."""
+        """Return the mask (n,) of keys whose value is constant until the next key."""
         return self.how == CONSTANT
 
 
 def is_plain_curve(curve: bpy.types.FCurve) -> bool:
-    """Return whether a curve shows its keys: it is on, has not become samples, and nothing bends it between them."""
+    """Return whether a curve shows its keys: not muted, not baked to samples, no active modifier other than Cycles."""
     bent = (each for each in curve.modifiers if not each.mute and each.type != "CYCLES")
     return not (curve.mute or len(curve.sampled_points) or any(bent))
 
 
 class PoseSources:
-    """Tells of channels whether one curve, or where there is none its own value, is all that poses them: no mixture in
-    the NLA, no driver, no constraint, no inverse kinematics, no loop that it follows, no physics; and whether its bone
-    minds it, in the mode of rotation that the user gave it. The stops of the joints do not count: they are what a value
-    is measured against."""
+    """Predicate for channels that are posed by one curve, or by their own value, alone.
+
+    Excluded are blended Actions, drivers, constraints, inverse kinematics, dependent joints of closed loops and
+    physics, and channels that their bone's rotation mode ignores. Constraints that enforce stops do not count: values
+    are compared with the stops separately.
+    """
 
     def __init__(self, found: RigParts, by_keys: bool) -> None:
         rig = found.rig
@@ -299,7 +317,7 @@ class PoseSources:
         self._own = found.own_bones
 
     def __call__(self, channel: Channel) -> bool:
-        """Return whether nothing but its curves poses a channel."""
+        """Return whether only its own curves pose a channel."""
         return not self._none and not self.is_moved(channel) and self._is_considered(channel)
 
     def _is_considered(self, channel: Channel) -> bool:
@@ -310,12 +328,11 @@ class PoseSources:
 
     @property
     def is_mixed(self) -> bool:
-        """Return whether more than one Action, or part of one, makes the pose; or physics does."""
+        """Return whether the pose comes from more than one Action, from part of one, or from physics."""
         return self._none
 
     def may_pose_stray(self) -> bool:
-        """Return whether constraints or inverse kinematics pose bones of the mechanism: these need not keep to
-        joints."""
+        """Return whether constraints or inverse kinematics pose bones, possibly against their joints."""
         return not self._own.isdisjoint(self._constrained)
 
     def is_moved(self, channel: Channel) -> bool:
@@ -324,7 +341,7 @@ class PoseSources:
 
 
 def _constrained_bones(rig: bpy.types.Object, driven: set[str]) -> set[str]:
-    """The bones that constraints pose. One that is off now may be on at another frame, if that is keyed or driven."""
+    """Return the bones that constraints pose, including constraints that are off now but keyed or driven."""
     data = rig.animation_data
     action = data.action if data is not None else None
     curves = action_curves(rig, action, create=False) if action is not None else None
@@ -344,7 +361,7 @@ def _constrained_bones(rig: bpy.types.Object, driven: set[str]) -> set[str]:
 
 
 def _dependent_bones(found: RigParts) -> set[str]:
-    """The bones without keys that follow their loops, where anything of the rig is keyed."""
+    """Return the bones without keyframes that follow their closed loops; none if nothing of the rig is keyed."""
     follow = {record_of(empty).source_id for empty in found.joints if record_of(empty).joint.follows}
     keyed = {path.rpartition(".")[0] for path, _index in pose_curves(found.rig)} if follow else set()
     if not keyed:
@@ -355,7 +372,7 @@ def _dependent_bones(found: RigParts) -> set[str]:
 
 
 def _ik_chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:
-    """The bones that an inverse kinematics constraint may turn."""
+    """Yield the names of the bones that an inverse kinematics constraint may rotate."""
     if not getattr(constraint, "use_tail", True):
         pose = pose.parent
     count = constraint.chain_count or math.inf
@@ -364,24 +381,24 @@ def _ik_chain(pose: bpy.types.PoseBone, constraint: Any) -> Iterable[str]:
         pose, count = pose.parent, count - 1
 
 
-#: A root that goes less far (m, rad) stands still.
+#: A root that moves less than this (length units, rad) stands still.
 STILL_TOLERANCE = 1e-5
-_ERROR_SUBSAMPLES = 4  # between two samples of a curve, where its distance from the line is looked at
+_ERROR_SUBSAMPLES = 4  # points between two samples of a curve at which its distance from the line is measured
 
 
 def evaluate_curve(curve: bpy.types.FCurve, places: Array) -> Array:
-    """The values (n,) of a curve at places (n,)."""
+    """Return the values (n,) of a curve at frames (n,) of its Action."""
     return np.array([curve.evaluate(place) for place in places.tolist()], dtype=np.float64)
 
 
 def curve_leaves_value(curve: bpy.types.FCurve, value: float) -> bool:
-    """Return whether a curve is anywhere else than at a value."""
+    """Return whether a curve departs from a value."""
     values = CurveKeys.of(curve).values
     return not is_plain_curve(curve) or bool((np.abs(values - value) > STILL_TOLERANCE).any())
 
 
 def rest_value(place: CurveId) -> float:
-    """Return the value of a bone at rest at the place of a curve that moves or turns it."""
+    """Return the value of a bone at rest on a curve of location or rotation."""
     return float(place[1] == 0 and place[0].endswith("rotation_quaternion"))
 
 
@@ -391,9 +408,10 @@ def sample_blocks(
     curves: Mapping[CurveId, bpy.types.FCurve],
     places: Array,
 ) -> dict[Channel, Array]:
-    """The coordinates (n,) of balls, free blocks and roots at places (n,), from their curves, which alone pose them.
+    """Return the joint values (n,) of ball joints, free blocks and roots at frames (n,), from their curves.
 
-    Those whose bones have stops are left out: the pose tells where these hold them.
+    Only for channels that curves alone pose. Bones with stops are left out: they have to be read off the evaluated
+    pose.
     """
     bones = rig.pose.bones
     found: dict[Channel, Array] = {}
@@ -415,7 +433,16 @@ def sample_blocks(
 def report_sampling_error(
     channel: Channel, curve: bpy.types.FCurve, places: Array, values: Array, step: float, report: Report
 ) -> None:
-    """Report how far lines between samples stray from a curve, which was sampled every ``step`` (s)."""
+    """Report the largest distance between a curve and the lines through its samples.
+
+    Args:
+        channel: The channel.
+        curve: Its curve.
+        places: Sampled frames (n,) of the Action.
+        values: The samples (n,).
+        step: Time between samples (s).
+        report: Gets the entry.
+    """
     if len(places) < 2 or (is_plain_curve(curve) and CurveKeys.of(curve).is_straight and not has_active_cycles(curve)):
         return
     shares = (np.arange(_ERROR_SUBSAMPLES) + 0.5) / _ERROR_SUBSAMPLES

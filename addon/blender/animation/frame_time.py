@@ -1,4 +1,4 @@
-"""Between the seconds of a motion and the frames of Blender."""
+"""Conversion between the seconds of a motion and Blender's frames, and units of the values in motion files."""
 
 from __future__ import annotations
 
@@ -33,35 +33,35 @@ class Clock:
 
     @classmethod
     def of(cls, scene: bpy.types.Scene, start: float | None = None) -> Clock:
-        """The scene's own, with time 0 at ``start`` (default: its first frame)."""
+        """Return the clock of a scene with time 0 at ``start`` (default: the scene's first frame)."""
         render = scene.render
-        begin = np.float32(scene.frame_start if start is None else start)  # as an Action will remember it
+        begin = np.float32(scene.frame_start if start is None else start)  # as stored with an Action
         return cls(float(begin), render.fps, render.fps_base, render.frame_map_old, render.frame_map_new)
 
     @property
     def rate(self) -> float:
-        """Frames of the scene per second."""
+        """Return the scene's frames per second."""
         return self.fps / self.fps_base
 
     def frames(self, times: ArrayLike) -> Array:
-        """Scene frames of times (s)."""
+        """Return the scene frames of times (s)."""
         return self.start + np.asarray(times, dtype=np.float64) * self.fps / self.fps_base
 
     def times(self, frames: ArrayLike) -> Array:
-        """Times (s) of scene frames."""
+        """Return the times (s) of scene frames."""
         return (np.asarray(frames, dtype=np.float64) - self.start) * self.fps_base / self.fps
 
     def keys(self, times: ArrayLike) -> Array:
-        """Return where in an Action the keys of times (s) are."""
+        """Return the frames in an Action at which keys of times (s) are."""
         return self.frames(times) * self.old / self.new
 
     def key_times(self, keys: ArrayLike) -> Array:
-        """Times (s) of places in an Action."""
+        """Return the times (s) of frames in an Action."""
         return self.times(np.asarray(keys, dtype=np.float64) * self.new / self.old)
 
 
 def set_frame_rate(scene: bpy.types.Scene, rate: Fraction) -> None:
-    """Have a scene show so many frames per second, 31.25 as 125 / 4."""
+    """Set a scene's frame rate (1/s), exactly where Blender allows it: 31.25 as 125 / 4."""
     if rate.numerator <= _MAX_FPS:
         scene.render.fps, scene.render.fps_base = rate.numerator, rate.denominator
     else:
@@ -69,27 +69,26 @@ def set_frame_rate(scene: bpy.types.Scene, rate: Fraction) -> None:
         scene.render.fps_base = float(round(rate) / rate)
 
 
-#: How many radians or length units one is.
+#: Size of each unit in radians or length units.
 UNIT_SIZES: dict[MotionUnit, float] = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "mm": 0.001}
 _UNIT_NAMES: dict[str, MotionUnit] = {"RAD": "rad", "DEG": "deg", "M": "m", "MM": "mm"}
 
 
 @dataclass(frozen=True)
 class Units:
-    """Units of a file, by the names of ``motion_properties``."""
+    """Units of a motion file, by the names of ``motion_properties``."""
 
     angle: Literal["RAD", "DEG"] = "RAD"
     length: Literal["M", "MM"] = "M"
 
     def size(self, channel: Channel, unit: MotionUnit = "") -> float:
-        """Return how many radians or length units the number 1 is for a servo: by the unit that the file names, else
-        ours."""
+        """Return the size in radians or length units of a servo's unit: ``unit`` if the file names one, else ours."""
         return UNIT_SIZES[unit or self.name(channel)]
 
     def name(self, channel: Channel) -> MotionUnit:
-        """The unit of a servo's numbers, as headers of tables have it."""
+        """Return the unit of a servo's values, as table headers have it."""
         return self.of(channel.is_angle)
 
     def of(self, is_angle: bool) -> MotionUnit:
-        """The unit of angles, or of lengths."""
+        """Return the unit of angles, or of lengths."""
         return _UNIT_NAMES[self.angle if is_angle else self.length]

@@ -1,6 +1,6 @@
-"""The values of inputs and servos that Live Input moves at present.
+"""Gait of a mechanism in Blender: its inputs as properties, Live Input values, input presets, and baking to keyframes.
 
-While there are any, they override what is set or keyed.
+Values that Live Input sets override what is set or keyed while there are any.
 """
 
 from __future__ import annotations
@@ -43,28 +43,36 @@ _live_values: dict[int, LiveValues] = {}
 
 
 def live_values(rig: bpy.types.Object) -> LiveValues:
-    """Targets of Live Input on a mechanism."""
+    """Return the Live Input values of a mechanism."""
     return _live_values.get(rig.session_uid, NO_LIVE_VALUES) if _live_values else NO_LIVE_VALUES
 
 
 def set_live_values(uid: int, values: LiveValues) -> None:
-    """Override the inputs and servos of the mechanism with a ``session_uid``."""
+    """Set the Live Input values of the mechanism with a ``session_uid``, overriding its inputs and servos."""
     _live_values[uid] = values
 
 
 def clear_live_values(uid: int) -> None:
-    """Override nothing on it any more."""
+    """Remove the Live Input values of the mechanism with a ``session_uid``."""
     _live_values.pop(uid, None)
 
 
-#: The behaviours of documents, in a list, which is empty where there are none. They are only looked at.
+#: Behaviors of documents in a list, which is empty for a document without. Read-only.
 _behaviours_cache: ContentLRU[list[GaitBehaviors]] = ContentLRU(MAX_DOCUMENT_CACHE_BYTES)
 
 
 def set_up_gait(
     scene: bpy.types.Scene, rig: bpy.types.Object, mechanism: Mechanism, seconds: float, report: Report
 ) -> None:
-    """At import: tell the model which controls its gait reads, and bake the gait to an Action if it moves anything."""
+    """Set up the gait of an imported mechanism: store its input names, and bake it to an Action if it moves anything.
+
+    Args:
+        scene: Scene with the frame rate and first frame.
+        rig: Armature of the mechanism.
+        mechanism: The imported mechanism.
+        seconds: Length of the baked motion (s).
+        report: Gets an entry about the gait.
+    """
     gait = find_gait(mechanism)
     if gait is None:
         return
@@ -84,10 +92,21 @@ def bake_gait(
     name: str | None = None,
     gait: Gait | None = None,
 ) -> bpy.types.Action | None:
-    """Write the gait's servo values as keys, one per frame, for the model's controls as they are set or keyed.
+    """Bake the gait's servo values to keyframes, one per frame, for the inputs as they are set or keyed.
 
-    Bodies that the gait feels for are taken as they were designed. The Action becomes the model's; the one
-    it replaces stays in the file. None where the model has no gait.
+    Bodies that the gait senses are taken at their design poses. The new Action becomes the mechanism's; the previous
+    one stays in the .blend.
+
+    Args:
+        scene: Scene with the frame rate; time 0 is its first frame.
+        rig: Armature of the mechanism.
+        first: First frame.
+        last: Last frame.
+        name: Name of the Action; default: from the mechanism's.
+        gait: The gait; default: the mechanism's present one.
+
+    Returns:
+        The Action; None if the mechanism has no gait.
     """
     gait = gait or current_gait(rig)
     if gait is None:
@@ -106,14 +125,14 @@ def bake_gait(
 
 
 def _key_roots_at_design(rig: bpy.types.Object, action: bpy.types.Action, frame: float) -> None:
-    """One key per root where it was built: a gait begins there, also after a bake has led the model away."""
+    """Key each root at its design pose: a gait starts there, also after another bake has moved the mechanism away."""
     roots = [bone.name for bone in armature_of(rig).bones if bone_record(bone).root]
     rest = np.zeros((1, 3)), np.array([[1.0, 0.0, 0.0, 0.0]])
     key_bone_paths(rig, action, np.array([float(frame)]), dict.fromkeys(roots, rest))
 
 
 def _thin_keys(frames: Array, values: Array) -> tuple[Array, Array]:
-    """One key is enough for a servo that never moves."""
+    """Keep only the first key of a servo that never moves."""
     return (frames[:1], values[:1]) if np.ptp(values) == 0.0 else (frames, values)
 
 
@@ -139,7 +158,7 @@ def current_gait(rig: bpy.types.Object) -> Gait | None:
 
 
 def document_behaviours(rig: bpy.types.Object) -> GaitBehaviors | None:
-    """The behaviours in the document that travels with the model, read once per text."""
+    """Return the behaviors in a mechanism's document, read once per text; None if there are none."""
     data = document_bytes(rig)
     if data is None:
         return None
@@ -153,12 +172,12 @@ def document_behaviours(rig: bpy.types.Object) -> GaitBehaviors | None:
 
 
 def seconds_since_start(scene: bpy.types.Scene, frames: Array) -> Array:
-    """Times (s) of frames, 0 at the scene's first frame, where a gait starts."""
+    """Return the times (s) of frames; 0 is the scene's first frame, where a gait starts."""
     return (frames - scene.frame_start) * scene.render.fps_base / scene.render.fps
 
 
 def engine_phase(gait: Gait, rig: bpy.types.Object, scene: bpy.types.Scene, frames: Array) -> Array:
-    """Engine phase (rad) at frames; a keyed speed is summed up frame by frame."""
+    """Return the engine phase (rad) at frames; a keyed speed factor is integrated frame by frame (trapezoidal rule)."""
     curve = settings_curves(rig).get(("knuckle.speed_factor", 0))
     if curve is None:
         return gait.phase(seconds_since_start(scene, frames), settings(rig).speed_factor)
@@ -166,13 +185,12 @@ def engine_phase(gait: Gait, rig: bpy.types.Object, scene: bpy.types.Scene, fram
     factor = np.array([curve.evaluate(frame) for frame in steps])
     moving = np.maximum(seconds_since_start(scene, steps) - gait.engine.pose_delay, 0.0)
     run = np.concatenate([[0.0], np.cumsum(np.diff(moving) * (factor[1:] + factor[:-1]) / 2.0)])
-    # the engine's own clock at speed 1, set to the time that was run so far
+    # the engine's clock at speed 1, at the integrated time
     return gait.phase(gait.engine.pose_delay + np.interp(frames, steps, run), 1.0)
 
 
 def gait_input_values(gait: Gait, rig: bpy.types.Object, frames: Array) -> dict[str, Array | float]:
-    """The controls that a gait reads, at frames: those that Live Input moves as they are now, keyed ones from their
-    curves, others as they are set."""
+    """Return the inputs that a gait reads at frames: Live Input values, else F-curves, else the set values."""
     live = live_values(rig).inputs
     return {
         control: live[control]
@@ -183,7 +201,7 @@ def gait_input_values(gait: Gait, rig: bpy.types.Object, frames: Array) -> dict[
 
 
 def setting_values(rig: bpy.types.Object, name: str, frames: Array, curves: Mapping | None = None) -> Array | float:
-    """A setting of the model at frames (n,): its curve's values (n,) where it is keyed, else its value."""
+    """Return a setting of the mechanism at frames (n,): the values (n,) of its F-curve, or its constant value."""
     curve = (settings_curves(rig) if curves is None else curves).get((f"knuckle.{name}", 0))
     if curve is not None:
         return np.array([curve.evaluate(frame) for frame in frames])
@@ -191,7 +209,7 @@ def setting_values(rig: bpy.types.Object, name: str, frames: Array, curves: Mapp
 
 
 def action_checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
-    """A digest of an Action's keys on bones: tells whether a baked gait was edited since."""
+    """Return a digest (SHA-1) of an Action's keys on bones, by which an edited bake of a gait is recognized."""
     digest = hashlib.sha1(usedforsecurity=False)
     for curve in action_curves(rig, action, create=False) or ():
         if curve.data_path.startswith("pose.bones"):
@@ -204,13 +222,13 @@ def action_checksum(rig: bpy.types.Object, action: bpy.types.Action) -> str:
 
 
 def tracks_gait(rig: bpy.types.Object) -> bool:
-    """Return whether servos chase the model's gait, and not its bones."""
+    """Return whether servos track the mechanism's gait instead of its bones."""
     target = settings(rig).target
     return bool(live_values(rig).inputs) or target == "GAIT" or (target == "AUTO" and plays_baked_gait(rig))
 
 
 def tracked_source(rig: bpy.types.Object) -> str:
-    """Return what the servos track, by its name."""
+    """Return a description of what the servos track."""
     data = rig.animation_data
     if tracks_gait(rig):
         return "the gait"
@@ -222,7 +240,7 @@ def tracked_source(rig: bpy.types.Object) -> str:
 
 
 def plays_baked_gait(rig: bpy.types.Object) -> bool:
-    """Return whether the rig's Action is its gait as it was baked, or it has none while there is a gait to play."""
+    """Return whether the rig plays its unedited baked gait, or has no Action while its document has a gait."""
     data = rig.animation_data
     action = data.action if data is not None else None
     if action is None:
@@ -230,15 +248,15 @@ def plays_baked_gait(rig: bpy.types.Object) -> bool:
     return action_record(action).kind == "GAIT" and action_record(action).checksum == action_checksum(rig, action)
 
 
-#: The presets of documents: finding them takes trying the gait.
+#: Input presets of documents: finding them requires evaluating the gait.
 _preset_cache: ContentLRU[dict[str, InputValues]] = ContentLRU(MAX_DOCUMENT_CACHE_BYTES)
 
 
 def document_presets(rig: bpy.types.Object) -> dict[str, InputValues]:
-    """Return the presets of the gait in a mechanism's document and the inputs of each, worked out once per text.
+    """Return the presets of the gait in a mechanism's document and the inputs of each, computed once per text.
 
     Raises:
-        FormatError: The document cannot be read, as while somebody edits its text.
+        FormatError: The document cannot be read, for example while its text is being edited.
     """
     if not settings(rig).listens_to:
         return {}
@@ -253,15 +271,15 @@ def document_presets(rig: bpy.types.Object) -> dict[str, InputValues]:
 
 
 def input_names(rig: bpy.types.Object) -> list[str]:
-    """The inputs that the gait of a mechanism reads, in its order."""
+    """Return the names of the inputs that a mechanism's gait reads, in its order."""
     return [name for name in settings(rig).listens_to.split(",") if name]
 
 
 def set_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, inputs: Mapping[str, float]) -> bool:
-    """Set all inputs that a mechanism's gait reads, those without a name to 0, and bake the gait's own Action anew.
+    """Set all inputs that a mechanism's gait reads, those not in ``inputs`` to 0, and bake its own Action again.
 
     Returns:
-        Whether it was: see ``rebake_gait``.
+        Whether it was baked, see ``rebake_gait``.
     """
     for name in input_names(rig):
         setattr(settings(rig).controls, input_property_name(name), inputs.get(name, 0.0))
@@ -269,12 +287,12 @@ def set_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, inputs: Mapping[st
 
 
 def rebake_gait(scene: bpy.types.Scene, rig: bpy.types.Object, until: int | None = None) -> bool:
-    """Bake the gait anew, with its inputs as they are set or keyed, where its own unedited Action plays.
+    """Bake the gait again, with its inputs as they are set or keyed, if its own unedited Action plays.
 
     Args:
-        scene: The scene, which has the frame rate.
-        rig: The mechanism.
-        until: A frame to which the Action is to reach, besides those that it had.
+        scene: Scene with the frame rate.
+        rig: Armature of the mechanism.
+        until: Frame up to which the Action has to extend, besides its present range.
 
     Returns:
         Whether it was baked.
@@ -287,7 +305,7 @@ def rebake_gait(scene: bpy.types.Scene, rig: bpy.types.Object, until: int | None
     name = before.name
     if bake_gait(scene, rig, first, max(last, until or last)) is None:
         return False
-    if before.users == int(before.use_fake_user):  # Blender may have put the keyframes of inputs into the same Action
+    if before.users == int(before.use_fake_user):  # Blender may have put keyframes of inputs into the same Action
         bpy.data.actions.remove(before)
         rig.animation_data.action.name = name
     return True

@@ -1,7 +1,7 @@
-"""Servo trajectories as ordinary keys on bones, and back.
+"""Keyframes of servo trajectories on the channels of bones.
 
-A servo is a channel of a bone, Z for a joint of one degree: ``rotation_euler[2]`` for a hinge, ``location[2]`` for a
-slide. The three numbers of a ball, a rotation vector, become its bone's quaternion.
+A servo is a channel of a bone: ``rotation_euler[2]`` for a revolute joint, ``location[2]`` for a prismatic one. The
+three values of a ball joint, a rotation vector, become its bone's quaternion.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..data.channels import Channel, block_rotation, bone_path, root_channels, s
 from ..rig.ball_channels import block_bone_channels, subdivide_rotations
 
 CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
-#: The largest number that a key can have.
+#: Largest value that a key can have.
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
-#: Whenever a curve is brought up to date, Blender makes one key of those that are nearer than 0.01 frames.
+#: ``FCurve.update`` merges keys that are nearer to each other than 0.01 frames.
 MIN_KEY_SPACING = 0.0101
 
-#: Interpolation of all keys of a track or of each.
+#: Interpolation of all keys of a track, or of each (n,).
 KeyInterpolation = int | NDArray[np.int32]
 #: Keys of channels: frames (n,), values (n,), interpolation.
 Tracks = dict[Channel, tuple[Array, Array, KeyInterpolation]]
@@ -39,9 +39,17 @@ def key_servos(
     use: bool = True,
     between: bool = True,
 ) -> bpy.types.Action:
-    """A new Action with the tracks of joints: id -> (frames (n,), values (n,) or (n, coordinates), interpolation).
+    """Create an Action with tracks of joints.
 
-    Makes it the rig's Action when ``use``. Joints without a bone are passed over. ``between``: as ``key_channels``.
+    Args:
+        rig: Armature of the mechanism.
+        name: Name of the Action.
+        tracks: Frames (n,), values (n,) or (n, size) and interpolation by joint id. Joints without a bone are skipped.
+        use: Make it the rig's Action.
+        between: As for ``key_channels``.
+
+    Returns:
+        The Action.
     """
     channels = servo_channels(rig)
     singles: Tracks = {}
@@ -55,12 +63,18 @@ def key_servos(
 def key_channels(
     rig: bpy.types.Object, name: str, tracks: Tracks, use: bool = True, between: bool = True
 ) -> bpy.types.Action:
-    """A new Action with the tracks of channels: (frames (n,), values (n,), interpolation).
+    """Create an Action with tracks of channels. Values of a ball joint or free block without a track stay initial.
 
-    The numbers of a ball or free block that have no track stay where the file begins.
+    Args:
+        rig: Armature of the mechanism.
+        name: Name of the Action.
+        tracks: Frames (n,), values (n,) and interpolation by channel.
+        use: Make it the rig's Action.
+        between: Insert keys between those of a ball joint that rotates far, so that its joint values interpolate
+            linearly; if False only the keys of the tracks are written.
 
-    Makes it the rig's Action when ``use``. ``between``: a ball that turns far from key to key gets keys between them,
-    so that its coordinates go straight; else the keys are those of the tracks.
+    Returns:
+        The Action.
     """
     action = bpy.data.actions.new(name)
     action.use_fake_user = True
@@ -76,7 +90,7 @@ def key_channels(
 
 
 class CurveTrack(NamedTuple):
-    """The keys of one curve: frames (n,), values (n,), interpolation."""
+    """Keys of one curve: frames (n,), values (n,), interpolation."""
 
     path: str
     array_index: int
@@ -87,7 +101,7 @@ class CurveTrack(NamedTuple):
 
 
 def curve_tracks(rig: bpy.types.Object, tracks: Tracks, between: bool = True) -> list[CurveTrack]:
-    """Return what the tracks of channels are on the curves of their bones. ``between``: as ``key_channels``."""
+    """Convert tracks of channels to tracks of the curves of their bones. ``between``: as for ``key_channels``."""
     out = [CurveTrack(c.path, c.index, c.bone, *track) for c, track in tracks.items() if c.is_single]
     for block in channel_blocks(rig, {channel: track for channel, track in tracks.items() if len(track[0])}):
         out += block_keys(rig, block, tracks, between).curves(block)
@@ -104,8 +118,15 @@ def channel_blocks(rig: bpy.types.Object, channels: Mapping[Channel, Any]) -> li
 
 
 class BlockKeys(NamedTuple):
-    """The keys of a ball's or free block's bone: frames (n,), locations (n, 3), quaternions (n, 4), interpolation (n,),
-    and which of them the tracks have; the others lie between."""
+    """Keys of the bone of a ball joint or free block.
+
+    Attributes:
+        frames: (n,).
+        places: Locations (n, 3).
+        turns: Quaternions (n, 4), w x y z.
+        how: Interpolation (n,).
+        given: Mask (n,) of the keys that come from the tracks; the others were inserted between them.
+    """
 
     frames: Array
     places: Array
@@ -114,7 +135,7 @@ class BlockKeys(NamedTuple):
     given: NDArray[np.bool_]
 
     def curves(self, block: Sequence[Channel]) -> list[CurveTrack]:
-        """The curves of the block's bone."""
+        """Return the tracks of the curves of the block's bone."""
         bone = block[0].bone
         columns = [("rotation_quaternion", index, self.turns[:, index]) for index in range(4)]
         if block[0].kind == "free":
@@ -126,9 +147,9 @@ class BlockKeys(NamedTuple):
 
 
 def block_keys(rig: bpy.types.Object, block: Sequence[Channel], tracks: Tracks, between: bool) -> BlockKeys:
-    """The keys of a block's bone, at all frames at which one of its channels has a key.
+    """Return the keys of a block's bone, at all frames at which one of its channels has a key.
 
-    A value is held there where all of the channels hold theirs.
+    Interpolation is constant where all of the channels hold their values.
     """
     own = {channel: tracks[channel] for channel in block if channel in tracks and len(tracks[channel][0])}
     frames = np.unique(np.concatenate([np.zeros(0), *(np.asarray(track[0], dtype=float) for track in own.values())]))
@@ -149,14 +170,14 @@ def block_keys(rig: bpy.types.Object, block: Sequence[Channel], tracks: Tracks, 
 
 
 def _sample_track(frames: Array, keys: Array, values: Array, how: KeyInterpolation) -> tuple[Array, NDArray[np.bool_]]:
-    """A track's values at other frames, and whether they are held from there."""
+    """Return a track's values at other frames, and the mask of those from which it is constant."""
     before = np.maximum(np.searchsorted(keys, frames, side="right") - 1, 0)
     held = np.broadcast_to(np.equal(how, CONSTANT), len(keys))[before]
     return np.where(held, np.asarray(values)[before], np.interp(frames, keys, values)), held
 
 
 def group_starts(places: Array) -> NDArray[np.intp]:
-    """Of keys at ascending places (n,), the first of each group that Blender would make one of."""
+    """Return the indices of the first key of each group at ascending frames (n,) that Blender would merge."""
     as_kept = np.asarray(places, dtype=np.float32)
     if len(as_kept) < 2 or np.diff(as_kept).min() >= MIN_KEY_SPACING:
         return np.arange(len(as_kept))
@@ -169,7 +190,7 @@ def group_starts(places: Array) -> NDArray[np.intp]:
 
 
 def fill_curve(curve: bpy.types.FCurve, frames: Array, values: Array, how: KeyInterpolation = LINEAR) -> None:
-    """Fill an empty curve with keys; frames and values of shape (n,)."""
+    """Add keys to an empty curve; frames and values of shape (n,)."""
     count = len(frames)
     points = curve.keyframe_points
     points.add(count)
@@ -179,7 +200,7 @@ def fill_curve(curve: bpy.types.FCurve, frames: Array, values: Array, how: KeyIn
 
 
 def key_pairs(frames: Array, values: Array) -> NDArray[np.float32]:
-    """Keys as Blender has them, (n, 2): what is larger than a 32-bit number can be is the largest."""
+    """Return keys as Blender stores them, float32 (n, 2); values beyond the float32 range are clipped."""
     pairs = np.empty((len(frames), 2), dtype=np.float32)
     pairs[:, 0] = frames
     pairs[:, 1] = values if fits_float32(values) else np.clip(values, -_MAX_FLOAT32, _MAX_FLOAT32)
@@ -187,7 +208,7 @@ def key_pairs(frames: Array, values: Array) -> NDArray[np.float32]:
 
 
 def fits_float32(values: Array) -> bool:
-    """Return whether no value is larger than a key's can be."""
+    """Return whether all values are within the float32 range."""
     return not len(values) or bool(max(-np.min(values), np.max(values)) <= _MAX_FLOAT32)
 
 
@@ -197,7 +218,14 @@ def key_bone_paths(
     frames: Array,
     paths: Mapping[str, tuple[Array | None, Array]],
 ) -> None:
-    """Add location (n, 3) and quaternion (n, 4) keys to bones of an Action that the rig uses: bone name -> path."""
+    """Add location (n, 3) and quaternion (n, 4) keys of bones to the rig's Action.
+
+    Args:
+        rig: The armature.
+        action: Its Action.
+        frames: Frames (n,).
+        paths: Locations (None: not keyed) and quaternions by bone name.
+    """
     curves = action_curves(rig, action)
     for bone, (places, turns) in paths.items():
         for index in range(3 if places is not None else 0):

@@ -1,4 +1,4 @@
-"""The paths of a model's roots: where it goes as a whole, beside what its servos do."""
+"""Root motion: the paths of a mechanism's root bodies, and their repetition in cycles."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from ..data.channels import bone_path
 from ..data.queries import root_bones
 from .fcurves import KEY_SPACING, CurveId, editable_action, posing_curves, read_keys
 
-#: From how far on (rad) a path that ends in another direction turns.
+#: Change of direction (rad) from start to end above which a path counts as turning.
 _DIRECTION_TOLERANCE = np.radians(5.0)
 
 
 @dataclass(frozen=True)
 class RepeatedPaths:
-    """What becomes of the paths of roots in rounds: the ``curves`` that come along with those of the servos; where
-    those are by which roots go ``on`` and on, each round from where the one before ended; and what is said of the
-    paths that are ``left`` as they are, by the names of their bones."""
+    """Root paths in a repeated motion.
+
+    Attributes:
+        curves: Curves that repeat with those of the servos.
+        on: Of these, the curves by which each cycle continues from the end of the previous one.
+        left: Reasons why paths are left unchanged, by the names of their bones.
+    """
 
     curves: dict[CurveId, bpy.types.FCurve] = field(default_factory=dict)
     on: frozenset[CurveId] = frozenset()
@@ -29,16 +33,16 @@ class RepeatedPaths:
 
 
 def root_curve_ids(bone: str) -> list[CurveId]:
-    """Return where the curves of a root's path may be."""
+    """Return the identifiers of the curves that a root's path can have."""
     return [(bone_path(bone, "location"), index) for index in range(3)] + [
         (bone_path(bone, "rotation_quaternion"), index) for index in range(4)
     ]
 
 
 def repeated_paths(rig: bpy.types.Object, first: float, last: float) -> RepeatedPaths:
-    """Return what becomes of the paths of the model's Action where its servos play rounds from one frame to another.
+    """Return how the root paths of the mechanism's Action repeat if its servos cycle between two frames.
 
-    Of roots that stand still nothing is said.
+    Roots that do not move are not mentioned.
     """
     action = editable_action(rig)
     curves: dict[CurveId, bpy.types.FCurve] = {}
@@ -58,7 +62,7 @@ def repeated_paths(rig: bpy.types.Object, first: float, last: float) -> Repeated
 
 
 def _left_reason(rig: bpy.types.Object, bone: str, keys: Mapping[CurveId, Keyframes], first: float, last: float) -> str:
-    """Return what is said of a path that does not come along."""
+    """Return the reason why a path cannot repeat; empty if it can."""
     if non_quaternion_rotation(rig, bone)[1]:
         return non_quaternion_reason(bone)
     moving = [each for each in keys.values() if each.moves]
@@ -71,8 +75,11 @@ def _left_reason(rig: bpy.types.Object, bone: str, keys: Mapping[CurveId, Keyfra
 
 
 def _turn_reason(bone: str, keys: Mapping[CurveId, Keyframes]) -> str:
-    """Return what is said of a path whose direction at the end is not the one at the beginning, or is told by other
-    numbers. Repeated curve by curve it would go on in the wrong one, or turn round where a round begins."""
+    """Return the reason why a path cannot repeat by its direction; empty if it can.
+
+    A path that ends in another direction, or in the same one with the quaternion's opposite sign, would continue in the
+    wrong direction or rotate back at the start of a cycle if its curves were repeated one by one.
+    """
     own = [keys.get((bone_path(bone, "rotation_quaternion"), index)) for index in range(4)]
     first, last = (
         np.array([usual if each is None else each.told[end] for each, usual in zip(own, (1, 0, 0, 0), strict=True)])
@@ -88,7 +95,7 @@ def _turn_reason(bone: str, keys: Mapping[CurveId, Keyframes]) -> str:
 
 
 def non_quaternion_rotation(rig: bpy.types.Object, bone: str) -> tuple[bool, bool]:
-    """Return whether a root is turned by other numbers than those of a quaternion, and whether keys do so."""
+    """Return whether a root is rotated by Euler angles or axis and angle, and whether keyframes do so."""
     pose = rig.pose.bones[bone]
     if pose.rotation_mode == "QUATERNION":
         return False, False
@@ -102,10 +109,10 @@ def non_quaternion_rotation(rig: bpy.types.Object, bone: str) -> tuple[bool, boo
 
 
 def non_quaternion_reason(bone: str) -> str:
-    """Return what is said of such a root, whose path is left."""
+    """Return the reason why the path of a root that is not rotated by quaternions is left unchanged."""
     return f"The path of {bone!r} stays as it was: its bone is not turned by quaternions"
 
 
 def span_with_gap(span: MotionSpan) -> MotionSpan:
-    """A round in which what goes on waits during the gap."""
+    """Return the span of a cycle for continuing curves, which pause during the gap."""
     return MotionSpan(span.first, span.last + span.gap)

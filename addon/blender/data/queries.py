@@ -434,7 +434,7 @@ def is_numbered_copy(name: str, before: str) -> bool:
 
     The number may have replaced a previous one, or the end of a long name.
 
-    >>> was_numbered("Leg.001", "Leg"), was_numbered("Leg.002", "Leg.001"), was_numbered("Arm.001", "Leg")
+    >>> is_numbered_copy("Leg.001", "Leg"), is_numbered_copy("Leg.002", "Leg.001"), is_numbered_copy("Arm.001", "Leg")
     (True, True, False)
     """
     if not before or name == before or not NUMBER_SUFFIX.search(name):

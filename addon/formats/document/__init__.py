@@ -1,1 +1,1 @@
-"""Documents: schemas by path, what was parsed lately, and what another format cannot hold."""
+"""Documents of all formats: field tables, the cache of parsed documents, and the losses of conversions."""

@@ -1,4 +1,9 @@
-"""What documents were read to lately. They are known by what they are, so that what is found is never out of date."""
+"""Caches of parsed documents, keyed by content hash and path, so that an entry is never out of date.
+
+For documents that are read repeatedly: with every edit of a mechanism in Blender, which begins with what its document
+gives, and with every export, which is that document with the edits in it. Only copies of a cached mechanism are handed
+out, so that no edit gets into the cache.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +25,10 @@ _instances: WeakSet[ContentLRU[Any]] = WeakSet()
 
 
 class ContentLRU(Generic[K]):
-    """What was made of documents, by their bytes and paths; ``most`` is how many bytes of documents are kept.
+    """Least-recently-used cache of values by the bytes and path of their document.
 
-    What was asked for longest ago goes first; what is larger alone is not kept.
+    Args:
+        most: total size in bytes of the documents kept; a larger document is not kept.
     """
 
     def __init__(self, most: int) -> None:
@@ -31,7 +37,7 @@ class ContentLRU(Generic[K]):
         _instances.add(self)
 
     def get(self, data: bytes, path: str) -> K | None:
-        """Return what was made of a document; None where it was not read lately."""
+        """Return the cached value of a document, or None."""
         key = _key(data, path)
         if key not in self._kept:
             return None
@@ -39,7 +45,7 @@ class ContentLRU(Generic[K]):
         return self._kept[key][1]
 
     def keep(self, data: bytes, path: str, made: K) -> None:
-        """Keep what was made of a document, as long as there is room."""
+        """Store the value of a document if it fits."""
         if not self.has_room(data):
             return
         self._kept[_key(data, path)] = len(data), made
@@ -47,16 +53,16 @@ class ContentLRU(Generic[K]):
             self._kept.popitem(last=False)
 
     def has_room(self, data: bytes) -> bool:
-        """Return whether a document would be kept."""
+        """Return whether a document is small enough to be kept."""
         return len(data) <= self.most
 
     def clear(self) -> None:
-        """Keep nothing."""
+        """Remove all entries."""
         self._kept.clear()
 
 
 def clear_content_caches() -> None:
-    """Keep nothing of what was read lately, of whatever kind."""
+    """Clear all content caches."""
     for each in _instances:
         each.clear()
 
@@ -65,7 +71,7 @@ def _key(data: bytes, path: str) -> _Key:
     return blake2b(data, digest_size=16).digest(), path
 
 
-#: Bytes of documents that are kept; what they say takes ten to twenty times as much.
+#: Bytes of documents that are kept; parsed, they take ten to twenty times as much.
 MAX_DOCUMENT_CACHE_BYTES = 10_000_000
 
 
@@ -75,9 +81,12 @@ _document_cache: ContentLRU[AnyDocument] = ContentLRU(MAX_DOCUMENT_CACHE_BYTES)
 
 
 def cached_mechanism(data: bytes, path: str, read: Callable[[], tuple[Mechanism, AnyDocument | None]]) -> Mechanism:
-    """A mechanism of one's own of a document, which is read where it was not lately, and then kept.
+    """Return a private copy of a document's mechanism; the document is read if it is not in the cache, and then kept.
 
-    ``read`` gives the two; no document where that cannot be kept.
+    Args:
+        data: the bytes of the document.
+        path: its path.
+        read: gives the mechanism and its document, or None for one that cannot be kept.
     """
     document = _document_cache.get(data, path)
     with gc_paused():
@@ -92,9 +101,12 @@ def cached_mechanism(data: bytes, path: str, read: Callable[[], tuple[Mechanism,
 
 
 def source_document(source: Source, read: Callable[[str, str], D]) -> D:
-    """The document that a mechanism is from, by what reads one of its format from a text and a path.
+    """Return the document of a mechanism's source, parsed by ``read(text, path)`` if it is not attached.
 
-    It is only to be looked at. FormatError where it cannot be read any more.
+    The result must not be changed.
+
+    Raises:
+        FormatError: the text cannot be read any more.
     """
     kept = attached_document(source)
     return read(source.text, source.path) if kept is None else cast(D, kept)
@@ -104,12 +116,12 @@ _attached: dict[int, tuple[weakref.ref[Source], str, Any]] = {}
 
 
 def attach_document(source: Source, document: Any) -> None:
-    """Keep a document until its source is gone. It must not change with what was made of it."""
+    """Attach a parsed document to its source for the source's lifetime; edits of the mechanism must not change it."""
     key, documents = id(source), _attached  # as Python ends, the module's own name may be gone before a source is
     documents[key] = weakref.ref(source, lambda _: documents.pop(key, None)), source.text, document
 
 
 def attached_document(source: Source) -> Any:
-    """The document of a source, None where it is not kept or the text is another by now."""
+    """Return the document attached to a source; None if there is none or the text has changed since."""
     reference, text, document = _attached.get(id(source), (None, "", None))
     return document if reference is not None and reference() is source and text == source.text else None

@@ -12,7 +12,7 @@ from ...core.report import Report
 
 
 class _LossKind(NamedTuple):
-    """What the report says of a name in a record's ``extra``, and which formats write it (x_xy in its comments)."""
+    """Report entry for a key in a record's ``extra``, and the formats that write it (x_xy in its comments)."""
 
     code: str
     message: str
@@ -50,7 +50,7 @@ _LOSS_KINDS = {
 
 
 def report_unsupported_fields(mechanism: Mechanism, format: str, report: Report) -> None:
-    """Tell what of a mechanism a format does not write of what only others can say, once for each body and joint."""
+    """Report the format-specific content of a mechanism that a format does not write, once for each body and joint."""
     losses = ConversionLosses()
     for subject, said in _extra_names(mechanism):
         for lost in dict.fromkeys(_LOSS_KINDS[key] for key in said if key in _LOSS_KINDS):
@@ -60,7 +60,7 @@ def report_unsupported_fields(mechanism: Mechanism, format: str, report: Report)
 
 
 def _extra_names(mechanism: Mechanism) -> Iterator[tuple[Body | Joint, list[str]]]:
-    """Whose it is, and the names of what is said."""
+    """Yield each body and joint with the keys of its extra data."""
     for body in mechanism.bodies:
         yield body, [*body.extra, *(key for shape in body.shapes for key in shape.extra)]
     for joint in mechanism.joints:
@@ -70,8 +70,10 @@ def _extra_names(mechanism: Mechanism) -> Iterator[tuple[Body | Joint, list[str]
 
 
 def _is_limit(dof: Dof, key: str, value: Any) -> bool:
-    """Return whether it says something: infinity bounds nothing, and a force that is the same both ways is the
-    servo's."""
+    """Return whether an entry of a dof's ``extra`` is a loss.
+
+    Infinite bounds limit nothing, and a force limit symmetric at ``max_force`` is the servo's.
+    """
     if isinstance(value, float) and not math.isfinite(value):
         return False
     return not (key.startswith("force/@") and isinstance(value, float) and abs(value) == dof.max_force)
@@ -86,7 +88,7 @@ INITIAL_POSE_DIFFERS = "the mechanism begins in another pose"
 NO_MOTION = "the mechanism of the file does not move by itself"
 RESTORED_ON_IMPORT = "an import here has it again, other programs pass over it"
 
-#: What a loss changes, by its code. Every code that is added has its effect here.
+#: Effect of a loss on the mechanism, by its code. Every new code needs its effect here.
 EFFECTS = {
     "approximated-gravity": SIMULATION_DIFFERS,
     "approximated-joint": MOTION_DIFFERS,
@@ -131,29 +133,33 @@ EFFECTS = {
 
 
 class ConversionLosses:
-    """Counts what is lost, so that it is said once per kind and not once per joint."""
+    """Counter of losses, so that they are reported once per kind and not once per joint."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.first: dict[tuple[str, str], tuple[str, str]] = {}
 
     def add(self, code: str, message: str, subject: Any, effect: str = "") -> None:
-        """Something of a record (body, joint, frame, light, ...) is lost.
+        """Record the loss of something of a record (body, joint, frame, light, ...).
 
-        What that changes is the ``effect``, by default the one of the code in ``EFFECTS``.
+        Args:
+            code: code of the report entry.
+            message: what is lost.
+            subject: the record, with a ``name``.
+            effect: what the loss changes; by default that of the code in ``EFFECTS``.
         """
         self.counts[code, message] += 1
         name = f"{type(subject).__name__.lower()} '{subject.name}'"
         self.first.setdefault((code, message), (name, effect or EFFECTS[code]))
 
     def take(self, other: ConversionLosses) -> None:
-        """Add what others have lost."""
+        """Add the losses of another counter."""
         self.counts.update(other.counts)
         for what, first in other.first.items():
             self.first.setdefault(what, first)
 
     def tell(self, report: Report) -> None:
-        """Report every kind of loss: what, of which part first, of how many more, and what it changes."""
+        """Report every kind of loss: the content, the first subject, the number of further ones, and the effect."""
         for (code, message), count in self.counts.items():
             name, effect = self.first[code, message]
             more = f" and {count - 1} more" if count > 1 else ""

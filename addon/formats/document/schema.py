@@ -1,4 +1,4 @@
-"""The fields of one kind of object, found by their paths."""
+"""Field tables: the fields of one kind of object of a format, by their paths, and rows of values."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class HasPath(Protocol):
-    """What a field is called in its object."""
+    """Protocol of a field that has a path in its object."""
 
     @property
     def path(self) -> str: ...
 
 
-#: Bound by name: ``typing`` remembers what ``Generic`` was asked for, and with the class it would keep this module.
+#: Bound by name: ``typing`` caches the arguments of ``Generic``, and with the class it would keep this module alive.
 F = TypeVar("F", bound="HasPath")
 
 
 class FieldTable(Generic[F]):
-    """Base of the formats' tables: iterates over the fields, and has each by its path."""
+    """Base of the formats' field tables: iterable over the fields, and a mapping of paths to fields."""
 
     fields: tuple[F, ...]
 
     def __class_getitem__(cls, _field: object) -> type:
-        """The class itself: ``typing`` would remember each field's class for ever, and with it a version of the
-        extension that another has taken the place of."""
+        """Return the class itself, not a generic alias.
+
+        ``typing`` would cache each field's class forever, and with it a reloaded version of the extension.
+        """
         return cls
 
     def __iter__(self) -> Iterator[F]:
@@ -43,10 +45,9 @@ class FieldTable(Generic[F]):
 
 
 class SparseRow(dict[str, Any]):
-    """A row that holds what an object of a document gives.
+    """Row of the values that an object of a document gives.
 
-    What it does not give is at its default and takes no room: most objects say a few of the forty things that they
-    could.
+    Other values are at their defaults and take no memory: most objects give a few of some forty fields.
     """
 
     __slots__ = ("_defaults",)
@@ -65,10 +66,10 @@ class SparseRow(dict[str, Any]):
         return super().__contains__(path)
 
     def get(self, path: str, default: Any = None) -> Any:
-        """The value or its default; ``default`` where there is no such field."""
+        """Return the value or the field's default; ``default`` where there is no such field."""
         found = super().get(path, self._defaults)
         return self._defaults.get(path, default) if found is self._defaults else found
 
     def whole(self) -> dict[str, Any]:
-        """A row with everything, the defaults too, to be changed."""
+        """Return a plain, mutable row with all values, the defaults included."""
         return {**self._defaults, **self}

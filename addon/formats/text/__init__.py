@@ -1,1 +1,1 @@
-"""Text files: encodings, what a file is, XML, JSON, tables and numbers with their places."""
+"""Text files: file I/O and encodings, format detection, and XML, JSON, tables and numbers with source positions."""

@@ -1,7 +1,7 @@
-"""Tables in plain text (CSV): their lines and cells with their places in the text, headings and units.
+"""Plain-text tables (CSV): lines and cells with their positions in the text, headings and units.
 
-Cells are parted by commas, semicolons or tabs, whichever makes the most of the first line. A cell may stand between
-double quotes, a quote in it written twice. Blank lines, and lines that begin with ``#``, are passed over.
+Cells are separated by commas, semicolons or tabs, whichever is the most frequent in the first line. A cell may be in
+double quotes, a quote in it doubled. Blank lines and lines that begin with ``#`` are skipped.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 from .numbers import DECIMAL, WHITESPACE, format_shortest, shortest_decimal
 
 DELIMITERS = (";", "\t", ",")
-#: Letters in which lines are looked for at once.
+#: Characters per batch of the search for lines.
 _BATCH_SIZE = 20_000
 TIME_HEADINGS = {"time", "times", "t", "timestamp"}
-#: More columns than any table of motion has; each costs a thousand bytes.
+#: More columns than any motion table has; each costs a thousand bytes.
 MAX_COLUMNS = 20_000
 
 LINE_END = re.compile(r"\r\n|\r|\n|\Z")
@@ -36,25 +36,24 @@ _UNIT = re.compile(r"(?P<name>.*?) ?(?:\[(?P<square>[^\[\]]*)\]|\((?P<round>[^()
 
 @dataclass(frozen=True)
 class Unit:
-    """What a column counts in: a number times ``factor`` over ``divisor`` is seconds, rad or m."""
+    """Unit of a column: a number times ``factor`` over ``divisor`` is in seconds, rad or m."""
 
     base: str
     factor: float = 1.0
     divisor: float = 1.0
 
     def read(self, number: float) -> float:
-        """A number of the file in seconds, rad or m."""
+        """Convert a number of the file to seconds, rad or m."""
         return number * self.factor / self.divisor
 
     def write(self, value: float) -> float:
-        """About what the file would say for a value."""
+        """Convert a value to the file's unit, up to rounding."""
         return value * self.divisor / self.factor
 
     def spelled(self, value: float) -> str:
-        """The shortest number that is read as a value.
+        """Return the shortest number that is read as ``value``.
 
-        Where the unit changes nothing it is not to be searched for: that takes twenty times as long, and a motion has a
-        million.
+        A unit that changes nothing skips the search, which takes twenty times as long: a motion has a million values.
         """
         return (
             format_shortest(value)
@@ -78,7 +77,7 @@ UNITS = {
 
 @dataclass(slots=True)
 class Cell:
-    """A cell: where it stands in the document, quotes included, and what it says."""
+    """Cell of a table: its span in the document, quotes included, and its text."""
 
     start: int
     end: int
@@ -88,7 +87,7 @@ class Cell:
 
 @dataclass(slots=True)
 class TableLine:
-    """A line of cells of a text. ``end`` is behind its last cell, before the line's end."""
+    """Line of cells in a text; ``end`` is behind its last cell, before the end of the line."""
 
     number: int
     start: int
@@ -98,26 +97,33 @@ class TableLine:
 
     @property
     def cells(self) -> list[Cell]:
-        """Its cells, found anew each time."""
+        """List of its cells, parsed anew on each access."""
         return list(self.each())
 
     def each(self) -> Iterator[Cell]:
-        """Its cells one by one."""
+        """Yield its cells one by one."""
         return _cells(self.text, self.delimiter, self.start, self.end) if self.delimiter else iter(())
 
     @property
     def words(self) -> list[str]:
-        """Return what its cells say."""
+        """Texts of its cells."""
         if self.text.find('"', self.start, self.end) >= 0:
             return [cell.text for cell in self.each()]
         return [words.strip(WHITESPACE) for words in self.text[self.start : self.end].split(self.delimiter)]
 
 
 class TableLines(Sequence[TableLine]):
-    """Lines by where they stand, each made when it is asked for: a long table has a million."""
+    """Lines of a table by their spans; each is created on access, as a long table has a million."""
 
     def __init__(self, text: str, delimiter: str, found: Iterable[TableLine], at: np.ndarray | None = None) -> None:
-        """``at`` (n, 3) instead of ``found``: number, start and end of each."""
+        """Store the spans of lines.
+
+        Args:
+            text: the text of the table.
+            delimiter: what separates its cells.
+            found: the lines.
+            at: instead of ``found``: (n, 3), line number, start and end of each.
+        """
         self.text, self.delimiter = text, delimiter
         if at is not None:
             self._places = at
@@ -140,7 +146,7 @@ class TableLines(Sequence[TableLine]):
         return self._line(*self._places[place].tolist())
 
     def texts(self, some: slice) -> list[str]:
-        """The very text of some lines."""
+        """Return the exact text of a slice of the lines."""
         return [self.text[start:end] for _number, start, end in self._places[some].tolist()]
 
     def _line(self, number: int, start: int, end: int) -> TableLine:
@@ -175,8 +181,10 @@ def is_single_column(text: str) -> bool:
 
 
 def read_header(text: str) -> tuple[TableLine, str]:
-    """The first line that is neither blank nor a comment, and what parts its cells: of the delimiters that which stands
-    in it most often outside of quotes; "" where none does."""
+    """Return the first line that is neither blank nor a comment, and its delimiter ("" if there is none).
+
+    The delimiter is the candidate that occurs most often outside of quotes.
+    """
     best, by, most = TableLine(1, 0, 0, text, ""), "", 0
     for delimiter in DELIMITERS:
         line = next(iter_lines(text, delimiter), None)
@@ -188,15 +196,15 @@ def read_header(text: str) -> tuple[TableLine, str]:
 
 
 def iter_lines_below(text: str, delimiter: str, first: TableLine) -> Iterator[TableLine]:
-    """The lines below the header."""
-    number = first.number + len(LINE_END.findall(text, first.start, first.end)) - 1  # one is its own end
+    """Yield the lines below the header."""
+    number = first.number + len(LINE_END.findall(text, first.start, first.end)) - 1  # one is the line's own end
     return iter_lines(text, delimiter, first.end, number)
 
 
 def read_lines_below(text: str, delimiter: str, first: TableLine) -> TableLines:
-    """Return the lines below the header, at hand.
+    """Return the lines below the header as a sequence.
 
-    Where no line can be of several, they are found without being looked at one by one.
+    Where no record can span several lines (no quotes, no carriage returns), they are found in batches.
     """
     if "\r" in text or '"' in text:
         return TableLines(text, delimiter, iter_lines_below(text, delimiter, first))
@@ -220,15 +228,15 @@ def _holds_cells(line: str, delimiter: str) -> bool:
 
 
 def quote_cell(words: str) -> str:
-    """Return what stands in a cell for a text, between quotes where it would be read as another without."""
+    """Return the text of a cell, quoted where it would be read differently without quotes."""
     parts = set(words) & {'"', "\r", "\n", *DELIMITERS}
-    misleads = words.startswith(("#", "<", "[", "{", "/"))  # a comment, or in the first cell other formats
+    misleads = words.startswith(("#", "<", "[", "{", "/"))  # a comment, or in the first cell another format
     plain = words == words.strip() and not parts and not misleads
     return words if plain else '"' + words.replace('"', '""') + '"'
 
 
 def iter_lines(text: str, delimiter: str, position: int = 0, number: int = 1) -> Iterator[TableLine]:
-    """The lines from a place on, blank ones and comments left out. Where the place is a line's end, those after it."""
+    """Yield the lines from a position on, without blank ones and comments; from the end of a line, those after it."""
     while position < len(text):
         end = LINE_END.search(text, position)
         if _holds_cells(text[position : end.start()], delimiter):
@@ -243,7 +251,7 @@ def iter_lines(text: str, delimiter: str, position: int = 0, number: int = 1) ->
 
 
 def _cells(text: str, delimiter: str, position: int, end: int) -> Iterator[Cell]:
-    """The cells of a line that ends, unless that is inside of quotes, at ``end``."""
+    """Yield the cells of a line that ends at ``end``, or later where that is inside quotes."""
     if text.find('"', position, end) < 0:
         for words in text[position:end].split(delimiter):
             yield Cell(position, position + len(words), words.strip(WHITESPACE))
@@ -262,13 +270,13 @@ def _cells(text: str, delimiter: str, position: int, end: int) -> Iterator[Cell]
 
 
 def time_column(first: TableLine) -> int | None:
-    """Return which column is that of the times."""
+    """Return the index of the time column; None if there is none."""
     names = (name_and_unit(cell)[0].strip().lower() for cell in islice(first.each(), MAX_COLUMNS))
     return next((index for index, name in enumerate(names) if name in TIME_HEADINGS), None)
 
 
 def name_and_unit(cell: Cell) -> tuple[str, str]:
-    """A heading's name and unit. In round brackets only what is a unit is taken for one."""
+    """Return the name and unit of a heading; round brackets count as a unit only if they hold a known one."""
     text = cell.text if cell.quoted else cell.text.strip()
     match = _UNIT.fullmatch(text)
     if match is None:

@@ -1,4 +1,4 @@
-"""Parsed documents, and what is computed from one once and kept with it."""
+"""Opened files: the text, its XML or JSON, and the detection of foreign files that are not supported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class AnyDocument(Protocol):
-    """What every format's reader gives: the text, and the mechanism in it, and what ``get_prepared`` has made of it."""
+    """Protocol of a format's parsed document: text, mechanism, and the values cached by ``get_prepared``."""
 
     text: str
     mechanism: Mechanism
@@ -28,14 +28,13 @@ class AnyDocument(Protocol):
 
 
 def get_prepared(document: AnyDocument, what: str, make: Callable[[], T]) -> T:
-    """Return what is worked out of a document before edits are written into it, and is the same for all of them: made
-    once. It is only to be looked at."""
+    """Return a read-only value derived from an unedited document, computed once by ``make`` and cached as ``what``."""
     if what not in document.prepared:
         document.prepared[what] = make()
     return cast(T, document.prepared[what])
 
 
-#: Root elements of other programs' XML, and what those files are.
+#: Descriptions of other programs' XML files by root element.
 FOREIGN_ROOTS = {
     "robot": "a URDF robot description",
     "sdf": "an SDF (Gazebo) description",
@@ -68,7 +67,7 @@ _FIRST_BYTES = (
     (b"%PDF", "a PDF document"),
     (b"#VRML", "a VRML scene"),
 )
-#: How other programs' plain text begins, behind its comments.
+#: Descriptions of other programs' plain text by its beginning, behind comments.
 _FIRST_WORDS = (
     (r"dofs\s*\{", "a skeleton in the text format that DART had until 2012, before SKEL was XML"),
     (r"(?:node|link|markers|masses)\s+\S+\s*\{", "a skeleton in the text format that DART had until 2012"),
@@ -77,9 +76,9 @@ _FIRST_WORDS = (
     (r":(?:version|name|units)\s", "an Acclaim (ASF) skeleton"),
 )
 _COMMENTS = re.compile(r"(?:\s|#[^\n]*\n|//[^\n]*\n)*")
-#: How a document that is JSON begins; some have a comment first.
+#: Beginnings of JSON documents; some have a comment first.
 _JSON_BEGINS = ("{", "[", "//", "/*")
-#: Keys at the top of other programs' JSON, and what those files are.
+#: Descriptions of other programs' JSON files by keys of the top object.
 FOREIGN_KEYS = (
     ({"asset", "scenes"}, "a glTF scene"),
     ({"asset", "nodes"}, "a glTF scene"),
@@ -100,9 +99,9 @@ FOREIGN_KEYS = (
     ({"compilerOptions"}, "a compiler's settings (tsconfig.json)"),
     ({"$schema", "properties"}, "a JSON schema"),
 )
-#: How a .motion of Webots begins.
+#: First characters of a Webots .motion file.
 WEBOTS_MOTION = "#WEBOTS_MOTION"
-#: Formats of motion that are plain lines, and whether a text is one.
+#: Plain-text motion formats, with their tests of a text.
 PLAIN_MOTIONS: dict[str, Callable[[str], bool]] = {
     "webots": lambda text: text.lstrip().startswith(WEBOTS_MOTION),
     "csv": tables.is_motion_table,
@@ -111,11 +110,18 @@ PLAIN_MOTIONS: dict[str, Callable[[str], bool]] = {
 
 @dataclass
 class OpenedFile:
-    """A document and its report so far.
+    """Parsed file with its report so far.
 
-    ``text`` is what was parsed: XML is made sound first where it is not, and ``as_read`` is how it was before. ``root``
-    is its XML; of JSON it is an empty element called ``JSON``, and ``json`` is the top value; of a motion that is plain
-    lines it is an empty element as well, and ``plain`` its format.
+    Attributes:
+        path: path of the file, for messages.
+        data: its bytes.
+        text: the text that was parsed; malformed XML is repaired first.
+        encoding: name of its encoding.
+        root: root element of the XML; an empty element ``JSON`` for JSON, ``TEXT`` for a plain-text motion.
+        report: entries of the reading so far.
+        json: top value of JSON.
+        plain: id of the plain-text motion format.
+        as_read: text of XML before repairs.
     """
 
     path: str
@@ -130,12 +136,13 @@ class OpenedFile:
 
 
 def open_xml(data: bytes, path: str) -> OpenedFile:
-    """Decode and parse, JSON too; motions that are plain lines are only decoded.
+    """Decode and parse XML or JSON; plain-text motions are only decoded.
 
-    FormatError, saying what the file is if that is known, where it is none of these.
+    Raises:
+        FormatError: it is none of these; the message names the kind of file where that is known.
     """
     report = Report()
-    if not data.lstrip():  # which copies nothing, as a rule
+    if not data.lstrip():  # copies nothing unless there is leading whitespace
         raise FormatError("the file is empty", path=path, remedy="Save it again in the program it came from.")
     for first, what in _FIRST_BYTES:
         if data.lstrip().startswith(first):
@@ -164,13 +171,13 @@ def open_xml(data: bytes, path: str) -> OpenedFile:
     return OpenedFile(path, data, sound, encoding, root, report, as_read=text)
 
 
-#: Code pages of Windows that have letters of two bytes, the second of which may be a backslash in ASCII: what is no
-#: JSON in code page 1252 may be some in one of them.
+#: Double-byte code pages of Windows. The second byte of a letter may be a backslash in ASCII: a text that is not valid
+#: JSON in code page 1252 may be valid in one of them.
 _DOUBLE_BYTE_CODE_PAGES = {"cp932": "932", "gbk": "936", "cp949": "949", "cp950": "950"}
 
 
 def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report) -> tuple[jsontext.JsonNode, str, str]:
-    """The top value of JSON, its text and encoding, which may be another than it was first taken for."""
+    """Parse JSON; returns the top value, the text and the encoding, which may differ from the one first detected."""
     told = Report()
     try:
         node = jsontext.parse(text, path, told)
@@ -201,14 +208,14 @@ def _read_double_byte_json(data: bytes, path: str, report: Report) -> tuple[json
 
 
 def _plain_kind(text: str) -> str | None:
-    """Return what a text is that begins as those of another program do."""
+    """Return the description of another program's plain text, by its first words; None if unknown."""
     start = _COMMENTS.match(text)
     at = start.end() if start else 0
     return next((what for words, what in _FIRST_WORDS if re.compile(words).match(text, at)), None)
 
 
 def json_kind(node: jsontext.JsonNode) -> str:
-    """Return what JSON is that is nothing of ours."""
+    """Describe JSON that is of no supported format."""
     keys = set(node.value) if isinstance(node.value, dict) else set()
     known = next((what for known, what in FOREIGN_KEYS if known <= keys), None)
     if known:
@@ -225,12 +232,12 @@ def _quote_key(key: str) -> str:
 
 
 def first_tag(text: str) -> str:
-    """The name of the first element, without its prefix."""
+    """Return the name of the first element, without its prefix."""
     match = next((match for match, _ in xml.scan_tags(text)), None)
     return match[2].rpartition(":")[2] if match else ""
 
 
 def foreign_file_error(what: str, path: str, line: int | None = None, where: str = "", remedy: str = "") -> FormatError:
-    """The refusal of a file that is something else."""
+    """Build the error for a file of a kind that is not supported."""
     remedy = remedy or "Choose a model or a motion file."
     return FormatError(f"this is {what}, which cannot be read here", path=path, line=line, where=where, remedy=remedy)

@@ -1,4 +1,4 @@
-"""Bytes on disk and the text in them: reading, decoding, and writing so that a failure leaves the old file whole."""
+"""File input and output: size limits, encodings, and atomic writing that leaves the old file intact on failure."""
 
 from __future__ import annotations
 
@@ -17,23 +17,27 @@ from pathlib import Path
 
 from ...core.report import FormatError, Report
 
-#: Nobody's mechanism is larger; a file that is would only fill the memory.
+#: Bytes. No real model file is larger; one that is would only exhaust the memory.
 MAX_FILE_SIZE = 256 * 2**20
-#: So many elements of XML, or objects and lists of JSON, make a model of fifty thousand bodies and joints. A small file
-#: may hold more, each of a few letters, and every one may become a body of two thousand bytes.
+#: Limits for elements of XML and for objects and lists of JSON: enough for a model of fifty thousand bodies and joints.
+#: A small file may hold more, each of a few letters, and every one may become a body of two thousand bytes.
 MAX_ELEMENTS, MAX_VALUES = 2_500_000, 1_000_000
-#: Elements of XML that are a body or a shape by themselves take up to 2700 bytes each while they are read, all others
-#: less than a thousand: what a file may hold of both takes less than 4 GB.
+#: Limit for XML elements that are a body or a shape by themselves. These take up to 2700 bytes each while they are
+#: read, all others less than a thousand: at both limits a file takes less than 4 GB.
 MAX_RECORDS, RECORD_TAGS = 1_000_000, ("<body", "<geom")
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-#: Encodings of texts that begin with a mark.
+#: Byte-order marks by encoding.
 BOM_BY_ENCODING = {name: mark for mark, name in _BOMS}
 _DECLARED = re.compile(r"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The whole file; FormatError where there is no readable, non-empty file of sensible size."""
+    """Read a whole file.
+
+    Raises:
+        FormatError: there is no readable, non-empty regular file of at most ``MAX_FILE_SIZE``.
+    """
     name = os.fspath(path)
     try:
         if os.path.isdir(name):
@@ -57,8 +61,10 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def check_size(path: str | os.PathLike[str]) -> None:
-    """FormatError where a file is too large to be read, or none of which it is known how large it is: a pipe or a
-    device, which may never end or never begin."""
+    """Raise a FormatError for a file that is too large, or of unknown size.
+
+    Pipes and devices have no known size and may never end or never begin.
+    """
     found = os.stat(path)
     if not stat.S_ISREG(found.st_mode):
         raise FormatError(
@@ -72,7 +78,7 @@ def check_size(path: str | os.PathLike[str]) -> None:
 
 
 def check_count(count: int, most: int, what: str, path: str) -> None:
-    """FormatError where a document has more than so many of something."""
+    """Raise a FormatError where a document has more than ``most`` of something."""
     if count > most:
         raise FormatError(
             f"the file has {count:,} {what}; more than {most:,} are never read",
@@ -83,8 +89,11 @@ def check_count(count: int, most: int, what: str, path: str) -> None:
 
 @contextlib.contextmanager
 def gc_paused() -> Iterator[None]:
-    """Reading and building make many objects and throw few away: Python's hunts for rings among them take a third of
-    a reading and a tenth of a build."""
+    """Pause Python's cyclic garbage collection.
+
+    Reading and building create many objects and discard few: the collector takes a third of the time of a reading and a
+    tenth of a build.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -95,8 +104,11 @@ def gc_paused() -> Iterator[None]:
 
 
 def decode(data: bytes, report: Report) -> tuple[str, str]:
-    """The text of a document and the name of its encoding: by its mark, its declaration, UTF-8, or else
-    the 8-bit code page of Windows, in which Juice writes names (reported)."""
+    """Decode a document; returns the text and the name of its encoding.
+
+    Tried in this order: byte-order mark, XML declaration, UTF-8, else the Windows code page 1252, in which Juice writes
+    names (reported).
+    """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return _decode_with_bom(data.removeprefix(mark), _without_bom(encoding), report), encoding
@@ -105,12 +117,12 @@ def decode(data: bytes, report: Report) -> tuple[str, str]:
     for encoding in filter(None, (declared, "utf-8")):
         try:
             text = data.decode(encoding)
-            # escapes, shifts and letters with two codes would come out as other bytes than they went in
+            # escapes, shifts and letters with two codes would not survive a round trip
             if encoding == "utf-8" or text.encode(encoding) == data:
                 return text, encoding
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-        except UnicodeError:  # what some codecs, of internet names for one, say of any long text
+        except UnicodeError:  # raised by some codecs (idna, for one) for any long text
             continue
     report.warn("decoded-8-bit", "the text is not UTF-8; it was read in the Windows code page 1252", line)
     return data.decode("cp1252", "knuckle.latin"), "cp1252"
@@ -126,7 +138,7 @@ def _decode_with_bom(data: bytes, encoding: str, report: Report) -> str:
 
 
 def declared_encoding(text: str) -> str | None:
-    """The codec that an XML declaration names, where Python knows it and it can hold markup in 8 bits."""
+    """Return the codec that an XML declaration names, if Python knows it and it is ASCII-compatible."""
     match = _DECLARED.match(text)
     if match is None:
         return None
@@ -138,10 +150,10 @@ def declared_encoding(text: str) -> str | None:
 
 
 def encode(text: str, encoding: str, as_read: bool = False) -> bytes:
-    """The text as bytes in the encoding that it declares, else in the one given, else in UTF-8.
+    """Encode a text in the encoding that it declares, else in the given one, else in UTF-8.
 
-    A character that the encoding lacks becomes a character reference. A text that is still ``as_read`` is in the
-    encoding given, whatever it declares.
+    A character that the encoding lacks becomes a character reference. A text that is unchanged (``as_read``) is in the
+    given encoding, whatever it declares.
     """
     name = encoding.lower().replace("_", "-")
     mark = BOM_BY_ENCODING.get(name, b"")
@@ -155,8 +167,11 @@ def encode(text: str, encoding: str, as_read: bool = False) -> bytes:
 
 
 def encode_like(text: str, original: str, encoding: str) -> bytes:
-    """A document as bytes that was ``original`` when it was read in an encoding: in that one, though it may declare
-    another in which it could not be read, or in the one that it declares since."""
+    """Encode a document that read ``original`` in an encoding before it was edited.
+
+    The result has that encoding, though the text may declare another in which it could not be read, unless the
+    declaration has changed since.
+    """
     return encode(text, encoding, as_read=declared_encoding(text) == declared_encoding(original))
 
 
@@ -165,24 +180,33 @@ def _without_bom(encoding: str) -> str:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write beside the file, then put it in its place: after a failure the old file is still whole."""
+    """Write a temporary file beside the target, then rename it: after a failure the old file is intact."""
     with replacement_file(path) as beside:
         Path(beside).write_bytes(data)
 
 
 @contextlib.contextmanager
 def replacement_file(path: str | os.PathLike[str], ending: str = "") -> Iterator[str]:
-    """An empty file beside ``path`` to be filled: on leaving it is on the disk and in the place of what was there, or
-    gone; within ``write_transaction`` it takes that place when that ends. Whoever is killed meanwhile leaves it,
-    hidden, and the old file whole; who writes there an hour later removes it. ``ending``: what else its name ends with.
-    FormatError for what the disk will not have."""
+    """Yield the path of an empty file beside ``path``, to be filled, that replaces ``path`` on leaving.
+
+    On leaving it is synced to disk and renamed, or removed after an error; within ``write_transaction`` it is renamed
+    when that ends. A process that is killed meanwhile leaves the hidden temporary file and the old file intact; a later
+    write to the same path removes leftovers older than an hour.
+
+    Args:
+        path: the file to replace.
+        ending: suffix of the temporary file's name.
+
+    Raises:
+        FormatError: the file cannot be written.
+    """
     check_writable(path)
     check_folder_exists(path)
     target = Path(os.path.realpath(os.fspath(path)))
     temporary = None
     try:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-        prefix = f".{target.name[:_MAX_PREFIX_LENGTH]}."  # a name may be as long as the disk allows
+        prefix = f".{target.name[:_MAX_PREFIX_LENGTH]}."  # the name may already have the maximum length
         _remove_leftovers(target.parent, prefix)
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=_PART + ending)
         os.close(handle)
@@ -204,9 +228,9 @@ def replacement_file(path: str | os.PathLike[str], ending: str = "") -> Iterator
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """FormatError where it can be seen that a file cannot be written: also for those who look before long work.
+    """Raise a FormatError where it is already certain that a file cannot be written; call it before long work too.
 
-    The folder may be made meanwhile: see ``check_folder_exists``.
+    The folder may be created meanwhile: see ``check_folder_exists``.
     """
     name = os.fspath(path)
     if not os.path.basename(name):
@@ -216,23 +240,23 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         target = Path(os.path.realpath(name))
         is_folder, is_there, folder_is_there = target.is_dir(), target.exists(), target.parent.is_dir()
         is_file = target.is_file()
-    except (OSError, ValueError) as error:  # a name with a nul in it, or with half a letter
+    except (OSError, ValueError) as error:  # a name with a NUL or a lone surrogate
         raise write_error(error, path) from error
     if is_folder:
         raise FormatError("this is a folder, not a file", path=str(path), remedy="Give a file name.")
-    if is_there and not is_file:  # a file in its place would be the end of it
+    if is_there and not is_file:  # a rename would destroy it
         raise FormatError(
             "this is a pipe or a device, not a file", path=str(path),
             remedy="Give a file name; where a command can write to standard output, - stands for that.",
         )  # fmt: skip
-    if is_there and not _may_write(target):  # to put another in its place asks for the folder alone
+    if is_there and not _may_write(target):  # a rename needs permission for the folder only
         raise write_error(PermissionError(errno.EACCES, "it is read-only"), path)
     if folder_is_there and not _may_write(target.parent):
         raise write_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
 
 
 def check_folder_exists(path: str | os.PathLike[str]) -> None:
-    """FormatError where the folder that a file is to be written into is not there."""
+    """Raise a FormatError where the folder that a file is to be written into does not exist."""
     folder = os.path.dirname(os.fspath(path))
     try:
         is_there = os.path.isdir(folder or os.curdir)
@@ -248,7 +272,11 @@ def _may_write(path: Path) -> bool:
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder, with those that it is in, unless it is there. FormatError where that cannot be."""
+    """Create a folder and its parents unless they exist.
+
+    Raises:
+        FormatError: the folder cannot be created.
+    """
     folder = Path(path)
     try:
         missing = [each for each in (folder, *folder.parents) if not each.exists()]
@@ -261,13 +289,13 @@ def make_folder(path: str | os.PathLike[str]) -> None:
 
 @dataclass
 class _Transaction:
-    """What is written together: the files that wait beside their places, and the folders that were made for them."""
+    """Pending writes: temporary files with their targets, and the folders created for them."""
 
     waiting: list[tuple[str, Path]] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
 
     def put(self) -> None:
-        """Put all files in their places."""
+        """Commit: rename all temporary files to their targets; on an error remove the files that were new."""
         placed: list[Path] = []
         while self.waiting:
             temporary, target = self.waiting[0]
@@ -283,23 +311,26 @@ class _Transaction:
                 placed.append(target)
 
     def drop(self) -> None:
-        """Leave nothing of it."""
+        """Roll back: remove the temporary files and the empty folders."""
         for temporary, _target in self.waiting:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         for folder in reversed(self.folders):
-            with contextlib.suppress(OSError):  # somebody put something else into it
+            with contextlib.suppress(OSError):  # not empty
                 folder.rmdir()
 
 
-#: Those that are being written, the innermost last.
+#: Open transactions, the innermost last.
 _transactions: list[_Transaction] = []
 
 
 @contextlib.contextmanager
 def write_transaction() -> Iterator[None]:
-    """Within it several files are written that are nothing without each other: they take their places when it ends, one
-    after the other. Where it ends with an error, nothing is written, and the folders that were made for it go."""
+    """Write several interdependent files as one transaction.
+
+    They take their places one after the other when it ends. If it ends with an error, nothing is written and the
+    folders created for it are removed. Nested transactions join the outer one.
+    """
     mine = _Transaction()
     _transactions.append(mine)
     try:
@@ -318,7 +349,7 @@ def write_transaction() -> Iterator[None]:
 
 
 def write_error(error: OSError | ValueError, path: str | os.PathLike[str]) -> FormatError:
-    """Return what a disk says as an error of ours: which file, why, and what to do."""
+    """Build the FormatError for an error of the operating system while writing: file, reason and remedy."""
     return _os_error("the file cannot be written", error, path)
 
 
@@ -326,18 +357,18 @@ def _os_error(what: str, error: OSError | ValueError, path: str | os.PathLike[st
     number = getattr(error, "errno", None)
     reason = getattr(error, "strerror", None) or str(error)
     if number == errno.ENOENT and os.path.isdir(os.path.dirname(os.fspath(path)) or os.curdir):
-        number = errno.EACCES  # as /proc says of a folder that is there and takes no files
+        number = errno.EACCES  # /proc: the folder exists but takes no files
     remedy = next((told for numbers, told in _REMEDIES if number in numbers), "Choose another place.")
     return FormatError(f"{what}: {reason}", path=printable(path), remedy=remedy)
 
 
 def disk_full_error() -> OSError:
-    """Return what a full disk says, for those who do not ask it themselves."""
+    """Return the OSError of a full disk (ENOSPC), for callers whose writes do not raise it themselves."""
     return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def printable(path: str | os.PathLike[str]) -> str:
-    """A path that can be printed, whatever is in it."""
+    """Return a path with unprintable characters escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
 
 
@@ -348,17 +379,17 @@ _REMEDIES = (
     ({errno.ENOENT, errno.ENOTDIR, errno.EEXIST}, "Make the folder first, or choose another."),
 )
 _PART = ".part"
-#: How the names of temporary files go on: Python's eight letters, and Blender's own ending where it writes, with an "@"
-#: behind that while it does.
+#: Rest of the names of temporary files: ``tempfile``'s eight letters, and ``.blend`` where Blender writes, with an "@"
+#: behind it while it does.
 _LEFTOVER = re.compile(r"[a-z0-9_]{8}" + re.escape(_PART) + r"(\.blend@?)?")
-#: Letters of a file's name that its temporary one begins with.
+#: Letters of a file's name with which its temporary name begins.
 _MAX_PREFIX_LENGTH = 40
-#: Seconds after which a temporary file is nobody's any more: whoever wrote it was killed.
+#: Seconds after which a temporary file is abandoned: the process that wrote it was killed.
 _STALE_SECONDS = 3600.0
 
 
 def _remove_leftovers(folder: Path, prefix: str) -> None:
-    """Remove what was left by those who were killed while they wrote this file."""
+    """Remove temporary files of this target that killed processes left behind."""
     with contextlib.suppress(OSError):
         for each in os.scandir(folder):
             if each.name.startswith(prefix) and _LEFTOVER.fullmatch(each.name, len(prefix)):
@@ -374,7 +405,7 @@ def _umask() -> int:
 
 
 def _decode_unassigned(error: UnicodeError) -> tuple[str, int]:
-    """The five bytes that code page 1252 leaves free, read as Latin-1."""
+    """Decode the five bytes that code page 1252 leaves unassigned as Latin-1 (codec error handler)."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return error.object[error.start : error.end].decode("latin-1"), error.end

@@ -1,4 +1,4 @@
-"""JSON written strictly, and documents changed gently: what no edit names keeps its very characters."""
+"""JSON output: strict formatting, and minimal edits of a document that keep all other characters as they are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ from .json_reader import JsonNode
 
 
 def format_json(value: Any, indent: str = "", newline: str = "\n", step: str = "  ", ascii_only: bool = False) -> str:
-    """Strict JSON for a plain value: lists of plain values on one line, all else an element a line.
+    """Return strict JSON for a plain value: flat lists on one line, everything else one element per line.
 
-    ``indent`` is that of the line on which it begins.
+    Args:
+        value: a value as of ``json.loads``.
+        indent: indentation of the line on which it begins.
+        newline: line end.
+        step: indentation per level.
+        ascii_only: escape all other characters.
+
+    Raises:
+        FormatError: a number is not finite.
     """
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return json.dumps(value, ensure_ascii=ascii_only)
@@ -37,7 +45,11 @@ def format_json(value: Any, indent: str = "", newline: str = "\n", step: str = "
 
 
 def format_json_number(value: float) -> str:
-    """The shortest spelling that reads back as the same number."""
+    """Return the shortest spelling that reads back as the same number.
+
+    Raises:
+        FormatError: it is not finite.
+    """
     if isinstance(value, int):
         return str(value)
     value = float(value)
@@ -47,7 +59,7 @@ def format_json_number(value: float) -> str:
 
 
 class JsonEdits:
-    """Changes to a document, collected and then made in one pass."""
+    """Edits of a JSON document, collected and then applied in one pass."""
 
     def __init__(self, text: str, ascii_only: bool = False) -> None:
         self.text, self.ascii_only = text, ascii_only
@@ -59,15 +71,15 @@ class JsonEdits:
 
     @property
     def empty(self) -> bool:
-        """Return whether nothing is to be changed."""
+        """True if there are no edits."""
         return not (self._changes or self._deleted or self._added)
 
     def put(self, node: JsonNode, value: Any) -> None:
-        """Put a plain value in the place of a node's."""
+        """Replace a node's value by a plain value."""
         self._changes.append((node.start, node.end, self._spelt(value, self._indent(node.before))))
 
     def merge(self, node: JsonNode, value: Any) -> None:
-        """Make a node hold a plain value, touching only what differs: numbers that agree to twelve digits stay."""
+        """Change a node to a plain value where it differs; numbers that agree to twelve digits and other keys stay."""
         if isinstance(value, dict) and isinstance(node.value, dict):
             for key, item in value.items():
                 if key in node.value:
@@ -81,7 +93,7 @@ class JsonEdits:
             self.put(node, value)
 
     def update(self, node: JsonNode, before: Any, now: Any) -> None:
-        """Make a node that means ``before`` mean ``now``, touching only where those two differ."""
+        """Apply the difference between two plain values to a node whose meaning is ``before``."""
         if is_same_json(before, now):
             return
         if isinstance(now, dict) and isinstance(before, dict) and isinstance(node.value, dict):
@@ -103,18 +115,18 @@ class JsonEdits:
             self.merge(node, now)
 
     def delete(self, node: JsonNode) -> None:
-        """Remove an element from its object or list."""
+        """Remove an element from its object or list, with repeated keys of the same name."""
         assert node.parent is not None
         gone = self._deleted.setdefault(id(node.parent), (node.parent, set()))[1]
         gone.add(id(node))
         gone.update(id(other) for other in node.parent.shadowed if other.label == node.label)
 
     def add(self, container: JsonNode, value: Any, key: str | None = None) -> None:
-        """Put a plain value at the end of a list, or under a key at the end of an object."""
+        """Append a plain value to a list, or under a key to an object."""
         self._added.setdefault(id(container), (container, []))[1].append((key, value))
 
     def result(self) -> str:
-        """The text with all changes made."""
+        """Return the text with all edits applied."""
         changes = list(self._changes)
         containers = {key: node for key, (node, _) in (*self._deleted.items(), *self._added.items())}
         for key, container in containers.items():
@@ -147,7 +159,7 @@ class JsonEdits:
     def _tail_replaced(
         self, last: JsonNode, first: JsonNode, end: JsonNode, items: list[str]
     ) -> list[tuple[int, int, str]]:
-        """Elements at the end removed and others put there, which take over the comma before them."""
+        """Replace the elements at the end by new ones, which take over the comma before them."""
         gap = self.text[last.after : first.before]
         stripped = last.after + len(gap.rstrip())
         ends_line = self.text[end.after :].lstrip(" \t\r").startswith("\n")
@@ -187,14 +199,14 @@ class JsonEdits:
         return format_json(value, indent, self.newline, self.step, self.ascii_only)
 
     def _indent(self, position: int) -> str:
-        """The white space at the start of the line on which a place is."""
+        """Return the white space at the start of the line that contains a position."""
         start = self.text.rfind("\n", 0, position) + 1
         line = self.text[start:position]
         return line[: len(line) - len(line.lstrip())]
 
 
 def is_same_json(one: Any, other: Any) -> bool:
-    """Return whether two plain values are the same, numbers to twelve digits."""
+    """Return whether two plain values are equal, numbers to twelve digits."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
@@ -207,7 +219,7 @@ def is_same_json(one: Any, other: Any) -> bool:
 
 
 def _outermost(changes: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """The changes without those inside of what another one takes away."""
+    """Drop changes that lie inside the span of another change."""
     spans = sorted({(start, end) for start, end, _ in changes if end > start}, key=lambda span: (span[0], -span[1]))
     outer: list[tuple[int, int]] = []
     for start, end in spans:
@@ -225,7 +237,7 @@ def _outermost(changes: list[tuple[int, int, str]]) -> list[tuple[int, int, str]
 
 
 def _deleted_runs(children: list[JsonNode], deleted: set[int]) -> Iterator[tuple[JsonNode, JsonNode | None]]:
-    """The first of each run of deleted elements, and what follows the run."""
+    """Yield the first of each run of deleted elements, and the element after the run (None at the end)."""
     first: JsonNode | None = None
     for child in children:
         if id(child) in deleted:
@@ -242,6 +254,6 @@ def _is_flat(value: list[Any]) -> bool:
 
 
 def _indent_step(text: str) -> str:
-    """Return how far a document indents its first line that is indented."""
+    """Return the indentation of a document's first indented line; two spaces if there is none."""
     match = re.search(r"\n([ \t]+)\S", text)
     return match[1] if match else "  "

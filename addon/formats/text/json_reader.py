@@ -1,4 +1,8 @@
-"""Strict JSON, decoded by Python's own reader. What is out of the ordinary is left to ``jsontext``."""
+"""Lenient JSON reader whose values know their positions in the text, so that ``json_editor`` can change only these.
+
+Comments (``//`` and ``/* */``) and trailing commas are allowed. Strict JSON, as nearly all files are, goes through
+Python's own decoder, many times faster; positions are then found on demand, level by level.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +14,20 @@ from typing import Any
 from ...core.report import FormatError, Report
 from . import file_io as files
 
-#: Escapes of nuls and halves of letters, which no other program's text can hold: of those is told, word by word. (Two
-#: halves that make one letter are read so as well, and come to the same.)
+#: Escapes of NULs and surrogates, which other programs' texts cannot hold: left to the lenient parser, which reports
+#: them. (Surrogate pairs of one letter match too, and are read by it with the same result.)
 _UNSAFE_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
-#: Whole numbers of so many letters are read as any other number: 64 bits do not hold them.
+#: Integers of this many characters are read as floats: 64 bits do not hold them.
 MAX_DIGITS = 19
 _CONTAINERS = frozenset({dict, list})
 
 
 def decode_strict(text: str, start: int, deepest: int) -> tuple[Any, int] | None:
-    """The value that begins at a place of the text, and where it ends; None where it is not JSON to the letter, repeats
-    a key, has a number beyond all numbers or halves of letters, or is nested deeper than so many levels."""
+    """Decode the value that begins at ``start``; returns it and its end, or None where it is not strict JSON.
+
+    None also where a key is repeated, a number overflows, a string has NUL or surrogate escapes, or values are nested
+    deeper than ``deepest`` levels.
+    """
     if _UNSAFE_ESCAPE.search(text):
         return None
     try:
@@ -31,7 +38,7 @@ def decode_strict(text: str, start: int, deepest: int) -> tuple[Any, int] | None
 
 
 def end_of_value(text: str, start: int) -> int:
-    """Return where a value ends that ``decode_strict`` has taken before. Little is kept of what is passed over."""
+    """Return the end of a value that ``decode_strict`` has accepted; skips it with little memory."""
     return _SKIP_DECODER(text, start)[1]
 
 
@@ -77,33 +84,35 @@ _STRICT_DECODER = json.JSONDecoder(
 _SKIP_DECODER = json.JSONDecoder(object_pairs_hook=len, parse_int=float).raw_decode
 
 
-#: Levels beyond which a file is no mechanism but a mistake or an attack.
+#: Nesting limit: a deeper file is a mistake or an attack.
 MAX_JSON_DEPTH = 100
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _COMMENTS = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _COMMA = re.compile(r"[ \t\r\n]*(,?)[ \t\r\n]*")
-#: A key as nearly all are, with the colon and the blanks behind it.
+#: Key without escapes, as nearly all are, with the colon and the blanks behind it.
 _KEY = re.compile(r'"([^"\\\x00-\x1f]*)"[ \t\r\n]*:[ \t\r\n]*')
-#: Any key of strict JSON with the same.
+#: Any key of strict JSON, with the colon and the blanks behind it.
 _ANY_KEY = re.compile(r'"(?:[^"\\]|\\.)*"[ \t\r\n]*:[ \t\r\n]*')
 _STRING = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"')
 _LAX_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z_.+-])")
 _WORD = re.compile(r"[^\s,:{}\[\]\"/]+")
 _CLOSERS = ("}", "]")
-#: What a backslash can put into a text that no other program's text can hold: nuls, and halves of letters.
+#: Characters that only escapes can write and other programs' texts cannot hold: NULs and surrogates.
 _INVALID_CHARACTERS = re.compile("[\0\ud800-\udfff]")
 _WORDS = {"true": True, "false": False, "null": None}
 
 
 class JsonNode:
-    """A value and where it stands: ``text[start:end]``.
+    """JSON value with its position: ``text[start:end]``.
 
-    ``value`` is a dict of nodes by key, a list of nodes, a string, a number, a truth value or None, and ``kind`` its
-    class; ``before`` is where its key starts (its own start in a list), ``after`` where the comma behind it ends (its
-    own end, where there is none). ``shadowed`` are the values of an object whose keys come again later, so that they
-    say nothing.
+    Attributes:
+        value: a dict of nodes by key, a list of nodes, a string, a number, a truth value or None.
+        kind: class of ``value``.
+        before: start of its key (its own start in a list).
+        after: end of the comma behind it (its own end if there is none).
+        shadowed: values of an object whose keys are repeated later, so that they have no effect.
     """
 
     __slots__ = (
@@ -125,13 +134,13 @@ class JsonNode:
 
     @staticmethod
     def of(parent: JsonNode | None, label: str | int, text: str, plain: Any) -> JsonNode:
-        """The node of a plain value of strict JSON: its value as nodes, and its place, are found when asked for."""
+        """Create the node of a plain value of strict JSON; child nodes and positions are found on demand."""
         node = JsonNode(parent, label, text)
         node._plain, node.kind = plain, type(plain)
         return node
 
     def __getattr__(self, name: str) -> Any:
-        """Return what is not known yet."""
+        """Compute a lazy attribute."""
         if name == "value":
             self.value = self._as_nodes()
         elif name == "_plain":
@@ -148,7 +157,7 @@ class JsonNode:
         return self.value[key]  # type: ignore[no-any-return]
 
     def get(self, *keys: str) -> JsonNode | None:
-        """Return what stands at a path of keys, None where nothing does."""
+        """Return the node at a path of keys, or None."""
         node: JsonNode = self
         for key in keys:
             if node.kind is not dict or key not in node.plain():
@@ -158,14 +167,14 @@ class JsonNode:
 
     @property
     def children(self) -> list[JsonNode]:
-        """The values of an object or a list, in order."""
+        """Values of an object or a list in document order, shadowed ones included."""
         if self.kind is dict:
             return sorted([*self.value.values(), *self.shadowed], key=lambda node: node.before)
         return self.value if self.kind is list else []
 
     @property
     def where(self) -> str:
-        """The path from the top, ``assemblies[0].bodies[3].mass``."""
+        """Path from the top: ``assemblies[0].bodies[3].mass``."""
         parts: list[str] = []
         node: JsonNode | None = self
         while node is not None and node.parent is not None:
@@ -174,11 +183,11 @@ class JsonNode:
         return "".join(reversed(parts)).lstrip(".")
 
     def plain(self) -> Any:
-        """The value with no nodes in it, as ``json.loads`` would have it. It is not to be changed."""
+        """Return the value without nodes, as ``json.loads`` would; it must not be changed."""
         return self._plain
 
     def _child(self, key: str) -> JsonNode:
-        """The node of a key that is there; of an object of which no more is asked it is the only one that is made."""
+        """Return the node of an existing key, created alone if no other is asked for."""
         if key not in self._made:
             self._made[key] = JsonNode.of(self, key, self.text, self._plain[key])
         return self._made[key]
@@ -196,7 +205,7 @@ class JsonNode:
         return [node.plain() for node in self.value] if self.kind is list else self.value
 
     def _find_places(self) -> None:
-        """Find where the children of an object or a list of strict JSON stand."""
+        """Find the positions of the children of an object or list of strict JSON."""
         text, is_object = self.text, self.kind is dict
         at = _BLANK.match(text, self.start + 1).end()  # type: ignore[union-attr]
         for child in self.value.values() if is_object else self.value:
@@ -216,17 +225,19 @@ _POSITION_FIELDS = frozenset({"after", "before", "end", "start"})
 
 
 def parse(text: str, path: str, report: Report) -> JsonNode:
-    """The top value of a text.
+    """Parse a text and return its top value.
 
-    FormatError, with line and path, where it is no JSON; comments, commas at the end of lists and repeated keys (the
-    last counts) are read and reported.
+    Comments, trailing commas and repeated keys (the last counts) are read and reported.
+
+    Raises:
+        FormatError: with line and path, where it is not JSON or exceeds the limits.
     """
     files.check_count(text.count("{") + text.count("["), files.MAX_VALUES, "objects and lists", path)
     return _parse_strict(text) or _Parser(text, path, report).document()
 
 
 def _parse_strict(text: str) -> JsonNode | None:
-    """The top value of strict JSON, None for any other."""
+    """Return the top value of strict JSON; None for any other text."""
     start = _BLANK.match(text).end()  # type: ignore[union-attr]
     found = decode_strict(text, start, MAX_JSON_DEPTH)
     if found is None or _BLANK.match(text, found[1]).end() < len(text):  # type: ignore[union-attr]
@@ -237,12 +248,12 @@ def _parse_strict(text: str) -> JsonNode | None:
 
 
 def replace_invalid_characters(text: str) -> str:
-    """A text with a replacement character for each letter that only JSON's escapes can write."""
+    """Replace NULs and surrogates by the replacement character U+FFFD."""
     return _INVALID_CHARACTERS.sub("\ufffd", text)
 
 
 def line_at(text: str, position: int) -> int:
-    """The line, from 1, on which a place of the text is."""
+    """Return the line, from 1, that contains a position."""
     return text.count("\n", 0, position) + 1
 
 
@@ -251,8 +262,8 @@ class _Parser:
         self.text, self.path, self.report = text, path, report
         self.at = 0
         self.comments = self.trailing = 0
-        self.counted = 0, 1  # a place, and the line on which it is
-        self.ready = True  # for an element: behind the opening of a container, or behind a comma
+        self.counted = 0, 1  # a position, and its line
+        self.ready = True  # an element may follow: behind the opening of a container, or behind a comma
 
     def document(self) -> JsonNode:
         self._skip()
@@ -267,7 +278,7 @@ class _Parser:
         return root
 
     def _skip(self) -> None:
-        """Step over white space and comments."""
+        """Skip white space and comments."""
         self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]
         if not self.text.startswith("/", self.at):
             return
@@ -330,9 +341,9 @@ class _Parser:
         self.ready = True
 
     def _another(self, node: JsonNode, closer: str) -> bool:
-        """Return whether a container has another element, which begins here; steps out of it where it has none.
+        """Return whether a container has another element, which begins here; otherwise step out of it.
 
-        What is read in between ends with ``_comma``.
+        The caller reads the element and then calls ``_comma``.
         """
         here = self.text[self.at : self.at + 1]
         if here == closer:
@@ -345,7 +356,7 @@ class _Parser:
         raise self._error(f"the file ends before the {closer} of this; it is truncated", node)
 
     def _key(self, node: JsonNode) -> str:
-        """A key, with the colon behind it."""
+        """Read a key with the colon behind it."""
         match = _KEY.match(self.text, self.at)
         if match is not None:
             self.at = match.end()
@@ -364,7 +375,7 @@ class _Parser:
         return key
 
     def _comma(self, child: JsonNode) -> None:
-        """Step over the comma behind an element, if there is one, and to what follows."""
+        """Skip the comma behind an element, if there is one, and white space and comments."""
         match = _COMMA.match(self.text, self.at)
         assert match is not None
         if self.text.startswith("/", match.end()):  # comments may stand before the comma and behind it
@@ -416,7 +427,7 @@ class _Parser:
         return _WORDS[found[0]]
 
     def _line(self, position: int) -> int:
-        """The line of a place, which mostly is behind that which was asked for before."""
+        """Return the line of a position, counted from the last one asked for, which is mostly before it."""
         before, line = self.counted
         back = position < before
         line = line_at(self.text, position) if back else line + self.text.count("\n", before, position)

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 
 from ...core.model import Array
 
-#: The spelling of a decimal number as XML Schema and C write it; neither "inf" nor "nan", "0x1" or "1_0". There is one
-#: way only to match a text, so that a long one that is no number is known for it in one pass.
+#: Decimal number as in XML Schema and C; neither "inf" nor "nan", "0x1" or "1_0". Possessive quantifiers: there is
+#: only one way to match a text, so that a long non-number fails in one pass.
 NUMBER_PATTERN = r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?+"
 DECIMAL = re.compile(NUMBER_PATTERN)
-#: White space that may stand around a number: what C and XML know. Of other scripts' none is, a no-break space neither.
+#: White space of C and XML that may surround a number; no other Unicode space is, not even the no-break space.
 WHITESPACE = " \t\r\n\f\v"
 
 
 def parse_numbers(text: str) -> Array | None:
-    """The numbers of a text with white space between them, (n,); None where a word is no finite number.
+    """Parse the numbers of a text, separated by white space, to (n,); None where a word is no finite number.
 
-    No word but the last is looked at by itself: numpy reads on until it cannot, so that as many numbers as words means
-    that it read all before that.
+    Only the last word is checked by itself: numpy stops at the first word that it cannot read, so as many numbers as
+    words means that it has read all before the last.
     """
     try:
         letters = np.frombuffer(text.encode("ascii"), np.uint8)
@@ -44,23 +44,25 @@ def parse_numbers(text: str) -> Array | None:
     return found if sound else None
 
 
-#: A number with a decimal comma, as it is written by hand in many countries.
+#: Number with a decimal comma, as written by hand in many countries.
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def number_remedy(word: str, otherwise: str) -> str:
-    """Return what to do about a word that is no number: write a point for a decimal comma, or else ``otherwise``."""
+    """Return the remedy for a word that is no number: a decimal point instead of a comma, or else ``otherwise``."""
     return f"Use a point: {word.replace(',', '.')}." if _WITH_COMMA.fullmatch(word) else otherwise
 
 
 def format_shortest(number: float) -> str:
-    """The shortest text that reads back as the same number; whole numbers without a point."""
+    """Return the shortest text that reads back as the same number; integers without a point."""
     return repr(number).removesuffix(".0")
 
 
 def shortest_decimal(wanted: float, guess: float, read: Callable[[float], float]) -> str:
-    """The shortest decimal that ``read`` turns into ``wanted``, found at ``guess`` and its neighbours; where there is
-    none, the guess."""
+    """Return the shortest decimal that ``read`` maps to ``wanted``.
+
+    Searched at ``guess`` and its two neighboring floats; if none maps to it, the guess.
+    """
     for neighbour in (guess, math.nextafter(guess, math.inf), math.nextafter(guess, -math.inf)):
         if read(neighbour) != wanted:
             continue
@@ -72,12 +74,12 @@ def shortest_decimal(wanted: float, guess: float, read: Callable[[float], float]
     return format_shortest(guess)
 
 
-#: Where a change begins and ends, and what is to stand there.
+#: Start and end of the replaced span, and the replacement.
 TextChange = tuple[int, int, str]
 
 
 def apply_changes(text: str, changes: Iterable[TextChange], start: int = 0, end: int | None = None) -> str:
-    """The text from ``start`` to ``end`` with changes, which do not overlap; of those at one place in their order."""
+    """Return ``text[start:end]`` with non-overlapping changes applied; insertions at one position keep their order."""
     pieces: list[str] = []
     position = start
     for begins, finishes, word in sorted(changes, key=lambda change: change[:2]):
@@ -89,10 +91,16 @@ def apply_changes(text: str, changes: Iterable[TextChange], start: int = 0, end:
 def replace_words(
     text: str, spans: Sequence[tuple[int, int]], places: Sequence[int], words: Sequence[str | None], between: str = " "
 ) -> str:
-    """The text with its words, which stand at ``spans``, replaced by those wanted: for each of these the place among
-    the old ones that it takes, -1 for a new one, and its text, None for that of the old one. Places ascend; words at
-    places that nobody takes are removed with the white space before them. ``between`` parts words where nothing in
-    the text shows how."""
+    """Replace the words of a text, keeping the white space between those that stay.
+
+    Args:
+        text: the text.
+        spans: start and end of each old word.
+        places: for each new word the index of the old one that it replaces, ascending; -1 for an insertion. Old words
+            that no new one takes are removed with the white space before them.
+        words: the new words; None keeps the old word's text.
+        between: separator where the text gives no example.
+    """
     if not spans:
         return text[: len(text) - len(text.lstrip())] + between.join(word or "" for word in words) + text.lstrip()
     gaps = [text[: spans[0][0]], *(text[one[1] : two[0]] for one, two in zip(spans[:-1], spans[1:], strict=True))]
@@ -110,26 +118,28 @@ def replace_words(
 
 
 def _text_before(gaps: list[str], place: int, written: bool, between: str) -> str:
-    """Return what stands before an old word."""
+    """Return the white space before an old word that stays."""
     if place == 0:
         return _gap(gaps, 0, between) if written else ""
     return gaps[place] if written else gaps[place].lstrip()
 
 
 def _gap(gaps: list[str], place: int, between: str) -> str:
-    """White space to part a new word from the one before it: as at the nearest place where there is nothing else."""
+    """Return white space that separates a new word from the previous one: that of the nearest gap that is blank."""
     near = (gaps[each] for each in (max(place, 1), max(place - 1, 1)) if each < len(gaps))
     return next((gap for gap in near if gap and gap.isspace()), between)
 
 
 IndexArray = NDArray[np.int64]
-#: Pairs of old and new keys between two that stayed, beyond which nobody looks for those that moved: all are new then.
+#: Limit of old × new keyframes between two that stayed: beyond it moved ones are not searched for, all count as new.
 MAX_SEARCH = 10**6
 
 
 def match_servo_names(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
-    """For every new servo its place among the old ones, None where it was not there: the one of its name (of several,
-    in their order). Where as many are new as are gone, those at the same places were renamed."""
+    """Return for every new servo the index of the old one of its name, None if there is none; repeated names in order.
+
+    Where the numbers of servos are equal, unmatched ones at the same index count as renamed.
+    """
     places: dict[str, list[int]] = {}
     for place, name in enumerate(old):
         places.setdefault(name, []).append(place)
@@ -143,10 +153,10 @@ def match_servo_names(old: Sequence[str], new: Sequence[str]) -> list[int | None
 
 
 def match_key_times(old_times: Array, old_values: Array, new_times: Array, new_values: Array) -> IndexArray:
-    """For every new key the place of the old one that it is, -1 where it is a new one, (n,); places ascend.
+    """Return for every new keyframe the index of the old one that it continues, -1 for a new one, (n,), ascending.
 
-    Times ascend in both. Of two ways to see it the one that changes less is taken: keys stayed at their places in the
-    row, or at their times, with those moved that lie between two that stayed.
+    Times ascend in both. Two matchings are compared and the one that changes fewer numbers is taken: by index, or by
+    time, with moved ones searched for between two that stayed.
     """
     by_time = _match_by_time(old_times, old_values, new_times, new_values)
     if len(old_times) != len(new_times):

@@ -1,4 +1,4 @@
-"""XML changed gently: on the text itself, so that what no edit names keeps its very characters."""
+"""XML edits on the text itself, so that everything that is not edited keeps its exact characters."""
 
 from __future__ import annotations
 
@@ -16,48 +16,55 @@ _ATTRIBUTE = re.compile(r"(\s+([^\s=\"']+)\s*=\s*)(?:\"[^\"]*\"|'[^']*')")
 
 
 class Layout:
-    """Where the elements of a document stand. FormatError where its tags cannot be followed."""
+    """Spans of the elements of a document in its text.
+
+    Raises:
+        FormatError: the tags found in the text do not match the elements.
+    """
 
     def __init__(self, text: str, root: etree._Element) -> None:
-        self.elements = list(root.iter())  # held, so that their identity holds
+        self.elements = list(root.iter())  # held, so that lxml keeps their identity
         self._spans = ElementSpans(text)
         if len(self._spans) != len(self.elements):
             raise FormatError("the document's tags cannot be followed", where=root.tag)
         self._number = {element: number for number, element in enumerate(self.elements)}
 
     def span(self, element: etree._Element) -> ElementSpan:
-        """Return where an element stands."""
+        """Return the span of an element."""
         return self._spans[self._number[element]]
 
 
 class XmlDocument(AnyDocument, Protocol):
-    """A document of one of the formats that are XML. ``sound`` is its text as it was parsed."""
+    """Protocol of a document of an XML format; ``sound`` is its text as it was parsed, after repairs."""
 
     sound: str
     root: etree._Element
 
 
 def start_edits(document: XmlDocument) -> XmlEdits:
-    """Edits of a document, none yet. FormatError where its tags cannot be followed."""
+    """Return an empty set of edits of a document.
+
+    Raises:
+        FormatError: its tags cannot be followed.
+    """
     layout = get_prepared(document, "layout", lambda: Layout(document.sound, document.root))
     return XmlEdits(document.sound, document.root, layout, document.text)
 
 
 @dataclass
 class XmlEdits:
-    """Changes to a document, collected and then made in one pass.
+    """Edits of an XML document, collected and then applied in one pass; they must not overlap.
 
-    They must not overlap. ``as_read`` is its text as it was before it was made sound, where that had to be: what is not
-    changed is written so.
+    ``as_read`` is the text before repairs, where there were any: unchanged parts are written so.
     """
 
     text: str
     root: etree._Element
-    layout: Layout = field(default=None, repr=False)  # type: ignore[assignment]  # made where nobody has it yet
+    layout: Layout = field(default=None, repr=False)  # type: ignore[assignment]  # made if not given
     as_read: str = ""
     changes: list[tuple[int, int, str]] = field(default_factory=list)
-    _opened: dict[etree._Element, list[str]] = field(default_factory=dict)  # self-closed, with what goes inside
-    _filled: dict[etree._Element, str] = field(default_factory=dict)  # self-closed, with the text that goes inside
+    _opened: dict[etree._Element, list[str]] = field(default_factory=dict)  # self-closed, with the markup to insert
+    _filled: dict[etree._Element, str] = field(default_factory=dict)  # self-closed, with the text to insert
     _attributes: dict[etree._Element, dict[str, str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -65,11 +72,11 @@ class XmlEdits:
         self.newline = "\r\n" if "\r\n" in self.text else "\n"
 
     def span(self, element: etree._Element) -> ElementSpan:
-        """Return where an element stands."""
+        """Return the span of an element."""
         return self.layout.span(element)
 
     def set_text(self, element: etree._Element, value: str) -> None:
-        """Replace what stands between an element's tags; ``value`` is already escaped."""
+        """Replace the content between an element's tags; ``value`` is already escaped."""
         span = self.span(element)
         value = value.replace("\n", self.newline)
         if span.inner == span.end:
@@ -83,7 +90,7 @@ class XmlEdits:
         self._attributes.setdefault(element, {})[name] = value
 
     def replace(self, element: etree._Element, markup: str) -> None:
-        """Put other markup in an element's place."""
+        """Replace an element by other markup."""
         span = self.span(element)
         self.changes.append((span.start, span.end, markup))
 
@@ -93,35 +100,35 @@ class XmlEdits:
         self.changes.append((span.start - len(self.space_before(element)), span.end, ""))
 
     def insert_after(self, element: etree._Element, markup: str) -> None:
-        """Put markup (with its own leading white space) behind an element."""
+        """Insert markup (with its own leading white space) behind an element."""
         self.insert(self.span(element).end, markup)
 
     def insert_first(self, parent: etree._Element, markup: str) -> None:
-        """Put markup behind a parent's opening tag."""
+        """Insert markup behind a parent's opening tag."""
         self._insert_inside(parent, self.span(parent).inner, markup)
 
     def insert_last(self, parent: etree._Element, markup: str) -> None:
-        """Put markup behind a parent's last child."""
+        """Insert markup behind a parent's last child."""
         children = list(parent)
         self._insert_inside(parent, self.span(children[-1]).end if children else self.span(parent).inner, markup)
 
     def insert(self, position: int, markup: str) -> None:
-        """Put markup at a place in the text."""
+        """Insert markup at a position in the text."""
         self.changes.append((position, position, markup))
 
     def space_before(self, element: etree._Element) -> str:
-        """The white space between an element and what precedes it."""
+        """Return the white space between an element and whatever precedes it."""
         start = end = self.span(element).start
         while start and self.text[start - 1].isspace():
             start -= 1
         return self.text[start:end]
 
     def indent(self, element: etree._Element) -> str:
-        """The white space before an element on its line."""
+        """Return the white space before an element on its line."""
         return self.space_before(element).rpartition("\n")[2]
 
     def result(self) -> str:
-        """The text with all changes made."""
+        """Return the text with all edits applied."""
         pieces: list[str] = []
         position = 0
         repairs = RepairMap(self.text, self.as_read or self.text)
@@ -145,24 +152,24 @@ class XmlEdits:
         self._opened.setdefault(parent, []).append(markup)
 
     def _open(self, parent: etree._Element, markup: list[str]) -> tuple[int, int, str]:
-        """A self-closed parent with what was put inside, between two tags."""
+        """Return the change that opens a self-closed parent around inserted markup."""
         span = self.span(parent)
         inside = "".join(markup)
         return span.start, span.end, f"{self._opening(parent)}{inside}{self.newline}{self.indent(parent)}</{span.tag}>"
 
     def _fill(self, element: etree._Element, value: str) -> tuple[int, int, str]:
-        """A self-closed element with a text between two tags."""
+        """Return the change that opens a self-closed element around a text."""
         span = self.span(element)
         return span.start, span.end, f"{self._opening(element)}{value}</{span.tag}>"
 
     def _reword(self, element: etree._Element) -> tuple[int, int, str]:
-        """An element's first tag with its attributes changed, closed as it was."""
+        """Return the change of an element's first tag with edited attributes, closed as it was."""
         span = self.span(element)
         end = "/>" if self.text[span.inner - 2] == "/" else ">"
         return span.start, span.inner, self._opening(element).removesuffix(">") + end
 
     def _opening(self, element: etree._Element) -> str:
-        """An element's first tag with its attributes changed, not closed in itself."""
+        """Return an element's opening tag with edited attributes, not self-closed."""
         span = self.span(element)
         tag = self.text[span.start : span.inner - 1].rstrip().removesuffix("/").rstrip()
         for name, value in self._attributes.get(element, {}).items():

@@ -1,7 +1,7 @@
-"""Repairs of texts that are nearly XML, and how these texts were before.
+"""Safe and lenient XML reader, with the spans of elements in the text (for ``xml_editor``).
 
-A program that does not escape names writes ``&`` and ``<`` as they are. They are written ``&amp;`` and ``&lt;`` before
-the text is parsed; where nothing is edited they are written back as they were.
+No entity is resolved, no DTD loaded, no network touched, and too deep nesting is rejected. Unescaped ``&`` and ``<``,
+which some programs write in names, are escaped before parsing; ``RepairMap`` gives the unedited parts as they were.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from lxml import etree
 from ...core.report import FormatError, Report, Severity
 from . import file_io as files
 
-#: Elements that hold nothing but text, so that a ``<`` inside can only be a letter: the names of Juice.
+#: Elements that hold only text, so that a ``<`` inside can only be a character: the names of Juice.
 TEXT_TAGS = ("Name",)
-#: Lines of a name beyond which its end is missing.
+#: Lines of a name; beyond them its closing tag is taken for missing.
 MAX_TEXT_LENGTH = 20
 
 _BAD_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
@@ -32,12 +32,12 @@ _LETTERS = {"&amp;": "&", "&lt;": "<"}
 
 
 class RepairMap:
-    """Where a text was repaired, by comparing it with how it was read."""
+    """Mapping from a repaired text to the text as it was read, found by comparing the two."""
 
     def __init__(self, sound: str, as_read: str) -> None:
         self._as_read = as_read
         self._places: list[int] = []  # in the repaired text, behind each repair
-        self._added: list[int] = [0]  # letters that the first, the first two, ... repairs added
+        self._added: list[int] = [0]  # characters that the first, the first two, ... repairs added
         if sound == as_read:
             return
         for match in _ESCAPES.finditer(sound):
@@ -46,7 +46,7 @@ class RepairMap:
                 self._added.append(self._added[-1] + len(match[0]) - 1)
 
     def before(self, start: int, end: int) -> str:
-        """A part of the repaired text as it was read."""
+        """Return a part of the repaired text as it was read."""
         return self._as_read[self._place(start) : self._place(end)]
 
     def _place(self, position: int) -> int:
@@ -54,8 +54,10 @@ class RepairMap:
 
 
 def end_of_opaque(text: str, position: int) -> int | None:
-    """Return where the comment, CDATA section or instruction that begins here ends: -1 where it never does, None where
-    something else begins."""
+    """Return the end of the comment, CDATA section or processing instruction that begins at a position.
+
+    -1 where it is not closed, None where something else begins.
+    """
     for opener, closer in _OPAQUE:
         if text.startswith(opener, position):
             end = text.find(closer, position + len(opener))
@@ -64,7 +66,7 @@ def end_of_opaque(text: str, position: int) -> int | None:
 
 
 def _plain_ranges(text: str) -> Iterator[tuple[int, int]]:
-    """The ranges of the text outside of comments, CDATA sections and processing instructions."""
+    """Yield the ranges of the text outside of comments, CDATA sections and processing instructions."""
     start = position = 0
     opener = re.compile(r"<!--|<!\[CDATA\[|<\?")
     while match := opener.search(text, position):
@@ -77,7 +79,7 @@ def _plain_ranges(text: str) -> Iterator[tuple[int, int]]:
 
 
 def escape_ampersands(text: str, report: Report) -> str:
-    """Write ``&`` as ``&amp;`` where it begins no entity that XML itself knows."""
+    """Write ``&`` as ``&amp;`` where it begins none of XML's predefined entities or character references."""
     if not _BAD_AMPERSAND.search(text):
         return text
     places = [
@@ -109,47 +111,49 @@ def escape_brackets(text: str, report: Report) -> str:
 
 
 def _replace_at(text: str, places: list[int], what: str) -> str:
-    """The text with ``what`` for the one letter at each of the places, which ascend."""
+    """Replace the one character at each of the positions, which ascend, by ``what``."""
     starts = [0, *(place + 1 for place in places)]
     return what.join(text[start:end] for start, end in zip(starts, [*places, len(text)], strict=True))
 
 
 def _report_lines(text: str, places: list[int], what: str, report: Report) -> None:
-    """Report a repair once: how often it was made at places, which ascend, and the first line."""
+    """Report a repair once: the number of positions, which ascend, and the line of the first."""
     if places:
         times = f", {len(places)} times" if len(places) > 1 else ""
         line = text.count("\n", 0, places[0]) + 1
         report.warn("repaired-text", f"a bare {what} was read as the letter {what}{times}", line)
 
 
-#: Levels of elements beyond which a file is no mechanism but a mistake or an attack: where libxml2 by itself stops.
+#: Nesting limit: a deeper file is a mistake or an attack. libxml2 has the same limit by default.
 MAX_XML_DEPTH = 256
-#: Formats whose bodies stand inside of each other go deeper: a rope has as many levels as links, or twice as many.
+#: Limits of formats with nested bodies, by root element: a rope has as many levels as links, or twice as many.
 MAX_DEPTH_OF_FORMAT = {"x_xy": 10_000}
-#: Attributes of one element that are read in another way, for which few take longer.
+#: Number of attributes of an element from which XPath reads them faster than ``items``.
 _MANY = 50
 
 _TAG = re.compile(r"<(/?)([^\s<>/!?=\"'&]++)((?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+)(/?)>")
-#: A tag, or what is passed over whole; ``open`` where that has no end. All begin with the same sign, for which long
-#: texts are searched many times as fast.
+#: A tag, or opaque markup; ``open`` where that is not closed. All alternatives begin with the same character, which
+#: makes the search of long texts many times as fast.
 _MARKUP = re.compile(
     _TAG.pattern + r"|<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(?P<open>!--|!\[CDATA\[|\?)", re.DOTALL
 )
-#: The same, but first an element with nothing but text in it, as most are, in one piece.
+#: ``_MARKUP``, preceded by an alternative for a whole element that holds only text, as most do.
 _ELEMENTS = re.compile(
     r"<([^\s<>/!?=\"'&]++)(?:[^<>\"'/]++|\"[^\"<]*+\"|'[^'<]*+'|/(?!>))*+>(?P<inside>[^<]*+)</\1\s*+>|"
     + _MARKUP.pattern,
     re.DOTALL,
 )
-#: The beginning of a document type with an internal subset; the names before that may hold any sign between quotes.
+#: Beginning of a document type with an internal subset; quoted names before it may hold any character.
 _SUBSET = re.compile(r"<!DOCTYPE(?:[^<>\[\"']++|\"[^\"]*+\"|'[^']*+')*+\[")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(slots=True)
 class ElementSpan:
-    """Where an element stands in the text: ``text[start:end]`` is all of it, ``text[inner:close]`` what is
-    between its tags. A self-closed element has ``inner == close == end``."""
+    """Span of an element: ``text[start:end]`` is all of it, ``text[inner:close]`` the content between its tags.
+
+    A self-closed element has ``inner == close == end``.
+    """
 
     tag: str
     start: int
@@ -159,10 +163,12 @@ class ElementSpan:
 
 
 def parse(text: str, path: str, report: Report) -> tuple[etree._Element, str]:
-    """The root element, and the text that it was parsed from: the same, or repaired (see ``xmlrepairs``).
+    """Parse a text; returns the root element, and the text that was parsed, repaired if needed.
 
-    Tags lose their namespaces. FormatError where the text is not XML, is truncated, nested too deep or defines
-    entities.
+    Tags lose their namespaces.
+
+    Raises:
+        FormatError: the text is not XML, is truncated, too large, nested too deep or defines entities.
     """
     files.check_count(text.count("<") - text.count("</"), files.MAX_ELEMENTS, "elements", path)
     files.check_count(sum(map(text.count, files.RECORD_TAGS)), files.MAX_RECORDS, "bodies and shapes", path)
@@ -188,29 +194,29 @@ def parse(text: str, path: str, report: Report) -> tuple[etree._Element, str]:
 
 
 class HasSourceLine:
-    """What stands in an element of a document."""
+    """Base of records that are read from an element of a document."""
 
     __slots__ = ()
     element: etree._Element
 
     @property
     def line(self) -> int | None:
-        """The line of the element's tag."""
+        """Line of the element's tag."""
         return source_line(self.element)
 
     @property
     def where(self) -> str:
-        """The element's path in the document."""
+        """Path of the element in the document."""
         return element_path(self.element)
 
 
 def source_line(element: etree._Element) -> int | None:
-    """The line on which an element's tag stands; 1 is the first."""
+    """Return the line of an element's tag, from 1."""
     return element.sourceline
 
 
 def element_path(element: etree._Element) -> str:
-    """An element's path for messages, ``Model/Bodies/Body[3]/Mass``."""
+    """Return an element's path for messages, ``Model/Bodies/Body[3]/Mass``."""
     return element.getroottree().getpath(element).lstrip("/")
 
 
@@ -220,27 +226,27 @@ def report_element(report: Report, severity: Severity, code: str, message: str, 
 
 
 def element_attributes(element: etree._Element) -> dict[str, str]:
-    """An element's attributes by their names, in order. lxml searches for each of them by its name."""
+    """Return an element's attributes in order; lxml's ``items`` searches for each by name, which is slow for many."""
     if len(element.keys()) < _MANY:
         return dict(element.items())
     return {str(value.attrname): str(value) for value in element.xpath("@*")}
 
 
 def escape_text(text: str) -> str:
-    """Text as XML content; what XML cannot hold becomes a question mark."""
+    """Escape a text as XML content; characters that XML cannot hold become question marks."""
     text = _NOT_IN_XML.sub("?", text)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
 
 
 def escape_attribute(text: str) -> str:
-    """Text as the value of an attribute between double quotes."""
+    """Escape a text as the value of an attribute in double quotes."""
     return escape_text(text).replace('"', "&quot;").replace("\t", "&#9;").replace("\n", "&#10;")
 
 
 def scan_tags(text: str) -> Iterator[tuple[re.Match[str], bool]]:
-    """Every tag of the text in order, with whether it closes an element.
+    """Yield every tag of the text in order, and whether it closes an element.
 
-    Comments, CDATA sections and processing instructions are passed over; the scan ends where one of them does not.
+    Comments, CDATA sections and processing instructions are skipped; the scan stops at one that is not closed.
     """
     for match in _MARKUP.finditer(text):
         if match[2]:
@@ -250,10 +256,7 @@ def scan_tags(text: str) -> Iterator[tuple[re.Match[str], bool]]:
 
 
 class ElementSpans:
-    """Where all elements of a well-formed text stand, in document order.
-
-    They are kept as bare numbers: of most nobody asks.
-    """
+    """Spans of all elements of a well-formed text in document order, kept as arrays of integers: few are asked for."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -298,7 +301,7 @@ class ElementSpans:
         return ElementSpan(match[2], start, self._inner[number], self._close[number], self.ends[number])
 
     def enclosing_element(self, place: int) -> int:
-        """The number of the innermost element that a place in the text is in, -1 for none."""
+        """Return the index of the innermost element that contains a position, -1 for none."""
         number = bisect_right(self.starts, place) - 1
         while number >= 0 and self.ends[number] <= place:
             number = self._parents[number]
@@ -309,7 +312,7 @@ def _parse(text: str, deepest: int) -> etree._Element:
     try:
         return _parse_flat(text, deepest)
     except etree.XMLSyntaxError as error:
-        if "text node" in str(error.msg).lower():  # one of more than ten million letters: a servo of a long run
+        if "text node" in str(error.msg).lower():  # one of more than ten million characters: a servo of a long motion
             return _parse_long(text, deepest)
         if deepest <= MAX_XML_DEPTH or "depth" not in str(error.msg):
             raise
@@ -320,9 +323,11 @@ def _parse(text: str, deepest: int) -> etree._Element:
 
 
 def _parse_deep(text: str, deepest: int) -> etree._Element | None:
-    """Return what ``_parse_flat`` gives of elements and attributes, for what is nested deeper than libxml2 takes at
-    all, 2048 levels; None for what is no XML or too deep here as well. Entities are refused where they are defined, and
-    where they lead outside, though none should be left in the text: expat would expand them."""
+    """Parse with expat what is nested deeper than libxml2 allows at all (2048 levels), like ``_parse_flat``.
+
+    None for malformed XML and for nesting deeper than ``deepest``. Definitions of entities and external ones are
+    rejected, though none should be left in the text: expat would expand them.
+    """
     parser = expat.ParserCreate("utf-8")
     tree = etree.TreeBuilder()
     level = 0
@@ -352,7 +357,7 @@ def _parse_deep(text: str, deepest: int) -> etree._Element | None:
 
 
 def _parse_long(text: str, deepest: int) -> etree._Element:
-    """Return what ``_parse_flat`` gives, for texts of any length between two tags."""
+    """Parse like ``_parse_flat``, with no limit on the length of a text between two tags."""
     root = _parse_flat(text, deepest, huge=True)
     level = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
@@ -372,13 +377,13 @@ def _parse_flat(text: str, deepest: int, huge: bool = False) -> etree._Element:
         huge_tree=huge or deepest > MAX_XML_DEPTH,
         remove_comments=True,
         remove_pis=True,
-        remove_blank_text=True,  # what indents elements takes as much room as they do; no format means anything by it
+        remove_blank_text=True,  # indentation takes as much memory as the elements; no format gives it a meaning
     )
     return etree.fromstring(text.encode("utf-8", "replace"), parser)
 
 
 def _reject_definitions(text: str, path: str) -> None:
-    """A document type with an internal subset may define entities, which can grow without bound."""
+    """Raise a FormatError for a document type with an internal subset: its entities could grow without bound."""
     position = text.find("<")
     while position >= 0:
         end = end_of_opaque(text, position)
@@ -398,7 +403,7 @@ def _reject_definitions(text: str, path: str) -> None:
 
 
 def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: int) -> FormatError:
-    """Return what lxml says, in the words of somebody who has the file in an editor."""
+    """Build the error for malformed XML from lxml's message, worded for a user with the file in an editor."""
     line = error.position[0] or 1
     said = str(error.msg or "").split(", line ")[0]
     open_tags = _open_tags_at(text, line, error.position[1])
@@ -420,13 +425,13 @@ def _syntax_error(error: etree.XMLSyntaxError, text: str, path: str, deepest: in
 
 
 def _open_tags_at(text: str, line: int, column: int) -> list[str]:
-    """The tags that are open at a place."""
+    """Return the tags that are open at a position."""
     place = _line_start(text, line)
     open_tags: list[str] = []
     for match, closes in scan_tags(text[: place + column]):
         if closes:
             if open_tags[-1:] != [match[2]]:
-                break  # here is the fault
+                break  # the fault is here
             open_tags.pop()
         elif not match[4]:
             open_tags.append(match[2])
@@ -434,7 +439,7 @@ def _open_tags_at(text: str, line: int, column: int) -> list[str]:
 
 
 def _line(text: str, line: int) -> str:
-    """A line of the text, shortened for a message."""
+    """Return a line of the text, shortened for a message."""
     found = text[_line_start(text, line) :].partition("\n")[0].strip()
     return found if len(found) <= 60 else found[:60] + "..."
 

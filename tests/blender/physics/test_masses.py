@@ -121,7 +121,7 @@ def test_multiplied_as_the_warning_says_it_moves_the_same(blank: Any) -> None:
 # ---------------------------------------------------------------- scaled as physics does not take it
 
 
-def told_of(rig: Any, scene: Any) -> list[str]:
+def progress_text(rig: Any, scene: Any) -> list[str]:
     from addon.blender.physics.simulation.setup import build_physics
 
     return [entry.message for entry in build_physics(scene, rig).entries if entry.code == "scaled-unevenly"]
@@ -136,7 +136,7 @@ def test_a_model_that_is_scaled_unevenly_is_told(blank: Any) -> None:
     for scale, words in (((2, 2, 2), ""), ((1, 1, 2), "unevenly"), ((0.5, 0.5, 0.5), "")):
         rig.scale = scale
         bpy.context.view_layer.update()
-        told = told_of(rig, blank.scene)
+        told = progress_text(rig, blank.scene)
         assert [words in message for message in told] == [True] * bool(words)
         record(blank.scene, rig, 3)
         kept = [line.message for line in rig.data.knuckle.report if line.code == "scaled-unevenly"]
@@ -152,7 +152,7 @@ def test_a_model_that_its_parent_shears_is_told(blank: Any) -> None:
     rig.parent, rig.rotation_mode, rig.rotation_euler = parent, "XYZ", (0.0, np.pi / 4, 0.0)
     parent.scale = (1.0, 1.0, 2.0)
     bpy.context.view_layer.update()
-    (told,) = told_of(rig, blank.scene)
+    (told,) = progress_text(rig, blank.scene)
     assert "sheared" in told
 
 
@@ -164,16 +164,16 @@ def test_an_applied_scale_is_told_and_a_bake_says_so(blank: Any, capsys: pytest.
     bpy.ops.object.select_all(action="DESELECT")
     rig.select_set(True)
     bpy.context.view_layer.objects.active = rig
-    assert told_of(rig, blank.scene) == []
+    assert progress_text(rig, blank.scene) == []
     bpy.ops.object.transform_apply(location=False, rotation=False, scale=True)
-    (told,) = told_of(rig, blank.scene)
+    (told,) = progress_text(rig, blank.scene)
     assert "applied" in told
     capsys.readouterr()
     assert bpy.ops.knuckle.bake_physics(frame_end=3) == {"FINISHED"}
     assert "scale was applied" in capsys.readouterr().out
     assert "Update Armature makes bones fit again" in told
     assert bpy.ops.knuckle.refit() == {"FINISHED"}
-    assert told_of(rig, blank.scene) == []
+    assert progress_text(rig, blank.scene) == []
 
 
 @pytest.mark.parametrize("ratio", [1.0, 3.0])

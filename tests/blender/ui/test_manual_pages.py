@@ -90,7 +90,7 @@ def test_every_row_of_the_map_is_of_use(blank: Any) -> None:
     from addon.blender.ui.base.manual_pages import PAGES
 
     known = set(operators())
-    for what in (what for told_of in PAGES.values() for what in told_of):
+    for what in (what for progress_text in PAGES.values() for what in progress_text):
         if what[0].islower():
             assert any(name.startswith(what) for name in known), what
         else:

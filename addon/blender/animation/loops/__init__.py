@@ -1,1 +1,1 @@
-"""Closed kinematic loops kept closed while joints are posed and animated."""
+"""Closed kinematic loops: kept closed while joints are posed and animated."""

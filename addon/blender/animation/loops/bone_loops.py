@@ -1,4 +1,4 @@
-"""Closed loops of a rig as its bones have them: read, followed and posed."""
+"""Closed loops on the bones of a rig: reading and following their input joints, and posing their dependent joints."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from ...data.conversion import add_to_report
 from ...rig.bone_limits import is_stop_constraint
 from ...rig.pose_channels import bone_channel_values, read_pose, write_pose
 
-#: What tells that a loop does not close at the present pose.
+#: Code of the report entry about a loop that does not close at the present pose.
 _OPEN_CODE = "loop-open"
-#: And that its drivers are held where it does.
+#: Code of the report entry about input joints that are held where the loop closes.
 _HELD_CODE = "loop-held"
-#: What a joint of a rigid loop may be off by (rad or length units): bones have 32-bit numbers.
+#: Tolerance of the joints of a rigid loop (rad or length units): bones have float32 values.
 _STILL_TOLERANCE = 1e-5
-#: By how much (rad or characteristic lengths) followers may be off: a sixth of what the 32 bits of bones make of 1.
+#: Tolerance of dependent joints (rad or characteristic lengths): a sixth of the float32 resolution at 1.
 _TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True)
 class LoopState:
-    """Solution of a loop for joints that were ``given``; nothing is ``found`` where it has none to pose."""
+    """Solution of a loop for the joint values ``given``; ``found`` is None if no joint has to be posed."""
 
     given: dict[str, Array]
     found: LinkagePosition | None = None
 
     @property
     def is_held(self) -> bool:
-        """Return whether what is given is held short of where it is told to be."""
+        """Return whether given joints are held short of their values."""
         return self.found is not None and self.found.held
 
 
 class LiveLoop:
-    """A linkage of a rig's: where its drivers are now, and the channels that follow them."""
+    """Closed loop of a rig: the present values of its input joints, and the channels that follow them."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class LiveLoop:
         self.size = linkage.system.length
         self.chord = linkage.chords[0]
         self.follower = LinkageSolver(linkage, start, _TOLERANCE)
-        #: Where the drivers are, as they were found or, where they are held, put.
+        #: Values of the input joints as they were read or, where they are held, as they were posed.
         self._seen: dict[str, Array] | None = None
         self.state: LoopState | None = None
         now = {joint: self._read(rig, joint) for joint in self.channels}
@@ -73,17 +73,17 @@ class LiveLoop:
 
     @property
     def is_keyed(self) -> bool:
-        """Return whether keyframes say of each joint where it is: nothing follows."""
+        """Return whether keyframes pose every joint of the loop, so that none follows."""
         return len(self._given_joints()) == len(self.channels)
 
     def states_at(self, frames: Sequence[float]) -> list[LoopState] | None:
-        """The states at frames in a row, as far as curves tell where the drivers will be; None where they do not."""
+        """Return the states at successive frames, as predicted from curves; None if curves do not determine them."""
         told = self._predict_from_curves(frames)
         if told is None:
             return None
         every = [{joint: values[row] for joint, values in told.items()} for row in range(len(frames))]
         if len(told) == len(self.channels):
-            return [LoopState(given) for given in every]  # keys say it all
+            return [LoopState(given) for given in every]  # keyframes pose all joints
         rows = np.concatenate(list(told.values()), axis=1)
         is_new = np.ones(len(rows), dtype=bool)
         is_new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -112,16 +112,16 @@ class LiveLoop:
         return out
 
     def follow(self, rig: bpy.types.Object) -> None:
-        """Follow where the drivers are, of the rig itself or of what was evaluated of it."""
+        """Solve the loop for its input joints as posed in ``rig``, the rig itself or its evaluated copy."""
         given = {joint: self._read(rig, joint) for joint in self._given_joints()}
         if are_same_arrays(given, self._seen):
             return
         state = LoopState(given)
         if self.state is not None and self.state.is_held and are_same_arrays(given, self.state.given):
             state = self.state
-        elif len(given) < len(self.channels):  # else keys say it all
+        elif len(given) < len(self.channels):  # else keyframes pose all joints
             self.follower.stops.leave_out(self._joints_without_stops())
-            # what keys say of more joints than drive the loops is not for the loops to mend
+            # keyframes on more joints than the inputs are not corrected
             state = LoopState(given, self.follower.follow(given, hold=len(given) == len(self.drivers)))
         self.take(state)
         if state.found is not None:
@@ -129,7 +129,7 @@ class LiveLoop:
                 self._write(joint, state.found.positions[joint])
 
     def take(self, state: LoopState | None) -> None:
-        """Be in a state, and go on from it."""
+        """Adopt a state, from which the solver continues."""
         if state is None or state is self.state:
             return
         self.state, self._seen = state, state.given
@@ -142,7 +142,7 @@ class LiveLoop:
             self._tell(state.found)
 
     def hold(self) -> None:
-        """Pose drivers that are held where that is, if any are."""
+        """Pose the input joints where they are held, if they are."""
         if self.state is not None and self.state.found is not None and self.state.is_held:
             for joint in self.state.given:
                 self._write(joint, self.state.found.positions[joint])
@@ -156,7 +156,11 @@ class LiveLoop:
         return {joint: values[joint] for joint in self._given_joints()}
 
     def _given_joints(self) -> list[str]:
-        """Return the joints to keep: keyed ones, and drivers unless the keyed ones are as many as drive the loops."""
+        """Return the ids of the joints that determine the loop.
+
+        Those are the keyed ones if they are at least as many as the input joints, else the input joints and the keyed
+        ones.
+        """
         curves = self._curves()
         if curves is None:
             return self.drivers
@@ -166,12 +170,12 @@ class LiveLoop:
         return list(dict.fromkeys([*self.drivers, *keyed]))
 
     def _curves(self) -> Any:
-        """The curves of the rig's Action; None where it has none."""
+        """Return the curves of the rig's Action; None if it has none."""
         data = self.rig.animation_data
         return None if data is None or data.action is None else action_curves(self.rig, data.action, create=False)
 
     def _joints_without_stops(self) -> set[str]:
-        """The joints whose stops the user has switched off on their bones."""
+        """Return the ids of the joints whose stops the user has switched off on their bones."""
         out = set()
         for joint, channels in self.channels.items() if self.follower.stops.are_any else ():
             limits = [
@@ -182,8 +186,10 @@ class LiveLoop:
         return out
 
     def _tell(self, found: LinkagePosition) -> None:
-        """Say in the model's report that the loop does not close at the present pose, or that its drivers are held
-        where it does; no more when they are where they should be again."""
+        """Update the entry in the mechanism's report about a loop that does not close or whose input joints are held.
+
+        The entry is removed when the loop closes at the given values again.
+        """
         message, code = "", _OPEN_CODE
         if found.held and found.stop is not None:
             joint, upper = found.stop
@@ -218,7 +224,7 @@ class LiveLoop:
 
 
 class RigidLoop:
-    """A linkage of a rig's without a degree of freedom: its joints stay where the loops are closed."""
+    """Closed loop without a degree of freedom: its joints stay where the loop is closed."""
 
     drivers: tuple[str, ...] = ()
 
@@ -227,31 +233,31 @@ class RigidLoop:
     ) -> None:
         self.rig, self.linkage = rig, linkage
         self.channels = {joint: every[joint] for joint in linkage.joints if joint in every}
-        #: Where they stand, (size,) by joint.
+        #: Joint values (size,) at which the loop is closed, by joint id.
         self.stands = {joint: start[joint] for joint in self.channels}
-        #: What was posed and put back last: what something poses again at once, a driver, is left alone.
+        #: Values that were reset last: what a driver poses again at once is left alone.
         self._refused: dict[str, Array] | None = None
 
     def take(self, _state: LoopState | None) -> None:
-        """Let curves pose anew what was put back at the frame before."""
+        """Reset the memory of refused values, so that what curves pose at the next frame is reset again."""
         self._refused = None
 
     @property
     def is_moved(self) -> bool:
-        """Return whether joints were put back just now."""
+        """Return whether joints were reset just now."""
         return self._refused is not None
 
     def states_at(self, frames: Sequence[float]) -> list[None] | None:
-        """It has no states; None where its joints are to be put back."""
+        """Return None for each frame: a rigid loop has no states. None as a whole if its joints have to be reset."""
         return None if self._moved(self.rig) else [None] * len(frames)
 
     def _moved(self, rig: bpy.types.Object) -> dict[str, Array]:
-        """Return where a rig, which may be an evaluated one, has joints that are elsewhere than they should be."""
+        """Return the values of joints that are not where the loop is closed, in a rig or its evaluated copy."""
         now = {joint: read_pose(rig, channels) for joint, channels in self.channels.items()}
         return {joint: value for joint, value in now.items() if not _is_close(value, self.stands[joint])}
 
     def follow(self, rig: bpy.types.Object) -> None:
-        """Put joints back that the rig itself or what was evaluated of it has elsewhere."""
+        """Reset joints that are not where the loop is closed, in ``rig``, the rig itself or its evaluated copy."""
         moved = self._moved(rig)
         if not moved or are_same_arrays(moved, self._refused):
             self._refused = self._refused if moved else None
@@ -262,7 +268,7 @@ class RigidLoop:
 
 
 def _channel_curve(curves: Any, channel: Channel) -> bpy.types.FCurve | None:
-    """The curve among some that poses a channel."""
+    """Return the unmuted curve among some that poses a channel, or None."""
     found = (curves.find(path, index=index) for path, index in channel.curves()) if curves is not None else ()
     return next((curve for curve in found if curve is not None and not curve.mute), None)
 
@@ -272,6 +278,7 @@ def _is_close(one: Array, other: Array) -> bool:
 
 
 def are_same_arrays(one: dict[str, Array], other: dict[str, Array] | None) -> bool:
+    """Return whether two mappings have the same keys and bitwise equal arrays."""
     return (
         other is not None
         and one.keys() == other.keys()

@@ -1,4 +1,4 @@
-"""Which joints of a loop drive it, as the user says or as its joints allow."""
+"""Choice of the input joints of closed loops, by the user or by what the joints allow."""
 
 from __future__ import annotations
 
@@ -19,9 +19,13 @@ _FILE_POSITIONS: Mapping[str, Array] = {}
 
 
 def set_input_joint(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.types.Object]:
-    """Have a joint drive the loops that it lies on, and others follow in its place.
+    """Make a joint an input of its closed loop; others become dependent in its place.
 
-    Returns the joints that drive them now. ValueError where the loops do not follow from it.
+    Returns:
+        The input joints of the loop.
+
+    Raises:
+        ValueError: The joint is on no loop that moves, or the loop is not determined by it.
     """
     choice, wanted = _InputChoice(rig), record_of(empty).source_id
     linkage = next((each for each in choice.linkages if wanted in each.joints), None)
@@ -38,14 +42,15 @@ def set_input_joint(rig: bpy.types.Object, empty: bpy.types.Object) -> list[bpy.
 def choose_input_joints(
     rig: bpy.types.Object, positions: Mapping[str, Array], within: Collection[str] | None = None
 ) -> None:
-    """Choose the input joints of loops anew whose joints have other degrees of freedom now, or some of whose joints are
-    gone: as many as they need, and those that they have already as far as they can be. In a loop without a degree of
-    freedom all joints are dependent. What lies on no loop follows nothing.
+    """Choose the input joints of closed loops again after their joints changed or were deleted.
+
+    As many as the loops need; present inputs are kept as far as possible. In a loop without a degree of freedom all
+    joints are dependent. Joints on no loop are not dependent.
 
     Args:
-        rig: the armature.
-        positions: the coordinates (size,) of joints, by their ids, at which the loops are closed.
-        within: ids of joints: only loops of some of these have their joints chosen anew; None: all loops.
+        rig: The armature.
+        positions: Joint values (size,) at which the loops are closed, by joint id.
+        within: Joint ids: only loops with some of these joints are changed; None: all loops.
     """
     choice = _InputChoice(rig, positions)
     idle = choice.empties.keys() - {joint for linkage in choice.linkages for joint in linkage.joints}
@@ -60,7 +65,11 @@ def choose_input_joints(
 
 
 def lock_rigid_loops(rig: bpy.types.Object) -> list[Linkage]:
-    """Make the joints of loops without a degree of freedom dependent, and lock their bones. Returns those loops."""
+    """Make the joints of loops without a degree of freedom dependent, and lock their bones.
+
+    Returns:
+        Those loops.
+    """
     choice = _InputChoice(rig)
     found = [linkage for linkage in choice.linkages if choice.is_rigid(linkage)]
     for linkage in found:
@@ -70,7 +79,7 @@ def lock_rigid_loops(rig: bpy.types.Object) -> list[Linkage]:
 
 
 class _InputChoice:
-    """Which joints drive the loops of a rig, by id, and which could."""
+    """Present and possible input joints of the closed loops of a rig, by joint id."""
 
     def __init__(self, rig: bpy.types.Object, positions: Mapping[str, Array] = _FILE_POSITIONS) -> None:
         mechanism = loops_mechanism(rig)
@@ -81,7 +90,7 @@ class _InputChoice:
         self._usual = input_joint_order(mechanism, tree)
 
     def drivers(self, linkage: Linkage, first: Sequence[str] = ()) -> list[str]:
-        """Those of a linkage: ``first`` come some joints, then what drives it now."""
+        """Return the input joints of a linkage, preferring ``first``, then the present ones."""
         boned = _joints_with_bones(linkage)
         now = [joint for joint in boned if not record_of(self.empties[joint]).joint.follows]
         order = dict.fromkeys([*first, *now, *self._usual])
@@ -92,7 +101,7 @@ class _InputChoice:
         return linkage.is_rigid(self._start)
 
     def put(self, linkage: Linkage, drivers: Sequence[str]) -> None:
-        """Have joints drive a linkage, and its others follow."""
+        """Make ``drivers`` the input joints of a linkage and its other joints dependent."""
         for joint in _joints_with_bones(linkage):
             set_dependent(self.empties[joint], joint not in drivers)
 

@@ -1,16 +1,16 @@
-"""Solutions of closed loops at frames, kept until something changes.
+"""Cache of closed loop solutions by frame, until something changes.
 
-The numbers of all bones of a rig's loops are one array. Before a frame that is known it is put into the rig, and after
-it compared with what was evaluated: drivers that are where they were then need no solving, and Blender need not
-evaluate the frame once more.
+The channel values of all bones of a rig's loops form one array. Before a cached frame it is written to the rig, and
+after the frame it is compared with the evaluated pose: if the input joints are the same nothing has to be solved, and
+Blender need not evaluate the frame again.
 
 Note:
-    Writing a bone's property tags the geometry of its rig: before a frame that costs Blender 0.15 ms (a rig of 5 bones,
-    0.03 ms a frame without) to 0.6 ms (41 bones, 0.25 ms), and after it as much again (4.2 to 5.2). ``foreach_set``
-    tags nothing in 4.2, where the evaluated rigs have to be written too; graphs of renders and exporters cannot be come
-    to before the frame: that they lack the numbers is seen after it, and the rig is tagged for them. From 4.5 on it
-    tags the rig as one whose parameters changed, the evaluated ones follow by that, and it costs 0.02 ms. Poses then
-    are right to the last digit, as all bones of an animated rig are evaluated.
+    Writing a property of a bone tags the geometry of its rig: before a frame that costs 0.15 ms (a rig of 5 bones, 0.03
+    ms a frame without) to 0.6 ms (41 bones, 0.25 ms), and after it as much again (4.2 to 5.2). ``foreach_set`` tags
+    nothing in 4.2, where the evaluated rigs have to be written too; depsgraphs of renders and exporters cannot be
+    reached before the frame: that they lack the values is detected after it, and the rig is tagged for them. From 4.5
+    on it tags the rig as one whose parameters changed, the evaluated ones are updated by that, and it costs 0.02 ms.
+    Poses are then bitwise right, since all bones of an animated rig are evaluated.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from ...compat import POSE_SETTING_TAGS
 from ...data.channels import Channel
 
 PoseArray = NDArray[np.float32]
-#: Properties of bones with the places of some numbers among those of all bones, and the numbers.
+#: Property, indices of some of its values among those of all bones, and the values.
 ChosenValues = tuple[tuple[str, NDArray[np.intp], PoseArray], ...]
 _PROPERTY_SIZES = {"rotation_euler": 3, "location": 3, "rotation_quaternion": 4}
-#: Frames that are kept of a rig at most.
+#: Maximum number of cached frames per rig.
 MAX_CACHED_FRAMES = 10_000
 
 
 class PoseValues:
-    """The numbers of some joints' bones as one array (n,), in the order of the joints and their channels."""
+    """Channel values of some joints' bones as one array (n,), in the order of the joints and their channels."""
 
     def __init__(self, rig: bpy.types.Object, joints: Iterable[tuple[str, Sequence[Channel]]]) -> None:
         place = {name: number for number, name in enumerate(rig.pose.bones.keys())}
@@ -56,12 +56,14 @@ class PoseValues:
         self._buffers = {prop: np.empty(_PROPERTY_SIZES[prop] * len(place), dtype=np.float32) for prop in of_props}
 
     def read(self, rig: bpy.types.Object) -> PoseArray | None:
-        """The numbers of a rig, which may be an evaluated one; None where its bones are others."""
+        """Return the values of a rig, which may be an evaluated copy; None if its bones changed."""
         return self.last_read() if self.read_whole(rig) else None
 
     def read_whole(self, rig: bpy.types.Object) -> bytes:
-        """What a rig's bones say in the properties that have some of the numbers: to see that nothing is another, which
-        is quicker than to compare numbers. Nothing where its bones are others."""
+        """Return the raw bytes of all bone properties that contain some of the values; empty if the bones changed.
+
+        Comparing bytes is faster than comparing values.
+        """
         bones = self._bones_of(rig)
         if bones is None:
             return b""
@@ -70,7 +72,7 @@ class PoseValues:
         return b"".join([buffer.tobytes() for buffer in self._buffers.values()])
 
     def last_read(self) -> PoseArray:
-        """The numbers of the rig that was read last."""
+        """Return the values of the rig that was read last."""
         out = np.empty(self.size, dtype=np.float32)
         for prop, rows, places in self._props:
             out[rows] = self._buffers[prop][places]
@@ -83,9 +85,9 @@ class PoseValues:
         return [tuple((prop, places, own[row]) for prop, places, own in every) for row in range(len(numbers))]
 
     def write(self, rig: bpy.types.Object, evaluated: Sequence[bpy.types.Object], chosen: ChosenValues) -> None:
-        """Have a rig, and what is ``evaluated`` of it, say some numbers by ``foreach_set``.
+        """Write selected values to a rig and its ``evaluated`` copies by ``foreach_set``.
 
-        What is evaluated has all others as the rig has them, until it is evaluated again.
+        The other values of the evaluated copies become the rig's until it is evaluated again.
         """
         own = self._bones_of(rig)
         every = [own, *map(self._bones_of, evaluated)]
@@ -98,14 +100,14 @@ class PoseValues:
                     bones.foreach_set(prop, buffer)
 
     def _bones_of(self, rig: bpy.types.Object) -> Any:
-        """A rig's bones; None where they are others."""
+        """Return the pose bones of a rig; None if they changed."""
         pose = rig.pose
         bones = None if pose is None else pose.bones
         return bones if bones is not None and len(bones) == self._bones else None
 
 
 def pose_value_paths(channels: Sequence[Channel]) -> list[tuple[str, int, str]]:
-    """The (property, index, bone) of every number that poses a joint, in the order of its channels."""
+    """Return (property, index, bone) of every channel value of a joint, in the order of its channels."""
     out = []
     for channel in channels:
         if channel.is_single:
@@ -123,36 +125,36 @@ class CachedFrame:
     numbers: PoseArray
     given: ChosenValues
     states: tuple[Any, ...]
-    #: All that the bones said when the numbers were found to be these last.
+    #: Raw bytes of the bones when they last matched the values.
     whole: bytes = b""
 
     @cached_property
     def is_held(self) -> bool:
-        """Return whether drivers are held short of where they are told to be."""
+        """Return whether input joints are held short of their values."""
         return any(state is not None and state.is_held for state in self.states)
 
 
 class FrameCache:
-    """The known frames of a rig in a scene, of one state of the file. ``loops`` are those that the numbers are of."""
+    """Cached frames of a rig in a scene, for one state of the .blend; ``loops`` are those that the values belong to."""
 
     def __init__(self, loops: Sequence[Any], numbers: PoseValues) -> None:
         self.loops, self.numbers = loops, numbers
         self._frames: dict[float, CachedFrame] = {}
 
     def get(self, frame: float) -> CachedFrame | None:
-        """Return what is known of a frame."""
+        """Return the cached solution of a frame, or None."""
         return self._frames.get(frame)
 
     def keep(self, frame: float, known: CachedFrame) -> None:
-        """Know a frame."""
+        """Cache a frame; the oldest is dropped beyond ``MAX_CACHED_FRAMES``."""
         if len(self._frames) >= MAX_CACHED_FRAMES:
             del self._frames[next(iter(self._frames))]
         self._frames[frame] = known
 
     def put(self, scene: bpy.types.Scene, rig: bpy.types.Object, known: CachedFrame) -> None:
-        """Have a rig and what is evaluated of it in a scene say what the loops give at a frame."""
+        """Write the values that the loops determine at a frame to a rig and its evaluated copies in a scene."""
         evaluated: list[bpy.types.Object] = []
-        if not POSE_SETTING_TAGS and not bpy.app.is_job_running("RENDER"):  # else what is shown is drawn meanwhile
+        if not POSE_SETTING_TAGS and not bpy.app.is_job_running("RENDER"):  # else the viewport draws them meanwhile
             graphs = (layer.depsgraph for layer in scene.view_layers)
             evaluated = [rig.evaluated_get(graph) for graph in graphs if graph is not None]
         self.numbers.write(rig, evaluated, known.given)

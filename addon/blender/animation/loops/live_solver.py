@@ -1,10 +1,10 @@
-"""Closed loops that move while posing, scrubbing and rendering: what drives a loop poses the rest of it.
+"""Live solver of closed loops while posing, scrubbing and rendering: dependent joints follow the input joints.
 
-A joint whose record says that it ``follows`` has a bone whose channels are written here, and never by hand. Before a
-frame, the curves tell where the drivers will be, so that one evaluation poses all. After it, and after every other
-change, the evaluated pose is looked at: what moves drivers in other ways (strips, drivers, a drag of the hand) is
-followed then. Nothing is computed while the drivers are where they were, nor at frames that were come to since the last
-change (``ticks``): what the loops were there is known (``loop_frames``).
+A joint whose record has ``follows`` set has a bone whose channels are written here, never by the user. Before a frame
+the curves predict the input joints, so that one evaluation poses all. After it, and after every other change, the
+evaluated pose is inspected: input joints that are moved otherwise (NLA strips, drivers, dragging) are followed then.
+Nothing is computed while the input joints stay, nor at frames that were visited since the last change
+(``change_counter``): their solutions are cached (``frame_cache``).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from ...rig.pose_channels import read_pose
 from .bone_loops import LiveLoop, RigidLoop
 from .frame_cache import CachedFrame, FrameCache, PoseValues
 
-#: Loops of rigs by the ``session_uid`` that they keep until another file is opened.
+#: Loops of rigs by ``session_uid``, which is constant until another .blend is opened.
 _loops: dict[int, list[LiveLoop | RigidLoop]] = {}
-#: The frame at which a rig was last, and how far that was from the one before.
+#: Last frame of a rig, and its distance from the one before.
 _frame_steps: dict[int, tuple[float, float]] = {}
-#: What was known of a rig before the present frame, with the scene's ``session_uid``: for after it.
+#: Cache and cached solution of a rig found before the present frame, with the scene's ``session_uid``, for use after it.
 _present_frames: dict[int, tuple[int, FrameCache, CachedFrame | None]] = {}
-#: How many frames are worked out at once where they are come to one after another.
+#: Number of frames that are solved at once during playback.
 _LOOKAHEAD = 32
 
 
@@ -48,8 +48,10 @@ _LOOKAHEAD = 32
 
 
 def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
-    """The joints of a model as they stand in Blender, with the bodies (by their objects' names) that they hold
-    together. Joints that close loops are the rig's."""
+    """Return the joints of a mechanism as they stand in Blender, with the bodies that they connect, by object name.
+
+    Which joints close loops is taken from the rig.
+    """
     bodies, joints = parts(rig, "BODY"), {}
     for empty in parts(rig, "JOINT"):
         record = record_of(empty)
@@ -60,7 +62,7 @@ def loops_mechanism(rig: bpy.types.Object) -> Mechanism:
         parent, child = (end.name if end is not None else None for end in (joint.parent, joint.child))
         made = replace(read_joint(empty), parent=parent, child=child)
         for frame in (made.frame_parent, made.frame_child):
-            frame[:3, :3] = orthonormalized(frame[:3, :3])  # slopes are those of rotations, which 32 bits round
+            frame[:3, :3] = orthonormalized(frame[:3, :3])  # derivatives assume rotations, which float32 rounds
         made.dofs = [
             _with_initial_position(dof, initial_dof_coordinates(kept))
             for dof, kept in zip(made.dofs, joint.dofs, strict=True)
@@ -75,7 +77,7 @@ def _with_initial_position(dof: Any, start: list[float]) -> Any:
 
 
 def live_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
-    """The loops of a rig that have followers, gathered once."""
+    """Return the closed loops of a rig that have dependent joints; gathered once."""
     if rig.session_uid not in _loops:
         _loops[rig.session_uid] = list(_find_loops(rig))
     return _loops[rig.session_uid]
@@ -87,12 +89,12 @@ def loop_joints(loop: LiveLoop | RigidLoop) -> set[str]:
 
 
 def rigid_loop_joints(rig: bpy.types.Object) -> set[str]:
-    """The ids of the joints of loops without a degree of freedom."""
+    """Return the ids of the joints of loops without a degree of freedom."""
     return {joint for loop in live_loops(rig) if not loop.drivers for joint in loop.channels}
 
 
 def mark_without_loops(rig: bpy.types.Object) -> None:
-    """Know of a rig that was made just now that nothing in it follows."""
+    """Record that a newly built rig has no dependent joints."""
     _loops[rig.session_uid] = []
 
 
@@ -104,7 +106,7 @@ def _find_loops(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
     start = {joint.id: initial_joint_position(joint) for joint in mechanism.joints}
     for linkage in find_linkages(mechanism):
         if any(joint not in channels for joint in linkage.joints if joint not in linkage.chords):
-            continue  # a bone is gone: nothing can be followed until it is made again
+            continue  # a bone is missing: nothing can be followed until it is rebuilt
         drivers = [joint for joint in linkage.joints if joint not in follows and joint not in linkage.chords]
         if drivers and follows.intersection(linkage.joints):
             yield LiveLoop(rig, linkage, start, drivers, channels)
@@ -115,8 +117,10 @@ def _find_loops(rig: bpy.types.Object) -> Iterator[LiveLoop | RigidLoop]:
 def _closed_positions(
     rig: bpy.types.Object, linkage: Linkage, start: JointPositions, every: Mapping[str, list[Channel]]
 ) -> JointPositions:
-    """Where a loop without a degree of freedom is closed: at the file's positions, or where it stands, as one does that
-    an edit closed there."""
+    """Return the joint values at which a loop without a degree of freedom is closed.
+
+    These are the initial values or, if the loop is open there, the present ones: an edit closed it there.
+    """
     if np.abs(linkage.system.residual(linkage.system.vector(start))).max(initial=0.0) <= CLOSURE_TOLERANCE:
         return start
     return {**start, **{joint: read_pose(rig, every[joint]) for joint in linkage.joints if joint in every}}
@@ -130,7 +134,7 @@ _suspension = {"depth": 0}
 
 @contextmanager
 def solver_suspended() -> Iterator[None]:
-    """Within it nothing is followed: while an armature is made anew, bones and records do not fit each other."""
+    """Context manager in which no loop is followed: while an armature is rebuilt, bones and records do not match."""
     _suspension["depth"] += 1
     try:
         yield
@@ -139,12 +143,12 @@ def solver_suspended() -> Iterator[None]:
 
 
 def is_solver_suspended() -> bool:
-    """Whether an armature is being made anew."""
+    """Return whether the solver is suspended because an armature is being rebuilt."""
     return _suspension["depth"] > 0
 
 
 def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
-    """Pose the followers for the frame that is about to be evaluated."""
+    """Pose the dependent joints for the frame that is about to be evaluated."""
     for rig in _rigs_with_loops(models):
         known, at = _cached_frame(scene, rig, models)
         for number, loop in enumerate(known.loops):
@@ -155,7 +159,7 @@ def before_frame(scene: bpy.types.Scene, models: SceneModels) -> None:
 
 
 def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
-    """Follow what the curves alone did not tell. Blender then evaluates the frame once more."""
+    """Follow input joints that the curves alone did not determine. Blender then evaluates the frame again."""
     for rig in _rigs_with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
         uid, known, at = _present_frames.get(rig.session_uid) or (0, _frame_cache(rig, models), None)
@@ -170,7 +174,7 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph, models: 
 
 
 def _matches_cache(evaluated: bpy.types.Object, known: FrameCache, at: CachedFrame) -> bool:
-    """Return whether a rig was evaluated to be where it is known to be at a frame."""
+    """Return whether a rig was evaluated to the cached solution of a frame."""
     whole = known.numbers.read_whole(evaluated)
     if whole and whole == at.whole:
         return True
@@ -187,7 +191,7 @@ def _solve_frame(
     known: FrameCache,
     models: SceneModels,
 ) -> None:
-    """Follow where drivers were evaluated to be at a frame, and know that from now on."""
+    """Solve the loops for the evaluated input joints at a frame, and cache the solution."""
     loops = _intact_loops(rig)
     for loop in loops:
         loop.follow(evaluated)
@@ -203,10 +207,10 @@ def _solve_frame(
             for joint in loop.channels.keys() - loop.state.given.keys():
                 posed[known.numbers.rows[joint]] = True
     if (now[posed] != told[posed]).any():
-        rig.update_tag()  # a render's graph, or an exporter's, which was not come to before the frame
+        rig.update_tag()  # the depsgraph of a render or exporter, which cannot be reached before the frame
     states = tuple(loop.state if isinstance(loop, LiveLoop) else None for loop in loops)
     if is_foreign(rig):
-        return  # ``foreach_set`` passes over what other files have: they are followed after each frame
+        return  # ``foreach_set`` skips linked rigs: they are followed after each frame
     (given,) = known.numbers.chosen(told[None], posed)
     known.keep(scene.frame_current_final, CachedFrame(np.where(posed, told, now), given, states))
 
@@ -214,10 +218,9 @@ def _solve_frame(
 def _cached_frame(
     scene: bpy.types.Scene, rig: bpy.types.Object, models: SceneModels
 ) -> tuple[FrameCache, CachedFrame | None]:
-    """What is known of a rig's loops at the present frame.
+    """Return the cache of a rig and its solution at the present frame, or None.
 
-    Where nothing is, and curves tell, they are worked out: for the frames to come too where these are come to one after
-    another.
+    A missing solution is computed if curves determine it, during playback for the following frames too.
     """
     frame = scene.frame_current_final
     last, step = _frame_steps.get(rig.session_uid, (frame, 0.0))
@@ -236,7 +239,7 @@ def _cached_frame(
 
 
 def _predict_from_curves(rig: bpy.types.Object, known: FrameCache, frames: Sequence[float]) -> list[CachedFrame]:
-    """Return what a rig's loops will be at frames; nothing where curves do not tell."""
+    """Return the solutions of a rig's loops at frames, as determined by curves; empty if they do not."""
     loops, base = known.loops, known.numbers.read(rig)
     told = [loop.states_at(frames) for loop in loops]
     if base is None or any(states is None for states in told):
@@ -251,7 +254,7 @@ def _predict_from_curves(rig: bpy.types.Object, known: FrameCache, frames: Seque
         if not found:
             continue
         if len(found) < len(states):
-            return []  # keys say all at some frames, which is not for curves to tell
+            return []  # at some frames keyframes pose all joints, which cannot be predicted
         values = np.array([each.values for each in found])
         for joint in loop.channels.keys() - states[0].given.keys():
             place = known.numbers.rows[joint]
@@ -262,42 +265,45 @@ def _predict_from_curves(rig: bpy.types.Object, known: FrameCache, frames: Seque
 
 
 def before_update(models: SceneModels) -> None:
-    """Follow drivers that are posed by hand, before Blender evaluates that: it need not do so twice then."""
+    """Follow input joints that are posed by hand, before Blender evaluates that: it need not do so twice."""
     for rig in _rigs_with_loops(models):
         for loop in _intact_loops(rig):
             loop.follow(rig)
 
 
 def after_update(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
-    """Follow what a change of poses did.
+    """Follow input joints after a change of poses.
 
-    The loops tell themselves whether their drivers moved: what Blender tells of is everything that a pose carries, one
+    The loops detect themselves whether their inputs moved: Blender's updates list everything that a pose carries, one
     by one.
     """
     for rig in _rigs_with_loops(models):
         evaluated = rig.evaluated_get(depsgraph)
-        for loop in live_loops(rig):  # they are whole, see above
+        for loop in live_loops(rig):  # intact, see ``before_update``
             loop.follow(evaluated)
 
 
 @persistent
 def after_load(*_args: Any) -> None:
-    """Have loops of a file that was opened looked at, once all others who are told of it did what they do: drivers may
-    call what an add-on gives them only then, and those that fail once stay off."""
+    """Evaluate loops of an opened .blend once all other ``load_post`` handlers have run.
+
+    Drivers may call functions that an add-on registers only then, and drivers that fail once stay off.
+    """
     calls = bpy.app.handlers.load_post
     if _evaluate_opened not in calls:
-        calls.append(_evaluate_opened)  # Blender calls this one too
+        calls.append(_evaluate_opened)  # Blender also calls a handler that is added meanwhile
 
 
 @persistent
 def _evaluate_opened(*_args: Any) -> None:
-    """Have Blender tell of the first evaluation of the frame that a file opens with.
+    """Trigger handlers for the first evaluation of the frame with which a .blend opens.
 
     Note:
-        Blender evaluates animation after ``load_post``, and calls no ``depsgraph_update_post`` for graphs that it makes
-        then (4.2 to 5.2): keys that a loop is held short of would be shown. It does call it for graphs that are there
-        and tagged, and evaluates again what that sets. ``frame_set`` in place of the update does not do: the first
-        evaluation of a graph is not written to the file's objects, so that nothing is tagged where loops are held.
+        Blender evaluates animation after ``load_post``, and calls no ``depsgraph_update_post`` for depsgraphs that it
+        creates then (4.2 to 5.2): keyframes short of which a loop is held would be shown. It does call it for
+        depsgraphs that exist and are tagged, and evaluates again what that sets. ``frame_set`` in place of the update
+        does not do: the first evaluation of a depsgraph is not written to the .blend's objects, so that nothing is
+        tagged where loops are held.
     """
     bpy.app.handlers.load_post.remove(_evaluate_opened)
     for window in (window for manager in bpy.data.window_managers for window in manager.windows):
@@ -317,7 +323,7 @@ def _rigs_with_loops(models: SceneModels) -> Iterator[bpy.types.Object]:
 
 
 def _frame_cache(rig: bpy.types.Object, models: SceneModels) -> FrameCache:
-    """Return what is known of a rig's loops at frames since the last change."""
+    """Return the cache of a rig's loop solutions since the last change."""
     loops, every = live_loops(rig), models.kept
     known: FrameCache | None = every.get(rig.session_uid)
     if known is None or known.loops is not loops:
@@ -327,7 +333,7 @@ def _frame_cache(rig: bpy.types.Object, models: SceneModels) -> FrameCache:
 
 
 def _intact_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
-    """The loops of a rig of which no bone was renamed or deleted since they were gathered."""
+    """Return the loops of a rig, gathered again if one of their bones was renamed or deleted."""
     loops = live_loops(rig)
     bones = rig.pose.bones
     if any(channel.bone not in bones for loop in loops for each in loop.channels.values() for channel in each):
@@ -337,7 +343,7 @@ def _intact_loops(rig: bpy.types.Object) -> list[LiveLoop | RigidLoop]:
 
 
 def invalidate_loops(rig: bpy.types.Object | None = None) -> None:
-    """What was gathered, of a rig or of all, is gathered anew when it is needed."""
+    """Invalidate the gathered loops of a rig, or (None) of all rigs."""
     if rig is None:
         _loops.clear()
         _frame_steps.clear()

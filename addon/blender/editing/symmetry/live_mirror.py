@@ -83,7 +83,7 @@ def rename_twin_bones(
 ) -> None:
     """Rename the bones of the twins of joints, and of bodies that are roots, whose bones were renamed.
 
-    ``twins_by_part`` are the twins of a model's parts by the parts' ``session_uid``.
+    ``mates`` are the twins of a model's parts by the parts' ``session_uid``.
     """
     bones = armature_of(rig).bones
     parts = {(record_of(mate).role, record_of(mate).twin): mate for mate in mates.values()}

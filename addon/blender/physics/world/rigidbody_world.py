@@ -70,7 +70,7 @@ def ensure_world(
         scene.gravity = world_gravity(rig)
     else:
         if has_other_gravity(scene, rig):
-            report.warn("gravity-kept", f"The scene has a rigid-body world already: {_gravity_message(scene, rig)}")
+            report.warn("gravity-kept", f"The scene has a rigid-body world already: {_gravity_difference(scene, rig)}")
         if stopped := stopped_world_message(scene):
             report.warn("world-stopped", stopped)
     _fit_new_world(scene, rig, others, report)
@@ -159,7 +159,7 @@ def has_other_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> bool:
     return any(abs(a - b) > 1e-6 for a, b in zip(scene.gravity[:], world_gravity(rig), strict=True))
 
 
-def _gravity_message(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
+def _gravity_difference(scene: bpy.types.Scene, rig: bpy.types.Object) -> str:
     stays, wanted = (", ".join(f"{part:g}" for part in each) for each in (scene.gravity[:], world_gravity(rig)))
     return f"its gravity ({stays}) stays, the model wants ({wanted}); set it in Scene properties, Gravity"
 
@@ -172,7 +172,7 @@ def report_gravity(scene: bpy.types.Scene, rig: bpy.types.Object) -> None:
             lines.remove(number)
     if has_other_gravity(scene, rig):
         report = Report()
-        report.warn("gravity-kept", f"The scene's world is not this model's: {_gravity_message(scene, rig)}")
+        report.warn("gravity-kept", f"The scene's world is not this model's: {_gravity_difference(scene, rig)}")
         add_to_report(rig, report)
 
 

@@ -120,8 +120,8 @@ def manual_entries(ending: str) -> list[tuple[str, str]]:
             f"bpy.{'ops' if what[0].islower() else 'types'}.{what}".lower() + "*",
             installation.manual_page_path(page, ending),
         )
-        for page, told_of in PAGES.items()
-        for what in told_of
+        for page, progress_text in PAGES.items()
+        for what in progress_text
     ]
 
 

@@ -41,7 +41,7 @@ class ModalTask(ModelOperator):
     def finish(self, context: bpy.types.Context, result: Any) -> None:
         """What follows when all is done: tell the user."""
 
-    def told_of(self, step: WorkStep) -> str:
+    def progress_text(self, step: WorkStep) -> str:
         """Return what goes on in a step."""
         return self.bl_label
 
@@ -125,7 +125,7 @@ class ModalTask(ModelOperator):
         while time.perf_counter() < until:
             step = WorkStep(*next(self._steps))
         text = progress_text(step, self._pace.left(step.portion, time.perf_counter()))
-        self._running_task.show(told(f"{self.told_of(step)}: {text}.  Esc stops it"), text, step.portion)
+        self._running_task.show(told(f"{self.progress_text(step)}: {text}.  Esc stops it"), text, step.portion)
 
     def _leave(self) -> None:
         if self._running_task is not None:

@@ -52,9 +52,9 @@ def _findings_message(found: list[Finding]) -> str:
     if not found:
         return "Nothing is wrong with the mechanism"
     counts = [(severity, sum(finding.severity == severity for finding in found)) for severity in ("error", "warning")]
-    told_of = [count_with_noun(count, severity) for severity, count in counts if count]
+    progress_text = [count_with_noun(count, severity) for severity, count in counts if count]
     hints = len(found) - sum(count for _severity, count in counts)
-    return ", ".join(told_of + ([count_with_noun(hints, "hint")] if hints else []))
+    return ", ".join(progress_text + ([count_with_noun(hints, "hint")] if hints else []))
 
 
 class KNUCKLE_OT_check_model(ModelOperator):

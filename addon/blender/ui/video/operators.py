@@ -49,8 +49,8 @@ class _VideoOperator(VideoProperties, ModalTask):
             return "A video is being rendered"
         return "" if parts(rig, "BODY") else "The mechanism has no bodies to render"
 
-    def told_of(self, step: WorkStep) -> str:
-        return f"{self.bl_label}, playing the motion" if step.phase == PLAYING else super().told_of(step)
+    def progress_text(self, step: WorkStep) -> str:
+        return f"{self.bl_label}, playing the motion" if step.phase == PLAYING else super().progress_text(step)
 
 
 class KNUCKLE_OT_render_film(_VideoOperator):
