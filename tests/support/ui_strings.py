@@ -21,8 +21,8 @@ _DRAWS = {"label", "prop", "operator", "menu", "operator_menu_enum", "row", "col
 #: Functions of ours that show a text, and which of their arguments it is.
 _SHOWS = {
     "report_result": 1, "cancel_with_error": 1, "report": 1, "draw_paragraph": 2, "poll_message_set": 0,
-    "draw_fact": 1, "labeled_row": 1, "ValueError": 0, "report_message": 2, "told": 0, "count_with_noun": 1, "_group": 2,
-    "MenuEntry": 1, "MenuSubject": 0,
+    "draw_fact": 1, "labeled_row": 1, "ValueError": 0, "report_message": 2, "told": 0, "count_with_noun": 1,
+    "_group": 2, "MenuEntry": 1, "MenuSubject": 0,
 }  # fmt: skip
 #: Bases of operators, which are not registered themselves.
 _HIDDEN = ("_", "ModelOperator", "JointsOperator", "ModalTask")
@@ -46,7 +46,7 @@ _SENTENCES = {
 #: How the table of joints ends the tooltips of its fields.
 _OF_TICKED = ". Of all ticked joints, if this one is"
 #: Endings of the names of functions that return a text of the interface.
-_ANSWERS = ("_message", "_reason", "_summary", "_text")
+_ANSWERS = ("_message", "_reason", "_summary", "progress_text")
 
 
 def strings(path: Path) -> Iterator[tuple[str, int]]:

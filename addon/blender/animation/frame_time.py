@@ -19,11 +19,12 @@ _MAX_FPS = 32767
 
 @dataclass(frozen=True)
 class Clock:
-    """How a motion's times become frames: time 0 is at the scene's frame ``start``, and ``fps / fps_base`` frames are a
-    second.
+    """Mapping from a motion's times (s) to frames: time 0 is scene frame ``start``, a second ``fps / fps_base`` frames.
 
-    Blender looks Actions up at other places than the scene's frames where time remapping is on (``old`` frames of an
-    Action are shown in ``new`` of the scene), so that the places of keys are not the scene's frames then."""
+    Note:
+        With time remapping, Blender evaluates Actions at other frames than the scene's: ``old`` frames of an Action are
+        shown in ``new`` frames of the scene. Keyframes are then not at the scene's frames.
+    """
 
     start: float
     fps: int

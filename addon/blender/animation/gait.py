@@ -31,7 +31,10 @@ from .keying import LINEAR, key_bone_paths, key_servos
 
 @dataclass(frozen=True)
 class LiveValues:
-    """Inputs by their names, and servos by the ids of their joints: at the frame before and at the present one."""
+    """Values of Live Input: inputs by name, servos by joint id.
+
+    Servos have two values: at the previous and at the present frame.
+    """
 
     inputs: Mapping[str, float] = field(default_factory=dict)
     servos: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -137,7 +140,7 @@ def _thin_keys(frames: Array, values: Array) -> tuple[Array, Array]:
 
 
 def current_gait(rig: bpy.types.Object) -> Gait | None:
-    """The gait of a model as it stands in Blender: its document's behaviours with its present engine and stops."""
+    """Return the gait of a mechanism: its document's behaviors with the present engine settings and stops, or None."""
     behaviours = document_behaviours(rig)
     if behaviours is None:
         return None

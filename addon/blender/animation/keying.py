@@ -109,7 +109,7 @@ def curve_tracks(rig: bpy.types.Object, tracks: Tracks, between: bool = True) ->
 
 
 def channel_blocks(rig: bpy.types.Object, channels: Mapping[Channel, Any]) -> list[list[Channel]]:
-    """The balls and free blocks that some of the channels belong to: all channels of each."""
+    """Return the ball joints and free blocks that contain some of ``channels``, each as the list of its channels."""
     bones = {channel.bone: channel.joint for channel in channels if not channel.is_single}
     every = servo_channels(rig) if bones else {}
     if any(channel.is_root for channel in channels):

@@ -1,4 +1,4 @@
-"""What a model does, mirrored from left to right: the curves of its servos, as ``model.mirror`` mirrors motions."""
+"""Mirroring of motions from left to right on F-curves, as ``core.editing.mirroring`` mirrors trajectories."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from .fcurves import (
 from .keying import group_starts
 from .root_motion import non_quaternion_reason, non_quaternion_rotation, repeated_paths, root_curve_ids, span_with_gap
 
-#: A path is mirrored about a plane through its root where that is not further off the model's than this share of the
-#: bones' extent: it moves the whole model by next to nothing.
+#: Root motion is mirrored about a plane through the root if that is no farther from the mirror plane than this share
+#: of the bones' extent: the shift of the whole mechanism is negligible.
 _PLANE_TOLERANCE = 0.05
 
-#: Whose motion goes to their counterparts: of all, or only of those on the side from which, or to which, the
-#: plane's normal points (-X and +X as a rule).
+#: Joints whose motion goes to their counterparts: all, or those on the negative or positive side of the plane's normal
+#: (as a rule -X and +X).
 Side = Literal["both", "negative", "positive"]
 
 
@@ -56,15 +56,26 @@ def mirror_keys(
     plane: Plane | None = None,
     action: bpy.types.Action | None = None,
 ) -> Report:
-    """Mirror what the model's Action has its servos do: each does what its counterpart did.
+    """Mirror the motion of the mechanism's Action: each servo does what its counterpart did.
 
-    ``side`` and ``bones`` (None: all) choose whose motion goes to their counterparts; all else stays. ``phase`` is by
-    how much of a round what is mirrored comes later, wrapping at the end of the motion; a round takes ``period``
-    frames, None: as long as the motion. ``normal`` (3,) chooses the direction of the plane, in the file's axes, and
-    ``plane`` a whole one in place of the mechanism's own; ``action`` another motion than the one that is played. A
-    servo that has no keys, or whose curve is muted, hands on where it is. Where all go both ways, the paths of roots
-    are mirrored too. ValueError, before anything is changed, where nothing can be mirrored; the report tells how
-    counterparts were found and what was left out.
+    A servo without keyframes, or whose curve is muted, passes on its present value. If all servos are mirrored both
+    ways, root motion is mirrored too.
+
+    Args:
+        rig: Armature of the mechanism.
+        side: Side whose motion goes to the counterparts; everything else stays.
+        phase: Delay of what is mirrored, as a share of a cycle; it wraps at the end of the motion.
+        period: Length of a cycle in frames; None: that of the motion.
+        bones: Names of bones whose joints are mirrored; None: all.
+        normal: Direction (3,) of the mirror plane, in the axes of the file; None: the mechanism's.
+        plane: Mirror plane in place of the mechanism's own.
+        action: Motion in place of the one that plays.
+
+    Returns:
+        Report on how counterparts were found and what was left out.
+
+    Raises:
+        ValueError: Nothing can be mirrored; raised before anything is changed.
     """
     played = active_action(rig)
     action = action or editable_action(rig)
@@ -113,7 +124,7 @@ def mirror_keys(
 
 
 def _source_joints(rig: bpy.types.Object, mirror: MotionMirror, side: Side, bones: Collection[str] | None) -> list[str]:
-    """The ids of the joints whose motion goes to their counterparts."""
+    """Return the ids of the joints whose motion goes to their counterparts."""
     joints = list(mirror.joints) if side == "both" else mirror.joints_on_side(positive=side == "positive")
     if bones is None:
         return joints
@@ -123,9 +134,17 @@ def _source_joints(rig: bpy.types.Object, mirror: MotionMirror, side: Side, bone
 
 @dataclass
 class _CurveMirror:
-    """Courses as they are, and those that are made of them; None where a curve is to go; ``on`` those by which roots
-    go on and on. ``muted`` is where curves are muted, and ``values`` are what channels without keys are to be set
-    to."""
+    """Working state of mirroring the curves of a mechanism.
+
+    Attributes:
+        rig: The armature.
+        given: Curves as they are.
+        muted: Identifiers of muted curves.
+        report: Gets what was left out.
+        made: Mirrored curves; None where a curve has to be removed.
+        on: Identifiers of the curves by which roots continue from cycle to cycle.
+        values: Bone, property and value to set for channels without keyframes.
+    """
 
     rig: bpy.types.Object
     given: dict[CurveId, CurveData]
@@ -136,10 +155,10 @@ class _CurveMirror:
     values: dict[CurveId, tuple[str, str, float]] = field(default_factory=dict)
 
     def mirror(self, each: JointMirror, channels: dict[str, list[Channel]]) -> None:
-        """Have a joint's counterpart do what the joint does."""
+        """Give a joint's counterpart the mirrored motion of the joint."""
         own, other = channels.get(each.source), channels.get(each.target)
         if own is None or other is None:
-            return  # it closes a loop and follows from the others
+            return  # it closes a loop, and is determined by the others
         for part in each.parts:
             sources, targets = [own[k] for k in part.of], [other[k] for k in part.to]
             if sources[0].is_single:
@@ -155,7 +174,7 @@ class _CurveMirror:
             self.values[place] = target.bone, target.prop, sign * here
 
     def _block(self, source: Channel, target: Channel, part: DofMap) -> None:
-        """A ball or free block: its bone's quaternion and location, which count in the axes of the bone."""
+        """Mirror a ball joint or free block: quaternion and location of its bone, which are in the bone's axes."""
         free = part.kind == "free"
         if free and source.against != target.against:
             self.report.warn("mirror-alone", f"Left as it is, its counterpart is hung up inversely: {source.name!r}")
@@ -170,9 +189,9 @@ class _CurveMirror:
             self._vector(source.bone, target.bone, "location", out_of @ part.matrix[3:, 3:] @ into)
 
     def mirror_paths(self, mirror: MotionMirror, phase: float) -> None:
-        """Have the roots go where their mirror images would, each with its twin or none.
+        """Exchange the root motion of roots with their twins, or mirror it within a root that has none.
 
-        What a root keys of where it goes is mirrored; one that nothing keys hands on where it was put.
+        A root without keyframes passes on its present pose.
         """
         plane, roots, bones = mirror.sides.plane, root_bones(self.rig), armature_of(self.rig).bones
         rests = {body: np.array(bones[bone].matrix_local, dtype=np.float64) for body, bone in roots.items()}
@@ -198,8 +217,10 @@ class _CurveMirror:
                 self.on |= {(bone_path(other, "location"), index) for index in range(3)}
 
     def _unmirrored_reason(self, bone: str, other: str, late: Mapping[str, str]) -> str:
-        """Return what is said of a root whose path cannot be exchanged with that of another; ``late`` of those that
-        cannot come later."""
+        """Return the reason why a root's motion cannot be exchanged with that of ``other``; empty if it can.
+
+        ``late`` are the reasons of roots whose motion cannot be delayed.
+        """
         if non_quaternion_rotation(self.rig, bone)[0]:
             return non_quaternion_reason(bone)
         if self._is_mixed(bone, other):
@@ -207,8 +228,10 @@ class _CurveMirror:
         return late.get(bone, "")
 
     def _is_mixed(self, *bones: str) -> bool:
-        """Return whether of the locations of bones, or of how they turn, some curves are muted and others are not: what
-        comes of all of them would be written over the muted ones."""
+        """Return whether bones have both muted and unmuted curves of location, or of rotation.
+
+        The mirrored result would overwrite the muted ones.
+        """
         places = [place for bone in bones for place in root_curve_ids(bone)]
         return any(
             not (self.muted.isdisjoint(own) or self.given.keys().isdisjoint(own))
@@ -218,20 +241,22 @@ class _CurveMirror:
         )
 
     def _moves_from_rest(self, bone: str) -> bool:
-        """Return whether keys move a root or turn it: its path is as a rule begun where it was built."""
+        """Return whether keyframes move or rotate a root away from its rest pose, where root motion usually begins."""
         moves = {(bone_path(bone, "location"), index) for index in range(3)}
         turns = {(bone_path(bone, "rotation_quaternion"), index) for index in range(1, 4)}
         keyed = any(self.given[place].keys.values.any() for place in moves | turns if place in self.given)
         return keyed or non_quaternion_rotation(self.rig, bone)[1]
 
     def _range(self) -> tuple[float, float]:
-        """The first and the last frame at which servos have keys."""
+        """Return the first and the last frame at which servos have keys."""
         servos = [self.given[place].keys for place in self.given.keys() & servo_curve_ids(self.rig).keys()]
         return min(keys.first for keys in servos), max(keys.last for keys in servos)
 
     def _vector(self, source: str, target: str, prop: str, matrix: Array) -> None:
-        """A bone's location, or its quaternion, whose first number is the same in a mirror and whose others are a
-        vector."""
+        """Mirror a bone's location or quaternion by ``matrix`` (3, 3).
+
+        The real part of a quaternion is unchanged by a reflection; the other three transform as a vector.
+        """
         count = 4 if prop == "rotation_quaternion" else 3
         here = np.array(getattr(self.rig.pose.bones[source], prop))
         places = [(bone_path(target, prop), index) for index in range(count)]
@@ -245,7 +270,7 @@ class _CurveMirror:
         self.made |= dict(zip(places, made, strict=True))
 
     def _course(self, bone: str, prop: str, index: int) -> CurveData:
-        """The course of a bone's channel; where it has no keys, one key that holds what it is."""
+        """Return the curve of a bone's channel; without keys, one key with its present value."""
         course = self.given.get((bone_path(bone, prop), index))
         if course is None:
             value = getattr(self.rig.pose.bones[bone], prop)[index]
@@ -254,7 +279,7 @@ class _CurveMirror:
         return course
 
     def delay(self, phase: float, period: float | None) -> None:
-        """Let what was made come later by a share of a round."""
+        """Delay the mirrored curves by a share of a cycle."""
         made = {place: course for place, course in self.made.items() if course is not None}
         span = keyframe_span(np.array(self._range()), [made[place].keys for place in made.keys() - self.on], 1.0)
         later = phase * (span.period if period is None else period)
@@ -266,15 +291,16 @@ class _CurveMirror:
             self.made[place] = course.with_keys(keys)
 
     def pose(self) -> None:
-        """Set the channels that nothing keys."""
+        """Set the channels that have no keyframes."""
         for (_path, index), (bone, prop, value) in self.values.items():
             getattr(self.rig.pose.bones[bone], prop)[index] = value
 
 
 def _mix_curves(courses: Sequence[CurveData], matrix: Array) -> list[CurveData]:
-    """Three courses as ``matrix`` (3, 3) mixes them.
+    """Return three curves multiplied by ``matrix`` (3, 3).
 
-    Where their keys are at the same times, all of them follow; else there are straight keys at the times of all.
+    If their keys are at the same times, handles and interpolation are kept, else there are linear keys at the times of
+    all.
     """
     matrix = np.where(np.abs(matrix) < 1e-6, 0.0, matrix)
     if is_signed_permutation(matrix):
@@ -302,7 +328,7 @@ def _mix_curves(courses: Sequence[CurveData], matrix: Array) -> list[CurveData]:
 
 
 def _straight_keys(times: Array, values: Array) -> Keyframes:
-    """Straight keys."""
+    """Return linear keys."""
     kinds = np.full(len(times), LINEAR_KEY, dtype=np.int32)
     return Keyframes(
         np.repeat(times[:, None], 3, axis=1), np.repeat(values[:, None], 3, axis=1), kinds, near=KEY_SPACING

@@ -1,4 +1,8 @@
-"""Checks of a motion that is taken off a model: its joints, its rate, its stops, its numbers."""
+"""Checks of a mechanism's motions: lost joints, frame rate, stops and finite values, as a list of servos per Action.
+
+Results for the panels are cached until an Action, a stop or a pose that they depend on changes: reading 30 servos of
+10,000 keys takes a considerable part of a second, the check whether anything changed some microseconds.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,11 @@ from .source_motion import keyed_frame_rate
 
 
 def require_joints(found: RigParts, report: Report) -> None:
-    """Tell which bones have lost their joints' objects. FormatError where all have: there are no servos."""
+    """Report bones that have lost the objects of their joints.
+
+    Raises:
+        FormatError: All have, so that there are no servos.
+    """
     there = {record_of(empty).source_id for empty in found.joints}
     lost = [chain[-1] for joint, chain in found.chains.items() if joint not in there]
     if lost and not there:
@@ -49,7 +57,7 @@ def require_joints(found: RigParts, report: Report) -> None:
 
 
 def report_frame_rate(action: bpy.types.Action | None, clock: Clock, report: Report) -> None:
-    """Tell where a motion plays at another speed than its file has, since the scene shows more or fewer frames."""
+    """Report a motion that plays at another speed than its file has, because the scene has another frame rate."""
     own, now = keyed_frame_rate(action), clock.rate
     if own is not None and not is_same_rate(own, now):
         report.warn(
@@ -61,7 +69,7 @@ def report_frame_rate(action: bpy.types.Action | None, clock: Clock, report: Rep
 
 
 def is_same_rate(one: float, other: float) -> bool:
-    """Return whether two frame rates are the same."""
+    """Return whether two frame rates are equal within a relative tolerance of 1e-6."""
     return abs(one / other - 1.0) < 1e-6
 
 
@@ -71,7 +79,11 @@ def apply_stop_policy(
     stops: Literal["KEEP", "CLAMP", "REFUSE"],
     report: Report,
 ) -> None:
-    """Count values beyond stops, and put them within where that is wanted. FormatError where they are refused."""
+    """Report values beyond stops, and clamp them if ``stops`` is CLAMP.
+
+    Raises:
+        FormatError: There are such values, and ``stops`` is REFUSE.
+    """
     beyond: list[str] = []
     ends = dof_stops(found.joints)
     for channel, track in tracks.items():
@@ -96,7 +108,7 @@ def apply_stop_policy(
 
 
 def require_finite(track: Trajectory) -> None:
-    """FormatError where a servo is at no number."""
+    """Raise FormatError if a trajectory has a value that is not finite."""
     wrong = ~np.isfinite(track.values)
     if wrong.any():
         raise FormatError(
@@ -106,8 +118,10 @@ def require_finite(track: Trajectory) -> None:
 
 
 def dof_stops(joints: Iterable[bpy.types.Object]) -> dict[tuple[str, int], StopPair]:
-    """Lower and upper stop of every coordinate of joints' empties, (joint, number); of joints with one id the first
-    that moves counts."""
+    """Return lower and upper stop of every joint value by (joint id, index), from the records of joints' empties.
+
+    Of joints with one id the first that moves counts.
+    """
     out: dict[tuple[str, int], StopPair] = {}
     for empty in joints:
         record = record_of(empty)
@@ -120,13 +134,13 @@ def dof_stops(joints: Iterable[bpy.types.Object]) -> dict[tuple[str, int], StopP
 
 
 def _rounded_stop(stop: float | None) -> float | None:
-    """The stop that was meant by what Blender keeps in 32 bits: 2.2, and not 2.200000047683716."""
+    """Return the shortest decimal number that is the same in float32: 2.2, not 2.200000047683716."""
     return None if stop is None else float(str(np.float32(stop)))
 
 
-#: How fine curves are sampled where they are not straight (frames).
+#: Step (frames) of samples where curves are not linear.
 _SAMPLE_STEP = 0.25
-#: Balls that turn further (rad) from key to key are looked at in between.
+#: Rotation (rad) of a ball joint from key to key beyond which it is sampled in between.
 _MAX_ROTATION_STEP = 0.05
 _MAX_SUBSAMPLES = 64
 
@@ -135,8 +149,16 @@ KeyTrack = tuple[Array, Array, np.ndarray]  # frames, values, held: (n,)
 
 @dataclass(frozen=True)
 class MotionOverview:
-    """An Action that keys a model's servos: its name, the range of their keys in frames of the scene, how long that is
-    (s), how many servos, and whether some of them repeat by a Cycles modifier."""
+    """Summary of an Action that keys a mechanism's servos.
+
+    Attributes:
+        name: Name of the Action.
+        first: First frame of the scene with a key on servos.
+        last: Last one.
+        duration: Time between them (s).
+        servos: Number of keyed servos.
+        cycles: Whether some repeat by a Cycles modifier.
+    """
 
     name: str
     first: float
@@ -148,7 +170,7 @@ class MotionOverview:
 
 @dataclass(frozen=True)
 class ServoRow:
-    """What one servo of an Action does, its bone, and whether its numbers are angles."""
+    """Check result of one servo of an Action, its bone, and whether its values are angles."""
 
     found: ServoCheck
     bone: str
@@ -156,13 +178,11 @@ class ServoRow:
 
 
 def action_motion(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> Motion:
-    """Return what an Action has a model's servos do, in seconds from the scene's first frame.
+    """Return the motion of a mechanism's servos in an Action, in seconds from the scene's first frame.
 
-    What is muted takes no part.
-
-    Straight and held keys are taken as they are. Bezier parts are sampled four times a frame at least, with their
-    lowest and highest values; curves that ease in other ways or have modifiers are evaluated as finely. Cycles and what
-    lies beyond the outer keys are left out. A number of a ball that nothing keys is what the pose has.
+    Muted curves are ignored. Linear and constant keys are taken as they are. Bezier segments are sampled at least four
+    times a frame, with their extrema; curves with other easing or modifiers are evaluated as finely. Cycles, and what
+    lies beyond the outer keys, are left out. A value of a ball joint without keyframes is taken from the pose.
     """
     curves = posing_curves(rig, action)
     clock = Clock.of(scene)
@@ -174,14 +194,14 @@ def action_motion(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.ty
 
 
 def servo_stops(rig: bpy.types.Object) -> dict[str, StopPair]:
-    """Lower and upper stop by servo name, None where there is none."""
+    """Return lower and upper stop by servo name, None where there is none."""
     found = RigParts(rig)
     stops, every = dof_stops(found.joints), servo_channels(rig, found).values()
     return {channel.name: stops[channel.joint, channel.number] for own in every for channel in own}
 
 
 def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.types.Scene) -> list[ServoRow]:
-    """Return what every servo does in an Action, the worst first: see ``model.check.check``.
+    """Check every servo of an Action, the worst first: see ``core.motion.checks.check_motion``.
 
     Times are seconds from the scene's first frame.
     """
@@ -194,7 +214,7 @@ def check_action(rig: bpy.types.Object, action: bpy.types.Action, scene: bpy.typ
 
 
 def motion_overviews(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[MotionOverview]:
-    """The Actions that key a model's servos, in the order of the file."""
+    """Return summaries of the Actions that key a mechanism's servos, in the order of the .blend."""
     channels = [channel for own in servo_channels(rig).values() for channel in own]
     places, clock = servo_curve_ids(rig), Clock.of(scene)
     own = (action for action in bpy.data.actions if may_belong_to(rig, action))
@@ -221,7 +241,7 @@ def _overview(
 def _keyed_tracks(
     rig: bpy.types.Object, own: list[Channel], curves: Mapping[CurveId, bpy.types.FCurve]
 ) -> Iterator[tuple[Channel, KeyTrack]]:
-    """The keyed channels of a joint and their courses in frames."""
+    """Yield the keyed channels of a joint and their tracks in frames."""
     blocks: dict[str, list[Channel]] = {}
     for channel in own:
         if not channel.is_single:
@@ -246,7 +266,7 @@ def _curve_track(curve: bpy.types.FCurve) -> KeyTrack:
 def _block_tracks(
     rig: bpy.types.Object, bone: str, block: list[Channel], tracks: dict[CurveId, KeyTrack]
 ) -> Iterator[tuple[Channel, KeyTrack]]:
-    """The coordinates of a ball or free block, from its bone's quaternion and location."""
+    """Yield the values of a ball joint or free block, from its bone's quaternion and location."""
     pose = rig.pose.bones[bone]
     frames = np.unique(np.concatenate([track[0] for track in tracks.values()]))
     turn, against = block_rotation(rig, bone), block[0].against
@@ -263,7 +283,7 @@ def _block_tracks(
 def _block_pose(
     pose: bpy.types.PoseBone, block: list[Channel], tracks: dict[CurveId, KeyTrack], frames: Array
 ) -> Array:
-    """A bone's quaternion, and location where the block has one, at frames: (n, 4) or (n, 7)."""
+    """Return a bone's quaternion, and location for a free block, at frames: (n, 4) or (n, 7)."""
     out = np.empty((len(frames), len(block[0].curves())))
     for column, place in enumerate(block[0].curves()):
         if place in tracks:
@@ -292,7 +312,7 @@ def _unkeyed_curves(rig: bpy.types.Object, action: bpy.types.Action) -> dict[Cur
 
 
 def _refine_frames(frames: Array, vectors: Array) -> Array:
-    """Frames with more of them where a rotation vector goes far."""
+    """Return frames with additional ones where a rotation vector changes much."""
     gone = np.linalg.norm(np.diff(vectors, axis=0), axis=1)
     counts = np.clip(np.ceil(gone / _MAX_ROTATION_STEP), 1, _MAX_SUBSAMPLES).astype(int)
     return np.interp(subdivision_positions(counts)[0], np.arange(len(frames)), frames)
@@ -311,7 +331,7 @@ class _CachedChecks:
     posed: dict[CurveId, tuple[str, float]] = field(default_factory=dict)
 
     def has_rows(self, rig: bpy.types.Object) -> bool:
-        """Return whether the rows are there and the pose that they were made from too."""
+        """Return whether the rows are computed and the pose values that they depend on are unchanged."""
         bones = rig.pose.bones
         return self.rows is not None and all(
             _pose_value(bones[bone], place) == value for place, (bone, value) in self.posed.items()
@@ -323,12 +343,12 @@ _change_counter = {"number": 0}
 
 
 def cached_overviews(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[MotionOverview]:
-    """``motion_overviews``, kept while nothing changes."""
+    """Return ``motion_overviews``, cached while nothing changes."""
     return _current_cache(rig, scene).motions
 
 
 def cached_rows(rig: bpy.types.Object, scene: bpy.types.Scene) -> list[ServoRow]:
-    """``check_action`` of the model's Action, kept while nothing changes; nothing where it has none."""
+    """Return ``check_action`` of the mechanism's Action, cached while nothing changes; empty if it has none."""
     kept = _current_cache(rig, scene)
     action = active_action(rig)
     if action is None:
@@ -349,7 +369,7 @@ def _current_cache(rig: bpy.types.Object, scene: bpy.types.Scene) -> _CachedChec
         tuple(action.session_uid for action in bpy.data.actions),
         action.session_uid if action is not None else 0,
         Clock.of(scene),
-        # servos have the names of joints and bones, which are asked now: Blender tells of a new name late
+        # servos are named after joints and bones, which are compared here: Blender reports a rename late
         collection_object_names(rig),
         tuple(armature_of(rig).bones.keys()),
     )
@@ -360,13 +380,13 @@ def _current_cache(rig: bpy.types.Object, scene: bpy.types.Scene) -> _CachedChec
 
 
 def change_count() -> int:
-    """A number that grows whenever an Action or a joint's stops may have changed."""
+    """Return the change counter: it grows whenever an Action or a joint's stops may have changed."""
     return _change_counter["number"]
 
 
 @persistent
 def invalidate_motion_checks(*_: Any) -> None:
-    """Let everything be worked out again when it is asked for."""
+    """Invalidate all cached results."""
     _change_counter["number"] += 1
     _cache.clear()
 
@@ -387,7 +407,7 @@ _HANDLERS = (
 
 
 def register() -> None:
-    """Listen to what changes Actions and stops; nothing is heard twice."""
+    """Register the handlers and signal listeners for changes of Actions and stops; safe to call twice."""
     unregister()
     for name, act in _HANDLERS:
         getattr(bpy.app.handlers, name).append(act)
@@ -395,7 +415,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Listen no more."""
+    """Remove the handlers and signal listeners, and clear the cache."""
     for name, act in _HANDLERS:
         calls = getattr(bpy.app.handlers, name)
         if act in calls:

@@ -1,4 +1,4 @@
-"""Servos posed and keyed all at once, and the poses that are kept by name as Blender's own pose assets."""
+"""Posing and keying of servos together, and named poses as Blender's pose assets."""
 
 from __future__ import annotations
 
@@ -26,14 +26,19 @@ from .motion_checks import action_motion, dof_stops
 from .pose_reader import PoseReader
 
 ChannelsByJoint = dict[str, list[Channel]]
-#: Where the one key of a pose is.
+#: Frame of the single key of a pose.
 _POSE_FRAME = 1.0
 
 
 def posable_channels(rig: bpy.types.Object, bones: Collection[str] | None = None) -> ChannelsByJoint:
-    """The channels of the joints that are posed by hand, and do not follow a loop, by joint id.
+    """Return the channels of the joints that the user can pose, by joint id: not those that follow a closed loop.
 
-    ``bones`` are those that are meant, None all. ValueError where none is left.
+    Args:
+        rig: Armature of the mechanism.
+        bones: Names of bones whose joints are considered; None: all.
+
+    Raises:
+        ValueError: There is none.
     """
     meant = None if bones is None else joints_of_bones(rig, bones)
     out = {joint: own for joint, own in _independent_channels(rig).items() if meant is None or joint in meant}
@@ -43,13 +48,13 @@ def posable_channels(rig: bpy.types.Object, bones: Collection[str] | None = None
 
 
 def _independent_channels(rig: bpy.types.Object) -> ChannelsByJoint:
-    """The channels of the joints that do not follow a loop, by joint id."""
+    """Return the channels of the joints that follow no closed loop, by joint id."""
     follows = {record_of(e).source_id for e in parts(rig, "JOINT") if record_of(e).joint.follows}
     return {joint: own for joint, own in servo_channels(rig).items() if joint not in follows}
 
 
 def reset_unkeyed(rig: bpy.types.Object, action: bpy.types.Action) -> None:
-    """Pose the servos that an Action does not key where the file has them begin, without keys."""
+    """Set servos that an Action does not key to their initial values, without keyframes."""
     curves = action_curves(rig, action, create=False)
     keyed = {(curve.data_path, curve.array_index) for curve in curves or ()}
     unkeyed: ChannelsByJoint = {}
@@ -66,7 +71,11 @@ def zero_servos(
     bones: Collection[str] | None = None,
     to: Literal["zero", "start"] = "zero",
 ) -> int:
-    """Pose servos at 0, or on the stop that is nearest to it, or where the file has them begin. Returns how many."""
+    """Pose servos at 0, or at the nearest stop, or at their initial values.
+
+    Returns:
+        Number of servos.
+    """
     stops, channels = dof_stops(parts(rig, "JOINT")), posable_channels(rig, bones)
     for joint, own in channels.items():
         values = np.array([channel.start for channel in own])
@@ -80,16 +89,24 @@ def zero_servos(
 
 
 def key_servos(rig: bpy.types.Object, scene: bpy.types.Scene, bones: Collection[str] | None = None) -> int:
-    """Key servos as they are posed, at the present frame. Returns how many."""
+    """Key servos as they are posed, at the present frame.
+
+    Returns:
+        Number of servos.
+    """
     channels = posable_channels(rig, bones)
     key_pose(rig, channels, scene.frame_current)
     return sum(map(len, channels.values()))
 
 
 def toggle_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
-    """Key a servo as it is posed, or take its key away where it has one at the frame; whether it is keyed there now.
+    """Key a servo as it is posed, or remove its key at the frame if it has one.
 
-    ValueError for a servo that is not there or follows a loop.
+    Returns:
+        Whether the servo is keyed at the frame now.
+
+    Raises:
+        ValueError: The servo does not exist or follows a closed loop.
     """
     found = next(((joint, c) for joint, own in posable_channels(rig).items() for c in own if c.name == name), None)
     if found is None:
@@ -104,7 +121,7 @@ def toggle_key(rig: bpy.types.Object, name: str, frame: int) -> bool:
 
 
 def key_state(rig: bpy.types.Object, channel: Channel, frame: int) -> Literal["none", "elsewhere", "here"]:
-    """Return whether the Action of a model keys a servo, and at a frame.
+    """Return whether a mechanism's Action keys a servo: not at all, at other frames, or at this frame.
 
     Cheap enough for every redraw, however many keys there are.
     """
@@ -127,14 +144,14 @@ def key_pose(rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]], f
 
 
 def _keyed_properties(channel: Channel) -> list[tuple[str, int]]:
-    """Return what of a bone poses a channel: names and indices, -1 for all numbers of a property."""
+    """Return property and index (-1: all) of a bone that pose a channel."""
     if channel.is_single:
         return [(channel.prop, channel.index)]
     return [("rotation_quaternion", -1), *([("location", -1)] if channel.kind == "free" else [])]
 
 
 def auto_key(rig: bpy.types.Object, scene: bpy.types.Scene, channels: Mapping[str, Sequence[Channel]]) -> None:
-    """Key the channels where Blender's auto keying is on, as its own tools do."""
+    """Key the channels if Blender's auto keying is on, as its own tools do."""
     if scene.tool_settings.use_keyframe_insert_auto:
         key_pose(rig, channels, scene.frame_current)
 
@@ -143,19 +160,23 @@ def auto_key(rig: bpy.types.Object, scene: bpy.types.Scene, channels: Mapping[st
 
 
 def stored_poses(rig: bpy.types.Object) -> list[bpy.types.Action]:
-    """The named poses of a model, by name: pose assets of this file that pose its servos."""
+    """Return the named poses of a mechanism, by name: pose Actions of this .blend that pose its servos."""
     every = (action for action in bpy.data.actions if is_pose_action(action))
     own = [action for action in every if action_record(action).model in {"", settings(rig).uid}]
     if not own:
-        return []  # asked at every redraw, and all servos would have to be looked through
+        return []  # called at every redraw: collecting all servos would be slow
     paths = {path for channels in servo_channels(rig).values() for c in channels for path, _index in c.curves()}
     return [a for a in own if any(curve.data_path in paths for curve in action_curves(rig, a, create=False) or ())]
 
 
 def store_pose(rig: bpy.types.Object, name: str, bones: Collection[str] | None = None) -> bpy.types.Action:
-    """Keep the pose of servos, as it is seen, by a name; a pose of the model that has the name already becomes this
-    one. It is an Action with one key, marked as an asset: Blender's pose library shows it too. ValueError without a
-    name."""
+    """Store the evaluated pose of servos under a name; a pose of the mechanism with this name is replaced.
+
+    It is an Action with one key, marked as an asset, so that Blender's pose library shows it too.
+
+    Raises:
+        ValueError: The name is empty.
+    """
     if not name.strip():
         raise ValueError("A pose needs a name")
     channels = [channel for own in posable_channels(rig, bones).values() for channel in own]
@@ -175,9 +196,10 @@ def store_pose(rig: bpy.types.Object, name: str, bones: Collection[str] | None =
 
 
 def _replace_keys(rig: bpy.types.Object, action: bpy.types.Action, tracks: Tracks) -> None:
-    """Give an Action these keys in place of its own.
+    """Replace the keys of an Action.
 
-    The rig does not play it, not for a moment: that would pose the rig by the keys of its own Action again.
+    Note:
+        The rig must not play it, not even temporarily: that would pose the rig by the keys of its own Action again.
     """
     curves = action_curves(rig, action)
     curves.clear()
@@ -193,8 +215,19 @@ def recall_pose(
     mirrored: bool = False,
     bones: Collection[str] | None = None,
 ) -> int:
-    """Pose servos as a named pose has them: all the way, or by a ``weight`` from where they are; ``mirrored``: each as
-    its counterpart on the other side, so that the pose is the mirror image. Returns how many joints were posed."""
+    """Pose servos by a named pose.
+
+    Args:
+        rig: Armature of the mechanism.
+        action: The pose.
+        scene: Its settings of auto keying apply.
+        weight: Share of the way from the present values to the pose's.
+        mirrored: Give each servo the mirrored value of its counterpart on the other side.
+        bones: Names of bones whose joints are posed; None: all.
+
+    Returns:
+        Number of joints that were posed.
+    """
     every = posable_channels(rig)
     now = {joint: read_pose(rig, own) for joint, own in every.items()}
     aims = _target_coordinates(rig, action, scene, every, now)
@@ -216,7 +249,7 @@ def _target_coordinates(
     every: ChannelsByJoint,
     now: Mapping[str, Array],
 ) -> dict[str, Array]:
-    """The coordinates of the joints that a pose has keys of, by id."""
+    """Return the joint values of the joints that a pose has keys of, by id."""
     told = {track.name: float(track.values[0]) for track in action_motion(rig, action, scene).trajectories}
     out = {}
     for joint, own in every.items():
@@ -227,7 +260,7 @@ def _target_coordinates(
 
 
 def _nearest_coordinates(own: Sequence[Channel], aim: Array, here: Array) -> Array:
-    """The coordinates of an aim, rotation vectors as those of the same rotations that are nearest."""
+    """Return target values with each rotation vector replaced by the equivalent one nearest to ``here``."""
     out = aim.copy()
     for channel in own:
         if not channel.is_single and channel.index == 0:

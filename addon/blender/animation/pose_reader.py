@@ -1,4 +1,8 @@
-"""Reading joint coordinates off a pose, whatever made it: keys, IK, drivers, limits."""
+"""Reading joint values off the evaluated pose, however it was made: keyframes, IK, drivers, limits.
+
+Angles are unwrapped, and ambiguous rotations resolved, by what the bones' channels say. Also samples of the servos at
+chosen frames.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +24,12 @@ from ..rig.ball_channels import block_coordinates, nearest_rotation_vectors, rot
 from .frame_time import Clock
 from .rotation_stops import bone_stops, clamp_bone_values
 
-#: Channels whose rotation is this near (rad) to the evaluated one are what made it.
+#: Distance (rad) from the evaluated rotation up to which channels count as its source.
 _VECTOR_TOLERANCE = 1e-3
-#: Cosine of a middle angle below which the outer two cannot be told apart in 32 bits.
+#: Cosine of the middle angle below which the outer two cannot be distinguished in float32 (gimbal lock).
 _GIMBAL_TOLERANCE = 1e-3
 
-#: Matrices of bones that are worked out together.
+#: Number of bone matrices that are processed at once.
 _MAX_MATRICES = 16_384
 
 Indices = NDArray[np.intp]
@@ -33,9 +37,11 @@ _Float32Array = NDArray[np.float32]
 
 
 class LocalPoses:
-    """The own motions of bones: their poses against their carriers', from rest.
+    """Local motions of bones: poses relative to their parents', from rest.
 
-    ``at`` (n,) is where the bones are among all of the rig, ``most`` how many poses may well be worked out together.
+    Attributes:
+        at: Indices (n,) of the bones among all of the rig.
+        most: Number of poses that should be processed together at most.
     """
 
     def __init__(self, rig: bpy.types.Object, names: Sequence[str]) -> None:
@@ -58,10 +64,10 @@ class LocalPoses:
 
 
 class PoseReader:
-    """Reads the coordinates of channels off evaluated poses, all bones in one go, and many poses together.
+    """Reader of the values of channels off evaluated poses, for all bones and many poses at once.
 
-    Where several sets of numbers mean one rotation (angles a turn apart, three turns on a bone, a ball), it gives what
-    the channels say, as far as stops let them, if they are what poses the bone, else the nearest to what it read
+    Where several sets of values mean one rotation (angles modulo 2π, three angles on a bone, a ball joint), it returns
+    what the channels say, as limited by stops, if they are the source of the pose, else the set nearest to the one read
     before.
     """
 
@@ -85,12 +91,12 @@ class PoseReader:
         self._blocks = _block_groups(rig, channels, row)
 
     def read(self) -> Array:
-        """Coordinates of the current pose, (channels,)."""
+        """Return the values (channels,) of the current pose."""
         self.look()
         return self.taken()[0]
 
     def look(self) -> None:
-        """Take the current pose, to be worked out by ``taken`` together with others: up to ``most``."""
+        """Store the current pose, to be processed by ``taken`` together with others: up to ``most``."""
         count = len(self._rig.pose.bones)
         numbers = [np.empty(size * count, dtype=np.float32) for size in (16, 3, 4)]
         wanted = {"matrix": True, "rotation_euler": True, "rotation_quaternion": bool(self._blocks)}
@@ -100,7 +106,7 @@ class PoseReader:
         self._seen.append((numbers[0], numbers[1], numbers[2]))
 
     def taken(self) -> Array:
-        """Coordinates of the poses that were looked at since, (poses, channels)."""
+        """Return the values (poses, channels) of the poses stored since the last call."""
         matrices, angles, quaternions = (np.array(each) for each in zip(*self._seen, strict=True))
         poses = len(self._seen)
         self._seen.clear()
@@ -124,7 +130,7 @@ class PoseReader:
 
 @dataclass
 class _BlockGroup:
-    """All balls, or all free blocks, along the tree or against it. ``channels`` is of shape (blocks, size)."""
+    """All ball joints, or all free blocks, of one direction along the tree; ``channels`` has shape (blocks, size)."""
 
     rows: Indices
     channels: Indices
@@ -133,8 +139,11 @@ class _BlockGroup:
     before: Array | None = None
 
     def read(self, local: Array, written: Array) -> Array:
-        """Their coordinates (n, size) for the bones' own motions (n, 4, 4) and quaternions (n, 4) as they are set: what
-        these say at first, if they are what poses the bones, and from then on the nearest to what was read before."""
+        """Return the values (n, size) for local motions (n, 4, 4) and quaternions (n, 4) as they are set.
+
+        At first these are what the quaternions say, if they are the source of the pose, and then the nearest to what
+        was read before.
+        """
         found = block_coordinates(local, self.turns, self.against, free=self.channels.shape[1] > 3)
         vectors = found[:, :3]
         if self.before is None:
@@ -147,10 +156,13 @@ class _BlockGroup:
 
 @dataclass
 class EulerGroup:
-    """All bones that turn about the same axes in the same order.
+    """All bones that rotate about the same axes in the same order.
 
-    ``channels`` is of shape (bones, turns); ``columns`` are the bones' axes (0 to 2) from the outermost turn to the
-    innermost, those without a turn at the end.
+    Attributes:
+        columns: The bones' axes (0 to 2) from the outermost rotation to the innermost, then the unused ones.
+        rows: Indices (bones,) of the bones.
+        channels: Indices (bones, turns) of the channels.
+        before: Angles (bones, turns) that were read last.
     """
 
     columns: tuple[int, int, int]
@@ -160,14 +172,22 @@ class EulerGroup:
 
     @property
     def sign(self) -> float:
-        """Return whether the three axes, in their order, are right-handed (1) or left-handed (-1)."""
+        """Return 1 if the three axes, in their order, are right-handed, else -1."""
         first, second, _third = self.columns
         return 1.0 if (second - first) % 3 == 1 else -1.0
 
     def read(self, rotation: Array, told: Array, held: Array) -> Array:
-        """The angles (poses, n, turns) of rotations (poses, n, 3, 3), of all that mean the same: those that the bones'
-        Euler channels (poses, n, 3) tell, if they do, as far as stops let them (``held``) or (a bone's stops may be
-        switched off) without those, else the nearest to what was read before."""
+        """Return the angles (poses, n, turns) of rotations (poses, n, 3, 3).
+
+        Of equivalent sets of angles these are the Euler channels as limited by stops (``held``), else the channels
+        themselves (a bone's stops may be switched off), if they are the source of the pose; else the nearest to what
+        was read before.
+
+        Args:
+            rotation: (poses, n, 3, 3).
+            told: Euler channels (poses, n, 3).
+            held: Euler channels as limited by stops (poses, n, 3).
+        """
         count = self.channels.shape[1]
         found = self.angles(rotation.reshape(-1, 3, 3))
         told, held = told[..., self.columns[:count]], held[..., self.columns[:count]]
@@ -190,8 +210,11 @@ class EulerGroup:
         return own, np.abs(own - told).max(axis=2) > _VECTOR_TOLERANCE
 
     def angles(self, rotation: Array) -> Array:
-        """The angles (n, turns) of rotations (n, 3, 3) in the bones' axes."""
-        # the axes as X Y Z: a left-handed set sees turns the other way round
+        """Return the Euler angles (n, turns) of rotations (n, 3, 3) in the bones' axes.
+
+        In gimbal lock the innermost angle is 0.
+        """
+        # the axes as X Y Z: in a left-handed set rotations have the opposite sign
         seen = rotation[:, self.columns][:, :, self.columns]
         count = self.channels.shape[1]
         if count == 1:
@@ -212,7 +235,7 @@ class EulerGroup:
         return self.sign * np.stack(found, axis=1)
 
     def nearest(self, angles: Array, to: Array) -> Array:
-        """Of the sets of angles (n, turns) that mean the same rotations, the nearest to other sets."""
+        """Return the angles (n, turns) equivalent to ``angles`` that are nearest to other sets ``to``."""
         if angles.shape[1] < 3:
             return to + _wrap_to_pi(angles - to)
         outer, middle, inner = angles.T
@@ -231,7 +254,7 @@ def _wrap_to_pi(angles: Array) -> Array:
 
 
 def euler_groups(channels: Sequence[Channel], row: dict[str, int]) -> list[EulerGroup]:
-    """The turning channels of bones, gathered by the order of their axes."""
+    """Group the rotation channels of bones by the order of their axes; ``row``: index of each bone."""
     own: dict[str, list[int]] = {}
     for number, channel in enumerate(channels):
         if channel.prop == "rotation_euler":
@@ -250,7 +273,7 @@ def euler_groups(channels: Sequence[Channel], row: dict[str, int]) -> list[Euler
 
 
 def _block_groups(rig: bpy.types.Object, channels: Sequence[Channel], row: dict[str, int]) -> list[_BlockGroup]:
-    """The channels of balls and free blocks, gathered by size and by whether their joints point against the tree."""
+    """Group the channels of ball joints and free blocks by size and by their direction along the tree."""
     alike: dict[tuple[int, bool], list[int]] = {}
     for number, channel in enumerate(channels):
         if channel.prop == "rotation_quaternion" and channel.index == 0:
@@ -273,10 +296,17 @@ def sample(
     joints: Iterable[str] | None = None,
     name: str | None = None,
 ) -> Motion:
-    """The servo values of the evaluated pose at scene frames, as a Motion with times from the first frame.
+    """Sample the servos of the evaluated pose at scene frames; IK, drivers and limits are in the values.
 
-    ``frames`` default to the scene's range, every frame; they may be fractional. ``joints`` (ids) default
-    to what the Action keys, or all. IK, drivers and limits are in the values. The scene's frame is put back.
+    Args:
+        model: Collection or armature of the mechanism.
+        scene: The scene, whose frame is restored; default: the context's.
+        frames: Frames, which may be fractional; default: every frame of the scene's range.
+        joints: Ids of joints; default: those that the Action keys, or all.
+        name: Name of the motion; default: the Action's or the rig's.
+
+    Returns:
+        The motion, with times from the first frame.
 
     >>> from addon import formats
     >>> from addon.blender.build import build
@@ -302,7 +332,7 @@ def sample(
 
 
 def keyed_channels(rig: bpy.types.Object) -> list[Channel]:
-    """The channels that the rig's Action keys, in the order of its joints."""
+    """Return the channels that the rig's Action keys, in the order of its joints."""
     data = rig.animation_data
     if data is None or data.action is None:
         return []
@@ -317,9 +347,9 @@ def sample_channels(
     frames: Sequence[float],
     look: Callable[[float], None] | None = None,
 ) -> Array:
-    """Coordinates (frames, channels) of the evaluated pose at scene frames.
+    """Return the values (frames, channels) of the evaluated pose at scene frames; the scene's frame is restored.
 
-    The scene's frame is put back. ``look`` is called with each frame while it is shown.
+    ``look`` is called with each frame while it is current.
     """
     values = np.empty((len(frames), len(channels)))
     before = scene.frame_current, scene.frame_subframe
@@ -342,8 +372,7 @@ def sample_channels(
 
 @contextmanager
 def _pose_shown(rig: bpy.types.Object) -> Iterator[None]:
-    """Have the bones of a rig stand as they are posed, which they do not in edit mode nor where the armature is shown
-    at rest."""
+    """Context manager in which a rig is posed: not in edit mode, and not shown in its rest position."""
     armature = armature_of(rig)
     shown, editing = armature.pose_position, armature.is_editmode
     if editing:

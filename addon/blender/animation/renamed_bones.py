@@ -1,9 +1,10 @@
-"""Bones that were renamed: what names them follows.
+"""Renaming of bones: updates what refers to them by name.
 
-Blender itself takes along what plays on the armature, its parents and its constraints. It leaves behind what does not
-play just now, which is every other motion and every stored pose, and the data paths that drivers read. What names the
-bones of a model is made to follow here, after any change of the scene in which a bone got another name: by hand, by
-Blender's batch rename, or by us.
+Note:
+    Blender itself updates what plays on the armature, its children and its constraints. It does not update what does
+    not play at the moment, which is every other motion and every stored pose, nor the data paths that drivers read.
+    These are updated here, after any change of the scene in which a bone was renamed: by hand, by Blender's batch
+    rename, or by us.
 """
 
 from __future__ import annotations
@@ -21,35 +22,40 @@ from ..data.queries import is_foreign
 from ..events.signals import Handlers, connect, disconnect, on_bones_renamed, signals_blocked
 from .loops import live_solver
 
-#: What a bone is for: joint, root, step.
+#: Role of a bone: joint id, root body id, step of the joint's chain.
 BoneRole = tuple[str, str, int]
-#: The names of all bones by their armature's ``session_uid``, as they were seen last: one comparison tells whether
-#: there is anything to do.
+#: Names of all bones at the last check, by their armature's ``session_uid``: one comparison decides whether there is
+#: anything to do.
 _known_names: dict[int, list[str]] = {}
-#: Which bone had a name, also one that it has no more. An undo takes back a bone's name and not always what followed it
-#: (Blender keeps a step before it tells of the change).
+#: Role of the bone by each of its present and past names. Undo restores a bone's name, but not always what was updated
+#: with it (Blender stores the undo step before it calls the handlers).
 _past_names: dict[int, dict[str, BoneRole]] = {}
 
 
 @persistent
 def after_step(*_args: Any) -> None:
-    """After undo and redo. At once: where Blender made all anew it does not tell of the next update."""
+    """Check names after undo and redo.
+
+    Note:
+        Immediately, because where Blender recreated all data it does not call the handler of the next update.
+    """
     _check_names()
 
 
 @persistent
 def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """After every change of the scene: see whether bones of models have other names.
+    """Check, after every change of the scene, whether bones of mechanisms were renamed.
 
-    Blender tells alike of names and of poses; while something is dragged in the view it is poses, and the change that
-    ends it is told as well.
+    Note:
+        Blender's updates do not distinguish names from poses. While something is dragged in the viewport it is poses,
+        and the change that ends dragging is reported as well.
     """
     if depsgraph.id_type_updated("ARMATURE") and not _is_dragging():
         _check_names()
 
 
 def _is_dragging() -> bool:
-    """Return whether the user moves, turns or scales something at this moment."""
+    """Return whether a transform operator is running."""
     window = bpy.context.window
     return window is not None and any(_is_transform(each) for each in window.modal_operators)
 
@@ -57,7 +63,7 @@ def _is_dragging() -> bool:
 def _is_transform(operator: bpy.types.Operator) -> bool:
     try:
         return operator.bl_idname.startswith("TRANSFORM_OT_")
-    except (AttributeError, ValueError):  # its class was just unregistered; in 4.2 that is a ValueError
+    except (AttributeError, ValueError):  # its class was just unregistered, which in 4.2 is a ValueError
         return False
 
 
@@ -71,15 +77,22 @@ def _check_names() -> None:
 
 
 def record_bone_names(rig: bpy.types.Object, tasks: Mapping[str, BoneRole]) -> None:
-    """Know the bones of a rig that was made just now, by name with what they are for."""
+    """Record the bones of a newly built rig: roles by name."""
     data = armature_of(rig)
     _past_names[data.session_uid] = dict(tasks)
     _known_names[data.session_uid] = data.bones.keys()
 
 
 def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, str]:
-    """Have motions, poses, drivers and the list of servo names follow the bones of a model that were renamed since, and
-    ``tell`` of it who wants to know. Returns their old names and new ones."""
+    """Update motions, poses, drivers and the list of servo names of a mechanism after bones were renamed.
+
+    Args:
+        rig: Armature of the mechanism.
+        tell: Emit ``on_bones_renamed``.
+
+    Returns:
+        New names by old names.
+    """
     data = armature_of(rig)
     if data.session_uid not in _known_names:
         _link_servo_names(rig)
@@ -103,15 +116,15 @@ def follow_renamed_bones(rig: bpy.types.Object, tell: bool = True) -> dict[str, 
     if went and tell:
         for act in on_bones_renamed:
             act(rig, went)
-        if _known_names[data.session_uid] != data.bones.keys():  # twins were renamed with them
+        if _known_names[data.session_uid] != data.bones.keys():  # listeners renamed the bones of twins
             went |= follow_renamed_bones(rig, tell=False)
     return went
 
 
 def _renamed_bones(data: bpy.types.Armature) -> dict[str, str]:
-    """The old names of bones that have new ones.
+    """Return new names of renamed bones by old names.
 
-    A bone that the user duplicated says the name of its original: it was renamed only where that is gone.
+    A duplicated bone has the record of its original: it counts as renamed only if the original is gone.
     """
     names = {bone.name: bone_record(bone).known_name or bone_record(bone).built_name for bone in data.bones}
     out: dict[str, str] = {}
@@ -122,7 +135,7 @@ def _renamed_bones(data: bpy.types.Armature) -> dict[str, str]:
 
 
 def _stale_names(data: bpy.types.Armature) -> dict[str, str]:
-    """Names that bones had once and nothing has now, with those that the bones have."""
+    """Return the present names of bones by past names that no bone has any more."""
     past = _past_names.get(data.session_uid, {})
     gone = {name: task for name, task in past.items() if name not in data.bones}
     if not gone:
@@ -143,7 +156,7 @@ def _follow_actions(rig: bpy.types.Object, went: Mapping[str, str], stale: Mappi
     for action in bpy.data.actions:
         if action.library is not None or action.override_library is not None:
             continue
-        wanted = stale if action in playing else {**stale, **went}  # Blender itself saw to what plays
+        wanted = stale if action in playing else {**stale, **went}  # Blender itself updated what plays
         named = {bone: None for curve in all_curves(action) if (bone := bone_of_path(curve.data_path))}
         if wanted.keys().isdisjoint(named) or not _is_motion_of(rig, action, named.keys() <= names):
             continue
@@ -155,7 +168,7 @@ def _follow_actions(rig: bpy.types.Object, went: Mapping[str, str], stale: Mappi
 
 
 def playing_actions(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
-    """The Actions that an armature has, active or in tracks."""
+    """Yield the Actions of an armature: the active one and those of NLA strips."""
     data = rig.animation_data
     if data is None:
         return
@@ -165,8 +178,10 @@ def playing_actions(rig: bpy.types.Object) -> Iterator[bpy.types.Action]:
 
 
 def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, matches_bones: bool) -> bool:
-    """Return whether an Action that names bones is a model's: it was made for it, or it is the user's and names no bone
-    that the model lacks, and no other armature has it."""
+    """Return whether an Action that refers to bones belongs to a mechanism.
+
+    It was made for it, or it is the user's, refers to no bone that the mechanism lacks, and no other armature plays it.
+    """
     model = action_record(action).model
     if model:
         return model == settings(rig).uid
@@ -179,7 +194,7 @@ def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, matches_bones
 
 
 def _follow_drivers(rig: bpy.types.Object, names: Mapping[str, str]) -> None:
-    """Have the drivers of all the file read the bones by their new names, and drive them."""
+    """Update the bone names in all drivers of the .blend: in what they read and what they drive."""
     for owner in bpy.data.user_map():
         data = getattr(owner, "animation_data", None)
         for curve in data.drivers if data is not None and owner.library is None else ():
@@ -195,21 +210,21 @@ def _follow_drivers(rig: bpy.types.Object, names: Mapping[str, str]) -> None:
 
 
 def _link_servo_names(rig: bpy.types.Object) -> None:
-    """Have the rows of the list of servo names know their joints, in files from before they did."""
+    """Link the rows of the list of servo names to joints, for files from before they were."""
     for row in settings(rig).servo_names:
         if row.servo and not row.joint:
-            row.servo = row.servo  # looks for it
+            row.servo = row.servo  # the update callback looks for its joint
 
 
 def _update_servo_names(rig: bpy.types.Object) -> None:
-    """Have the list of servo names say what its servos are called now."""
+    """Update the list of servo names to the present names of its servos."""
     for row, name in listed_servos(rig):
         if row.servo != name:
             row.servo = name
 
 
 def listed_servos(rig: bpy.types.Object) -> list[tuple[Any, str]]:
-    """The rows of a model's list of servo names, each with what its servo is called now."""
+    """Return the rows of a mechanism's list of servo names, each with the present name of its servo."""
     rows = list(settings(rig).servo_names)
     names = servo_names_by_joint(rig) if any(row.joint for row in rows) else {}
     return [(row, own[row.number] if row.number < len(own := names.get(row.joint, ())) else row.servo) for row in rows]
@@ -220,7 +235,7 @@ def listed_servos(rig: bpy.types.Object) -> list[tuple[Any, str]]:
 
 @persistent
 def forget_bone_names(*_args: Any) -> None:
-    """Another file: what was seen is of no account."""
+    """Clear the recorded names when another .blend is opened."""
     _known_names.clear()
     _past_names.clear()
 
@@ -235,11 +250,11 @@ _HANDLERS: Handlers = (
 
 
 def register() -> None:
-    """Hang in what follows renamed bones."""
+    """Register the handlers."""
     connect(_HANDLERS)
 
 
 def unregister() -> None:
-    """Take it out again."""
+    """Remove the handlers, and clear the recorded names."""
     disconnect(_HANDLERS)
     forget_bone_names()

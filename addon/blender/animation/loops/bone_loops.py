@@ -97,7 +97,10 @@ class LiveLoop:
         return [state for number in np.cumsum(is_new).tolist() if (state := states[number]) is not None]
 
     def _predict_from_curves(self, frames: Sequence[float]) -> dict[str, Array] | None:
-        """Return where the given joints will be at frames, (frames, size), by joint."""
+        """Return the values (frames, size) of the given joints at frames, by joint id.
+
+        None if one of them is a ball joint or free block.
+        """
         out = {}
         curves = self._curves()
         for joint in self._given_joints():
@@ -148,7 +151,10 @@ class LiveLoop:
                 self._write(joint, self.state.found.positions[joint])
 
     def numbers(self, joint: str, values: Array) -> Array:
-        """The numbers (n, ...) of a joint's bones at coordinates (n, size), in the order of ``numbers_of``."""
+        """Return the channel values (n, ...) of a joint's bones for joint values (n, size).
+
+        Their order is that of ``pose_value_paths``.
+        """
         channels = self.channels[joint]
         return bone_channel_values(channels, values, self._turns.get(joint))
 

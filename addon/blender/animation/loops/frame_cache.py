@@ -79,7 +79,15 @@ class PoseValues:
         return out
 
     def chosen(self, numbers: PoseArray, which: NDArray[np.bool_]) -> list[ChosenValues]:
-        """Some of the numbers at frames (frames, n), as ``write`` takes them, for each frame."""
+        """Return the values selected by a mask, in the form that ``write`` takes.
+
+        Args:
+            numbers: All values at frames (frames, n).
+            which: Mask (n,).
+
+        Returns:
+            The selected values of each frame.
+        """
         every = [(prop, places[which[rows]], numbers[:, rows[which[rows]]]) for prop, rows, places in self._props]
         every = [each for each in every if len(each[1])]
         return [tuple((prop, places, own[row]) for prop, places, own in every) for row in range(len(numbers))]

@@ -38,7 +38,7 @@ from .frame_cache import CachedFrame, FrameCache, PoseValues
 _loops: dict[int, list[LiveLoop | RigidLoop]] = {}
 #: Last frame of a rig, and its distance from the one before.
 _frame_steps: dict[int, tuple[float, float]] = {}
-#: Cache and cached solution of a rig found before the present frame, with the scene's ``session_uid``, for use after it.
+#: Cache and solution of a rig as found before the present frame, with the scene's ``session_uid``, for use after it.
 _present_frames: dict[int, tuple[int, FrameCache, CachedFrame | None]] = {}
 #: Number of frames that are solved at once during playback.
 _LOOKAHEAD = 32
