@@ -78,8 +78,8 @@ def test(options: argparse.Namespace) -> int:
 
 
 def bench(options: argparse.Namespace) -> int:
-    """Measure speed or accuracy; further words go to ``tests/bench/run.py``."""
-    python, script = blender_python(options.blender), str(ROOT / "tests/bench/run.py")
+    """Measure speed or accuracy; further words go to ``benchmarks/run.py``."""
+    python, script = blender_python(options.blender), str(ROOT / "benchmarks/run.py")
     peers = references(not options.rest or set(options.rest) <= WHOLE_BENCH, BENCH_REFERENCES)
     rest = [word for word in options.rest if word != PAGE]
     if rest == options.rest:
@@ -202,7 +202,7 @@ def parser() -> argparse.ArgumentParser:
         "--ci", action="store_true", help="all on 4.2 and 5.0, the core ones on 4.5 and 5.2, and a table"
     )
     words.add_argument("--coverage", action="store_true", help="and which lines of addon/ they run, in out/coverage")
-    verb("bench", bench, "how long things take; further words go to tests/bench/run.py")
+    verb("bench", bench, "how long things take; further words go to benchmarks/run.py")
     verb("fuzz", fuzz, "odd input for every reader, as long as you like; words go to tests/fuzz/run.py")
     words = verb("zip", make_zips, "the extension's zip files, validated by Blender, into dist/")
     words.add_argument("--platform", action="append", choices=PLATFORMS, help="only this one (repeatable)")

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip("bpy")
 
-from tests.bench import against, one_tree, run
-from tests.bench.against import Row, Tree, compared
+from benchmarks import against, one_tree, run
+from benchmarks.against import Row, Tree, compared
 
 ROOT = Path(__file__).resolve().parents[1]
 

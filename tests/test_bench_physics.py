@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("bpy")
 
-from tests.bench import physics
+from benchmarks import physics
 
 
 def test_rows_are_judged_by_themselves_or_by_their_bar() -> None:

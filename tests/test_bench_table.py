@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("bpy")
 
-from tests.bench import run, table
-from tests.bench.table import Row
+from benchmarks import run, table
+from benchmarks.table import Row
 
 
 def quadratic(size: int, **words: object) -> Row:

@@ -21,7 +21,7 @@ import pytest
 from addon import formats, plot
 from addon.cli import main
 from addon.core.run_metrics import SimulationRecord, measure_accuracy, simulation_figures
-from tests.bench.farm import media
+from benchmarks.farm import media
 
 ROOT = Path(__file__).resolve().parents[1]
 LAMP = ROOT / "sample_models/desk_lamp/desk_lamp.skel"

@@ -25,7 +25,7 @@ _BATCH_SIZE = 1000
 
 
 def reject_overflows(mechanism: Mechanism, path: str) -> None:
-    """FormatError where a body that was read has a pose, centre of mass or tensor beyond all numbers."""
+    """Raise a FormatError where a pose, center of mass or inertia tensor that was read is not finite."""
     for first in range(0, len(mechanism.bodies), _BATCH_SIZE):
         block = mechanism.bodies[first : first + _BATCH_SIZE]
         if not _are_finite(block):
@@ -33,8 +33,10 @@ def reject_overflows(mechanism: Mechanism, path: str) -> None:
 
 
 def _are_finite(bodies: Sequence[Body]) -> bool:
-    """Return whether all is finite that is made of the numbers of bodies: of many at once, for each by itself takes
-    long."""
+    """Return whether poses, centers of mass and inertia tensors are finite.
+
+    Tests many bodies at once, as one by one is slow.
+    """
     tensors = [body.inertia for body in bodies if body.inertia is not None]
     made = np.array([body.pose for body in bodies]), np.array([body.com for body in bodies]), np.array(tensors)
     return all(bool(np.isfinite(each).all()) for each in made)

@@ -19,8 +19,8 @@ from addon.blender.physics.bodies import collision as apart
 from addon.blender.physics.simulation import removal as stripping
 from addon.blender.reconcile.build import BuildOptions, build
 from addon.blender.scene.read.mechanism import extract
-from tests.bench import factory
-from tests.bench.mechanisms import star
+from benchmarks import factory
+from benchmarks.mechanisms import star
 from tests.support.emptied import empty_file
 
 

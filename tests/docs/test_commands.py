@@ -131,7 +131,7 @@ def test_every_option_in_a_sentence_is_one(capsys: pytest.CaptureFixture[str]) -
     for verb in re.findall(r"^    ([a-z-]+)(?: {2,}\S|$)", helps[0], re.MULTILINE):
         assert main([verb, "--help"]) == 0
         helps.append(capsys.readouterr().out)
-    scripts = {"build.py": ([], ["test"], ["zip"], ["docs"], ["demo"]), "tests/bench/run.py": ([],)}
+    scripts = {"build.py": ([], ["test"], ["zip"], ["docs"], ["demo"]), "benchmarks/run.py": ([],)}
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     for script, verbs in scripts.items():
         for words in verbs:

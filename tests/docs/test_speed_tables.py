@@ -7,8 +7,8 @@ from types import ModuleType
 
 import pytest
 
-from tests.bench import run, table
-from tests.bench.table import Row
+from benchmarks import run, table
+from benchmarks.table import Row
 from tests.support.doors import load_script
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from addon import formats
 from addon.core.model import Body, Dof, Joint, Mechanism, Shape
-from tests.bench.conversions import FORMATS, corpus_files, trip
-from tests.bench.returned import differences
-from tests.bench.standing import compare, motion, standing
+from benchmarks.conversions import FORMATS, corpus_files, trip
+from benchmarks.returned import differences
+from benchmarks.standing import compare, motion, standing
 
 FILES = list(corpus_files())
 

@@ -25,7 +25,7 @@ from addon.formats.meshes.bounds import mesh_box
 from addon.formats.meshes.locate import MeshError, find_mesh
 from addon.formats.text.csv_table import MAX_COLUMNS
 from addon.formats.text.file_io import MAX_FILE_SIZE, read_bytes
-from tests.bench.mechanisms import written
+from benchmarks.mechanisms import written
 from tests.fuzz import properties
 from tests.fuzz.grown import GROWN
 from tests.support import mesh_samples

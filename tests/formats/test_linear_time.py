@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from addon import formats
-from tests.bench.growth import MESHES, MOST, growth, shapes
+from benchmarks.growth import MESHES, MOST, growth, shapes
 
 #: Bytes of the smaller file.
 SIZE = 15_000

@@ -11,7 +11,9 @@ class HasPath(Protocol):
     """Protocol of a field that has a path in its object."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Path of the field in its object."""
+        ...
 
 
 #: Bound by name: ``typing`` caches the arguments of ``Generic``, and with the class it would keep this module alive.

@@ -1,1 +1,1 @@
-"""Mesh files: found, measured, copied, read and written."""
+"""Mesh files: finding, measuring, copying, reading and writing."""

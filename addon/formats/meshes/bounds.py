@@ -1,4 +1,4 @@
-"""How large meshes are, read without Blender: the boxes that moments of inertia are made of."""
+"""Bounding boxes of mesh files, read without Blender; moments of inertia are computed from them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,18 @@ from .collada import read_collada
 from .locate import MeshError, convert_to_mesh_error, find_mesh, require_library
 from .ply import ListProperty, PlyHeader, read_ply_header
 
-#: The kinds of mesh files that are read, by the ends of their names.
+#: Extensions of the mesh files that are supported.
 MESH_EXTENSIONS = (".obj", ".stl", ".ply", ".dae")
-#: The least edge of a box that stands for a mesh, as a share of its largest.
+#: Minimum edge of a box that stands for a mesh, relative to its longest edge.
 _MIN_EDGE = 1e-3
 
 
 def mesh_kind(path: Path) -> str:
-    """The kind of a mesh file, one of ``MESH_EXTENSIONS``; MeshTrouble for any other, and for one that is too large."""
+    """Return the kind of a mesh file, one of ``MESH_EXTENSIONS``.
+
+    Raises:
+        MeshError: the kind is not supported, or the file is missing or too large.
+    """
     kind = path.suffix.lower()
     with convert_to_mesh_error():
         check_size(path)
@@ -44,15 +48,28 @@ def mesh_kind(path: Path) -> str:
 
 
 def mesh_box(path: Path, ignore_unit: bool = True) -> Array:
-    """Edges (3,) of the box around a mesh file's polygons along its own axes, in its own numbers (Collada: in metres
-    where its unit is not ignored), rounded to single precision as DART and Blender keep them. MeshTrouble where it
-    cannot be read."""
+    """Return the edges (3,) of a mesh file's axis-aligned bounding box, in the file's own numbers.
+
+    Collada with ``ignore_unit`` False: in meters. Rounded to single precision, as DART and Blender keep them.
+
+    Raises:
+        MeshError: the file cannot be read.
+    """
     low, high = mesh_bounds(path, ignore_unit)
     return np.asarray(high - low)
 
 
 def mesh_bounds(path: Path, ignore_unit: bool = True, report: Report | None = None) -> Array:
-    """The least and the greatest coordinates (2, 3) of the same; ``report`` takes what is left out of it."""
+    """Return the least and greatest coordinates (2, 3) of a mesh file's polygons, in the file's own numbers.
+
+    Args:
+        path: the mesh file.
+        ignore_unit: False: Collada in meters, by the file's unit.
+        report: receives what is left out.
+
+    Raises:
+        MeshError: the file cannot be read, or a coordinate overflows single precision.
+    """
     kind = mesh_kind(path)
     if kind == ".dae":
         surfaces = read_collada(path, ignore_unit, report)
@@ -68,7 +85,7 @@ def mesh_bounds(path: Path, ignore_unit: bool = True, report: Report | None = No
 
 
 def _bounds(path: Path, kind: str, report: Report | None) -> Array:
-    """The least and the greatest coordinates (2, 3) of a file's polygons."""
+    """Return the least and greatest coordinates (2, 3) of the polygons of a file other than Collada."""
     with convert_to_mesh_error():
         data = read_bytes(path)
     if kind in (".obj", ".ply"):
@@ -88,7 +105,7 @@ def _bounds(path: Path, kind: str, report: Report | None) -> Array:
         # from memory, so that nothing the file names can be opened; as it is, no vertex merged or moved
         scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], process=False, skip_materials=True)
         bounds = scene.bounds
-    except Exception as error:  # whatever a library makes of a bad file
+    except Exception as error:  # any exception that the library raises for a bad file
         raise MeshError(f"this mesh cannot be read: {error or type(error).__name__}", path=str(path)) from error
     if bounds is None or not np.isfinite(bounds).all():
         raise MeshError("this file holds no mesh", path=str(path))
@@ -96,7 +113,7 @@ def _bounds(path: Path, kind: str, report: Report | None) -> Array:
 
 
 def needs_mesh_inertia(mechanism: Mechanism) -> bool:
-    """Return whether a moment of inertia hangs on the size of a mesh and is not known yet."""
+    """Return whether a moment of inertia depends on the size of a mesh and is not known yet."""
     return any(_needs_inertia(body) for body in mechanism.bodies)
 
 
@@ -107,13 +124,22 @@ def complete_masses(
     ignore_unit: bool = True,
     tell_missing: bool = True,
 ) -> list[Body]:
-    """Give the bodies whose moment of inertia hangs on the size of a mesh that moment, where the mesh is found: the one
-    that the mesh has as it is drawn. Returns these bodies; reads nothing where there are none.
+    """Compute missing moments of inertia that depend on the size of a mesh, where the mesh is found and as it is drawn.
 
-    The rule is that of DART 6.20, but for Collada files in another unit than metres: DART 6.20 applies their unit, and
-    6.13 and older, for which SKEL models were made, do not. With ``ignore_unit`` we do not either, neither here nor
-    where the mesh is drawn. ``folders``: absolute ones, beside the model's, in which meshes may lie; ``tell_missing``:
-    warn of meshes that cannot be read."""
+    The rule is that of DART 6.20, except for Collada files in a unit other than meters: DART 6.20 applies their unit;
+    6.13 and older, for which SKEL models were made, do not. With ``ignore_unit`` it is ignored here as well as where
+    the mesh is drawn.
+
+    Args:
+        mechanism: the mechanism, whose bodies are changed.
+        report: receives the entries.
+        folders: absolute folders, beside the model's, in which meshes may lie.
+        ignore_unit: ignore the unit of Collada files.
+        tell_missing: warn of meshes that cannot be read.
+
+    Returns:
+        The bodies that were completed; no file is read if there are none to complete.
+    """
     lacking = [body for body in mechanism.bodies if _needs_inertia(body)]
     if not lacking:
         return []
@@ -141,8 +167,10 @@ def _is_collada(body: Body) -> bool:
 def replace_meshes_with_boxes(
     mechanism: Mechanism, report: Report, folders: Iterable[str] = (), ignore_unit: bool = True
 ) -> Mechanism:
-    """Return a mechanism for a format that names no mesh files: in the place of each mesh that is found stands the box
-    that holds it. The mechanism itself where it names none."""
+    """Return a mechanism for a format that names no mesh files: each mesh that is found becomes its bounding box.
+
+    The mechanism itself where it names none.
+    """
     if not any(_names_mesh(shape) for body in mechanism.bodies for shape in body.shapes):
         return mechanism
     boxes, losses = _MeshBoxes(mechanism.source.path, tuple(folders), ignore_unit, report), ConversionLosses()
@@ -163,7 +191,7 @@ def _names_mesh(shape: Shape) -> bool:
 
 
 class _MeshBoxes:
-    """The boxes of a model's meshes, each file read once."""
+    """Bounding boxes of a model's meshes; each file is read once."""
 
     def __init__(self, model: str, folders: Sequence[str], ignore_unit: bool, report: Report | None) -> None:
         self._model, self._folders, self._ignore_unit, self._report = model, folders, ignore_unit, report
@@ -171,14 +199,14 @@ class _MeshBoxes:
         self.troubles: list[MeshError] = []
 
     def box(self, name: str) -> Array | None:
-        """Edges (3,) of a mesh's box; None where it is missing or unreadable."""
+        """Return the edges (3,) of a mesh's box; None where the mesh is missing or unreadable."""
         found = self._of(name)
         return None if found is None else np.asarray(found[1] - found[0])
 
     def boxed(self, shape: Shape) -> Shape:
-        """The box that holds a mesh as it is drawn, in its colour; the shape itself where the mesh is missing.
+        """Return the box of a mesh as it is drawn, in its color; the shape itself where the mesh is missing.
 
-        What is flat gets some thickness, for a box has moments of inertia.
+        A flat mesh gets some thickness, so that the box has moments of inertia.
         """
         found = self._of(str(shape.mesh), _include_folders(shape))
         if found is None:
@@ -192,7 +220,7 @@ class _MeshBoxes:
         return Shape("box", size, shape.pose @ middle, shape.visual, shape.collision, shape.color)
 
     def _of(self, name: str, include: tuple[str, ...] = ()) -> Array | None:
-        """The least and the greatest coordinates (2, 3) of a mesh; None where it is missing or unreadable."""
+        """Return the least and greatest coordinates (2, 3) of a mesh; None where it is missing or unreadable."""
         if (name, *include) not in self._bounds:
             try:
                 path = find_mesh(name, self._model, include, self._folders)
@@ -204,32 +232,37 @@ class _MeshBoxes:
 
 
 def _round_to_single(numbers: Array) -> list[float]:
-    """Numbers without the digits that single precision does not have."""
+    """Round numbers to the digits of single precision."""
     return [float(f"{number:.7g}") for number in numbers.tolist()]
 
 
 def _include_folders(shape: Shape) -> tuple[str, ...]:
-    """The folders that a model names for its meshes."""
+    """Return the include folders that a model names for its meshes."""
     named = shape.extra.get("include")
     return tuple(str(each) for each in named) if isinstance(named, (list, tuple)) else ()
 
 
 _STATEMENT = rb"^[ \t]*%s[ \t]+([^\n]*)"
 _POINT, _FACE = (re.compile(_STATEMENT % letter, re.MULTILINE) for letter in (b"v", b"f"))
-#: Of a corner all but its point.
+#: Indices of texture coordinates and normals behind that of a corner's point.
 _INDEX_SUFFIX = re.compile(rb"/\S*")
-#: Lines that are held while they become numbers.
+#: Lines per batch of the parsing.
 _BATCH_SIZE = 5000
 
 
-#: A decimal comma in a coordinate of a point.
+#: Decimal comma in a coordinate of a point.
 _DECIMAL_COMMA = re.compile(rb"^[ \t]*v[ \t](?:[^\n#]*[ \t])?[+-]?[0-9]*,[0-9]", re.MULTILINE)
 
 
 def describe_obj_faults(data: bytes, polygons: int) -> str:
-    """Describe what other programs pass over in an .obj in silence; empty for nothing.
+    """Describe invalid polygons of an .obj, which other programs skip silently; empty if there are none.
 
-    ``polygons``: how many they found. MeshTrouble for points with decimal commas, of which they make other points.
+    Args:
+        data: bytes of the file.
+        polygons: number of polygons that the other program found.
+
+    Raises:
+        MeshError: points have decimal commas, which other programs read as other points.
     """
     if b"," in data and (comma := _DECIMAL_COMMA.search(data)):
         line = data.count(b"\n", 0, comma.end()) + 1
@@ -246,14 +279,14 @@ def describe_obj_faults(data: bytes, polygons: int) -> str:
 
 @dataclass
 class PolygonFaults:
-    """Polygons of an .obj that are none: how many, and the line of the first, where that is known."""
+    """Invalid polygons of an .obj: their count, and the line of the first, 0 if unknown."""
 
     count: int = 0
     line: int = 0
 
     @property
     def told(self) -> str:
-        """Say in words how many polygons are none, and where; empty where all are."""
+        """Message with the number of invalid polygons and the first line; empty if there are none."""
         if not self.count:
             return ""
         those = "polygon is" if self.count == 1 else "polygons are"
@@ -263,13 +296,14 @@ class PolygonFaults:
 
 
 def obj_points(data: bytes, faults: PolygonFaults | None = None) -> Array:
-    """The points (n, 3) that polygons of an .obj name, without the polygons that are none (see ``PolygonFaults``).
+    """Return the points (n, 3) that valid polygons of an .obj refer to; ``faults`` counts the invalid ones.
 
-    MeshTrouble where there are no others.
+    Raises:
+        MeshError: there are no valid polygons.
     """
     faults = PolygonFaults() if faults is None else faults
     whole = data
-    if b"\\" in data:  # at the end of a line that goes on in the next
+    if b"\\" in data:  # line continuation
         data = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ")
     starts, parts = array("q"), []
     for lines in _statements(_POINT, data):
@@ -296,10 +330,10 @@ def obj_points(data: bytes, faults: PolygonFaults | None = None) -> Array:
 
 
 def _mark_used_faces(used: np.ndarray, before: np.ndarray, faces: Sequence[tuple[int, bytes]]) -> None:
-    """Mark the points of polygons, of which each is given by where its line begins and what it says."""
+    """Mark the points of polygons, each given by the start and the text of its line."""
     text = b" ".join(line for _, line in faces)
     numbers = _numbers(_INDEX_SUFFIX.sub(b"", text) if b"/" in text else text)
-    if (numbers < 0).any():  # counted from the line backwards
+    if (numbers < 0).any():  # relative to the points before this line
         there = np.searchsorted(before, [start for start, _ in faces])
         counts = [len(line.split()) for _, line in faces]
         if sum(counts) != len(numbers):
@@ -309,14 +343,14 @@ def _mark_used_faces(used: np.ndarray, before: np.ndarray, faces: Sequence[tuple
 
 
 def _statements(kind: re.Pattern[bytes], data: bytes) -> Iterator[list[tuple[int, bytes]]]:
-    """Yield where statements of a kind begin and what they say, some at a time, comments left out."""
+    """Yield batches of statements of a kind: start of the line and text without comments."""
     found = ((match.start(), match[1].partition(b"#")[0]) for match in kind.finditer(data))
     while some := list(islice(found, _BATCH_SIZE)):
         yield some
 
 
 def _coordinates(lines: Sequence[bytes]) -> Array:
-    """The first three numbers (n, 3) of each line; some have a weight or a colour behind them."""
+    """Return the first three numbers (n, 3) of each line; some have a weight or a color behind them."""
     numbers = _numbers(b" ".join(lines))
     if len(numbers) != 3 * len(lines) or any(len(line.split(None, 3)) != 3 for line in lines):
         numbers = _numbers(b" ".join(chain.from_iterable(line.split(None, 3)[:3] for line in lines)))
@@ -333,7 +367,7 @@ def _numbers(text: bytes) -> Array:
 
 
 def _mark_used(used: np.ndarray, places: Array) -> None:
-    """Mark points by their places, counted from 0."""
+    """Mark points by their indices from 0."""
     if len(places) and (places.min() < 0 or places.max() >= len(used) or (places % 1.0).any()):
         raise MeshError("polygons of this mesh name points that are not there")
     used[places.astype(np.int64)] = True
@@ -346,7 +380,11 @@ def _select_used(points: Array, used: np.ndarray) -> Array:
 
 
 def ply_points(data: bytes, head: PlyHeader) -> Array:
-    """The points (n, 3) that polygons of a .ply name; the same."""
+    """Return the points (n, 3) that polygons of a .ply refer to.
+
+    Raises:
+        MeshError: there are none, or the data do not match the header.
+    """
     body = _TextValues(data[head.end :]) if head.order is None else _BinaryValues(data, head.end, head.order)
     points, faces = np.empty((0, 3)), list[Array]()
     for name, count, properties in head.elements:
@@ -366,13 +404,16 @@ Properties = Sequence[tuple[bytes, str | ListProperty]]
 
 
 class _TextValues:
-    """The numbers of a .ply in plain text, taken one element after the other."""
+    """Sequential reader of the values of a .ply in plain text."""
 
     def __init__(self, body: bytes) -> None:
         self.left = _numbers(body)
 
     def rows(self, count: int, properties: Properties) -> dict[bytes, Array]:
-        """The values of each property of some rows; of a list, those of all rows that have three or more."""
+        """Read the rows of an element; returns the values of each property.
+
+        Of a list property, the items of all rows that have three or more.
+        """
         lists = [place for place, (_, kind) in enumerate(properties) if isinstance(kind, ListProperty)]
         if not lists:
             return self._table(count, [name for name, _ in properties])
@@ -400,7 +441,7 @@ class _TextValues:
         return {name: table[:, place] for place, name in enumerate(names)}
 
     def _alike(self, count: int, properties: Properties, place: int) -> dict[bytes, Array] | None:
-        """Read the rows of a table whose lists are as long as the first; None where they are not."""
+        """Read rows whose lists all have the length of the first as a table; None if they have not."""
         if not count or place >= len(self.left) or not 0 <= self.left[place] < len(self.left):
             return None
         length = int(self.left[place])
@@ -414,13 +455,13 @@ class _TextValues:
 
 
 class _BinaryValues:
-    """The same of a binary .ply."""
+    """Sequential reader of the values of a binary .ply."""
 
     def __init__(self, data: bytes, start: int, order: str) -> None:
         self.data, self.at, self.order = data, start, order
 
     def rows(self, count: int, properties: Properties) -> dict[bytes, Array]:
-        """As of ``_TextValues``."""
+        """Read the rows of an element, as ``_TextValues.rows`` does."""
         lists = [place for place, (_, kind) in enumerate(properties) if isinstance(kind, ListProperty)]
         if not lists:
             return self._table(count, [(name, np.dtype(self.order + str(kind))) for name, kind in properties])

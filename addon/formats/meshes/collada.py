@@ -1,7 +1,9 @@
-"""Polygons with holes as polygons without: each hole is joined to what is around it by a cut.
+"""Collada files (.dae) to surfaces through pycollada; Blender has no importer since 5.0.
 
-The cut runs from the hole's point farthest along one axis to a point of the outline that is seen from there
-(D. Eberly, Triangulation by Ear Clipping, section 5).
+Reads the scene's geometry with node transforms, normals and plain colors. The up axis is never applied, as in the
+formats that name meshes; the unit only on request. Before that, documents are repaired where pycollada would drop
+geometry: dangling references, ``<skew>``, polygons with holes, invalid numbers (it reads them as 0). Repairs are
+reported.
 """
 
 from __future__ import annotations
@@ -26,22 +28,29 @@ from ...core.report import Report
 from ..text.file_io import decode, read_bytes
 from .locate import MeshError, convert_to_mesh_error, require_library
 
-#: More holes of one polygon, and more corners of it, than are joined: each is looked for among all corners.
+#: Limits of holes and corners of one polygon for joining: each hole is searched for among all corners.
 _MAX_HOLES, _MAX_HOLE_CORNERS = 100, 10_000
-#: An area that is none, as a share of the square of a polygon's extent.
+#: Area that counts as zero, relative to the square of a polygon's extent.
 _ZERO_AREA = 1e-12
 
 
 def is_flat(outline: Array) -> bool:
-    """Return whether a polygon (n, 3) has no area: less than three corners, or all of them on a line."""
+    """Return whether a polygon (n, 3) has no area: fewer than three corners, or all of them on a line."""
     extent = float(np.ptp(outline, axis=0).max()) if len(outline) >= 3 else 0.0
     return extent == 0.0 or float(np.linalg.norm(_normal((outline - outline[0]) / extent))) <= _ZERO_AREA
 
 
 def bridge_holes(loops: Sequence[tuple[np.ndarray, Array]]) -> np.ndarray:
-    """The corners of the first loop with those of the others, its holes, cut into it: rows of one or more numbers.
+    """Join the holes of a polygon to its outline by cuts, so that one loop without holes remains.
 
-    ``loops``: the corners (n, k) of each, and where they are (n, 3).
+    Each cut runs from the hole's point farthest along one axis to a visible point of the outline (D. Eberly,
+    Triangulation by Ear Clipping, section 5). Polygons with too many holes or corners lose their holes.
+
+    Args:
+        loops: outline and holes, each as its corners (n, k), rows of one or more indices, and their positions (n, 3).
+
+    Returns:
+        The corners (m, k) of the joined loop.
     """
     (corners, outline), *holes = loops
     if len(holes) > _MAX_HOLES or sum(len(rows) for rows, _ in loops) > _MAX_HOLE_CORNERS:
@@ -65,7 +74,7 @@ def bridge_holes(loops: Sequence[tuple[np.ndarray, Array]]) -> np.ndarray:
 
 
 def _normal(points: Array) -> Array:
-    """The normal of a polygon, as long as twice its area (Newell)."""
+    """Return the normal of a polygon, as long as twice its area (Newell)."""
     return np.asarray(np.cross(points, np.roll(points, -1, axis=0)).sum(axis=0))
 
 
@@ -75,20 +84,20 @@ def _area(points: Array) -> float:
 
 
 def _visible_corner(point: Array, outline: Array) -> int:
-    """The corner (its index) of an outline that a point inside, to the left of it, sees."""
+    """Return the index of a corner of an outline that is visible from a point inside, to the right of it."""
     start, end = outline, np.roll(outline, -1, axis=0)
     below, above = np.minimum(start[:, 1], end[:, 1]), np.maximum(start[:, 1], end[:, 1])
     crosses = np.flatnonzero((below <= point[1]) & (above >= point[1]) & (above > below))
     share = (point[1] - start[crosses, 1]) / (end[crosses, 1] - start[crosses, 1])
     at = start[crosses, 0] + share * (end[crosses, 0] - start[crosses, 0])
     right = np.flatnonzero(at >= point[0])
-    if not len(right):  # the hole is not inside
+    if not len(right):  # the hole is not inside the outline
         return int(np.argmin(((outline - point) ** 2).sum(axis=1)))
     nearest = right[int(np.argmin(at[right]))]
     edge, hit = int(crosses[nearest]), np.array([at[nearest], point[1]])
     ends = edge, (edge + 1) % len(outline)
     chosen = max(ends, key=lambda each: float(outline[each, 0]))
-    # of the corners between, that which is seen under the smallest angle stands in the way of all others
+    # of the corners in between, the one at the smallest angle hides the others
     sides = [_side(a, b, outline) for a, b in ((point, hit), (hit, outline[chosen]), (outline[chosen], point))]
     inside = np.flatnonzero(np.all([side > 0 for side in sides], axis=0) | np.all([side < 0 for side in sides], axis=0))
     if not len(inside):
@@ -98,38 +107,42 @@ def _visible_corner(point: Array, outline: Array) -> int:
 
 
 def _side(start: Array, end: Array, points: Array) -> Array:
-    """On which side of a line points are."""
+    """Return on which side of a line points are: the sign of the cross product."""
     along, away = end - start, points - start
     return np.asarray(along[0] * away[:, 1] - along[1] * away[:, 0])
 
 
-#: Pieces of a mesh that have no surface.
+#: Primitives of a mesh that have no surface.
 _LINES = {"lines", "linestrips", "points"}
 _SURFACES = {"triangles", "tristrips", "trifans", "polylist", "polygons"}
 _NON_PRIMITIVES = {"source", "vertices", "extra"}
 _NO_NUMBER = re.compile(r"\b(?:nan|inf)", re.IGNORECASE)
-#: What an input is made of that nobody reads: its numbers still stand between those of others.
+#: Semantic given to inputs that are to be ignored: their indices still stand between those of others.
 _IGNORED_SEMANTIC = "COLOR"
 
-#: More numbers of one corner than any file has, and what none of them is beyond; no point is in single precision.
+#: Upper bounds of an input's offset, of an index and of a coordinate (single precision).
 _MAX_OFFSET, _MAX_INDEX, _MAX_COORDINATE = 1000, 2**31, float(np.finfo(np.float32).max)
 
-#: What is worth saying, and how often it was so.
+#: Remarks for the report and how often each applies.
 WarningCounts = Counter[str]
 
 
 def local_name(element: etree._Element) -> str:
-    """An element's name without its namespace. (lxml's own ``QName`` refuses names that its parser let through.)"""
+    """Return an element's name without its namespace; lxml's ``QName`` rejects names that its parser accepts."""
     return str(element.tag).rpartition("}")[2]
 
 
 def children(element: etree._Element, *names: str) -> Iterator[etree._Element]:
-    """The children of these names."""
+    """Yield the children of the given names."""
     return (child for child in element.iterchildren(etree.Element) if local_name(child) in names)
 
 
 def repair_collada(root: etree._Element, path: str) -> WarningCounts:
-    """Repair what pycollada cannot read, in place. MeshTrouble for points that are no numbers."""
+    """Repair in place what pycollada cannot read.
+
+    Raises:
+        MeshError: points are no numbers.
+    """
     remarks = WarningCounts()
     for element in [each for each in root.iter(etree.Element) if local_name(each) in {"mesh", "skew"}]:
         if local_name(element) == "skew":
@@ -140,7 +153,7 @@ def repair_collada(root: etree._Element, path: str) -> WarningCounts:
 
 
 def remove_unknown_materials(root: etree._Element, materials: Iterable[str]) -> None:
-    """Take away the uses of materials that are not among the ids of those that are there."""
+    """Remove the instances of materials whose ids are not among ``materials``."""
     there = {f"#{each}" for each in materials}
     for element in [each for each in root.iter(etree.Element) if local_name(each) == "instance_material"]:
         if element.get("target") not in there:
@@ -148,7 +161,7 @@ def remove_unknown_materials(root: etree._Element, materials: Iterable[str]) -> 
 
 
 def disable_normals(root: etree._Element) -> None:
-    """Have the normals of all meshes not read."""
+    """Exclude the normals of all meshes from reading."""
     for mesh in [each for each in root.iter(etree.Element) if local_name(each) == "mesh"]:
         for piece in children(mesh, "vertices", *_SURFACES):
             for each in [each for each in children(piece, "input") if each.get("semantic") == "NORMAL"]:
@@ -186,8 +199,11 @@ def _repair_mesh(mesh: etree._Element, path: str, remarks: WarningCounts) -> Non
 
 
 def _repair_inputs(piece: etree._Element, points: str, known: set[str], wild: set[str], remarks: WarningCounts) -> bool:
-    """Have only those inputs of polygons read that are there and are used here; False where the points are missing,
-    or where nobody knows which numbers are whose."""
+    """Disable the inputs of polygons that are missing or not used here.
+
+    Returns:
+        False where the points are missing, or where the indices cannot be assigned to the inputs.
+    """
     inputs = list(children(piece, "input"))
     if not any(each.get("semantic") == "VERTEX" for each in inputs):
         remarks["polygons have no points; they are left out"] += 1
@@ -220,15 +236,14 @@ def _has_invalid_numbers(source: etree._Element) -> bool:
 
 
 def _offset_of(element: etree._Element) -> int | None:
-    """Return where an input's number stands among those of a corner, 0 where that is not told; None where it is no
-    place."""
+    """Return the offset of an input among the indices of a corner (0 by default); None where it is invalid."""
     told = (element.get("offset") or "0").strip()
     offset = int(told) if re.fullmatch(r"\+?[0-9]{1,9}", told) else _MAX_OFFSET
     return offset if offset < _MAX_OFFSET else None
 
 
 def _close_holes(piece: etree._Element, points_at: Callable[[], Array], remarks: WarningCounts) -> None:
-    """Write polygons with holes as such without, each hole joined to what is around it by a cut."""
+    """Replace polygons with holes by polygons without, each hole joined to the outline by a cut."""
     holed = list(children(piece, "ph"))
     if not holed:
         return
@@ -252,7 +267,7 @@ def _close_holes(piece: etree._Element, points_at: Callable[[], Array], remarks:
 
 
 def _corners_of(element: etree._Element | None, width: int) -> np.ndarray:
-    """The corners (n, ``width``) of a loop; -1 for what is no index."""
+    """Return the corners (n, ``width``) of a loop; -1 for an invalid index."""
     numbers = _numbers_of(element)
     sound = np.isfinite(numbers) & (np.abs(numbers) < _MAX_INDEX)
     whole = np.where(sound, numbers, -1.0).astype(np.int64)
@@ -266,7 +281,7 @@ def _is_valid_index(index: np.ndarray, points: Array) -> bool:
 
 
 def _points_of(source: etree._Element | None) -> Array:
-    """The points (n, 3) of a source."""
+    """Return the points (n, 3) of a source."""
     if source is None:
         return np.empty((0, 3))
     numbers = _numbers_of(next(children(source, "float_array"), None))
@@ -277,7 +292,7 @@ def _points_of(source: etree._Element | None) -> Array:
 
 
 def _numbers_of(element: etree._Element | None) -> Array:
-    """The numbers of an element, none of them finite where one is a word."""
+    """Return the numbers of an element; all nan where one of the words is no number."""
     words = (element.text or "").split() if element is not None else []
     try:
         return np.array(words, dtype=np.float64)
@@ -286,8 +301,11 @@ def _numbers_of(element: etree._Element | None) -> Array:
 
 
 def _write_matrix(skew: etree._Element, remarks: WarningCounts) -> None:
-    """Write a ``<skew>`` as a matrix: the first of its two axes turns by its angle towards the second, along which all
-    is moved (Collada 1.4.1, "skew"; RenderMan's Skew)."""
+    """Replace a ``<skew>`` by a matrix.
+
+    The first of its two axes is rotated by its angle toward the second, along which everything is displaced (Collada
+    1.4.1, "skew"; RenderMan's Skew).
+    """
     numbers = _numbers_of(skew)
     matrix = np.eye(4)
     if len(numbers) == 7 and np.isfinite(numbers).all():
@@ -314,10 +332,10 @@ def _remove(element: etree._Element) -> None:
 
 Float32Array = NDArray[np.float32]
 
-#: More places for geometry than any mesh has: nodes that name nodes can multiply without bound.
+#: Limit of instances of geometry: nodes that refer to nodes can multiply without bound.
 _MAX_VISITS = 100_000
 _MAX_CORNERS = 20_000_000
-#: Libraries that hold nothing to draw. What is wrong in them shall not matter.
+#: Libraries with nothing to draw, removed so that errors in them do not matter.
 _IGNORED_LIBRARIES = {
     "animations",
     "animation_clips",
@@ -343,9 +361,13 @@ _IGNORED_ELEMENTS |= {f"library_{name}" for name in _IGNORED_LIBRARIES}
 class Surface:
     """Polygons of one material.
 
-    ``points`` (n, 3), those that are used; ``corners`` (m,) indices of points, polygon after polygon; ``counts`` (k,)
-    how many corners each has; ``normals`` (m, 3) per corner, unit length, or None. ``color`` RGBA as the file has it,
-    or None.
+    Attributes:
+        points: (n, 3), only those that are used.
+        corners: (m,) indices of points, polygon after polygon.
+        counts: (k,) number of corners of each polygon.
+        normals: (m, 3) unit vectors per corner, or None.
+        material: name of the material.
+        color: RGBA as in the file, or None.
     """
 
     points: Array
@@ -357,23 +379,29 @@ class Surface:
 
 
 def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = None) -> list[Surface]:
-    """The surfaces of a file in its own axes; MeshTrouble where it has none or cannot be read.
+    """Read the surfaces of a file in its own axes.
 
-    ``ignore_unit`` False: in metres, by the file's <unit>. ``report`` takes what was repaired or left out.
+    Args:
+        path: the file.
+        ignore_unit: False: convert to meters by the file's <unit>.
+        report: receives what was repaired or left out.
+
+    Raises:
+        MeshError: the file has no polygons or cannot be read.
     """
     root = _parse(path)
     try:
         remarks = repair_collada(root, str(path))
         sound = etree.tostring(root)
-        del root  # of the two trees, that which pycollada makes stays alone
+        del root  # frees our tree before pycollada builds its own
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy has much to say about how pycollada uses it
+            warnings.simplefilter("ignore")  # numpy warns of pycollada's use of it
             document = _load_document(sound, path, remarks)
             unit = 1.0 if ignore_unit else float(document.assetInfo.unitmeter or 1.0)
             surfaces = list(_surfaces(document, np.diag([unit, unit, unit, 1.0]).astype(np.float32)))
     except MeshError:
         raise
-    except Exception as error:  # whatever a library makes of a bad file
+    except Exception as error:  # any exception that the library raises for a bad file
         raise MeshError(f"this Collada file cannot be read: {error or type(error).__name__}", path=str(path)) from error
     if not surfaces:
         told = f": {next(iter(remarks))}" if remarks else ""
@@ -387,8 +415,10 @@ def read_collada(path: Path, ignore_unit: bool = True, report: Report | None = N
 
 
 def _load_document(sound: bytes, path: Path, remarks: WarningCounts) -> Any:
-    """Pycollada's document of a text, with all geometry that it can read: uses of materials that are broken, and
-    normals where some of a mesh are, are taken away first where there are any."""
+    """Load a text with pycollada, with all geometry that it can read.
+
+    After errors, instances of unknown materials are removed first, then all normals if that recovers geometry.
+    """
     with require_library("Collada files need pycollada", path):
         from collada import Collada
         from collada.common import DaeError, DaeIncompleteError, DaeMalformedError
@@ -425,7 +455,7 @@ def _parser() -> etree.XMLParser:
 
 
 def _parse(path: Path) -> etree._Element:
-    """The document's root without what is not drawn. Definitions of entities are refused whatever the encoding."""
+    """Return the document's root without the elements that are not drawn; any document type is rejected."""
     with convert_to_mesh_error():
         text, _ = decode(read_bytes(path), Report())
     if "<!DOCTYPE" in text:
@@ -444,8 +474,10 @@ def _parse(path: Path) -> etree._Element:
 
 
 def _geometry_with_poses(document: Any, base: Float32Array) -> Iterator[tuple[Any, Float32Array, dict[str, Any]]]:
-    """Every piece of geometry, with its pose (4, 4) in the scene, which itself stands at ``base``, and its materials by
-    the names it calls them; all of the library as it is where there is no scene."""
+    """Yield every instance of geometry with its pose (4, 4) below ``base`` and its materials by symbol.
+
+    Without a scene, all geometry of the library at ``base``.
+    """
     if document.scene is None:
         by_id = {each.id: each for each in document.materials}
         for geometry in document.geometries:
@@ -464,7 +496,7 @@ def _geometry_with_poses(document: Any, base: Float32Array) -> Iterator[tuple[An
         materials = {each.symbol: each.target for each in getattr(node, "materials", ())}
         if hasattr(node, "geometry"):
             yield node.geometry, pose, materials
-        elif hasattr(node, "controller"):  # drawn as it was bound, undeformed
+        elif hasattr(node, "controller"):  # drawn in its bind pose, undeformed
             drawn = node.controller
             turn = np.asarray(getattr(drawn, "bind_shape_matrix", np.eye(4)), dtype=np.float32)
             geometry = getattr(drawn, "geometry", None) or getattr(drawn, "source_geometry", None)
@@ -506,7 +538,7 @@ class _Piece:
 
 
 def _piece(primitive: Any) -> _Piece | None:
-    """The polygons of a primitive with the points that they use and no others; None where there are none."""
+    """Return the polygons of a primitive with only the points that they use; None where there are none."""
     if primitive.vertex_index is None or not len(primitive.vertex_index):
         return None
     corners = np.asarray(primitive.vertex_index, dtype=np.int64).ravel()
@@ -533,8 +565,8 @@ def _piece(primitive: Any) -> _Piece | None:
 def _surface(
     piece: _Piece, pose: Float32Array, material: str, color: tuple[float, float, float, float] | None
 ) -> Surface:
-    """A piece where it stands, its normals turned with their planes."""
-    # single precision, term by term, as DART's reader does it: moments of inertia are then the same to the last digit
+    """Place a piece at a pose; normals are transformed by the inverse transpose."""
+    # single precision, term by term, as in DART's reader: moments of inertia are then equal to the last digit
     x, y, z = piece.points.T
     points = np.stack([x * row[0] + y * row[1] + z * row[2] + row[3] for row in pose[:3]], axis=1)
     turned = None
@@ -546,7 +578,7 @@ def _surface(
 
 
 def _material(primitive: Any, materials: dict[str, Any]) -> tuple[str, tuple[float, float, float, float] | None]:
-    """The name of a primitive's material and its diffuse colour, where that is plain."""
+    """Return the name of a primitive's material and its diffuse color (RGBA), None where that is a texture."""
     material = materials.get(primitive.material)
     if material is None:
         return str(primitive.material or ""), None
@@ -560,9 +592,9 @@ def _material(primitive: Any, materials: dict[str, Any]) -> tuple[str, tuple[flo
 
 
 def _opacity(effect: Any) -> float:
-    """Return how much of what is behind a material it hides, 0 to 1.
+    """Return the opacity of a material, 0 to 1.
 
-    Files disagree about what their own words mean: where they would make it invisible, it is drawn in full.
+    Programs disagree on the meaning of ``<transparency>``: a value that would make the material invisible counts as 1.
     """
     transparency = getattr(effect, "transparency", None)
     if not isinstance(transparency, int | float):

@@ -1,10 +1,10 @@
-"""The mesh files of a model copied into the folder that it is written into, with the materials and pictures that they
-name, so that the written file loads there on its own.
+"""Copying of a model's mesh files, with their materials and images, beside the file that is written.
 
-What lies where a plain relative name says keeps that name, and the model's text with it. What is named by an absolute
-path, by ``..`` or by a collection, or whose place is taken by another file, goes into ``NAME_meshes`` under a name that
-is free, and the model names it there. Nothing is ever written outside the model's folder or over another file, only
-meshes, materials and pictures are, and nothing is read that ``mesh_files`` does not allow."""
+A file whose relative name is free keeps it. One named by an absolute path, by ``..`` or by a collection, or whose name
+is taken by another file, goes into ``NAME_meshes`` under a free name, to which the model then refers. Only meshes,
+materials and images are written, never outside the model's folder or over another file, and only files that ``locate``
+allows are read.
+"""
 
 from __future__ import annotations
 
@@ -28,18 +28,28 @@ _IMAGE_EXTENSIONS = frozenset(
 )
 _COLLADA_IMAGE = re.compile(rb"(<init_from>\s*(?:<ref>\s*)?)([^<]+?)(\s*<)")
 _MAX_FILES = 10_000
-#: In the ``extra`` of a shape whose mesh was written beside the model's new file just now.
+#: Key in the ``extra`` of a shape whose mesh was just written beside the model's new file.
 IS_WRITTEN = "is_written"
 
 
 def copy_meshes(
     mechanism: Mechanism, path: str | os.PathLike[str], report: Report, folders: Sequence[str] = ()
 ) -> Mechanism:
-    """Copy what a model needs beside the file ``path`` that it is going to be written to.
+    """Copy the files that a model needs beside the file ``path`` to which it will be written.
 
-    Returns the model as it is to be written: where a mesh could not keep its name, with another. One that is written
-    into its own folder stays as it is. ``folders``: where meshes may lie beside that of the model. FormatError where a
-    file cannot be written.
+    A model that is written into its own folder stays as it is.
+
+    Args:
+        mechanism: the mechanism.
+        path: the file that will be written.
+        report: receives what was copied or renamed.
+        folders: folders, beside that of the model, in which meshes may lie.
+
+    Returns:
+        The mechanism to write: with other names of meshes where they could not be kept.
+
+    Raises:
+        FormatError: a file cannot be written.
     """
     target = Path(os.path.abspath(path))
     source = mechanism.source.path
@@ -57,7 +67,7 @@ def copy_meshes(
 
 
 def without_written_marks(mechanism: Mechanism) -> Mechanism:
-    """A model whose shapes do not say any more which meshes were written just now: that is no file's concern."""
+    """Return a mechanism without the ``IS_WRITTEN`` marks of its shapes, which belong in no file."""
     marked = [body for body in mechanism.bodies if any(IS_WRITTEN in shape.extra for shape in body.shapes)]
     if not marked:
         return mechanism
@@ -73,8 +83,10 @@ def without_written_marks(mechanism: Mechanism) -> Mechanism:
 
 @dataclass
 class _File:
-    """A file to go along: the names by which it names others, each with the file meant, and how it is written where
-    these are called otherwise."""
+    """File to copy.
+
+    ``names`` maps each name in it to the file meant; ``renamed`` gives its bytes with other names.
+    """
 
     path: Path
     data: bytes
@@ -88,7 +100,7 @@ class _Copier:
     target: Path
     folders: Sequence[str]
     report: Report
-    claimed: Container[str]  # paths in small letters of meshes that are written beside the model, or going to be
+    claimed: Container[str]  # lower-case paths of meshes that are or will be written beside the model
     _files: dict[Path, _File] = field(default_factory=dict)
     _flat: dict[Path, str] = field(default_factory=dict)
     _done: dict[tuple[str, ...], tuple[str, list[str]] | None] = field(default_factory=dict)
@@ -96,7 +108,7 @@ class _Copier:
     _renamed: dict[str, str] = field(default_factory=dict)
 
     def shape(self, shape: Shape) -> Shape:
-        """A mesh shape as it is to be written, its files copied."""
+        """Copy the files of a mesh shape; returns the shape to write."""
         if shape.extra.get(IS_WRITTEN):
             return shape
         listed = [str(name) for name in shape.extra.get("files") or () if str(name) != shape.mesh]
@@ -110,18 +122,20 @@ class _Copier:
         return replace(shape, mesh=made[0], extra=extra)
 
     def tell(self) -> None:
-        """Say what was copied, and what has another name now."""
+        """Report the files copied and the meshes renamed."""
         if self._written:
             self.report.info("meshes-copied", f"{len(self._written)} mesh files and what they name were copied")
         for old, new in self._renamed.items():
             self.report.info("mesh-renamed", f"the mesh {old} is {new} in the written file", where=new)
 
     def _copied(self, name: str, listed: list[str], include: Sequence[str]) -> tuple[str, list[str]] | None:
-        """Return what a mesh and the materials listed with it are called in the written file, after they were copied;
-        None where the mesh is not to be had."""
+        """Copy a mesh and the materials listed with it; returns their names in the written file.
+
+        None where the mesh is missing or not allowed.
+        """
         try:
             found = find_mesh(name, self.source, include, self.folders)
-            mesh_kind(found)  # anything else might be what another program runs
+            mesh_kind(found)  # anything else might be executable
             mesh = self._file(found)
         except FormatError as trouble:
             code = trouble.code if isinstance(trouble, MeshError) else "unreadable"
@@ -133,7 +147,7 @@ class _Copier:
                 material = find_mesh(each, self.source, include, self.folders)
                 others |= {each: self._file(material)} if _is_material(material.name) else {}
             except FormatError:
-                continue  # the mesh is as good without its colours
+                continue  # the mesh is usable without its colors
         if self._keeps({name: mesh} | others):
             return name, listed
         new = {each: self._flattened(file) for each, file in ({name: mesh} | others).items()}
@@ -143,7 +157,7 @@ class _Copier:
     # ------------------------------------------------------------ names as they are
 
     def _keeps(self, named: Mapping[str, _File]) -> bool:
-        """Copy files to where their names say, if all can be; whether they could."""
+        """Copy files to the places that their names give, if that is possible for all; returns whether it was."""
         places: dict[Path, _File] = {}
         if not all(self._place(self.target.parent, name, file, places) for name, file in named.items()):
             return False
@@ -152,7 +166,7 @@ class _Copier:
         return True
 
     def _place(self, folder: Path, name: str, file: _File, places: dict[Path, _File]) -> bool:
-        """Find the place of a file, and of what it names, from the folder of what names it."""
+        """Find the target of a file and of the files it names, relative to the folder of the file that names it."""
         plain = _relative_path(name)
         if plain is None:
             return False
@@ -165,8 +179,10 @@ class _Copier:
         return all(self._place(place.parent, each, other, places) for each, other in file.names.items())
 
     def _is_free(self, place: Path, data: bytes) -> bool:
-        """Return whether a file may be written to a place: it is within the model's folder once every symbolic link is
-        followed, and no other file is there."""
+        """Return whether a file may be written to a path.
+
+        The path must be inside the model's folder after symbolic links are resolved, and hold no other file.
+        """
         room = self.target.parent
         if place == self.target or not place.is_relative_to(room) or str(place).lower() in self.claimed:
             return False
@@ -177,16 +193,16 @@ class _Copier:
                 return False
         return not os.path.lexists(place) or _holds_same_data(place, data)
 
-    # ------------------------------------------------------------ names of our own
+    # ------------------------------------------------------------ generated names
 
     def _flattened(self, file: _File) -> str:
-        """Copy a file, with what it names, into the folder of meshes; its name from the model's."""
+        """Copy a file, and what it names, into the folder of meshes; returns its name relative to the model."""
         folder = self.target.parent / f"{self.target.stem}_meshes"
         return f"{folder.name}/{self._flat_name(file, folder)}"
 
     def _flat_name(self, file: _File, folder: Path) -> str:
         if file.path not in self._flat:
-            self._flat[file.path] = file.path.name  # what names itself finds a name
+            self._flat[file.path] = file.path.name  # ends the recursion of files that refer to themselves
             names = {name: self._flat_name(other, folder) for name, other in file.names.items()}
             data = file.renamed(file.data, names)
             number, name = 1, file.path.name
@@ -207,7 +223,7 @@ class _Copier:
         write_atomically(place, data)
         self._written[place] = None
 
-    # ------------------------------------------------------------ what files name
+    # ------------------------------------------------------------ referenced files
 
     def _file(self, path: Path) -> _File:
         if path not in self._files:
@@ -222,14 +238,14 @@ class _Copier:
         room = os.path.dirname(os.path.abspath(self.source))
         try:
             found = find_mesh(name, file.path, (), [room, *self.folders])
-            if _is_material(found.name) or _is_image(found.name):  # a link may lead to anything
+            if _is_material(found.name) or _is_image(found.name):  # a symbolic link may lead to any file
                 file.names[name] = self._file(found)
         except FormatError:
-            return  # a mesh is as good without its colours
+            return  # a mesh is usable without its colors
 
 
 def _relative_path(name: str) -> str | None:
-    """A name as a relative path, None where it is none: an address, an absolute path."""
+    """Return a name as a relative path; None for an address or an absolute path."""
     path = unquote(name.strip()).replace("\\", "/")
     if not path or path.startswith("/") or _SCHEME_OR_DRIVE.match(path) or "\0" in path:
         return None

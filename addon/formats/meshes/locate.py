@@ -1,9 +1,9 @@
-"""Where the mesh files of a model may lie, and which of these places has one. The one rule for all formats.
+"""Search for the mesh files of a model, with one rule for all formats, and the folders that may be read.
 
-A model is a stranger's file. What it names is looked for in the folder that the model lies in, with all below it, and
-in the folders that the user has written out in the preferences or on the command line; nothing else is ever touched.
-``..``, absolute paths, include directories and symbolic links are followed where they end in one of these. Addresses
-and shares of a network are never followed, wherever they lead.
+A model may come from a stranger. The files it names are searched for in the model's folder and below, and in the
+folders that the user lists in the preferences or on the command line; no other file is accessed. ``..``, absolute
+paths, include directories and symbolic links are followed where they end in one of these. Network addresses and shares
+are never followed, wherever they lead.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ MISSING_MESH_REMEDY = (
     "Put the file beside the model, or add its folder under Edit > Preferences > Add-ons > Knuckle > Mesh Folders "
     "(on the command line: --meshes)"
 )
-#: Schemes whose path means a place in some collection of models that we do not know: what is behind is looked for.
+#: Schemes whose path is relative to a collection of models unknown to us: the path behind is searched for.
 _COLLECTIONS = frozenset({"dart", "package", "model"})
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 class MeshError(FormatError):
-    """A mesh file that is missing, not allowed or not readable.
+    """Missing, disallowed or unreadable mesh file.
 
-    ``tried`` names the places that were looked at; ``code`` says in a word what it is: ``missing``, ``address`` or
+    ``tried`` lists the paths that were tried; ``code`` is the kind of error: ``missing``, ``address`` or
     ``unreadable``.
     """
 
@@ -47,12 +47,12 @@ class MeshError(FormatError):
         return f"{self.message.rstrip('.')}. Looked for: {', '.join(self.tried)}. {self.remedy}".rstrip()
 
 
-#: Of bodies in a line of the report.
+#: Names of bodies in one report entry.
 _MAX_NAMES = 3
 
 
 def mesh_error_entry(name: str, is_seen: bool, trouble: MeshError, bodies: Iterable[str]) -> tuple[str, str]:
-    """The code and the words of the report for a mesh that is not to be had, with the name that the model gives it."""
+    """Return the code and message of the report for a mesh, with the model's name for it, that is not available."""
     text = str(trouble)
     text = text if name and name in text else f"{name}: {text}"
     names = [*bodies]
@@ -65,7 +65,7 @@ def mesh_error_entry(name: str, is_seen: bool, trouble: MeshError, bodies: Itera
 
 @contextmanager
 def convert_to_mesh_error() -> Iterator[None]:
-    """Has what a file may do wrong become a MeshTrouble."""
+    """Convert errors of files to MeshErrors."""
     try:
         yield
     except MeshError:
@@ -78,7 +78,7 @@ def convert_to_mesh_error() -> Iterator[None]:
 
 @contextmanager
 def require_library(need: str, path: Path) -> Iterator[None]:
-    """Has a library that cannot be imported become a MeshTrouble; ``need`` says what needs which."""
+    """Convert an ImportError to a MeshError; ``need`` states what needs which library."""
     try:
         yield
     except ImportError as error:
@@ -86,7 +86,7 @@ def require_library(need: str, path: Path) -> Iterator[None]:
 
 
 def is_network(name: str) -> bool:
-    """Return whether a name leads out to another machine: an address, or a share."""
+    """Return whether a name refers to another machine: a network address or share."""
     plain = name.strip().replace("\\", "/")
     if plain.startswith("//"):
         return True
@@ -107,11 +107,16 @@ def find_mesh(
     include: Sequence[str] = (),
     folders: Iterable[str | os.PathLike[str]] = (),
 ) -> Path:
-    """The file that a model means by ``name``, with no symbolic link in its path.
+    """Return the file that a model refers to by ``name``, with symbolic links resolved.
 
-    ``model_path``: the model's own file, empty where it has none; then only ``folders`` count. ``include``: the include
-    directories that the model names, relative to its folder or to one above. ``folders``: absolute ones that the user
-    allows. MeshTrouble, with every place looked at, where there is none.
+    Args:
+        name: the name in the model.
+        model_path: the model's own file; empty where it has none, then only ``folders`` count.
+        include: include directories that the model names, relative to its folder or to one above.
+        folders: absolute folders that the user allows.
+
+    Raises:
+        MeshError: there is no such file; lists every path tried.
     """
     if "\0" in name or not name.strip():
         raise MeshError("the mesh has no name of a file", code="missing")
@@ -143,7 +148,7 @@ def find_mesh(
 
 
 class AllowedFolders:
-    """The folders that may be read: that of the model, and those that the user allows."""
+    """Folders that may be read: that of the model, and those that the user allows."""
 
     def __init__(self, model_path: str | os.PathLike[str], folders: Iterable[str | os.PathLike[str]]) -> None:
         path = os.fspath(model_path)
@@ -154,39 +159,41 @@ class AllowedFolders:
         self.all = list(dict.fromkeys([*written, *self._real]))
 
     def hold(self, place: Path) -> bool:
-        """Return whether a place lies in one of them by its name, ``..`` taken out; nothing is looked at on disk."""
+        """Return whether a normalized path lies in one of them by its name; the disk is not accessed."""
         return any(place.is_relative_to(room) for room in self.all)
 
     def contains_resolved(self, place: Path) -> bool:
-        """Return whether a place lies in one of them once every symbolic link is followed."""
+        """Return whether a path lies in one of them after symbolic links are resolved."""
         real = Path(os.path.realpath(place))
         return any(real.is_relative_to(room) for room in self._real)
 
     def of(self, place: Path) -> Path:
-        """The one of them that a place lies in by its name."""
+        """Return the folder in which a path lies by its name."""
         return next(room for room in self.all if place.is_relative_to(room))
 
 
 def _is_allowed_folder(folder: str) -> bool:
-    """A folder counts where it is written out absolutely."""
+    """Return whether a folder is given as an absolute path."""
     return os.path.isabs(folder) and "\0" not in folder
 
 
 def is_named_outside(place: Path, name: str, rooms: AllowedFolders) -> bool:
-    """Return whether a place outside is what the name itself says, rather than a guess of ours that is not worth
-    telling."""
+    """Return whether a path outside the allowed folders is given by the name itself.
+
+    Others are our own guesses and not worth reporting.
+    """
     plain = _path_from_name(name)
     own = plain if _is_absolute(plain) else os.path.join(rooms.model, plain) if rooms.model else ""
     return bool(own) and place == Path(os.path.normpath(own))
 
 
 def _name_variants(name: str) -> list[str]:
-    """A name as written and, where it has percent signs, as an address would mean it."""
+    """Return a name as written and, if that differs, percent-decoded."""
     return list(dict.fromkeys([name, unquote(name)]))
 
 
 def _path_from_name(name: str) -> str:
-    """A name as a path with slashes: a ``file:`` address without what makes it one."""
+    """Return a name as a path with forward slashes; a ``file:`` URL without scheme and host."""
     plain = name.strip().replace("\\", "/")
     scheme = _SCHEME.match(plain)
     if scheme is None or scheme[1].lower() != "file":
@@ -200,11 +207,11 @@ def _is_absolute(path: str) -> bool:
 
 
 def _candidate_paths(name: str, rooms: AllowedFolders, include: Sequence[str]) -> Iterator[Path]:
-    """Every place to look, likely ones first, ``..`` taken out of each; they need not be allowed."""
+    """Yield every path to try, likely ones first, normalized; they need not be allowed."""
     for path in map(_path_from_name, _name_variants(name)):
         collection = _SCHEME.match(path)
         if collection is not None and collection[1].lower() in _COLLECTIONS:
-            inner = path[collection.end() :].strip("/")  # with the name of the collection or without
+            inner = path[collection.end() :].strip("/")  # with or without the name of the collection
             for each in dict.fromkeys((inner.partition("/")[2], inner)):
                 yield from _relative_candidates(each, rooms, include, above=True)
         elif _is_absolute(path):
@@ -245,7 +252,7 @@ def _exact_file(place: Path, _rooms: AllowedFolders) -> Path | None:
 
 
 def _case_insensitive_file(place: Path, rooms: AllowedFolders) -> Path | None:
-    """The file of that name but for capitals, as models from systems that ignore them name it."""
+    """Return the file of a path whose case differs, as in models from case-insensitive file systems; None if none."""
     room = rooms.of(place)
     here = room
     for part in place.relative_to(room).parts:
@@ -265,7 +272,7 @@ def _case_insensitive_file(place: Path, rooms: AllowedFolders) -> Path | None:
 
 
 def report_missing_meshes(mechanism: Mechanism, report: Report, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Warn of the mesh files of a model that are not where they may be read, in the words of an import.
+    """Warn of the mesh files of a model that are missing or may not be read, in the words of an import.
 
     ``folders`` as in ``find_mesh``.
     """

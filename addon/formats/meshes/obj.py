@@ -1,4 +1,4 @@
-"""Meshes written as Wavefront .obj: points and polygons, and nothing else."""
+"""Wavefront .obj and .mtl files: writing of points and polygons, and sanitizing of files before Blender reads them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,29 @@ from ...core.report import FormatError
 from ..text.file_io import read_bytes
 from .locate import find_mesh
 
-#: Blender's points are 32-bit numbers.
+#: Blender's points are 32-bit floats.
 _SIGNIFICANT_DIGITS = 7
 
 
 def format_obj(name: str, points: Array, polygons: Iterable[Sequence[int]]) -> str:
-    """The text of an .obj with one object: its points (n, 3), and polygons by the numbers of their points, from 0."""
+    """Return the text of an .obj with one object.
+
+    Args:
+        name: name of the object.
+        points: (n, 3).
+        polygons: indices of points, from 0.
+    """
     lines = ["# knuckle", f"o {name.replace(chr(10), ' ')}"]
     lines += [f"v {' '.join(f'{float(x):.{_SIGNIFICANT_DIGITS}g}' for x in point)}" for point in points]
     lines += ["f " + " ".join(str(number + 1) for number in polygon) for polygon in polygons]
     return "\n".join(lines) + "\n"
 
 
-#: What a made .obj says of its materials.
+#: Material library that a sanitized .obj refers to.
 MATERIAL_LIBRARY = "knuckle.mtl"
-#: Blender cuts paths at 1023 bytes, and what is left may be another file.
+#: Blender truncates paths at 1023 bytes, and the result may be another file.
 MAX_PATH_LENGTH = 1000
-#: More than any mesh has of names of .mtl files, of bytes in these, and of names of pictures.
+#: Limits of names of .mtl files, of bytes in these, and of names of images.
 _MAX_LIBRARIES, _MAX_BYTES, _MAX_TEXTURES = 100, 16 * 2**20, 1000
 _MATERIAL_STATEMENTS = {"newmtl", "illum", "Ka", "Kd", "Ks", "Ke", "Tf", "Ns", "Ni", "d", "Tr"}
 _MATERIAL_STATEMENTS |= {"Pr", "Pm", "Ps", "Pc", "Pcr", "aniso", "anisor"}
@@ -48,20 +54,20 @@ _TEXTURE_STATEMENTS = {
     "map_refl",
 }
 _TEXTURE_STATEMENTS |= {"refl", "map_Bump", "map_bump", "bump", "norm"}
-#: Options of pictures, with how many words follow; of three numbers some may be missing.
+#: Options of textures and the number of their arguments; of three numbers some may be missing.
 _OPTIONS = {"-blendu": 1, "-blendv": 1, "-boost": 1, "-mm": 2, "-o": 3, "-s": 3, "-t": 3, "-texres": 1, "-clamp": 1}
 _OPTIONS |= {"-bm": 1, "-imfchan": 1, "-type": 1, "-cc": 1}
-#: Those that are kept, with the numbers that they mean where they give none.
+#: Options that are kept, with the defaults of their numbers.
 _KEPT_OPTIONS = {"-o": (0.0, 0.0, 0.0), "-s": (1.0, 1.0, 1.0), "-bm": (1.0,)}
 _IMAGE_EXTENSIONS = {".png", ".jpg", ".jpeg", ".tga", ".bmp", ".tif", ".tiff", ".exr", ".hdr", ".webp", ".jp2", ".dds"}
-#: Statements that name files, and curves, of some of which Blender dies. Wherever the word stands: which bytes a reader
-#: takes for the beginning of a line is its own affair.
+#: Statements that name files, and curves, some of which crash Blender. Matched anywhere in the text, as readers differ
+#: in what they take for the beginning of a line.
 _UNSAFE_STATEMENTS = re.compile(rb"(?<![\x21-\x5b\x5d-\x7e])(?:mtllib|curv2?|cstype)(?![\x21-\x5b\x5d-\x7e])")
 
 
 @dataclass
 class SanitizedObj:
-    """An .obj that names no file but ``MATERIAL_LIBRARY``, the bytes of that, and the pictures that it names."""
+    """An .obj that refers to no file but ``MATERIAL_LIBRARY``, the bytes of that, and the images it refers to."""
 
     data: bytes
     materials: bytes
@@ -71,10 +77,13 @@ class SanitizedObj:
 def sanitize_obj(
     path: Path, folders: Iterable[Path | str], materials: Sequence[str], names: MutableMapping[Path, str]
 ) -> SanitizedObj:
-    """An .obj made harmless.
+    """Make an .obj safe to read: no references but to a generated .mtl and allowed images, no curves.
 
-    ``folders``: where what is named may lie beside the .obj; ``materials``: names of .mtl files to take where the .obj
-    names none; ``names``: what pictures are called in the made .mtl, to be added to.
+    Args:
+        path: the .obj file.
+        folders: folders, beside that of the .obj, in which referenced files may lie.
+        materials: names of .mtl files to use where the .obj names none.
+        names: names of images in the generated .mtl; extended.
     """
     data = read_bytes(path)
     gathered = _Materials([*folders], names)
@@ -87,7 +96,7 @@ def sanitize_obj(
 
 
 def material_libraries(data: bytes) -> list[str]:
-    """The .mtl files that an .obj names, a name with spaces in it whole and in its parts."""
+    """Return the .mtl files that an .obj names; a name with spaces as a whole and in its parts."""
     names = []
     for found in re.finditer(rb"^[ \t]*mtllib[ \t]+(.*)$", data, re.MULTILINE):
         name = found[1].decode("utf-8", "replace").strip()
@@ -97,8 +106,7 @@ def material_libraries(data: bytes) -> list[str]:
 
 @dataclass
 class _Materials:
-    """The known statements of .mtl files, each file once by whatever names; pictures that are not found are left
-    out."""
+    """Known statements of .mtl files, each file once whatever its names; images that are not found are left out."""
 
     folders: Sequence[Path | str]
     names: MutableMapping[Path, str]
@@ -109,7 +117,7 @@ class _Materials:
     _size: int = 0
 
     def add(self, name: str, beside: Path) -> None:
-        """Add the .mtl of a name, if it may be read; a mesh is as good without its colours."""
+        """Add the .mtl of a name if it may be read; a mesh is usable without its colors."""
         try:
             library = find_mesh(name, beside, (), self.folders)
             if library in self._seen or self._size + library.stat().st_size > _MAX_BYTES:
@@ -139,7 +147,7 @@ class _Materials:
 
 
 def _find_texture(name: str, library: Path, folders: Sequence[Path | str]) -> Path | None:
-    """The file of a picture that an .mtl names, where it is one and may be read."""
+    """Return the file of an image that an .mtl names, if it is an image and may be read."""
     if Path(name.replace("\\", "/")).suffix.lower() not in _IMAGE_EXTENSIONS:
         return None
     try:
@@ -151,19 +159,19 @@ def _find_texture(name: str, library: Path, folders: Sequence[Path | str]) -> Pa
 
 
 def texture_name(line: bytes) -> str:
-    """The picture that a line of an .mtl names; empty where it names none."""
+    """Return the image that a line of an .mtl names; empty if none."""
     words = line.decode("utf-8", "replace").rstrip(string.whitespace + "\\").split()
     return _texture_options(words[1:])[1] if words and words[0] in _TEXTURE_STATEMENTS else ""
 
 
 def _texture_options(words: Sequence[str]) -> tuple[list[str], str]:
-    """The options of a picture that are kept, with all their numbers, and its name."""
+    """Return the options of a texture that are kept, with all their numbers, and its name."""
     kept: list[str] = []
     at = 0
     while at < len(words) and words[at] in _OPTIONS:
         option, first = words[at], at + 1
         at = min(first + _OPTIONS[option], len(words))
-        if _OPTIONS[option] == 3:  # it may leave some out
+        if _OPTIONS[option] == 3:  # some may be left out
             at = next((k for k in range(first, at) if _number(words[k]) is None), at)
         if option in _KEPT_OPTIONS:
             given = [_number(word) for word in words[first:at]]

@@ -1,4 +1,4 @@
-"""The heads of PLY files, looked at before Blender reads them: of those that break the rules it may die."""
+"""Validation of PLY headers before Blender reads the file: Blender may crash on invalid ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PROPERTY = re.compile(
 _MAX_HEADER_LENGTH = 1 << 20
 
 
-#: What numpy calls the types, without the order of their bytes.
+#: numpy's codes of the types, without byte order.
 _TYPE_CODES = {
     b"char": "i1",
     b"uchar": "u1",
@@ -37,7 +37,7 @@ _BYTE_ORDERS = {b"ascii": None, b"binary_little_endian": "<", b"binary_big_endia
 
 @dataclass
 class ListProperty:
-    """The types of a list's length and of its items."""
+    """Types of a list property's length and items."""
 
     count: str
     item: str
@@ -45,8 +45,13 @@ class ListProperty:
 
 @dataclass
 class PlyHeader:
-    """A file's head: where it ends, the order of the bytes of what follows, None where that is plain text, and its
-    elements: name, how many, and their properties, each a type or a list."""
+    """Header of a PLY file.
+
+    Attributes:
+        end: where the header ends.
+        order: byte order of the data, None for plain text.
+        elements: name, count, and properties (name and type or list) of each.
+    """
 
     end: int
     order: str | None
@@ -54,13 +59,17 @@ class PlyHeader:
 
 
 def check_ply(path: Path) -> None:
-    """MeshTrouble where a file's head is none, or says what the file cannot hold."""
+    """Raise a MeshError where a file's header is invalid or declares more than the file can hold."""
     with convert_to_mesh_error():
         read_ply_header(read_bytes(path), path)
 
 
 def read_ply_header(data: bytes, path: Path) -> PlyHeader:
-    """The head of a file's bytes; the same."""
+    """Parse the header in a file's bytes.
+
+    Raises:
+        MeshError: it is missing, invalid, or declares more than the file can hold.
+    """
     end = re.search(rb"\nend_header[ \t]*\r?\n", data[:_MAX_HEADER_LENGTH])
     lines = data[: end.start()].splitlines() if end is not None else []
     if end is None or not lines or lines[0].strip() != b"ply" or len(lines) < 2:

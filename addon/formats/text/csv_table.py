@@ -164,8 +164,7 @@ def is_motion_table(text: str) -> bool:
 
 
 def is_table(text: str) -> bool:
-    """Return whether a text is a table at all: the line after its header holds a number for some of its cells, and
-    nothing but numbers."""
+    """Return whether a text is a table: the line below the header holds numbers, at least one, and nothing else."""
     first, delimiter = read_header(text)
     if not delimiter:
         return False

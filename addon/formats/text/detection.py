@@ -195,7 +195,10 @@ def _read_json(data: bytes, text: str, encoding: str, path: str, report: Report)
 
 
 def _read_double_byte_json(data: bytes, path: str, report: Report) -> tuple[jsontext.JsonNode, str, str] | None:
-    """Read JSON in the first code page in which it is sound and comes back as it was; None where it is in none."""
+    """Parse JSON in the first double-byte code page in which it is valid and survives a round trip.
+
+    None where there is none.
+    """
     for codec in _DOUBLE_BYTE_CODE_PAGES:
         report.entries.clear()
         try:

@@ -412,7 +412,10 @@ def _decode_unassigned(error: UnicodeError) -> tuple[str, int]:
 
 
 def _encode_reference(error: UnicodeError) -> tuple[str | bytes, int]:
-    """A character reference for what code page 1252 lacks, but for those five bytes themselves."""
+    """Encode characters that code page 1252 lacks as references, its unassigned bytes as themselves.
+
+    Error handler of the codec.
+    """
     if isinstance(error, UnicodeEncodeError):
         letters = error.object[error.start : error.end]
         if all(letter in _UNASSIGNED_IN_1252 for letter in letters):

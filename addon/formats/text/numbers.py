@@ -1,4 +1,4 @@
-"""Numbers in text: many read at once, and spelled so that they read back the same."""
+"""Numbers in text: fast parsing, shortest round-trip spelling, and matching of new values to a document's."""
 
 from __future__ import annotations
 

@@ -85,8 +85,7 @@ class XmlEdits:
             self.changes.append((span.inner, span.close, value))
 
     def set_attribute(self, element: etree._Element, name: str, value: str | None) -> None:
-        """Give an attribute another value (escaped already, see ``escape_attribute``); one that is not there comes
-        behind the others, and None takes it away."""
+        """Set an attribute to an escaped value (see ``escape_attribute``), appending a missing one; None removes it."""
         self._attributes.setdefault(element, {})[name] = value
 
     def replace(self, element: etree._Element, markup: str) -> None:

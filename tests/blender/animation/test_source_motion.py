@@ -18,7 +18,7 @@ from addon.blender.reconcile.build import build
 from addon.blender.scene.read.mechanism import extract
 from addon.formats.document import cache as documents
 from addon.formats.text import detection
-from tests.bench.mechanisms import star
+from benchmarks.mechanisms import star
 
 ROWS = "time [s],Hinge 1,Hinge 2,Nobody\n0,0.1,0.2,0.3\n0.5,0.12345678901234,0.2,0.3\n"
 

@@ -104,7 +104,7 @@ def test_twins_are_made_with_a_few_looks_at_all_bones(blank: Any, monkeypatch: p
     import bpy
 
     from addon.blender.data import queries as model_parts
-    from tests.bench.mechanisms import star
+    from benchmarks.mechanisms import star
 
     looks = {}
     for count in (5, 25):

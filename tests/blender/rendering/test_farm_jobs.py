@@ -321,7 +321,7 @@ def test_no_frame_is_black_or_empty_and_none_cuts_the_model_off(
     """Each frame is rendered again without the model: what differs is the model and its shadow."""
     from addon.blender.render import FilmOptions, film
     from addon.blender.rendering import frames
-    from tests.bench.film_measures import faults, without_model
+    from benchmarks.film_measures import faults, without_model
 
     plain, found = frames.render_still, []
 
