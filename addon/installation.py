@@ -10,7 +10,7 @@ import importlib
 import sys
 import sysconfig
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -45,6 +45,21 @@ def package_version() -> str:
 def sample_path(name: str) -> Path:
     """Return the path of a sample model, such as ``rover/rover.jm``."""
     return package_home() / "sample_models" / name
+
+
+def sample_files(endings: Collection[str]) -> list[Path]:
+    """Return the sample models with one of these file extensions; empty where samples were left out."""
+    return sorted(path for path in (package_home() / "sample_models").glob("*/*") if path.suffix in endings)
+
+
+def is_sample(path: Path) -> bool:
+    """Return whether a file has the content of a sample model, wherever it lies."""
+    try:
+        size = path.stat().st_size
+        same_size = [each for each in sample_files({path.suffix}) if each.stat().st_size == size]
+        return any(each.read_bytes() == path.read_bytes() for each in same_size)
+    except OSError:
+        return False
 
 
 #: States of a check, most serious first. ``note``: Knuckle works without it.

@@ -18,11 +18,10 @@ from ..formats.text.file_io import check_folder_exists, check_writable
 from ..installation import package_version
 from .animate import add_animate, add_demo, add_import
 from .convert import add_convert
-from .inspect import add_check, add_info
+from .inspect import add_check, add_info, add_self_check
 from .jobs import add_job
 from .output import STDOUT, configure_output, failure_object, print_error, print_json
 from .render import add_encode, add_render
-from .self_check import add_self_check
 from .simulate import add_collect, add_simulate
 
 

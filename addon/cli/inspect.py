@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import platform
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,19 @@ from ..core.report import Entry, FormatError
 from ..core.summary import describe_mechanism, is_motion_only, summarize_mechanism
 from ..core.validation import Finding, validate
 from ..formats.meshes.locate import report_missing_meshes
+from ..installation import CheckRow, dependency_rows, has_no_errors, package_version, rows_as_text, summarize_rows
 from .arguments import Subparsers, add_json_option, add_mesh_option, add_verb, parse_count
 from .batch import BatchRow, BatchTask, expand_inputs, run_tasks
-from .output import failure_object, format_table, print_error, print_json, print_result, quantity_text
+from .output import (
+    failure_object,
+    format_table,
+    load_blender_tasks,
+    print_error,
+    print_info,
+    print_json,
+    print_result,
+    quantity_text,
+)
 
 _SEVERITIES = ("error", "warning", "info")
 
@@ -173,3 +185,36 @@ def _print_findings(rows: list[BatchRow], seconds: float) -> None:
         cells.append([str(row.file), *counts, f"{row.seconds:.2f}", "cannot be read" if not row.facts else ""])
     print_result(format_table(["file", "errors", "warnings", "notes", "seconds", ""], cells, right=(1, 2, 3, 4)))
     print_result(f"{quantity_text(len(rows), 'file')} in {seconds:.1f} s")
+
+
+def add_self_check(verbs: Subparsers) -> None:
+    """Add the verb ``self-check``."""
+    parser = add_verb(
+        verbs, "self-check", _self_check,
+        "tell versions, modules, what Blender was built with and where it may write, and run one model of each format "
+        "the whole way: 1 where something is broken",
+        "self-check", "self-check > report.txt",
+    )  # fmt: skip
+    add_json_option(parser, "print one JSON object")
+
+
+def _self_check(args: argparse.Namespace) -> int:
+    rows = _check_rows()
+    if args.json:
+        print_json({"sound": has_no_errors(rows), "rows": [asdict(row) for row in rows]})
+    else:
+        print_result(rows_as_text(rows).rstrip())
+        print_info(summarize_rows(rows))
+    return 0 if has_no_errors(rows) else 1
+
+
+def _check_rows() -> list[CheckRow]:
+    if find_spec("bpy") is not None:
+        return list(load_blender_tasks().run_self_check())
+    without = "is not here: info, check and convert work, and animate but for .blend files"
+    return [
+        CheckRow("Knuckle", "ok", package_version()),
+        CheckRow("Python", "ok", platform.python_version()),
+        CheckRow("Blender", "note", without),
+        *dependency_rows(),
+    ]

@@ -298,8 +298,7 @@ def _pose_value(pose: bpy.types.PoseBone, place: CurveId) -> float:
 
 
 def _unkeyed_curves(rig: bpy.types.Object, action: bpy.types.Action) -> dict[CurveId, str]:
-    """The numbers that rows take from the pose, and their bones: those of balls and free blocks that the Action keys
-    only in part."""
+    """Return the bones of the values that rows take from the pose: of partly keyed ball joints and free blocks."""
     curves = posing_curves(rig, action)
     blocks = {c.bone: c.curves() for own in servo_channels(rig).values() for c in own if not c.is_single}
     return {

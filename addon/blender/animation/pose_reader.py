@@ -56,7 +56,7 @@ class LocalPoses:
         self.most = max(_MAX_MATRICES // max(len(bones), 1), 1)
 
     def of(self, matrices: _Float32Array) -> Array:
-        """The own motions (poses, n, 4, 4) for the matrices of all bones (poses, 16 for each), by columns."""
+        """Return the local motions (poses, n, 4, 4) for the matrices of all bones, (poses, 16 per bone) by columns."""
         poses = len(matrices)
         pose = matrices.reshape(poses, -1, 4, 4).swapaxes(2, 3).astype(np.float64)
         pose = np.concatenate([pose, np.broadcast_to(np.eye(4), (poses, 1, 4, 4))], axis=1)
@@ -204,8 +204,15 @@ class EulerGroup:
         return own
 
     def _told(self, found: Array, told: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Of angles that mean the same as those found (poses * n, turns), the nearest to what is told (poses, n,
-        turns), and which bones (poses, n) are posed by something else."""
+        """Return the equivalents of angles ``found`` nearest to ``told``, and the mask of bones with another source.
+
+        Args:
+            found: Angles (poses * n, turns).
+            told: Angles (poses, n, turns).
+
+        Returns:
+            Angles (poses, n, turns), and mask (poses, n) of bones that something else poses.
+        """
         own = self.nearest(found, told.reshape(-1, told.shape[2])).reshape(told.shape)
         return own, np.abs(own - told).max(axis=2) > _VECTOR_TOLERANCE
 

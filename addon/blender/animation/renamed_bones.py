@@ -1,10 +1,10 @@
 """Renaming of bones: updates what refers to them by name.
 
 Note:
-    Blender itself updates what plays on the armature, its children and its constraints. It does not update what does
-    not play at the moment, which is every other motion and every stored pose, nor the data paths that drivers read.
-    These are updated here, after any change of the scene in which a bone was renamed: by hand, by Blender's batch
-    rename, or by us.
+    Blender itself updates what plays on the armature, bone parents and constraints. It does not update what does not
+    play at the moment, which is every other motion and every stored pose, nor the data paths that drivers read. These
+    are updated here, after any change of the scene in which a bone was renamed: by hand, by Blender's batch rename, or
+    by us.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Retiming what a model does now: its Action's servo curves repeated, moved, sped up.
+"""Retiming of the mechanism's Action: repeating, moving and speeding up the curves of its servos.
 
-Keys, their handles and their interpolation all follow. ``bones`` names those that are meant, None all; other curves
-of the Action stay as they are, and so do those that are muted. Each function works on the whole curve at a time and
-needs no window. ValueError, before anything is changed, says why nothing can be done.
+Keys, handles and interpolation follow. ``bones`` are the names of the bones to change, None: all; other curves of the
+Action, and muted ones, stay as they are. Functions work on whole curves and need no window. They raise ValueError,
+before anything is changed, if nothing can be done.
 """
 
 from __future__ import annotations
@@ -48,12 +48,21 @@ def repeat_keys(
     gap: float = 1.0,
     bones: Collection[str] | None = None,
 ) -> MotionSpan:
-    """Repeat the motion by keys, ``rounds`` times in all. The round that was repeated, in frames.
+    """Repeat the motion by keyframes.
 
-    ``blend`` (frames) is how much of the end is led to the first values, ``gap`` (frames) the time between the last key
-    and the next round where it does not end as it begins; see ``model.motions.looped``. The quaternions of balls never
-    climb: they begin anew. Where all bones are meant, the paths of the roots come along, each round from where the one
-    before ended, but for those that ``path_warnings`` tells.
+    Quaternions of ball joints never accumulate: each cycle starts again. With all bones, root motion repeats too, each
+    cycle from the end of the previous one, except as ``path_warnings`` lists.
+
+    Args:
+        rig: Armature of the mechanism.
+        rounds: Number of cycles in all.
+        seam: Transition between cycles, see ``core.motion.keyframes``.
+        blend: Frames at the end that are blended to the first values.
+        gap: Frames between the last key and the next cycle if the motion does not end as it begins.
+        bones: Names of bones; None: all.
+
+    Returns:
+        The span of the repeated cycle, in frames.
     """
     if rounds < 1:
         raise ValueError(f"A motion can be played once or more often, not {rounds} times")
@@ -78,9 +87,11 @@ def repeat_endlessly(
     gap: float = 1.0,
     bones: Collection[str] | None = None,
 ) -> MotionSpan:
-    """Repeat the motion without end, before and after, by Blender's Cycles modifier on every curve with more than one
-    key. All get a key where the round begins and where it ends, so that they repeat together. Otherwise as
-    ``repeat_keys``."""
+    """Repeat the motion endlessly, before and after, by a Cycles modifier on every curve with more than one key.
+
+    All curves get a key at the start and the end of the cycle, so that they repeat together. Arguments and return value
+    are those of ``repeat_keys``.
+    """
     curves, keys, span, on = _repeated_range(rig, bones, gap if seam == "repeat" else 0.0)
     made = {}
     for place, own in keys.items():
@@ -102,7 +113,11 @@ def repeat_endlessly(
 
 
 def stop_repeating(rig: bpy.types.Object, bones: Collection[str] | None = None) -> int:
-    """Take the Cycles modifiers away again: from how many curves."""
+    """Remove the Cycles modifiers.
+
+    Returns:
+        Number of curves that had one.
+    """
     action = editable_action(rig)
     places = servo_curve_ids(rig, bones, roots=bones is None)
     count = sum(remove_cycles(curve) for curve in posing_curves(rig, action, places).values())
@@ -119,9 +134,15 @@ def offset_keys(
 ) -> None:
     """Move the motion later by some frames, or earlier.
 
-    ``wrap``: what leaves its range at one end comes in at the other; where it does not end as it begins, it goes back
-    within ``gap`` frames. Where all bones are meant, the paths of the roots come along; with ``wrap`` each round goes
-    on from where the one before ended, but for those that ``path_warnings`` tells.
+    With all bones, root motion moves too; with ``wrap`` each cycle continues from the end of the previous one, except
+    as ``path_warnings`` lists.
+
+    Args:
+        rig: Armature of the mechanism.
+        frames: Frames by which it comes later.
+        wrap: What leaves the range at one end enters at the other.
+        gap: Frames in which a wrapped motion returns if it does not end as it begins.
+        bones: Names of bones; None: all.
     """
     if not wrap:
         _change_keys(rig, bones, lambda keys: keys.moved(frames), "move it less far")
@@ -137,9 +158,9 @@ def offset_keys(
 def scale_action_speed(
     rig: bpy.types.Object, factor: float, about: float, bones: Collection[str] | None = None
 ) -> None:
-    """Play the motion ``factor`` times as fast; what is at the frame ``about`` stays there.
+    """Play the motion ``factor`` times as fast; frame ``about`` stays.
 
-    Where all bones are meant, the paths of the roots come along.
+    With all bones, root motion is scaled too.
     """
     if not (factor > 0.0 and np.isfinite(factor)):
         raise ValueError(f"A speed has to be above 0: {factor:g} is not")
@@ -147,18 +168,26 @@ def scale_action_speed(
 
 
 def action_speed_for_duration(rig: bpy.types.Object, frames: float, bones: Collection[str] | None = None) -> float:
-    """The speed at which the motion lasts as many frames as are wanted."""
+    """Return the speed factor at which the motion lasts a number of frames."""
     return speed_factor_for(*motion_range(rig, bones), frames)
 
 
 def motion_range(rig: bpy.types.Object, bones: Collection[str] | None = None) -> tuple[float, float]:
-    """The first and the last frame at which the model's Action has keys on servos. ValueError where it has none."""
+    """Return the first and the last frame at which the mechanism's Action has keys on servos.
+
+    Raises:
+        ValueError: It has none.
+    """
     times = _end_frames(_keyed_curves(rig, bones).values())
     return float(times.min()), float(times.max())
 
 
 def _keyed_curves(rig: bpy.types.Object, bones: Collection[str] | None, roots: bool = False) -> CurvesById:
-    """The curves that are meant. ValueError where there are none."""
+    """Return the curves to change.
+
+    Raises:
+        ValueError: There are none.
+    """
     action = editable_action(rig)
     curves = posing_curves(rig, action, servo_curve_ids(rig, bones, roots))
     if not curves:
@@ -170,13 +199,17 @@ def _keyed_curves(rig: bpy.types.Object, bones: Collection[str] | None, roots: b
 def _change_keys(
     rig: bpy.types.Object, bones: Collection[str] | None, change: Callable[[Keyframes], Keyframes], remedy: str
 ) -> None:
-    """Change the time of keys."""
+    """Apply a change of time to keys."""
     curves = _keyed_curves(rig, bones, roots=bones is None)
     _write_all_keys(rig, curves, {place: change(read_keys(curve)) for place, curve in curves.items()}, remedy)
 
 
 def _write_all_keys(rig: bpy.types.Object, curves: CurvesById, keys: Mapping[CurveId, Keyframes], remedy: str) -> None:
-    """Give curves their new keys, all or none: ValueError, with the remedy, where some would be too near."""
+    """Write new keys of curves, all or none.
+
+    Raises:
+        ValueError: Keys would be too near to each other; the message has the ``remedy``.
+    """
     require_key_spacing(keys.values(), remedy)
     for place, own in keys.items():
         write_keys(curves[place], own)
@@ -190,16 +223,16 @@ def _tag_changed(rig: bpy.types.Object) -> None:
 
 
 def path_warnings(rig: bpy.types.Object, bones: Collection[str] | None = None) -> list[str]:
-    """Return what there is to say of the paths of roots that would not come along in rounds, before they are made."""
+    """Return warnings about root paths that would not repeat with the servos; none unless all bones are meant."""
     return [] if bones is not None else list(repeated_paths(rig, *motion_range(rig)).left.values())
 
 
 def _repeated_range(
     rig: bpy.types.Object, bones: Collection[str] | None, gap: float
 ) -> tuple[CurvesById, dict[CurveId, Keyframes], MotionSpan, Collection[CurveId]]:
-    """The curves that are meant, their keys, and the range of what all servos do as a round.
+    """Return the curves to repeat, their keys, the span of a cycle of all servos, and the continuing curves.
 
-    Where all bones are meant those of paths are with them, and where those are by which roots go on and on.
+    With all bones these include root motion, whose locations continue from cycle to cycle.
     """
     meant = _keyed_curves(rig, bones)
     first, last = motion_range(rig)
@@ -210,11 +243,11 @@ def _repeated_range(
 
 
 def _end_frames(curves: Iterable[bpy.types.FCurve]) -> np.ndarray:
-    """The frames (n,) of the outer keys of curves."""
+    """Return the frames of the first and last keys of curves, (2n,)."""
     ends = [(curve.keyframe_points[0].co[0], curve.keyframe_points[-1].co[0]) for curve in curves]
     return np.array(ends, dtype=np.float64).ravel()
 
 
 def _is_additive(place: CurveId) -> bool:
-    """Return whether a curve's value can go on where it ended: the numbers of a quaternion cannot."""
+    """Return whether a curve can continue from its last value: the components of a quaternion cannot."""
     return not place[0].endswith("rotation_quaternion")

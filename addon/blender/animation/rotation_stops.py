@@ -1,15 +1,15 @@
-"""Stops that Blender's rotation limit cannot keep: of angles half a turn and more from 0, and of several angles on one
-bone.
+"""Stops that Blender's *Limit Rotation* cannot enforce: beyond half a turn from 0, and with several angles on one bone.
 
-The limit sees a rotation matrix: whole turns are lost in it, and angles beyond 90° on a bone of several may be read as
-others. After each evaluation the channels are compared with what the limits make of them (``rotation_limits``). Where
-that differs, the bone's limit is set to the one pose that its stops allow, and Blender evaluates once more: it does so
-after ``frame_change_post`` and ``depsgraph_update_post`` where these changed something (4.2 to 5.2), also in renders.
+The constraint works on a rotation matrix: whole turns are lost in it, and angles beyond 90° on a bone of several may be
+read as others. After each evaluation the channels are compared with what the limits make of them (``core.stops``).
+Where that differs, the bone's limit is set to the one pose that its stops allow, and Blender evaluates again: it does
+so after ``frame_change_post`` and ``depsgraph_update_post`` if these changed something (4.2 to 5.2), also in renders.
 All other bones have plain limits, which cost nothing here.
 
-Measured in 5.0 with 100 hinges, per frame: a driver on a helper bone and *Copy Rotation* in place of the limit 0.37 ms
-(0.27 ms without), drivers on the limit itself are a dependency cycle with the bone's own channels, empties 0.5 ms and
-more; this comparison 0.02 ms.
+Note:
+    Measured in 5.0 with 100 hinges, per frame: a driver on a helper bone and *Copy Rotation* in place of the limit 0.37
+    ms (0.27 ms without), drivers on the limit itself are a dependency cycle with the bone's own channels, empties 0.5
+    ms and more; this comparison 0.02 ms.
 """
 
 from __future__ import annotations
@@ -43,30 +43,35 @@ from ..rig.bone_limits import (
 )
 from .loops.live_solver import is_solver_suspended
 
-#: A lone angle of a bone is read off its matrix for certain up to here (rad), and several angles of one.
+#: Angles (rad) up to which a single angle of a bone, and several on one bone, are read off its matrix unambiguously.
 _EXACT_RANGE, _EXACT_RANGE_MULTI = np.pi - 1e-3, 0.5 * np.pi - 1e-2
 _AXES = "XYZ"
-#: Angles (rad) that are nearer after they went through a quaternion are the same.
+#: Tolerance (rad) for angles that were converted to a quaternion and back.
 _ANGLE_TOLERANCE = 1e-4
 
 
-#: Stops, and where a file begins beyond them, where there are none.
+#: Lower stop, upper stop and initial value beyond them of a channel without any.
 _NO_STOP = (-np.inf, np.inf, np.nan)
-#: A channel is where its file begins up to this (rad, length units, as a share of it): what 32 bits keep.
+#: Tolerance of initial values (rad, length units; as a share of larger values): float32 resolution.
 _START_TOLERANCE = 1e-6
 
 
 def clamp_bone_values(told: Array, lower: Array | float, upper: Array | float, begins: Array | float) -> Array:
-    """Where bones stand whose channels say ``told``: at the stop that they are beyond, except where their file has them
-    begin. Infinite stops are none; ``begins`` is nan where files begin within them."""
+    """Return channel values clamped to stops, except where they are the initial values of the file.
+
+    Args:
+        told: Channel values (rad or length units).
+        lower: Lower stops, -inf for none.
+        upper: Upper stops, inf for none.
+        begins: Initial values beyond the stops, else nan.
+    """
     with np.errstate(invalid="ignore"):
         begun = np.abs(told - begins) <= _START_TOLERANCE * (1.0 + np.abs(begins))
     return np.where(begun, told, clamp_angles(told, lower, upper))
 
 
 def stop_range(stop: ChannelStops | None) -> tuple[float, float, float]:
-    """The lower and upper stop of a channel and where its file begins beyond them, as ``clamp_bone_values`` takes
-    them."""
+    """Return lower stop, upper stop and initial value beyond them of a channel, as ``clamp_bone_values`` takes them."""
     ends = (None, None, None) if stop is None else (stop.lower, stop.upper, stop.begins)
     low, high, begin = (none if end is None else end for none, end in zip(_NO_STOP, ends, strict=True))
     return low, high, begin
@@ -74,19 +79,21 @@ def stop_range(stop: ChannelStops | None) -> tuple[float, float, float]:
 
 @dataclass
 class BoneStops:
-    """The stops of a rig's bones in one property, ``rotation_euler`` or ``location``.
+    """Stops of a rig's bones in one property, ``rotation_euler`` or ``location``.
 
     Attributes:
-        rows: (n,), the bones that have any, in the order of all.
-        lower, upper: (n, 3), their stops, infinite where there are none.
-        begins: (n, 3), where files begin beyond them, else nan.
-        middle: (n,), the middle axis of each bone's order of rotations.
-        sure: (n, 1), up to where a plain limit does in any case.
-        follows: (n,), the bones that follow loops.
-        plain: what the bones' limits are set to where that does.
-        held: (n, 3), what they are set to otherwise, else nan.
-        others: those of the n that are not turned by Euler angles, each with the order of rotations in which its
-            limit is to see it, and the one axis that its joint turns it about, None where these are several.
+        prop: The property.
+        rows: Indices (n,) of the bones that have stops, among all bones.
+        lower: Lower stops (n, 3), infinite where there are none.
+        upper: Upper stops (n, 3), infinite where there are none.
+        begins: Initial values of files beyond the stops (n, 3), else nan.
+        middle: Middle axis (n,) of each bone's order of rotations.
+        sure: Absolute values (n, 1) up to which a plain limit is right in any case.
+        follows: Mask (n,) of bones of dependent joints.
+        plain: Ranges of the bones' limits where plain limits are right.
+        held: Values (n, 3) to which limits are fixed otherwise, else nan.
+        others: Bones, by index among the n, that are not rotated by Euler angles: the order of rotations for their
+            limit, and the single axis about which their joint rotates them, None for several.
     """
 
     prop: str
@@ -103,7 +110,7 @@ class BoneStops:
 
     @classmethod
     def of(cls, rig: bpy.types.Object, prop: str, found: Sequence[_StoppedBone]) -> BoneStops:
-        """Put the stops of a rig's bones in order, and limits plain that are set otherwise."""
+        """Collect the stops of a rig's bones, and reset limits that are not plain."""
         poses, found = rig.pose.bones, [each for each in found if each.stops]
         ends = np.full((3, len(found), 3), np.array(_NO_STOP)[:, None, None])
         for number, each in enumerate(found):
@@ -132,11 +139,11 @@ class BoneStops:
         return out
 
     def keep(self, rig: bpy.types.Object, evaluated: bpy.types.Object) -> None:
-        """Set the limits of bones for what an evaluated rig's channels say."""
+        """Set the limits of bones for the channel values of an evaluated rig."""
         if not len(self.rows):
             return
         values = bone_values(evaluated, self.prop)[self.rows]
-        if self.follows.any():  # what follows loops was posed just now, and is not evaluated yet
+        if self.follows.any():  # dependent joints were posed just now, and are not evaluated yet
             values = np.where(self.follows[:, None], bone_values(rig, self.prop)[self.rows], values)
         for number, (order, axis) in self.others.items():
             values[number] = _euler_angles(evaluated.pose.bones[int(self.rows[number])], order, axis)
@@ -154,24 +161,24 @@ class BoneStops:
 
     @property
     def has_plain_limits(self) -> bool:
-        """Return whether all limits are plain, and may be while no bone turns far."""
+        """Return whether all limits are plain, and suffice as long as no bone rotates far."""
         return bool(np.isnan(self.held).all() and (self.sure > 0.0).all())
 
     def all_stops(self, rig: bpy.types.Object) -> Array:
-        """The stops of all bones of the rig and where files begin beyond them: (3, bones, 3)."""
+        """Return lower stops, upper stops and initial values beyond them of all bones of the rig, (3, bones, 3)."""
         out = np.full((3, len(rig.pose.bones), 3), np.array(_NO_STOP)[:, None, None])
         out[:, self.rows] = self.lower, self.upper, self.begins
         return out
 
     def _fit_plain_limits(self, told: Array, wanted: Array) -> NDArray[np.bool_]:
-        """Which bones (n,) stand there by their plain limits."""
+        """Return the mask (n,) of bones for which plain limits give the wanted values."""
         clamped: NDArray[np.bool_] = (wanted == clamp_angles(told, self.lower, self.upper)).all(axis=1)
         if self.prop == "rotation_euler":
             clamped &= is_limit_exact(told, self.lower, self.upper, self.middle)
         return clamped
 
     def let_go(self, rig: bpy.types.Object) -> None:
-        """Set all limits plain again."""
+        """Reset all limits to plain ones."""
         for number in np.flatnonzero(~np.isnan(self.held).any(axis=1)).tolist():
             self._put(rig, number, np.full(3, np.nan, dtype=np.float32))
 
@@ -188,10 +195,11 @@ class BoneStops:
 
 
 def _euler_angles(pose: bpy.types.PoseBone, order: Any, axis: int | None) -> list[float]:
-    """Return the Euler angles (rad) of a bone that is turned by a quaternion, or by an axis and an angle.
+    """Return the Euler angles (rad) of a bone that is rotated by a quaternion, or by axis and angle.
 
-    Those of the one ``axis`` of a hinge count whole turns: as the bone's Euler angles do, which Blender leaves where
-    they were when the mode is changed, while these mean the same, else as the quaternion or the angle does.
+    The angle about the single ``axis`` of a hinge counts whole turns: those of the bone's Euler angle, which Blender
+    leaves unchanged when the rotation mode changes, as long as it means the same rotation, else those of the quaternion
+    or angle.
     """
     if pose.rotation_mode == "QUATERNION":
         turn = pose.rotation_quaternion.normalized()
@@ -210,8 +218,15 @@ def _euler_angles(pose: bpy.types.PoseBone, order: Any, axis: int | None) -> lis
 
 @dataclass
 class _StoppedBone:
-    """A bone with stops: its place among all bones, its stops in one property, whether its joint poses several numbers
-    of that, whether it follows a loop, and the order of rotations in which its joint turns it."""
+    """Bone with stops.
+
+    Attributes:
+        row: Index among all bones.
+        stops: Its stops in one property.
+        has_several_values: Whether its joint poses several values of that property.
+        follows: Whether its joint is dependent.
+        order: Order of rotations of its joint on this bone.
+    """
 
     row: int
     stops: list[ChannelStops]
@@ -221,9 +236,9 @@ class _StoppedBone:
 
 
 def _stopped_bones(rig: bpy.types.Object) -> dict[str, list[_StoppedBone]]:
-    """The bones of a rig with stops, from the records of its joints, by property.
+    """Return the bones of a rig with stops by property, from the records of its joints.
 
-    Limits of slides do by themselves, but for those of files that begin beyond them.
+    For locations plain limits suffice, except for initial values beyond them.
     """
     place = {pose.name: number for number, pose in enumerate(rig.pose.bones)}
     out: dict[str, list[_StoppedBone]] = {"rotation_euler": [], "location": []}
@@ -244,33 +259,36 @@ def _stopped_bones(rig: bpy.types.Object) -> dict[str, list[_StoppedBone]]:
 
 
 def _rotation_order(dofs: Sequence[KnuckleDof], step: int) -> str:
-    """Return the order of rotations of a bone of a joint, as ``Degrees.rotation_mode`` has it: the innermost first."""
+    """Return the rotation order of a joint's bone as Blender names it, the innermost axis first."""
     turning = [dof.channel_index for dof in dofs if dof.step == step and dof.channel == "rotation_euler"]
     return "".join(_AXES[column] for column in reversed([*turning, *(c for c in (2, 1, 0) if c not in turning)]))
 
 
 _EULER_ORDERS = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"}
-#: How often a rig's limits were derived, what its bones are called, in their order, and how each is turned.
+#: Version of a rig's limits, names of its bones in order, and their rotation modes.
 _State = tuple[int, tuple[str, ...], bytes]
-#: Stops of rigs by the ``session_uid`` that they keep until another file is opened, and of which state these are.
+#: Stops of rigs, and the state for which they are valid, by ``session_uid``.
 _cache: dict[int, tuple[_State, dict[str, BoneStops]]] = {}
-#: Rigs of which it is known that their limits are plain, and may be while no bone turns far, by how often the limits
-#: had been derived then, and how bones were turned.
+#: Version of the limits and rotation modes of rigs whose limits are plain, and suffice as long as no bone rotates far,
+#: by ``session_uid``.
 _plain_states: dict[int, tuple[int, bytes]] = {}
 
 
 def mark_limits_plain(rig: bpy.types.Object) -> None:
-    """Know of a rig that was made just now that its limits are plain, and may be."""
+    """Record that the limits of a rig are plain and suffice as long as no bone rotates far."""
     _plain_states[rig.session_uid] = limits_version(rig), _rotation_modes(rig)
 
 
 def _rig_state(rig: bpy.types.Object) -> _State:
-    """What the gathered stops of a rig go by. Asked in every frame: 0.012 ms for 100 bones."""
+    """Return the state that the stops of a rig depend on.
+
+    Computed in every frame: 0.012 ms for 100 bones.
+    """
     return limits_version(rig), tuple(rig.pose.bones.keys()), _rotation_modes(rig)
 
 
 def _rotation_modes(rig: bpy.types.Object) -> bytes:
-    """Return the rotation mode of each bone of a rig."""
+    """Return the rotation modes of a rig's bones as bytes."""
     bones = rig.pose.bones
     modes = np.empty(len(bones), dtype=np.int32)
     bones.foreach_get("rotation_mode", modes)  # type: ignore[arg-type]
@@ -278,7 +296,7 @@ def _rotation_modes(rig: bpy.types.Object) -> bytes:
 
 
 def bone_stops(rig: bpy.types.Object) -> dict[str, BoneStops]:
-    """The stops of a rig's bones by property, gathered once for each state of it."""
+    """Return the stops of a rig's bones by property, collected once per state of the rig."""
     _plain_states.pop(rig.session_uid, None)
     state, kept = _rig_state(rig), _cache.get(rig.session_uid)
     if kept is None or kept[0] != state:
@@ -288,7 +306,7 @@ def bone_stops(rig: bpy.types.Object) -> dict[str, BoneStops]:
 
 
 def bone_values(rig: bpy.types.Object, prop: str) -> NDArray[np.float32]:
-    """The numbers (bones, 3) that a property of a rig's bones has."""
+    """Return the values (bones, 3) of a property of a rig's bones."""
     bones = rig.pose.bones
     values = np.empty(3 * len(bones), dtype=np.float32)
     bones.foreach_get(prop, values)  # type: ignore[arg-type]
@@ -299,7 +317,7 @@ def bone_values(rig: bpy.types.Object, prop: str) -> NDArray[np.float32]:
 
 
 def after_evaluation(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:
-    """Keep bones at their stops after a frame or a change of poses was evaluated. Blender then evaluates once more."""
+    """Keep bones at their stops after a frame or a change of poses was evaluated. Blender then evaluates again."""
     for rig in _posed_models(models):
         evaluated = rig.evaluated_get(depsgraph)
         if _plain_states.get(rig.session_uid) == (limits_version(rig), _rotation_modes(rig)) and _is_in_exact_range(
@@ -314,16 +332,16 @@ def after_evaluation(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> Non
 
 
 def _posed_models(models: SceneModels) -> Iterator[bpy.types.Object]:
-    """The models of a scene whose bones can be looked at."""
+    """Yield the mechanisms of a scene that are posed: not in edit mode, and not while an armature is rebuilt."""
     for rig in () if is_solver_suspended() else models.every:
         if rig.mode != "EDIT" and rig.pose is not None:
             yield rig
 
 
 def _is_in_exact_range(rig: bpy.types.Object) -> bool:
-    """Whether no bone is turned so far that its limit may not tell."""
+    """Return whether no bone is rotated so far that plain limits could be ambiguous."""
     bones = rig.pose.bones
-    # numpy's largest takes four times as long at a frame, of some ten bones: its code is not at hand then
+    # numpy's max takes four times as long at a frame, with some ten bones: its code is not in the CPU cache then
     values = [0.0] * (3 * len(bones))
     bones.foreach_get("rotation_euler", values)
     return max(values, default=0.0) <= _EXACT_RANGE_MULTI and min(values, default=0.0) >= -_EXACT_RANGE_MULTI
@@ -331,12 +349,12 @@ def _is_in_exact_range(rig: bpy.types.Object) -> bool:
 
 @persistent
 def before_save(*_args: Any) -> None:
-    """Files have plain limits."""
+    """Reset limits before saving: files have plain limits."""
     reset_limits()
 
 
 def reset_limits() -> None:
-    """Set all limits plain: a bone that is held would be stuck where nobody looks after it."""
+    """Reset all limits to plain ones: a fixed bone would be stuck where no handler updates it."""
     for rig in (rig for armature in bpy.data.armatures for rig in rigs_of(armature)):
         if rig.session_uid in _cache:
             for stops in bone_stops(rig).values():
@@ -345,7 +363,7 @@ def reset_limits() -> None:
 
 @persistent
 def after_load(*_args: Any) -> None:
-    """Put bones of a file that was opened at their stops: Blender tells of no change."""
+    """Keep bones of an opened .blend at their stops: Blender reports no change."""
     invalidate_bone_stops()
     for rig in {rig for scene in bpy.data.scenes for rig in _posed_models(models_between_changes(scene))}:
         for stops in bone_stops(rig).values():
@@ -354,6 +372,6 @@ def after_load(*_args: Any) -> None:
 
 @persistent
 def invalidate_bone_stops(*_args: Any) -> None:
-    """Whatever was gathered is of another file, or of another state of this one."""
+    """Invalidate all collected stops."""
     _cache.clear()
     _plain_states.clear()

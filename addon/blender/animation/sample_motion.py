@@ -39,21 +39,31 @@ from .pose_reader import sample_channels
 from .source_motion import MotionSource, motion_sources, restore_block, restore_single
 from .unsaved_channels import ResidueMeter, frames_to_inspect, frames_to_refine, has_stray_pose, stray_curve_ids
 
-#: What physics did with servos: (joint, number of the coordinate) -> scene frames (n,) and values (n,).
+#: Simulated motion of servos: scene frames (n,) and values (n,) by (joint id, index of the joint value).
 PhysicsTracks = Mapping[tuple[str, int], tuple[Array, Array]]
 
 
 @dataclass
 class SampleOptions:
-    """How a motion is taken off a model.
+    """Options for reading a motion off a mechanism.
 
-    ``keys``: AUTO is key for key where a servo's curve is straight or held between keys and these stand on the
-    ``grid`` (s; None: anywhere) or came from a file, and samples of the evaluated pose every ``step`` (s) elsewhere;
-    KEYS the same, wherever keys stand; SAMPLED samples all. ``first`` and ``last``, frames of the scene, cut the
-    motion; the first is time 0 then. ``stops``: what to do with values beyond them. ``tolerance``: leave out samples
-    that lines between the others pass within it (rad or length units; 0: none). ``units`` of what is told; None: those
-    of the file that the Action came from if ``format`` is that file's or empty, else rad and length units. ``by_keys``:
-    whether keys drive the bodies, and not physics; None: as the model is set.
+    Attributes:
+        servos: Servos to include: keyed ones, all, or ``selected``.
+        selected: Ids of joints for SELECTED.
+        keys: AUTO copies keyframes where a servo's curve is linear or constant between keys and these are on the
+            ``grid`` or came from a file, and samples the evaluated pose elsewhere; KEYS does so wherever keys are;
+            SAMPLED samples all.
+        step: Time between samples (s).
+        grid: Step (s) of the format's times; None: any time.
+        first: First frame of the scene, which becomes time 0; None: whole motion.
+        last: Last frame of the scene; None: whole motion.
+        stops: Treatment of values beyond stops.
+        tolerance: Leave out samples within this distance (rad or length units) of lines between the others; 0: none.
+        units: Units of the result; None: those of the source file if ``format`` is its format or empty, else radians
+            and length units.
+        format: Format to be written; empty: any.
+        by_keys: Whether keyframes, and not physics, drive the bodies; None: as the mechanism is set.
+        name: Name of the motion; None: as ``motion_name``.
     """
 
     servos: Literal["KEYED", "ALL", "SELECTED"] = "KEYED"
@@ -77,11 +87,22 @@ def read_motion(
     options: SampleOptions | None = None,
     physical: PhysicsTracks | None = None,
 ) -> tuple[Motion, Report]:
-    """Return what the servos of a model do, as its Action, or what else poses it, has them do.
+    """Read the motion of a mechanism's servos: its Action's, or that of what else poses it.
 
-    Keys that came from a file and were not edited have the file's own numbers, and servos of the file that move nothing
-    here are there again. ``physical``: what a run under physics did, in place of the pose. The scene's frame is put
-    back. FormatError where a value is beyond its stop and that is to be refused, or no number.
+    Unedited keys from a file have the file's own values, and its unmatched servos are included. The scene's frame is
+    restored.
+
+    Args:
+        model: Collection or armature of the mechanism.
+        scene: The scene; default: the context's.
+        options: Options; default: ``SampleOptions()``.
+        physical: Simulated motion in place of the pose.
+
+    Returns:
+        The motion and the report.
+
+    Raises:
+        FormatError: A value is beyond a stop and ``stops`` is REFUSE, or is not finite.
     """
     taking = _MotionSampler(require_rig(model), scene or bpy.context.scene, options or SampleOptions(), physical or {})
     return taking.motion(), taking.report
@@ -107,12 +128,12 @@ class _MotionSampler:
         self.channels = [channel for own in servo_channels(rig, found).values() for channel in own]
         self.roots = list(root_channels(rig, found).values())
         row = formats.MOTION_FORMATS.get(options.format)
-        #: What the format that will be written is called, where it has no place for root motion.
+        #: Label of the format to be written if it has no root motion, else empty.
         self.without_roots = row.label if row is not None and not row.supports_root_motion else ""
         require_joints(found, self.report)
         self.alone = PoseSources(found, bodies_follow_keys(rig) if options.by_keys is None else options.by_keys)
         self.clock = Clock.of(scene, self._start())
-        #: Curves that pose bones beside their joints; what measures that, where anything may do so.
+        #: Curves that pose bones besides their joints; ``residues`` measures the effect, if there can be any.
         data = rig.animation_data
         driven = {(curve.data_path, curve.array_index) for curve in data.drivers} if data is not None else set()
         every = [*self.channels, *(channel for own in self.roots for channel in own)]
@@ -121,14 +142,17 @@ class _MotionSampler:
         beside = bool(self.stray) or self.alone.may_pose_stray() or has_stray_pose(found, every)
         self.residues = ResidueMeter(found, every) if beside and not physical else None
         self.sampled: list[Channel] = []
-        self.idle: set[Channel] = set()  # numbers of balls that the file does not have and nobody moved
-        self.at_source_times = True  # whether the keys that came from files stand where they were put
+        self.idle: set[Channel] = set()  # values of ball joints that the file does not have and that were not moved
+        self.at_source_times = True  # whether the keys from files are at their original frames
 
     # ---------------------------------------------------------------- range
 
     def _start(self) -> float:
-        """The frame of time 0: where the cut begins, where a file was put, or where the scene begins; if there are
-        keys before that, the first of them."""
+        """Return the frame of time 0.
+
+        It is the first frame of the cut, the start of the source motion, or the scene's first frame or an earlier first
+        key.
+        """
         if self.options.first is not None:
             return self.options.first
         if self.origins:
@@ -138,7 +162,7 @@ class _MotionSampler:
         return min(begin, first * self.scene.render.frame_map_new / self.scene.render.frame_map_old)
 
     def _ends(self) -> Iterable[tuple[float, float]]:
-        """First and last key of each servo's curves."""
+        """Yield the frames of the first and last key of each servo's curves."""
         roots = [] if self.without_roots else [own[0] for own in self.roots]
         posing = {place for channel in (*self.channels, *roots) for place in channel.curves()}
         for place, curve in self.curves.items():
@@ -147,7 +171,7 @@ class _MotionSampler:
                 yield first, last
 
     def _last(self) -> float:
-        """The scene's frame at which the motion ends."""
+        """Return the scene frame at which the motion ends."""
         if self.options.last is not None:
             return self.options.last
         if self.physical:
@@ -160,14 +184,14 @@ class _MotionSampler:
         return max(ends) * scale if ends else float(self.scene.frame_end)
 
     def _grid_times(self) -> Array:
-        """The times of samples: every step, from 0 to the first that is not before the end."""
+        """Return the times (s) of samples: every step from 0 to the first that is not before the end."""
         length = float(self.clock.times(self._last()))
         return np.arange(np.ceil(max(length, 0.0) / self.options.step - 1e-6) + 1.0) * self.options.step
 
     # -------------------------------------------------------------- servos
 
     def motion(self) -> Motion:
-        """The whole motion."""
+        """Return the whole motion."""
         wanted = self._wanted()
         self._report_muted(wanted if self.options.servos == "SELECTED" else self.channels)
         if not self.physical:
@@ -199,8 +223,10 @@ class _MotionSampler:
         }
 
     def _wanted(self) -> list[Channel]:
-        """List the channels that the motion is to have, roots that move behind the servos: they are left out where it
-        is written."""
+        """Return the channels to include, moving roots after the servos.
+
+        Formats without root motion drop the roots later.
+        """
         if self.options.servos == "SELECTED":
             own = (*self.channels, *(channel for root in self.roots for channel in root))
             return [channel for channel in own if channel.joint in self.options.selected]
@@ -214,13 +240,13 @@ class _MotionSampler:
         return keyed + roots
 
     def _is_moved(self, channel: Channel, curves: set[CurveId]) -> bool:
-        """Return whether curves at some places, a driver, a constraint or physics move a channel."""
+        """Return whether a curve among ``curves``, a driver, a constraint or physics moves a channel."""
         if self.physical:
             return (channel.joint, channel.number) in self.physical
         return not curves.isdisjoint(channel.curves()) or self.alone.is_moved(channel)
 
     def _has_path(self, root: Sequence[Channel], curves: set[CurveId]) -> bool:
-        """Return whether a root has a path: its file has one, or it leaves the place where it is designed to be."""
+        """Return whether a root moves: its source file has a path, or it leaves its design pose."""
         if self.physical:
             runs = [self.physical[c.joint, c.number][1] for c in root if (c.joint, c.number) in self.physical]
             return len(runs) == len(root) and float(np.abs(runs).max(initial=0.0)) > STILL_TOLERANCE
@@ -239,7 +265,7 @@ class _MotionSampler:
             self.report.warn("muted", f"Their curves are muted and count for nothing: {join_names(silent)}")
 
     def _copy_keys(self, channels: Sequence[Channel]) -> dict[Channel, Trajectory]:
-        """The servos whose curves are their motion: their keys."""
+        """Return the keys of the servos whose curves are their whole motion."""
         out: dict[Channel, Trajectory] = {}
         fit = [channel for channel in channels if self.alone(channel)]
         for channel in fit:
@@ -262,7 +288,7 @@ class _MotionSampler:
         return out
 
     def _keys_of(self, channel: Channel) -> Trajectory | None:
-        """The keys of one servo, None where these are not its whole motion or not where they may be."""
+        """Return the keys of a servo with one value; None if they are not its whole motion, or off the grid."""
         curve = self.curves.get((channel.path, channel.index))
         if curve is None or curve.is_empty:
             prop = getattr(self.rig.pose.bones[channel.bone], channel.prop)
@@ -289,7 +315,7 @@ class _MotionSampler:
         return self._cut(found.track)
 
     def _continues_beyond_keys(self, curve: bpy.types.FCurve) -> bool:
-        """Return whether a curve moves beyond its keys within the motion's time: it repeats, or goes on as it went."""
+        """Return whether a curve moves beyond its keys within the motion's time: by Cycles or linear extrapolation."""
         if not has_active_cycles(curve) and curve.extrapolation != "LINEAR":
             return False
         first, last = float(curve.range()[0]), float(curve.range()[1])
@@ -297,7 +323,7 @@ class _MotionSampler:
         return bool(begin < first - MIN_KEY_SPACING or end > last + MIN_KEY_SPACING)
 
     def _cut(self, track: Trajectory) -> Trajectory:
-        """The part of a track within the range that was asked for."""
+        """Return the part of a trajectory within the requested range."""
         options = self.options
         if options.first is None and options.last is None:
             return track
@@ -316,7 +342,7 @@ class _MotionSampler:
     # ------------------------------------------------------------- samples
 
     def _sample(self, channels: Sequence[Channel], tracks: dict[Channel, Trajectory]) -> None:
-        """Sample servos on the grid: from their curves where these alone pose them, else from the evaluated pose."""
+        """Sample servos on the grid: their curves if these alone pose them, else the evaluated pose."""
         if not channels:
             return
         times = self._grid_times()
@@ -343,7 +369,7 @@ class _MotionSampler:
             require_finite(tracks[channel])
 
     def _report_residues(self) -> None:
-        """Tell what bones do beside their joints, where anything has them do so."""
+        """Report the residual motion of bones besides their joints, if there can be any."""
         if self.residues is None:
             return
         if not self.residues.has_samples:
@@ -381,7 +407,7 @@ class _MotionSampler:
             )
 
     def _told(self, tracks: Mapping[Channel, Trajectory]) -> Motion:
-        """The motion as files have it."""
+        """Return the motion in the form of motion files."""
         options = self.options
         teller = self._teller()
         trajectories = teller.trajectories(tracks, self._cut, options.servos != "SELECTED", self.at_source_times)
@@ -399,7 +425,7 @@ class _MotionSampler:
         return f"frame {float(self.clock.frames(time)):g}"
 
     def _report_renamed(self, tracks: Iterable[Channel], told: Iterable[Trajectory]) -> None:
-        """Motions keep the names that their file has, also where joints were renamed meanwhile."""
+        """Report servos that keep their name of the source file though their joint was renamed."""
         names = {each.name for each in told}
         before = original_servo_names(self.parts)
         pairs = [(before[c.joint][c.number], c.name) for c in tracks if not c.is_root]
@@ -410,16 +436,16 @@ class _MotionSampler:
 
 
 def bodies_follow_keys(rig: bpy.types.Object) -> bool:
-    """Return whether a model's bodies follow its bones, and at every frame."""
+    """Return whether a mechanism's bodies follow its bones (drive Keyframes) at every frame."""
     return settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig)
 
 
 @dataclass
 class TrajectoryWriter:
-    """Puts taken servos into the words of the motions that an Action came from.
+    """Conversion of sampled servos to the names, units and order of the Action's source motions.
 
-    The first of them gives the document; what the others have of their own stands behind it. ``format`` is what will be
-    written, empty for whatever.
+    The first source gives the document; trajectories that only the others have follow it. ``format`` is the format to
+    be written, empty for any.
     """
 
     origins: list[MotionSource]
@@ -442,10 +468,14 @@ class TrajectoryWriter:
         left: bool,
         at_source_times: bool,
     ) -> list[Trajectory]:
-        """The servos, those of the document in its order and before others.
+        """Return the trajectories, those of the document first and in its order.
 
-        ``left``: with those that move nothing here, ``cut`` to the time that is wanted; they are out of step unless the
-        keys of the others are ``at_source_times``.
+        Args:
+            tracks: Sampled trajectories by channel.
+            cut: Function that cuts a trajectory to the requested range.
+            left: Include unmatched servos of the source files.
+            at_source_times: Whether keys are at their original frames; if not, unmatched servos are out of step, which
+                is reported.
         """
         placed: dict[int, Trajectory] = {}
         others: list[Trajectory] = []
@@ -459,7 +489,7 @@ class TrajectoryWriter:
             for place in origin.idle:
                 own = self._unmatched_trajectory(origin.motion.trajectories[place], origin, cut)
                 if not len(own.times) and any(channel.name == own.name for channel in tracks):
-                    continue  # it had no keys in the file, and has some now
+                    continue  # without keys in the file, and keyed now
                 if origin is self.main:
                     placed[place] = own
                 else:
@@ -473,7 +503,7 @@ class TrajectoryWriter:
         return [placed[place] for place in sorted(placed)] + others
 
     def _anew(self, channel: Channel, track: Trajectory) -> Trajectory:
-        """A servo under the name that a file has for it, or ours."""
+        """Return a servo under the name that a source file has for it, or ours."""
         own = next((found for origin in self.origins if (found := origin.trajectory(channel)) is not None), None)
         return Trajectory(
             own.name if own is not None else channel.name,
@@ -486,7 +516,7 @@ class TrajectoryWriter:
         )
 
     def _as_read(self, channel: Channel, track: Trajectory, origin: MotionSource) -> Trajectory:
-        """A servo of the document: values that came from it and were turned into rad and back are its own."""
+        """Return a servo of the document; values that came from it and were converted to rad and back are restored."""
         own = origin.trajectory(channel)
         unit: MotionUnit = own.unit if self._names_units else self.out.name(channel)
         named: MotionUnit = own.unit if self._names_units else ""
@@ -501,7 +531,7 @@ class TrajectoryWriter:
     def _unmatched_trajectory(
         self, own: Trajectory, origin: MotionSource, cut: Callable[[Trajectory], Trajectory]
     ) -> Trajectory:
-        """A servo that moves nothing here, at the times that its file's have become."""
+        """Return an unmatched servo of a source file, at the present times."""
         if not own.unit and origin.units != self.out:
             self.report.warn(
                 "left-over-unit",
@@ -518,7 +548,7 @@ class TrajectoryWriter:
 
 
 def _shortest_in_units(values: Array, size: float) -> Array:
-    """Values (n,) in units of a size: of the numbers that mean the same in 32 bits, those with the fewest digits."""
+    """Return values (n,) in units of ``size``: of the numbers equal in float32, those with the fewest digits."""
     told = values / size
     if size == 1.0:
         return told
@@ -536,9 +566,9 @@ def _shortest_in_units(values: Array, size: float) -> Array:
 
 
 def motion_name(rig: bpy.types.Object, action: bpy.types.Action | None) -> tuple[str, dict[str, str]]:
-    """Return what a motion is called, and its attributes: as its file has it, unless its Action was renamed.
+    """Return the name and attributes of a motion: those of its source file, unless its Action was renamed.
 
-    The number that Blender puts behind a copy's name renames nothing.
+    A number that Blender appends to a copy's name does not count as renaming.
     """
     if action is None:
         return record_of(rig).source_name or rig.name, {}

@@ -1,8 +1,8 @@
-"""Documents of motions that were read lately.
+"""Source documents of motions, stored in their Actions, and restoration of the file's own times and values on export.
 
-An Action keeps its document as bytes, and whoever takes the motion off a model wants the numbers in it: reading a
-million of them takes a second, looking whether the bytes are the same some hundredths. They are known by what they are,
-so that what is found is never out of date.
+The document is a custom property of the Action and no data-block of its own, so that it is copied, appended and deleted
+with it. (Blender does not clear a pointer in a collection property of an Action when its target is removed.) Parsed
+documents are cached by content: parsing a million values takes a second, comparing the bytes some hundredths.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from .fcurves import CurveKeys, block_curves, pose_block_coordinates
 from .frame_time import Clock, Units
 from .keying import CONSTANT, LINEAR, KeyInterpolation, Tracks, block_keys, group_starts, key_pairs
 
-#: Bytes of documents that are kept; numbers take a few times as much.
+#: Bytes of cached documents; their parsed values take a few times as much.
 MAX_CACHED_MOTION_BYTES = 100_000_000
 
 _document_cache: ContentLRU[list[Motion]] = ContentLRU(MAX_CACHED_MOTION_BYTES)
 
 
 def cached_motions(data: bytes, path: str) -> list[Motion] | None:
-    """The motions of a document from ``path``, which are not to be changed; None where it was not read lately."""
+    """Return the cached motions of a document from ``path``, read-only; None if it is not cached."""
     return _document_cache.get(data, path)
 
 
 def cache_motions(data: bytes, path: str, motions: Sequence[Motion]) -> None:
-    """Keep what a document says, as long as there is room."""
+    """Cache the motions of a document."""
     _document_cache.keep(data, path, list(motions))
 
 
 def cache_motion(data: bytes, motion: Motion) -> None:
-    """Keep what a document of one motion says. The motion may change later on: what was read is copied."""
+    """Cache the motion of a document that has only one. It is copied, since the motion may change later."""
     own = [replace(each, times=each.times.copy(), values=each.values.copy()) for each in motion.as_read]
     assert motion.source is not None
     cache_motions(data, motion.source.path, [replace(motion, trajectories=own, as_read=tuple(own))])
@@ -57,8 +57,15 @@ _DOCUMENT_KEY = "knuckle_document"
 
 @dataclass
 class MotionSource:
-    """A motion that was keyed in an Action: which of its trajectories keys which coordinate, (joint, number), and which
-    moved nothing."""
+    """Motion that was keyed in an Action.
+
+    Attributes:
+        motion: The motion as read.
+        clock: Mapping of its times to frames when it was keyed.
+        units: Units of its values.
+        placed: Index of its trajectory by (joint id, index of the value).
+        idle: Indices of its trajectories that key nothing.
+    """
 
     motion: Motion
     clock: Clock
@@ -67,21 +74,21 @@ class MotionSource:
     idle: list[int]
 
     def trajectory(self, channel: Channel) -> Trajectory | None:
-        """Return what the file says of a channel."""
+        """Return the file's trajectory of a channel, or None."""
         place = self.placed.get((channel.joint, channel.number))
         return None if place is None else self.motion.trajectories[place]
 
     def left_over(self) -> list[Trajectory]:
-        """The trajectories that key nothing."""
+        """Return the trajectories that key nothing."""
         return [self.motion.trajectories[place] for place in self.idle]
 
 
 def trajectory_keys(
     trajectory: Trajectory, clock: Clock, units: Units, channel: Channel
 ) -> tuple[Array, Array, KeyInterpolation]:
-    """A trajectory as keys of a channel: where in an Action, values (rad or length units), interpolation.
+    """Convert a trajectory to keys of a channel: frames of the Action, values (rad or length units), interpolation.
 
-    Of keys that Blender cannot hold apart there is one, where the first is and with the last one's value.
+    Keys that Blender would merge become one, at the first one's frame and with the last one's value.
     """
     places, values, how = all_trajectory_keys(trajectory, clock, units, channel)
     starts = group_starts(places)
@@ -104,9 +111,16 @@ def all_trajectory_keys(
 def record_source(
     action: bpy.types.Action, motion: Motion, clock: Clock, units: Units, placed: Mapping[int, Channel]
 ) -> None:
-    """Remember where a motion was keyed: number of its trajectory -> channel.
+    """Store with an Action which motion was keyed in it, and which of its trajectories key which channel.
 
-    Nothing where it has no document, or none of its trajectories is the document's.
+    Nothing is stored if the motion has no document, or none of its trajectories is the document's.
+
+    Args:
+        action: The Action.
+        motion: The motion.
+        clock: Mapping of its times to frames.
+        units: Units of its values.
+        placed: Channels by index of the trajectory.
     """
     source, places = motion.source, document_indices(motion)
     if source is None or not source.text or not places:
@@ -115,7 +129,7 @@ def record_source(
     kept = record.origins.add()
     kept.key = f"{_DOCUMENT_KEY}_{len(record.origins)}"
     data = encode(source.text, source.encoding, as_read=True)
-    kept.packed = motion.count > 1  # all of their Actions have it; one alone is quicker as it is
+    kept.packed = motion.count > 1  # each of their Actions stores it; a single one is faster uncompressed
     action[kept.key] = zlib.compress(data) if kept.packed else data
     kept.path, kept.index = source.path, motion.index
     if motion.count == 1:
@@ -130,8 +144,11 @@ def record_source(
 
 
 def document_indices(motion: Motion) -> dict[int, int]:
-    """Return which of its document's trajectories each of a motion's is, by their numbers: the very same, or else one
-    of its name, or one with its keys. Those that are none of the document's are left out."""
+    """Return the index in its document of each trajectory of a motion, by index in the motion.
+
+    The same object matches first, then the same name, then the same arrays of keys. Trajectories that are not the
+    document's are left out.
+    """
     places: dict[int, int] = {}
     taken: set[int] = set()
     ways: tuple[Callable[[Trajectory], Any], ...] = (
@@ -153,7 +170,7 @@ def document_indices(motion: Motion) -> dict[int, int]:
 
 
 def record_channels(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
-    """Remember which channels the document's trajectories key, by their numbers."""
+    """Store which channels the document's trajectories key, by index."""
     idle = {servo.place: servo for servo in kept.servos if not servo.joint}
     for place, channel in placed.items():
         servo = idle.get(place) or kept.servos.add()
@@ -161,16 +178,15 @@ def record_channels(kept: KnuckleOrigin, placed: Mapping[int, Channel]) -> None:
 
 
 def motion_sources(action: bpy.types.Action | None, report: Report) -> list[MotionSource]:
-    """The motions that an Action's keys came from, as their documents have them: they are not to be changed.
+    """Return the motions from which an Action's keys came, as their documents have them; read-only.
 
-    One whose document is gone or cannot be read any more is reported and left out.
+    A document that is missing or cannot be read is reported and left out.
     """
     return [origin for origin, _kept in sources_with_records(action, report)] if action is not None else []
 
 
 def sources_with_records(action: bpy.types.Action, report: Report) -> list[tuple[MotionSource, KnuckleOrigin]]:
-    """Return the motions that an Action's keys came from, each with what the Action keeps of it; ``motion_sources``
-    says which."""
+    """Return ``motion_sources``, each with its record in the Action."""
     out: list[tuple[MotionSource, KnuckleOrigin]] = []
     for kept in action_record(action).origins:
         motion = _read_document(action, kept)
@@ -208,21 +224,27 @@ def _read_document(action: bpy.types.Action, kept: KnuckleOrigin) -> Motion | No
     return motions[kept.index] if kept.index < len(motions) else None
 
 
-#: Times, values and whether they are held (n,), of keys of a file that one key of Blender's stands for.
+#: Times, values and mask of constant keys (n,) of the file's keys that were merged into one key in Blender.
 KeyMatches = tuple[Array, Array, NDArray[np.bool_]]
-#: Places that are nearer, in last digits of 32 bits, are one that was reckoned on the way; but never as far as this.
+#: Distance of frames that count as equal, in units of float32 resolution, and its upper bound (frames).
 _MATCH_DIGITS, _MAX_MATCH_DISTANCE = 4.0, 0.004
-#: What a ball's keys may differ by, having been reckoned from its three numbers and back.
+#: Tolerance of a ball joint's keys after conversion of its three values to a quaternion and back.
 _BLOCK_TOLERANCE = 2e-6
-#: Keys of a ball that lie on a line within this only lead from one to the next.
+#: Keys of a ball joint that lie on a line within this only interpolate.
 _LINEARITY_TOLERANCE = 1e-5
-#: A number of a ball that is further (rad or length units) from where it was left was moved: keys have seven digits.
+#: Distance (rad or length units) from its initial value above which a block's value was moved: float32 has seven
+#: digits.
 _START_TOLERANCE = 1e-5
 
 
 class RestoredTrack(NamedTuple):
-    """The keys of a servo; how many of them stand off the grid and in no file; whether all stand where some of a file's
-    were put."""
+    """Restored keys of a servo.
+
+    Attributes:
+        track: The keys.
+        off_grid: Number of keys that are off the grid and in no file.
+        at_source_times: Whether all keys are where keys of a file were put.
+    """
 
     track: Trajectory
     off_grid: int
@@ -232,10 +254,17 @@ class RestoredTrack(NamedTuple):
 def restore_single(
     keys: CurveKeys, channel: Channel, origins: Sequence[MotionSource], clock: Clock, grid: float | None
 ) -> RestoredTrack:
-    """The keys of a one-number servo, and how they stand to the ``grid`` (s).
+    """Restore the keys of a servo with one value.
 
-    A key that stands where one of a file was put has that one's time, and its value if it still has it. Where a key
-    stands for several of a file, which Blender could not hold apart, it is all of them again.
+    A key where a file's was put has that one's time, and its value if it is unedited. A key that stands for several
+    merged ones of a file becomes all of them again.
+
+    Args:
+        keys: Keys of the curve.
+        channel: The servo's channel.
+        origins: Source motions that have the servo.
+        clock: Mapping of frames to the times of the result.
+        grid: Step (s) to which other keys are snapped; None: none.
     """
     times, values = np.full((2, len(keys.values)), np.nan)
     several: dict[int, KeyMatches] = {}
@@ -270,19 +299,19 @@ def restore_single(
 
 
 def shortest_decimals(numbers: NDArray[np.float32]) -> Array:
-    """The shortest decimal numbers that are these in 32 bits: 1.7, and not the 1.7000000476837158 that it is."""
+    """Return the shortest decimal numbers that are equal in float32: 1.7, not 1.7000000476837158."""
     return numbers.astype("U32").astype(np.float64) if len(numbers) else np.zeros(0)
 
 
 def _make_trajectory(
     name: str, times: Array, values: Array, held: NDArray[np.bool_], several: dict[int, KeyMatches], unit: MotionUnit
 ) -> Trajectory:
-    """The keys (n,) of a servo, each of ``several`` taken for those that it stands for."""
+    """Return the trajectory of a servo's keys (n,), with each key in ``several`` replaced by the merged ones."""
     if several:
         rows = [several.get(k, (times[k : k + 1], values[k : k + 1], held[k : k + 1])) for k in range(len(times))]
         times, values, held = (np.concatenate(column) for column in zip(*rows, strict=True))
     order = np.argsort(times, kind="stable")
-    if (np.diff(times[order]) <= 0).any():  # an edited key within the grid's reach of another
+    if (np.diff(times[order]) <= 0).any():  # an edited key was snapped to the time of another
         order = order[np.concatenate([np.diff(times[order]) > 0, [True]])]
     held = held[order]
     how: Literal["linear", "constant"] = "constant" if len(held) and held.all() else "linear"
@@ -290,9 +319,9 @@ def _make_trajectory(
 
 
 def snap_times(places: NDArray[np.float32], clock: Clock, grid: float | None) -> tuple[Array, NDArray[np.bool_]]:
-    """Times (n,) of places in an Action, and which are off the grid (s).
+    """Return the times (n,) of frames in an Action, snapped to the ``grid`` (s), and the mask of those off it.
 
-    A place that 32 bits cannot tell from the grid's is on it.
+    A frame that float32 cannot distinguish from the grid's is on it.
     """
     times = clock.key_times(shortest_decimals(places))
     if grid is None:
@@ -303,14 +332,14 @@ def snap_times(places: NDArray[np.float32], clock: Clock, grid: float | None) ->
 
 
 def _match_tolerance(places: NDArray[np.float32]) -> Array:
-    """Return how far from places (n,) others are the same."""
+    """Return the distances within which frames (n,) count as equal."""
     return np.minimum(
         _MATCH_DIGITS * np.spacing(np.maximum(np.abs(places), np.float32(1.0))), _MAX_MATCH_DISTANCE
     ).astype(np.float64)
 
 
 def _match_indices(places: NDArray[np.float32], own: NDArray[np.float32]) -> NDArray[np.intp]:
-    """For each place (n,) the number of the one of ``own`` (m,), ascending, that is the same; -1 for none."""
+    """Return for each frame (n,) the index of the equal one in ``own`` (m,), which is ascending; -1 for none."""
     if len(places) == len(own) and (places == own).all():
         return np.arange(len(places))
     if not len(own):
@@ -329,9 +358,21 @@ def restore_block(
     origin: MotionSource,
     clock: Clock,
 ) -> dict[Channel, Trajectory]:
-    """The keys of a ball's or free block's servos that came from a file; nothing where the curves' keys do not stand
-    together or are not straight. Keys that only lead from one of the file's to the next are left out while they do. A
-    servo that the file does not have is there if it was moved."""
+    """Restore the keys of a ball joint's or free block's servos that came from a file.
+
+    Keys that only interpolate between the file's are left out as long as they do. A servo that the file does not have
+    is included if it was moved.
+
+    Args:
+        rig: Armature of the mechanism.
+        block: All channels of the block.
+        curves: Curves of the Action, by identifier.
+        origin: Source motion.
+        clock: Mapping of frames to the times of the result.
+
+    Returns:
+        Trajectories by channel; empty if the curves' keys are not at the same frames or not linear.
+    """
     parts = block_curves(block, curves)
     own = {channel: each for channel in block if (each := origin.trajectory(channel)) is not None}
     if parts is None or not own:
@@ -372,13 +413,12 @@ def restore_block(
 
 
 def _to_clock(times: Array, origin: MotionSource, clock: Clock) -> Array:
-    """Return when the keys of a file's times are by now."""
+    """Return the present times of a file's key times."""
     return times if origin.clock == clock else clock.key_times(origin.clock.keys(times))
 
 
 def _corner_keys(places: NDArray[np.float32], told: Array, firm: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which keys (n,) of a block are not just on the way from one to the next, those beside the ``firm`` ones
-    among them."""
+    """Return the mask (n,) of a block's keys that do not just interpolate, including the ``firm`` ones."""
     at = places.astype(np.float64)
     corner = np.zeros(len(at), dtype=bool)
     for column in told.T:
@@ -396,8 +436,7 @@ def _restore_edited_block(
     same: NDArray[np.bool_],
     clock: Clock,
 ) -> dict[Channel, Trajectory]:
-    """Restore a block of which some keys were edited: these have what their curves say, the others the file's
-    numbers."""
+    """Restore a block with edited keys: edited keys from the curves, the others with the file's values."""
     times = clock.key_times(shortest_decimals(places))
     out: dict[Channel, Trajectory] = {}
     for k, channel in enumerate(block):

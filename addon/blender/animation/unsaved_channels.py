@@ -1,5 +1,8 @@
-"""Motion of bones beside their joints, which no servo motion holds: turns, slides and scales on channels that no degree
-of freedom has, by inverse kinematics, keys, drivers or by hand."""
+"""Residual motion of bones that no servo represents, and so no motion file.
+
+It consists of rotations, translations and scales on channels without a degree of freedom, by inverse kinematics,
+keyframes, drivers or by hand.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,12 @@ from .fcurves import CurveId
 from .frame_time import UNIT_SIZES, Units
 from .pose_reader import LocalPoses, euler_groups
 
-#: Turns (rad) and scales below which a bone keeps to its joint: its matrix has 32-bit numbers.
+#: Rotations (rad) and scales up to which a bone obeys its joint: its matrix is float32.
 _TURN_TOLERANCE, _SCALE_TOLERANCE = 1e-4, 1e-4
-#: The same of slides, in lengths of the longest arm of a bone from the armature's origin.
+#: Translations up to which a bone obeys its joint, as a share of the largest distance of a bone from the armature's
+#: origin.
 _SLIDE_TOLERANCE = 2e-5
-#: At how many frames bones are looked at that nothing else has sampled.
+#: Number of frames at which bones are inspected if nothing else samples them.
 _MAX_FRAMES = 400
 _KINDS = ("turn", "slide", "scale")
 _SIZES = {"location": 3, "scale": 3, "rotation_quaternion": 4, "rotation_axis_angle": 4, "rotation_euler": 3}
@@ -32,7 +36,7 @@ _SIZES = {"location": 3, "scale": 3, "rotation_quaternion": 4, "rotation_axis_an
 
 @dataclass
 class LargestResidue:
-    """The largest residue of a kind: its size, the bone, the frame, and the bones that have some."""
+    """Largest residue of a kind: size, bone and frame, and all bones that have one."""
 
     size: float = 0.0
     bone: str = ""
@@ -44,14 +48,14 @@ class ResidueMeter:
     """Measures what bones do beside their joints in the poses that are looked at. Roots have the whole path."""
 
     def __init__(self, found: RigParts, channels: Sequence[Channel]) -> None:
-        """``channels``: those of all servos and roots."""
+        """Prepare the measurement; ``channels`` are those of all servos and roots."""
         rig = self._rig = found.rig
         chains = [bone for chain in found.chains.values() for bone in chain]
         self._names = list(dict.fromkeys([*chains, *found.roots.values()]))
         self._local = LocalPoses(rig, self._names)
         row = {name: number for number, name in enumerate(self._names)}
-        self._fixed = np.ones((len(row), 3))  # the numbers of locations that no degree of freedom has
-        self._whole = np.zeros(len(row), dtype=bool)  # bones that turn in every way
+        self._fixed = np.ones((len(row), 3))  # components of locations without a degree of freedom
+        self._whole = np.zeros(len(row), dtype=bool)  # bones with free rotation
         for channel in channels:
             if channel.is_single and channel.prop == "location":
                 self._fixed[row[channel.bone], channel.index] = 0.0
@@ -74,10 +78,10 @@ class ResidueMeter:
         self.has_samples = False
         self._seen: list[tuple[float, NDArray[np.float32], Array]] = []
         self._stood: Array | None = None
-        self._slid = self._rolled = 0.0, 0.0  # how far the armature slides and turns at most, each with its frame
+        self._slid = self._rolled = 0.0, 0.0  # largest translation and rotation of the armature, with frames
 
     def look(self, frame: float) -> None:
-        """Take the present pose."""
+        """Store the present pose."""
         self.has_samples = True
         numbers = np.empty(16 * len(self._rig.pose.bones), dtype=np.float32)
         self._rig.pose.bones.foreach_get("matrix", numbers)
@@ -86,7 +90,7 @@ class ResidueMeter:
             self._measure()
 
     def _measure(self) -> None:
-        """Work out the poses that were taken since."""
+        """Evaluate the stored poses."""
         frames, numbers, armature = (np.array(each) for each in zip(*self._seen, strict=True))
         self._seen.clear()
         self._measure_armature(frames, armature)
@@ -104,7 +108,7 @@ class ResidueMeter:
             self._note(kind, np.nan_to_num(sizes), frames)
 
     def _measure_armature(self, frames: Array, poses: Array) -> None:
-        """How far the armature itself is from where it was at the first look."""
+        """Measure the motion of the armature object since the first inspected pose."""
         self._stood = poses[0] if self._stood is None else self._stood
         slid = np.linalg.norm(poses[:, :3, 3] - self._stood[:3, 3], axis=1)
         turned = np.linalg.norm(rotation_vector((affine_inverse(self._stood) @ poses)[:, :3, :3]), axis=1)
@@ -115,7 +119,7 @@ class ResidueMeter:
             self._rolled = float(turned[on]), float(frames[on])
 
     def _turned(self, rotation: Array) -> Array:
-        """Return how far (poses, n) rotations (poses, n, 3, 3) are from the nearest that the bones' joints allow."""
+        """Return the angles (poses, n) between rotations (poses, n, 3, 3) and those that the bones' joints allow."""
         left = rotation.copy()
         for turns in self._turns:
             own = rotation[:, turns.rows]
@@ -137,14 +141,14 @@ class ResidueMeter:
         self.worst[kind] = LargestResidue(worst.size, worst.bone, worst.frame, bones)
 
     def worst_frames(self) -> list[float]:
-        """Frames of the largest residues so far."""
+        """Return the frames of the largest residues so far."""
         if self._seen:
             self._measure()
         bones = [(worst.size, worst.frame) for worst in self.worst.values()]
         return sorted({frame for size, frame in (*bones, self._slid, self._rolled) if size > 0.0})
 
     def tell(self, report: Report, units: Units) -> None:
-        """Report each kind of residue once, with the largest in a motion's ``units``, its bone and its frame."""
+        """Report each kind of residue once: the largest with bone and frame, in ``units``."""
         if self._seen:
             self._measure()
         (slid, at), (turned, on) = self._slid, self._rolled
@@ -182,7 +186,7 @@ class ResidueMeter:
 
 
 def _axis_rotations(column: int, angles: Array) -> Array:
-    """Rotations (..., 3, 3) about a bone's axis."""
+    """Return rotations (..., 3, 3) about an axis of a bone by ``angles`` (...)."""
     cos, sin = np.cos(angles), np.sin(angles)
     out = np.zeros((*angles.shape, 3, 3))
     one, other = (column + 1) % 3, (column + 2) % 3
@@ -200,8 +204,15 @@ def _screw_slides(rig: bpy.types.Object) -> Iterator[CurveId]:
 
 
 def stray_curve_ids(found: RigParts, posing: Set[CurveId], curves: Iterable[CurveId]) -> set[CurveId]:
-    """Of the places of curves, those that pose a mechanism's bones beside its joints (locations, rotations and scales
-    of no degree of freedom), or the armature itself. ``posing``: the places that its channels have."""
+    """Return the curves that pose bones of the mechanism besides their joints, or the armature itself.
+
+    Those are locations, rotations and scales without a degree of freedom.
+
+    Args:
+        found: Parts of the mechanism.
+        posing: Identifiers of the curves of its channels.
+        curves: Identifiers of all curves.
+    """
     others = {place for place in curves if place not in posing}
     if not others:
         return others
@@ -211,12 +222,12 @@ def stray_curve_ids(found: RigParts, posing: Set[CurveId], curves: Iterable[Curv
 
 
 def has_stray_pose(found: RigParts, channels: Sequence[Channel]) -> bool:
-    """Return whether the numbers that pose a mechanism's bones now pose one beside its joint.
+    """Return whether the present pose moves a bone of the mechanism besides its joint.
 
-    ``channels``: those of all servos and roots.
+    ``channels`` are those of all servos and roots.
     """
     numbers = bone_properties(found.rig)
-    numbers["rotation_axis_angle"].reshape(-1, 4)[:, 1:] = 0.0  # an axis alone turns nothing
+    numbers["rotation_axis_angle"].reshape(-1, 4)[:, 1:] = 0.0  # an axis without an angle is no rotation
     place = {pose.name: number for number, pose in enumerate(found.rig.pose.bones)}
     own = np.array([place[name] for name in found.own_bones], dtype=np.intp)
     strange = {
@@ -232,19 +243,20 @@ def has_stray_pose(found: RigParts, channels: Sequence[Channel]) -> bool:
 
 
 def _rest_values(prop: str) -> Array:
-    """The numbers of a property of a bone at rest."""
+    """Return the values of a property of a bone at rest."""
     rest = np.zeros(_SIZES[prop])
     rest[: {"scale": 3, "rotation_quaternion": 1}.get(prop, 0)] = 1.0
     return rest
 
 
 def frames_to_inspect(every: Array, keys: Array) -> Array:
-    """Choose frames for a first look at bones that nothing else has sampled: at most about twice 400, so that Blender
-    is done in some seconds.
+    """Choose frames for a first inspection of bones that nothing else samples: at most about twice 400.
+
+    Blender evaluates these within some seconds.
 
     Args:
         every: The frames of the motion and of ``keys``, ascending.
-        keys: Those of the curves that move bones beside their joints: all are looked at while they are not too many.
+        keys: Those of the curves that move bones besides their joints: all are inspected while they are not too many.
     """
     share = max(len(every) // _MAX_FRAMES, 1)
     wanted = np.unique(np.concatenate([every[::share], every[-1:], keys]))
@@ -252,13 +264,13 @@ def frames_to_inspect(every: Array, keys: Array) -> Array:
 
 
 def frames_to_refine(every: Array, seen: Array, worst: Sequence[float]) -> Array:
-    """Choose frames for a closer look at the largest residues: those between the neighbours of theirs that were seen.
+    """Choose frames for a closer inspection of the largest residues: those between their inspected neighbors.
 
-    What stands out only between two frames that were seen, far from the largest of these, is missed.
+    A residue that occurs only between two inspected frames, far from the largest ones, is missed.
 
     Args:
         every: All frames, ascending.
-        seen: Those of them that were looked at, ascending.
+        seen: Those that were inspected, ascending.
         worst: Frames among these with the largest residues.
     """
     near = np.zeros(len(every), dtype=bool)

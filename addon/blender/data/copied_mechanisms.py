@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import bpy
@@ -19,6 +19,7 @@ from bpy.app.handlers import persistent
 
 from ..events.signals import Handlers, connect, disconnect
 from .access import armature_settings, record_of, settings
+from .properties.joint import KnuckleJoint
 from .properties.model import KnuckleObject
 from .queries import is_foreign, is_in_scene, is_numbered_copy, parts
 
@@ -282,3 +283,32 @@ def unregister() -> None:
     disconnect(_HANDLERS)
     clear_adopted()
     _session_models.clear()
+
+
+def unique_name(name: str, taken: Collection[str]) -> str:
+    """A name that is not taken yet: the name itself, or with the first free number from 2 behind it."""
+    number, out = 1, name
+    while out in taken:
+        number += 1
+        out = f"{name} {number}"
+    return out
+
+
+def copy_part(obj: bpy.types.Object, name: str, part_id: str) -> bpy.types.Object:
+    """A copy of a body's object or a joint's, where that stands, in the same collections. It is nobody's twin."""
+    made = copy_into_same_collections(obj)
+    made.name = name
+    record = record_of(made)
+    record.copy_of = record.copy_of or record.source_id
+    record.source_name, record.source_id, record.built_name, record.twin = name, part_id, made.name, ""
+    if record.role == "JOINT":
+        _clear_physics_links(record.joint)
+    return made
+
+
+def _clear_physics_links(joint: KnuckleJoint) -> None:
+    """What physics made for the original is not the copy's."""
+    for name in ("motor", "preload"):
+        setattr(joint, name, None)
+    for own in (joint.motors, joint.losses, joint.pushes, joint.far_stops):
+        own.clear()

@@ -21,13 +21,13 @@ from ...core.report import Report
 from ...core.transforms import inverse
 from ..data.access import record_of
 from ..data.conversion import flatten_pose, write_dofs, write_shape
+from ..data.copied_mechanisms import unique_name
 from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..data.queries import child_collection, part_ids, parts, require_rig, rig_of
 from ..reconcile.build import BuildOptions, build
 from ..rig.dials import EMPTY_SIZE_SHARE, EMPTY_TYPE, joint_radius
 from ..rig.joint_frames import constraint_rotation
 from .design_poses import JointEdit, world_to_design
-from .part_copies import unique_name
 from .rig_update import begin_edit, update_armature
 
 #: What bodies are made of where nobody says (kg/m3): water's.

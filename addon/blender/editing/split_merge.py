@@ -18,7 +18,7 @@ from ..compat import all_curves, curve_groups, use_action
 from ..data.access import action_record, armature_of, armature_settings, model_uid, record_of, settings
 from ..data.channels import Channel, bone_of_path, servo_channels
 from ..data.conversion import flatten_pose, mirror_plane_of
-from ..data.copied_mechanisms import mark_as_adopted
+from ..data.copied_mechanisms import mark_as_adopted, unique_name
 from ..data.properties.model import KnuckleModel
 from ..data.queries import file_name, mechanism_bones, part_ids, parts, parts_outside_collection, record_deletion
 from ..events.signals import signals_blocked
@@ -41,7 +41,6 @@ from .foreign_objects import (
 )
 from .joints import joint_frame, set_joint_frame, side_offset
 from .motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
-from .part_copies import unique_name
 from .repair.missing_parts import ROLE_COLLECTIONS
 from .rig_update import assign_ids, begin_edit, keep_bone_fit, physics_suspended, update_armature
 from .symmetry.links import twin_of, twins_by_part, unlink_twin

@@ -26,8 +26,8 @@ from .simulation import panel as simulation_panel
 from .video import operators as video_operators
 from .video import panel as video_panel
 
-#: In the order of registration: panels of one tab stand in it. A module has ``CLASSES``, and ``register`` or
-#: ``unregister`` where it needs more than those.
+#: Modules in order of registration, which is also the order of the panels in their tab. A module has ``CLASSES``, and
+#: ``register`` or ``unregister`` if it needs more than those.
 _MODULES: tuple[Any, ...] = (
     preferences,
     import_model,
@@ -94,7 +94,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Unregister them, in reverse, after every modal operator has ended."""
+    """Stop every modal operator, then unregister all in reverse order."""
     modal_tasks.stop_all_tasks()
     for menu, draw in reversed(_MENUS):
         getattr(bpy.types, menu).remove(draw)

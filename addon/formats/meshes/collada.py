@@ -528,7 +528,10 @@ def _surfaces(document: Any, base: Float32Array) -> Iterator[Surface]:
 
 @dataclass
 class _Piece:
-    """Polygons as the file has them, wherever they stand: as a ``Surface``, normals as ``normals[normal_corners]``."""
+    """Polygons in the file's coordinates, before their pose.
+
+    Fields as in ``Surface``; the normals of corners are ``normals[normal_corners]``.
+    """
 
     points: Float32Array
     corners: NDArray[np.int64]

@@ -272,7 +272,10 @@ def _obj_references(path: Path, data: bytes) -> list[str]:
 
 
 def _rename_in_obj(data: bytes, names: Mapping[str, str]) -> bytes:
-    """An .obj whose materials are called otherwise. One that names none has them in the file of its own name."""
+    """Return an .obj with its materials renamed.
+
+    One that names no .mtl (its own name is then implied) gets a ``mtllib`` statement.
+    """
     if not names:
         return data
 

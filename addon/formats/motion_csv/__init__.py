@@ -1,13 +1,14 @@
-"""Servo motion as a table: CSV with a column of times and one for every servo, as spreadsheets and scripts have it.
+"""Servo motion as a CSV table, as of spreadsheets and scripts: a column of times and one for every servo.
 
     time [s],Hip [rad],Lift [m]
     0,0.1,
     0.5,-0.7,0.02
 
-Cells are parted by commas, semicolons or tabs; with the latter two a number may have a decimal comma. A heading's unit
-(``[s] [ms] [rad] [deg] [m] [mm]``, or in round brackets) is optional: without one, times are seconds and values rad or
-m. An empty cell is no key. Blank lines, and lines that begin with ``#``, are passed over. Between keys values go
-straight. A value that is held stands again in a row with the time of the next key, before that key's own: a step.
+Cells are separated by commas, semicolons or tabs; with the latter two a number may have a decimal comma. The unit of a
+heading (``[s] [ms] [rad] [deg] [m] [mm]``, or in round brackets) is optional: without one, times are in seconds and
+values in rad or m. An empty cell is no keyframe. Blank lines, and lines that begin with ``#``, are skipped.
+Interpolation is linear. A held value is repeated in a row with the time of the next keyframe, before that keyframe's
+own row: a step.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ def detect(opened: OpenedFile) -> bool:
 
 
 def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
-    """The one motion of a table, called as the file is. FormatError with line and column for what is no motion."""
+    """Load the one motion of a table, named after the file.
+
+    Raises:
+        FormatError: with line and column, where it is no motion.
+    """
     source = Source(FORMAT, "", opened.path, opened.text, opened.encoding)
     document = parse(opened.text, opened.path, opened.report)
     trajectories = document_trajectories(document, opened.path)
@@ -51,9 +56,10 @@ def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
 
 
 def dump(motions: Sequence[Motion], report: Report) -> str:
-    """The text of a table: the document that the motion was read from with its edits, where it has one, else a new one.
+    """Return the text of a table: the document from which the motion was read with its edits, else a new one.
 
-    FormatError for several motions, and for what is no number.
+    Raises:
+        FormatError: there are several motions, or keyframes that are no finite numbers.
     """
     motion = single_motion(motions, "A CSV file")
     source = motion.source
@@ -69,7 +75,7 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
 
 
 def reject_other_tables(data: bytes, path: str) -> None:
-    """FormatError where a file is a table, but of something else than motion."""
+    """Raise a FormatError where a file is a table of something other than motion."""
     text, _ = decode(data, Report())
     if (
         "\0" not in text

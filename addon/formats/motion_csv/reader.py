@@ -1,4 +1,4 @@
-"""A table of motion read: its columns and rows, and where in its text everything stands."""
+"""Reader of motion tables: columns and rows with their positions in the text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..text import csv_table as tables
 from ..text.csv_table import UNITS, Cell, TableLine, TableLines, Unit
 from ..text.numbers import DECIMAL, WHITESPACE, parse_numbers
 
-#: Words that are held while they become numbers.
+#: Words per batch of the parsing.
 _BATCH_SIZE = 4000
 
 
 @dataclass
 class Column:
-    """A servo's column."""
+    """Column of a servo, or of the times."""
 
     index: int
     name: str
@@ -31,8 +31,19 @@ class Column:
 
 @dataclass
 class Document:
-    """A table as it stands in its text: its rows with their times (s), and ``table`` (rows, servos) with the values
-    (rad or m), NaN where a cell is empty."""
+    """Parsed table.
+
+    Attributes:
+        text: the text of the file.
+        delimiter: what separates its cells.
+        header: its first line.
+        time: the column of times.
+        columns: the columns of servos.
+        rows: the lines below the header.
+        times: (rows,) in s.
+        table: (rows, servos) in rad or m, nan where a cell is empty.
+        comma: True where numbers have a decimal comma.
+    """
 
     text: str
     delimiter: str
@@ -46,12 +57,16 @@ class Document:
 
     @property
     def newline(self) -> str:
-        """Return how its lines end."""
+        """Line end of the document."""
         return "\r\n" if self.text.startswith("\r\n", self.header.end) else "\n"
 
 
 def parse(text: str, path: str, report: Report) -> Document:
-    """The document of a text."""
+    """Parse a text.
+
+    Raises:
+        FormatError: with the line, where it is no valid table of motion.
+    """
     header, delimiter = tables.read_header(text)
     at = tables.time_column(header) if delimiter else None
     if at is None:
@@ -102,9 +117,9 @@ def parse(text: str, path: str, report: Report) -> Document:
 
 
 def document_trajectories(document: Document, path: str = "") -> list[Trajectory]:
-    """A trajectory for every servo's column: its cells that are not empty.
+    """Return a trajectory for every servo's column, from its non-empty cells.
 
-    A cell at the time of the next one which repeats the one before says that that one is held.
+    A cell at the time of the next one that repeats the previous value marks the previous keyframe as held.
     """
     times, table = document.times, document.table
     found = []
@@ -121,8 +136,10 @@ def document_trajectories(document: Document, path: str = "") -> list[Trajectory
 
 
 def find_keys(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return which of a column's cells are keys, and whether each of these is held; None where two are at one time that
-    do not say so."""
+    """Return the indices of a column's cells that are keyframes, and whether each of these is held.
+
+    None where two cells at one time do not form a step.
+    """
     steps, unclear = _find_steps(times, values)
     if not len(steps):
         return np.arange(len(times)), np.zeros(len(times), bool)
@@ -135,8 +152,10 @@ def find_keys(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _find_steps(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first cell of each two at one time, and whether it does not repeat the value before it, or is itself the
-    second of two."""
+    """Return the first cell of each pair at one time, and whether the pair is ambiguous.
+
+    A pair is ambiguous if its first cell does not repeat the value before it, or is itself the second of a pair.
+    """
     steps = np.flatnonzero(np.diff(times) == 0)
     unclear = (steps == 0) | (values[steps] != values[steps - 1])
     unclear[1:] |= np.diff(steps) == 1
@@ -166,7 +185,7 @@ def _read_column(cell: Cell, index: int, line: int, path: str) -> Column:
 
 
 def _empty_columns(headings: list[Cell], lines: Iterable[TableLine]) -> set[int]:
-    """The columns that have neither a heading nor anything below it: the lines end with delimiters."""
+    """Return the columns with neither a heading nor values: their lines end with delimiters."""
     left = {index for index, heading in enumerate(headings) if not heading.text.strip() and not heading.quoted}
     for line in lines:
         if not left:
@@ -187,8 +206,13 @@ def _column_count_error(line: TableLine, columns: list[Column], width: int, path
 
 
 def _numbers(lines: TableLines, width: int, columns: list[Column], path: str) -> tuple[Array, Array, bool]:
-    """The first column, of times, and the others (rows, columns), in s, rad and m; and whether there are decimal
-    commas. By some rows at a time, as all their words at once would take ten times the memory of the file."""
+    """Parse the cells of all columns.
+
+    Works in batches of rows, as all words at once would take ten times the memory of the file.
+
+    Returns:
+        Times (rows,) in s, values (rows, columns) in rad or m, and whether there are decimal commas.
+    """
     table = np.empty((len(lines), len(columns)))
     comma = False
     step = max(_BATCH_SIZE // len(columns), 1)
@@ -220,8 +244,11 @@ def _numbers(lines: TableLines, width: int, columns: list[Column], path: str) ->
 
 
 def _plain_numbers(lines: TableLines, some: slice, width: int) -> tuple[Array, bool] | None:
-    """The numbers of some lines, (rows, columns), and whether they have decimal commas, where every cell is a number
-    and nothing else: a fifth of the time. None where that is not so, which says nothing yet."""
+    """Parse lines in which every cell is a plain number, in a fifth of the time.
+
+    Returns:
+        The numbers (rows, columns) and whether they have decimal commas; None where a line is not plain, valid or not.
+    """
     delimiter = lines.delimiter
     rows = lines.texts(some)
     if any(row.count(delimiter) != width - 1 for row in rows):
@@ -230,7 +257,7 @@ def _plain_numbers(lines: TableLines, some: slice, width: int) -> tuple[Array, b
     if " " in text:
         text = text.replace("; ", ";").replace(" ;", ";")
     if ";;" in text or len(text.split(None, 1)) > 1:
-        return None  # an empty cell, or several words in one
+        return None  # an empty cell, or one with several words
     text, comma = text.replace(";", " "), "," in text
     numbers = parse_numbers(text.replace(",", ".") if comma else text)
     if numbers is None or len(numbers) != width * len(rows):
@@ -239,7 +266,7 @@ def _plain_numbers(lines: TableLines, some: slice, width: int) -> tuple[Array, b
 
 
 def _to_base_units(table: Array, columns: list[Column]) -> Array:
-    """Numbers (rows, columns) in s, rad and m; infinite where they are too large for that."""
+    """Convert numbers (rows, columns) to s, rad and m; infinite on overflow."""
     with np.errstate(over="ignore"):
         return table * [each.unit.factor for each in columns] / [each.unit.divisor for each in columns]
 
@@ -247,7 +274,7 @@ def _to_base_units(table: Array, columns: list[Column]) -> Array:
 def _parse_words(
     words: list[str], text: str, columns: list[Column], lines: list[TableLine], comma: bool, path: str
 ) -> Array:
-    """The words of some rows, which stand in ``text`` once more, as (rows, columns) in the columns' units."""
+    """Parse the words of some rows to (rows, columns) in s, rad and m; ``text`` is the non-empty words joined."""
     numbers = parse_numbers(text)
     filled = np.array([bool(word) for word in words])
     if numbers is not None and len(numbers) == np.count_nonzero(filled):
@@ -264,7 +291,7 @@ def _parse_words(
 
 
 def _parse_number(word: str, line: TableLine, column: Column, comma: bool, path: str) -> float:
-    """Return what a cell says in seconds, rad or m; NaN where it is empty."""
+    """Parse a cell, in seconds, rad or m; nan where it is empty."""
     if not word.strip():
         return math.nan
     word = word.strip(WHITESPACE)

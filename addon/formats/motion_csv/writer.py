@@ -1,4 +1,4 @@
-"""A motion written into the table that it was read from: what was edited changes there, and nothing else."""
+"""Writer of motion tables: minimal edits of the document from which a motion was read, or a new document."""
 
 from __future__ import annotations
 
@@ -19,13 +19,21 @@ NO_KEYS = (np.empty(0), np.empty(0))
 
 
 def patch_document(document: Document, motion: Motion, report: Report) -> str:
-    """The text of the document with a motion's edits; the very text where there are none."""
+    """Return the document's text with a motion's edits; the exact text where there are none."""
     return _Patch(document, motion, report).text()
 
 
 class _OutputLine:
-    """A line of the table to be: the document's row with its time (s) and values (NaN where a cell is empty), None for
-    a new one; its time by now, and new values by the servo's place, None where a cell becomes empty."""
+    """Line of the table to be written.
+
+    Args:
+        time: its time in s.
+        row: the document's row, None for a new line.
+        was: time of that row.
+        old: values of that row, nan where a cell is empty.
+
+    ``changes`` holds new values by the servo's index, None where a cell becomes empty.
+    """
 
     def __init__(self, time: float, row: TableLine | None = None, was: float = 0.0, old: Sequence[float] = ()) -> None:
         self.time, self.row, self.was, self.old = time, row, was, old
@@ -37,7 +45,7 @@ class _OutputLine:
 
 
 class _Patch:
-    """Finds the cell for every value, and the changes that this makes."""
+    """Assignment of every value to a cell, and the resulting changes of the text."""
 
     def __init__(self, document: Document, motion: Motion, report: Report) -> None:
         self.document, self.motion = document, motion
@@ -46,18 +54,18 @@ class _Patch:
         self.width = len(document.header.cells)
         names = [column.name for column in document.columns]
         places = numbers.match_servo_names(names, [trajectory.name for trajectory in motion.trajectories])
-        #: for every servo its column in the document, None where it has none yet
+        #: column of every servo in the document, None where it has none yet
         self.columns = [
             place if place is not None and self._fits(place, trajectory) else None
             for place, trajectory in zip(places, motion.trajectories, strict=True)
         ]
 
     def _fits(self, place: int, trajectory: Trajectory) -> bool:
-        """Return whether a column counts in what a servo's values are."""
+        """Return whether a column's unit fits that of a servo's values."""
         return not trajectory.unit or self.document.columns[place].unit.base in {"", trajectory.unit}
 
     def text(self) -> str:
-        """The document's text with every edit made."""
+        """Return the document's text with all edits."""
         same = self.columns == list(range(len(self.document.columns)))
         if same and all(map(_equal, self.before, self.motion.trajectories)):
             return self.document.text
@@ -80,12 +88,12 @@ class _Patch:
                     changes += self._cells(line) if same else [(line.row.start, end, self._joined(line))]
         return apply_changes(self.document.text, changes)
 
-    # -------------------------------------------------------------- where keys are to stand
+    # -------------------------------------------------------------- rows of keyframes
 
     def _lines(self) -> dict[float, list[_OutputLine]]:
-        """The document's rows by their times, new ones where all keys of a row moved together."""
+        """Return the document's rows by time, with new times where all keyframes of a row moved together."""
         moved = self._moved()
-        self.stays = not moved  # whether all rows stay at their times
+        self.stays = not moved  # True if all rows keep their times
         lines: dict[float, list[_OutputLine]] = {}
         document = self.document
         for row, was, old in zip(document.rows, document.times.tolist(), document.table.tolist(), strict=True):
@@ -94,7 +102,7 @@ class _Patch:
         return lines
 
     def _moved(self) -> dict[float, float]:
-        """New times of rows in whose old time no servo has a key any more."""
+        """Return new times, by old ones, of rows at whose old time no servo has a keyframe any more."""
         if all(map(self._has_original_times, range(len(self.columns)))):
             return {}
         shared = [(servo, column) for servo, column in enumerate(self.columns) if column is not None]
@@ -112,17 +120,17 @@ class _Patch:
         return found if self._in_order(found) else {}
 
     def _has_original_times(self, servo: int) -> bool:
-        """Return whether a servo's keys stand at the times at which they stood."""
+        """Return whether the times of a servo's keyframes are unchanged."""
         column = self.columns[servo]
         return column is not None and np.array_equal(self.before[column].times, self.motion.trajectories[servo].times)
 
     def _in_order(self, moved: dict[float, float]) -> bool:
-        """Return whether rows, those without keys too, stay in the order of their times."""
+        """Return whether all rows, those without keyframes too, stay ordered by time."""
         times = [moved.get(time, time) for time in self.document.times.tolist()]
         return all(one <= two for one, two in zip(times[:-1], times[1:], strict=True))
 
     def _fill(self, lines: dict[float, list[_OutputLine]], servo: int, column: int | None) -> None:
-        """Put a servo's values into cells, into new rows where there are none for them."""
+        """Assign a servo's values to cells, of new rows where there are none."""
         if column is not None and self._has_original_times(servo) and self._fill_in_place(lines, servo, column):
             return
         wanted: dict[float, list[float]] = {}
@@ -140,8 +148,10 @@ class _Patch:
                     line.changes[servo] = value
 
     def _fill_in_place(self, lines: dict[float, list[_OutputLine]], servo: int, column: int) -> bool:
-        """Put a servo's values into cells where all rows stay, there is one at a time, and keys are in the cells that
-        were filled. Returns whether it is so."""
+        """Assign a servo's values to the cells that were filled, if the rows and its keyframes allow it.
+
+        They do if all rows keep their times, no two share a time and nothing is held. Returns whether they do.
+        """
         document, wanted = self.document, self.motion.trajectories[servo]
         filled = np.flatnonzero(~np.isnan(document.table[:, column]))
         if not self.stays or len(lines) != len(document.rows) or wanted.holds()[:-1].any():
@@ -154,7 +164,7 @@ class _Patch:
             line.changes[servo] = float(values[number])
         return True
 
-    # -------------------------------------------------------------- their text
+    # -------------------------------------------------------------- text of rows
 
     def _is_emptied(self, line: _OutputLine) -> bool:
         """Return whether a row that had a value has none any more."""
@@ -163,12 +173,12 @@ class _Patch:
         return had and all(value is None for value in line.changes.values()) and next(left, None) is None
 
     def _next(self, position: int) -> int:
-        """Return where the next line begins."""
+        """Return the start of the next line."""
         end = LINE_END.search(self.document.text, position)
         return end.end() if end else len(self.document.text)
 
     def _headings(self, same: bool) -> list[TextChange]:
-        """The header's changes."""
+        """Return the changes of the header."""
         document, text = self.document, self.document.text
         cells = document.header.cells
         renamed: dict[int, str] = {}
@@ -189,7 +199,7 @@ class _Patch:
         return [(document.header.start, document.header.end, document.delimiter.join(words))]
 
     def _cells(self, line: _OutputLine) -> list[TextChange]:
-        """The changes of a row whose columns stay."""
+        """Return the changes of a row when the columns are unchanged."""
         text = self.document.text
         words = {self._index(servo): self._spelt(value, servo) for servo, value in line.changes.items()}
         if line.time != line.was:
@@ -198,7 +208,7 @@ class _Patch:
         return [(*_content_span(text, cells[index]), word) for index, word in sorted(words.items())]
 
     def _joined(self, line: _OutputLine) -> str:
-        """A row written anew, with the very text of the cells that stay."""
+        """Return the text of a row with changed columns; cells that stay keep their exact text."""
         document = self.document
         old = line.row.cells if line.row is not None else []
         words = [document.text[cell.start : cell.end] for cell in old] or [""] * self.width
@@ -215,7 +225,7 @@ class _Patch:
         return document.delimiter.join([word for index, word in enumerate(words) if index not in gone] + added)
 
     def _index(self, servo: int) -> int:
-        """Return which cell of a row is a servo's."""
+        """Return the index of a servo's cell in a row."""
         column = self.columns[servo]
         assert column is not None
         return self.document.columns[column].index
@@ -234,7 +244,7 @@ class _Patch:
 
 
 def _free_lines(there: list[_OutputLine], filled: list[_OutputLine], time: float, count: int) -> list[_OutputLine]:
-    """The lines for ``count`` values at a time, of which too few are filled: others of that time, or new ones."""
+    """Return the lines for ``count`` values at a time when too few are filled: others of that time, or new ones."""
     last = there.index(filled[-1]) + 1 if filled else len(there)
     found = there[max(last - count, 0) : last]
     new = [_OutputLine(time) for _ in range(count - len(found))]
@@ -243,7 +253,7 @@ def _free_lines(there: list[_OutputLine], filled: list[_OutputLine], time: float
 
 
 def _time_signatures(tracks: Iterable[tuple[Trajectory, float]]) -> dict[float, float]:
-    """A number for every time at which there are keys, by which to know their values again."""
+    """Return a number for every keyframe time that identifies its values."""
     found: dict[float, float] = {}
     for trajectory, weight in tracks:
         for time, value in zip(*_keys(trajectory), strict=True):
@@ -252,13 +262,13 @@ def _time_signatures(tracks: Iterable[tuple[Trajectory, float]]) -> dict[float, 
 
 
 def _keys(trajectory: Trajectory) -> tuple[list[float], list[float]]:
-    """Its times and values."""
+    """Return a trajectory's times and values."""
     times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
     return times.tolist(), values.tolist()
 
 
 def _equal(one: Trajectory, other: Trajectory) -> bool:
-    """Return whether two trajectories would stand in a table alike."""
+    """Return whether two trajectories have the same representation in a table."""
     return (
         one.name == other.name
         and other.unit in ("", one.unit)
@@ -269,18 +279,18 @@ def _equal(one: Trajectory, other: Trajectory) -> bool:
 
 
 def _content_span(text: str, cell: Cell) -> tuple[int, int]:
-    """Return where a cell stands without the space around it."""
+    """Return the span of a cell without the space around it."""
     words = text[cell.start : cell.end]
     start = cell.start + len(words) - len(words.lstrip())
     return (start, start + len(words.strip())) if words.strip() else (cell.start, cell.end)
 
 
-#: A cell's place: its time, and whether it is the key itself or, before that, the value that was held until then.
+#: Key of a cell: its time, and True for the keyframe itself, False for the value held until then, which precedes it.
 CellKey = tuple[float, bool]
 
 
 def new_document(motion: Motion, report: Report) -> str:
-    """A motion as a new table."""
+    """Return a motion as a new table."""
     columns = column_values(motion, report)
     check_keys(motion)
     lines = [["time [s]", *(quote_cell(format_heading(trajectory)) for trajectory in motion.trajectories)]]
@@ -291,14 +301,14 @@ def new_document(motion: Motion, report: Report) -> str:
 
 
 def format_heading(trajectory: Trajectory) -> str:
-    """A servo's name with its unit; ``[]`` says that what looks like one belongs to the name."""
+    """Return a servo's name with its unit; an empty ``[]`` marks what looks like a unit as part of the name."""
     if trajectory.unit:
         return f"{trajectory.name} [{trajectory.unit}]"
     return f"{trajectory.name} []" if trajectory.name[-1:] in ("", "]", ")") else trajectory.name
 
 
 def check_keys(motion: Motion) -> None:
-    """FormatError where a table would have no rows."""
+    """Raise a FormatError where a table would have no rows."""
     if not any(len(trajectory.times) for trajectory in motion.trajectories):
         raise FormatError(
             "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
@@ -306,15 +316,20 @@ def check_keys(motion: Motion) -> None:
 
 
 def column_values(motion: Motion, report: Report) -> list[dict[CellKey, float]]:
-    """Return what stands in every servo's column. FormatError where there are no servos, or their keys are none."""
+    """Return the values of every servo's column by ``CellKey``.
+
+    Raises:
+        FormatError: there are no servos, or invalid keyframes.
+    """
     check_servos(motion, report)
     return [cell_values(trajectory) for trajectory in motion.trajectories]
 
 
 def check_servos(motion: Motion, report: Report) -> None:
-    """Check that a motion has servos with keys, and report what is to be told of their columns.
+    """Check that a motion has servos with valid keyframes, and report attributes and held values.
 
-    FormatError where there are no servos, or their keys are none.
+    Raises:
+        FormatError: there are no servos, or invalid keyframes.
     """
     where = f"motion {motion.name!r}"
     if not motion.trajectories:
@@ -328,7 +343,7 @@ def check_servos(motion: Motion, report: Report) -> None:
 
 
 def cell_values(trajectory: Trajectory) -> dict[CellKey, float]:
-    """Return what stands in a servo's column."""
+    """Return the values of a servo's column by ``CellKey``."""
     times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
     cells = {(time, True): value for time, value in zip(times.tolist(), values.tolist(), strict=True)}
     for key in np.flatnonzero(trajectory.holds()[:-1]):

@@ -245,7 +245,7 @@ def iter_lines(text: str, delimiter: str, position: int = 0, number: int = 1) ->
                 last = deque(_cells(text, delimiter, position, end.start()), 1).pop()
                 yield TableLine(number, position, last.end, text, delimiter)
                 end = LINE_END.search(text, last.end)
-                number += len(LINE_END.findall(text, position, last.end)) - 1  # inside quotes; one is the end itself
+                number += len(LINE_END.findall(text, position, last.end)) - 1  # inside quotes; one is the line's own
         position, number = end.end(), number + 1
 
 

@@ -1,13 +1,13 @@
-"""Webots .motion: poses of servos, a line each.
+"""Webots .motion: poses of servos, one per line.
 
     #WEBOTS_MOTION,V1.0,joint,joint,...
     time,pose name,value or *,value or *,...
 
 The grammar is that of the program's own reader (``wbu_motion_new`` of its controller library): a field ends at a comma,
-a carriage return or the line's end, and empty fields are none; nothing is trimmed. Times are
-``[[minutes:]seconds:]milliseconds``, each later than the one before. Values are radians or metres. Reading stops at the
-first empty line. Between poses positions go straight. A ``*`` commands nothing until the neighbouring poses, so that
-the motor keeps its last target: here the key before it is held.
+a carriage return or the line's end, and empty fields are skipped; nothing is trimmed. Times are
+``[[minutes:]seconds:]milliseconds``, strictly increasing. Values are in rad or m. Reading stops at the first empty
+line. Interpolation between poses is linear. A ``*`` commands nothing until the neighboring poses, so that the motor
+keeps its last target: here the keyframe before it is held.
 """
 
 from __future__ import annotations
@@ -27,17 +27,21 @@ from .writer import new_document, patch_document, single_motion
 __all__ = ["detect", "dump", "load", "report_pose_names"]
 
 FORMAT = "webots"
-#: The name in the line of a pose.
+#: Name of a pose in its line.
 _POSE_NAME = re.compile(r"^[\d:]+,([^,\r\n]*)", re.MULTILINE)
 
 
 def detect(opened: OpenedFile) -> bool:
-    """Return whether a document is a .motion."""
+    """Return whether a document is a .motion file."""
     return opened.plain == FORMAT
 
 
 def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
-    """The one motion of a .motion file, called as the file is."""
+    """Load the one motion of a .motion file, named after the file.
+
+    Raises:
+        FormatError: with its line, where Webots would reject the file.
+    """
     document = parse(opened.text, opened.path, opened.report)
     if opened.encoding in BOM_BY_ENCODING:
         opened.report.warn("byte-order-mark", "the file begins with a byte order mark; Webots itself refuses that", 1)
@@ -50,8 +54,11 @@ def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
 
 
 def dump(motions: Sequence[Motion], report: Report) -> str:
-    """The text of a .motion: the document that the motion was read from with its edits, where it has one, else a new
-    one. FormatError for several motions, and for times and names that it cannot hold."""
+    """Return the text of a .motion: the document from which the motion was read with its edits, else a new one.
+
+    Raises:
+        FormatError: there are several motions, or times and names that the format cannot hold.
+    """
     motion = single_motion(motions, "A .motion file")
     source = motion.source
     if source is None or source.format != FORMAT or not source.text:

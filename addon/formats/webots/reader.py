@@ -1,4 +1,4 @@
-"""A .motion read: its poses, and where in its text everything stands."""
+"""Reader of Webots .motion files: poses with their positions in the text."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ..text.detection import WEBOTS_MOTION
 from ..text.numbers import NUMBER_PATTERN, parse_numbers
 
 HEADER, VERSION = WEBOTS_MOTION, "V1.0"
-MAX_LINE_LENGTH = 4095  # bytes, with its end: the program reads into a buffer of 4096
-MAX_TIME_MS = 2**31 - 1  # ms: the program counts them in an int
-UNDEFINED = -9999999.9  # the value that the program itself keeps for a *
+MAX_LINE_LENGTH = 4095  # bytes, including the line end: Webots reads into a buffer of 4096
+MAX_TIME_MS = 2**31 - 1  # Webots counts milliseconds in an int
+UNDEFINED = -9999999.9  # Webots' internal value for a *
 
-#: Words that are held while they become numbers.
+#: Words per batch of the parsing.
 _BATCH_SIZE = 4000
 
 _FIELD = re.compile(r"[^,\r\n]+")
@@ -32,14 +32,14 @@ _NUMBER = re.compile(
     rf"|{NUMBER_PATTERN})",
     re.ASCII,
 )
-#: Times as programs write them, with commas between.
+#: Comma-separated times in the full form that programs write.
 _TIMES = re.compile(r"\d{1,6}:\d{1,6}:\d{1,6}(?:,\d{1,6}:\d{1,6}:\d{1,6})*+", re.ASCII)
 _TIME = re.compile(r"(?:(?:(\d+):)?(\d+):)?(\d+)", re.ASCII)
 
 
 @dataclass(slots=True)
 class LineField:
-    """A field of a line: its text and where in the document it stands."""
+    """Field of a line: its text and span in the document."""
 
     text: str
     start: int
@@ -48,7 +48,7 @@ class LineField:
 
 @dataclass(slots=True)
 class PoseRow:
-    """A pose: the number of its line, where that begins and ends, and its time (ms)."""
+    """Pose: the number and span of its line, and its time (ms)."""
 
     line: int
     start: int
@@ -57,21 +57,22 @@ class PoseRow:
 
 
 class PoseRows(Sequence[PoseRow]):
-    """Poses by where they stand, each made when it is asked for: a long motion has a million.
+    """Poses by the spans of their lines; each is created on access, as a long motion has a million.
 
-    ``first`` is the number of the first one's line; ``milliseconds`` (n,) are their times.
+    Args:
+        first: line number of the first pose.
     """
 
     def __init__(self, first: int) -> None:
         self._first, self._places = first, array("q")
 
     def add(self, start: int, end: int, milliseconds: int) -> None:
-        """Add the pose of the next line."""
+        """Append the pose of the next line."""
         self._places.extend((start, end, milliseconds))
 
     @property
     def milliseconds(self) -> np.ndarray:
-        """All times."""
+        """All times (n,) in ms."""
         return np.array(self._places[2::3], np.int64)
 
     def __len__(self) -> int:
@@ -90,7 +91,7 @@ class PoseRows(Sequence[PoseRow]):
 
 @dataclass
 class Document:
-    """A .motion as it stands in its text. ``table`` (rows, servos) has its values, NaN for ``*``."""
+    """Parsed .motion file; ``table`` (rows, servos) holds its values, nan for ``*``."""
 
     text: str
     names: list[LineField]
@@ -99,12 +100,12 @@ class Document:
     newline: str
 
     def fields(self, row: PoseRow) -> list[LineField]:
-        """A row's time, name and values."""
+        """Return the fields of a row: time, name and values."""
         return _fields(self.text, row.start, row.end)
 
 
 def document_trajectories(document: Document) -> list[Trajectory]:
-    """A trajectory for every column: a key where a value is commanded, held where a ``*`` follows."""
+    """Return a trajectory for every column: a keyframe where a value is commanded, held where a ``*`` follows."""
     times = document.rows.milliseconds / 1000.0
     found = []
     for name, values in zip(document.names, document.table.T, strict=True):
@@ -116,7 +117,11 @@ def document_trajectories(document: Document) -> list[Trajectory]:
 
 
 def parse(text: str, path: str, report: Report) -> Document:
-    """The document of a text. FormatError with its line where the program would refuse it."""
+    """Parse a text.
+
+    Raises:
+        FormatError: with its line, where Webots would reject it.
+    """
     places = _lines(text)
     begin = next(places, (0, 0))
     _check_length(text, *begin, 1, path)
@@ -149,9 +154,9 @@ def parse(text: str, path: str, report: Report) -> Document:
 def _read_poses(
     text: str, places: Iterator[tuple[int, int]], number: int, names: list[LineField], path: str, report: Report
 ) -> tuple[PoseRows, Array]:
-    """The poses, the first of which is line ``number``, and their values.
+    """Read the poses, of which the first is on line ``number``, and their values.
 
-    Some lines at a time: all their words at once would take ten times the memory of the file.
+    Works in batches of lines: all words at once would take ten times the memory of the file.
     """
     rows, table, latest = PoseRows(number), PoseTable(names, path, report), -1
     step = max(_BATCH_SIZE // len(names), 1)
@@ -184,8 +189,11 @@ def _read_poses(
 
 
 def _plain_poses(text: str, places: list[tuple[int, int]], width: int) -> tuple[np.ndarray, Array] | None:
-    """Times (ms) and values of the poses in some lines, where there is nothing but numbers in them and all is as
-    programs write it: a third of the time. None where that is not so, which says nothing yet."""
+    """Parse lines in the usual form with numbers only, in a third of the time.
+
+    Returns:
+        Times (ms) and values (rows, servos); None where a line is not in that form, valid or not.
+    """
     if any((end - start) * 4 > MAX_LINE_LENGTH for start, end in places):
         return None
     lines = [text[start:end] for start, end in places]
@@ -208,7 +216,7 @@ _HEADER_REMEDY = f"The first line has to be {HEADER},{VERSION},servo,servo,..."
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where every line begins and ends, its end included."""
+    """Yield the span of every line, its line end included."""
     start = 0
     while start < len(text):
         end = text.find("\n", start) + 1 or len(text)
@@ -248,7 +256,7 @@ def _check_width(fields: list[str], names: list[LineField], line: int, path: str
 
 def _parse_time(text: str, line: int, path: str) -> int:
     match = _TIME.fullmatch(text)
-    # longer ones are refused before Python, which has a limit for digits, reads them
+    # longer numbers are rejected here: Python limits the digits that it converts
     parts = [int(part or 0) if len(part or "") < 20 else MAX_TIME_MS + 1 for part in match.groups()] if match else []
     if not match:
         raise FormatError(
@@ -282,11 +290,11 @@ class PoseTable:
             self._made.append(self._values())
 
     def add_many(self, values: Array) -> None:
-        """Add the values of poses, (rows, servos)."""
+        """Add values of poses (rows, servos)."""
         self._made += (self._values(), values)
 
     def whole(self) -> Array:
-        """The values of all poses."""
+        """Return the values of all poses."""
         return np.concatenate([*self._made, self._values()])
 
     def _values(self) -> Array:
@@ -306,7 +314,7 @@ class PoseTable:
 
 
 def _parse_value(text: str, servo: str, line: int, path: str, report: Report) -> float:
-    """A field's number as C reads it, NaN for ``*``."""
+    """Parse a field as C does, reading the longest numeric prefix; nan for ``*``."""
     if text == "*":
         return math.nan
     match = _NUMBER.match(text)

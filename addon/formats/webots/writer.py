@@ -1,4 +1,4 @@
-"""A motion written into the .motion that it was read from: what was edited changes there, and nothing else."""
+"""Writer of Webots .motion files: minimal edits of the document from which a motion was read, or a new document."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .reader import HEADER, MAX_LINE_LENGTH, MAX_TIME_MS, UNDEFINED, VERSION, Do
 
 
 def patch_document(document: Document, motion: Motion, report: Report) -> str:
-    """The text of the document with a motion's edits; the very text where there are none."""
+    """Return the document's text with a motion's edits; the exact text where there are none."""
     return _Patch(document, motion, report).text()
 
 
 class _Patch:
-    """``columns`` has for every servo its column in the document, None where it has none yet."""
+    """Edits of a .motion document; ``columns`` is the document's column of every servo, None where it has none yet."""
 
     def __init__(self, document: Document, motion: Motion, report: Report) -> None:
         self.document, self.motion = document, motion
@@ -33,7 +33,7 @@ class _Patch:
         self.same_columns = self.columns == list(range(len(names)))
 
     def text(self) -> str:
-        """The document's text with every edit made."""
+        """Return the document's text with all edits."""
         text, rows = self.document.text, self.document.rows
         times = self._times()
         check_poses(times, self.motion)
@@ -60,10 +60,10 @@ class _Patch:
             lines.append(line)
         return "".join((*lines, text[rows[-1].end :]))
 
-    # -------------------------------------------------------------- which rows
+    # -------------------------------------------------------------- selection of rows
 
     def _unchanged_rows(self, times: np.ndarray, places: numbers.IndexArray, same: np.ndarray) -> np.ndarray:
-        """Return which rows stay to the letter, (rows,). One without a line's end may have to get one."""
+        """Return which rows keep their exact text, (rows,); a last row without a line end does not."""
         rows = self.document.rows
         stays = (places >= 0) & (times == rows.milliseconds[places]) & same.all(axis=1) & self.same_columns
         if not self.document.text.endswith("\n", 0, rows[-1].end):
@@ -71,8 +71,11 @@ class _Patch:
         return stays
 
     def _times(self) -> np.ndarray:
-        """The times of the poses (ms): all keys, those poses of the document in which nobody is commanded, and what
-        held values need besides."""
+        """Return the times of the poses (ms).
+
+        They are those of all keyframes, those of the document's poses that command no servo, and those that held values
+        need in addition.
+        """
         keys = key_times(self.tracks, self.motion)
         idle = self.document.rows.milliseconds
         idle = idle[np.isnan(self.document.table).all(axis=1)]
@@ -83,7 +86,7 @@ class _Patch:
         return np.union1d(times, times_inside_holds(self.tracks, times))
 
     def _rows(self, times: np.ndarray, table: Array) -> numbers.IndexArray:
-        """For every time the document's row that it takes, -1 for a new one."""
+        """Return for every time the index of the document's row that it takes, -1 for a new one."""
         old_times = self.document.rows.milliseconds.astype(np.float64)
         shared = [(place, column) for place, column in enumerate(self.columns) if column is not None]
         new, old = ([each[side] for each in shared] for side in (0, 1))
@@ -91,9 +94,9 @@ class _Patch:
         return numbers.match_key_times(old_times, signs[0], times.astype(np.float64), signs[1])
 
     def _same(self, times: np.ndarray, table: Array, places: numbers.IndexArray) -> np.ndarray:
-        """Return which fields still mean what is wanted, (rows, servos).
+        """Return which fields still have the wanted meaning, (rows, servos).
 
-        Where a servo has no keys yet or any more, a ``*`` says as much as a value.
+        Outside of a servo's keyframes, a ``*`` is as good as a value.
         """
         found = np.zeros(table.shape, bool)
         for servo, column in enumerate(self.columns):
@@ -103,10 +106,10 @@ class _Patch:
                 found[:, servo] = (places >= 0) & np.where(np.isnan(old), idle, old == new)
         return found
 
-    # -------------------------------------------------------------- their text
+    # -------------------------------------------------------------- text of rows
 
     def _header(self) -> str:
-        """All before the first pose."""
+        """Return the text before the first pose."""
         text, names = self.document.text, self.document.names
         end = self.document.rows[0].start
         wanted = [track.name for track in self.tracks]
@@ -137,8 +140,7 @@ class _Patch:
 
 
 def _kept_runs(stays: np.ndarray, places: numbers.IndexArray) -> list[tuple[int, int]]:
-    """Rows that stay and follow each other in the document, from the first to behind the last; and every other row by
-    itself."""
+    """Return index ranges of rows: runs of unchanged rows adjacent in the document, and every other row by itself."""
     if not len(places):
         return []
     goes_on = stays[1:] & stays[:-1] & (np.diff(places) == 1)
@@ -147,34 +149,34 @@ def _kept_runs(stays: np.ndarray, places: numbers.IndexArray) -> list[tuple[int,
 
 
 def _is_outside(track: ServoTrack, times: np.ndarray) -> np.ndarray:
-    """Return whether times are before a servo's first key or behind its last."""
+    """Return whether times are before a servo's first keyframe or after its last."""
     if not len(track.times):
         return np.ones(len(times), bool)
     return (times < track.times[0]) | (times > track.times[-1])
 
 
 def _row_signatures(table: Array) -> Array:
-    """A number for every row by which to know it again, (n,)."""
+    """Return a number for every row that identifies its values, (n,)."""
     weights = np.random.default_rng(0).uniform(1.0, 2.0, table.shape[1])
     return np.nan_to_num(table) @ weights
 
 
 def _format_time_like(text: str, time: int) -> str:
-    """A time spelled with as many parts as another."""
+    """Format a time with as many parts as another."""
     parts = text.count(":")
     if parts == 2:
         return format_time(time)
     return f"{time // 1000:02d}:{time % 1000:03d}" if parts else str(time)
 
 
-TIME_TOLERANCE_MS = 1e-6  # seconds: a time is a whole millisecond if it is as near as this
+TIME_TOLERANCE_MS = 1e-6  # in seconds, despite the name: times this close to a whole millisecond count as exact
 
 _FIELD_TEXT = re.compile(r"[^,\r\n\0]+")
 
 
 @dataclass
 class ServoTrack:
-    """A servo's keys: whole milliseconds, values, and whether each is held, all (n,)."""
+    """Keyframes of a servo: whole milliseconds, values, and whether each is held, all (n,)."""
 
     name: str
     times: np.ndarray
@@ -182,7 +184,7 @@ class ServoTrack:
     held: np.ndarray
 
     def at(self, times: np.ndarray) -> Array:
-        """Return what stands in poses at these times, NaN for ``*``."""
+        """Return the values of poses at these times, nan for ``*``."""
         if not len(self.times):
             return np.full(len(times), np.nan)
         before = np.searchsorted(self.times, times, side="right") - 1
@@ -196,7 +198,11 @@ class ServoTrack:
 
 
 def new_document(motion: Motion, report: Report) -> str:
-    """A motion as a new document. FormatError for times and names that it cannot hold."""
+    """Return a motion as a new document.
+
+    Raises:
+        FormatError: there are times or names that the format cannot hold.
+    """
     tracks = servo_tracks(motion, report)
     keys = key_times(tracks, motion)
     times = np.union1d(keys, times_inside_holds(tracks, keys))
@@ -211,7 +217,7 @@ def new_document(motion: Motion, report: Report) -> str:
 
 
 def check_poses(times: np.ndarray, motion: Motion) -> None:
-    """FormatError where there would be no pose at all."""
+    """Raise a FormatError where there would be no pose at all."""
     if not len(times):
         raise FormatError(
             "the motion has no keys", where=f"motion {motion.name!r}", remedy="Choose servos that have keys."
@@ -219,7 +225,7 @@ def check_poses(times: np.ndarray, motion: Motion) -> None:
 
 
 def check_length(line: str, number: int, motion: Motion) -> None:
-    """FormatError where a line, with its end, is longer than Webots reads."""
+    """Raise a FormatError where a line, including its end, is longer than Webots reads."""
     if len(line) * 4 > MAX_LINE_LENGTH and len(line.encode("utf-8", "replace")) > MAX_LINE_LENGTH:
         raise FormatError(
             f"line {number} would be longer than {MAX_LINE_LENGTH} bytes, which Webots reads as two",
@@ -228,14 +234,18 @@ def check_length(line: str, number: int, motion: Motion) -> None:
 
 
 def report_attributes(motion: Motion, what: str, report: Report) -> None:
-    """Report the attributes that a format without any leaves out; whether values are held stands in the keys."""
+    """Report the attributes that a format without attributes leaves out; interpolation is kept in the keyframes."""
     names = ", ".join(sorted(motion.attributes.keys() - {INTERPOLATION}))
     if names:
         report.info("attributes", f"{what} has no attributes; left out: {names}", where=f"motion {motion.name!r}")
 
 
 def single_motion(motions: Sequence[Motion], what: str) -> Motion:
-    """The one motion. FormatError where there are more or none."""
+    """Return the one motion of a sequence.
+
+    Raises:
+        FormatError: there are more or none.
+    """
     if len(motions) != 1:
         raise FormatError(
             f"{what} holds one motion, and these are {len(motions)}",
@@ -245,17 +255,21 @@ def single_motion(motions: Sequence[Motion], what: str) -> Motion:
 
 
 def format_pose_value(value: float) -> str:
-    """A value of a pose, ``*`` for NaN."""
+    """Format a value of a pose, ``*`` for nan."""
     return "*" if math.isnan(value) else format_shortest(value)
 
 
 def format_time(milliseconds: int) -> str:
-    """``minutes:seconds:milliseconds``."""
+    """Format a time as ``minutes:seconds:milliseconds``."""
     return f"{milliseconds // 60000:02d}:{milliseconds // 1000 % 60:02d}:{milliseconds % 1000:03d}"
 
 
 def servo_tracks(motion: Motion, report: Report) -> list[ServoTrack]:
-    """The servos with their times in milliseconds; what is rounded is reported."""
+    """Convert the servos' times to whole milliseconds; rounding is reported.
+
+    Raises:
+        FormatError: there are no servos, invalid keyframes or names, or two keyframes on one millisecond.
+    """
     where = f"motion {motion.name!r}"
     if not motion.trajectories:
         raise FormatError("the motion has no servos", where=where, remedy="Choose servos to save.")
@@ -308,7 +322,11 @@ def _check(trajectory: Trajectory, where: str) -> None:
 
 
 def key_times(tracks: Sequence[ServoTrack], motion: Motion) -> np.ndarray:
-    """The times of all keys (ms), ascending. FormatError where two different ones become one."""
+    """Return the times of all keyframes (ms), ascending.
+
+    Raises:
+        FormatError: two different times round to one millisecond.
+    """
     times = np.unique(np.concatenate([track.times for track in tracks]))
     exact = np.sort(np.concatenate([np.asarray(each.times, np.float64) for each in motion.trajectories]))
     merged = (np.diff(np.rint(exact * 1000.0)) == 0) & (np.diff(exact) > TIME_TOLERANCE_MS)
@@ -318,12 +336,12 @@ def key_times(tracks: Sequence[ServoTrack], motion: Motion) -> np.ndarray:
 
 
 def times_inside_holds(tracks: Sequence[ServoTrack], times: np.ndarray) -> np.ndarray:
-    """As few times as put one strictly inside of every held stretch that has none of ``times``."""
+    """Return the minimum set of times with one strictly inside every held interval that contains none of ``times``."""
     stretches: list[tuple[int, int]] = []
     for track in tracks:
         starts, ends = track.times[:-1][track.held[:-1]], track.times[1:][track.held[:-1]]
         lacking = np.searchsorted(times, ends) - np.searchsorted(times, starts, side="right") < 1
-        lacking &= ends - starts > 1  # nothing plays between two neighbouring milliseconds
+        lacking &= ends - starts > 1  # nothing is between two neighboring milliseconds
         stretches += zip(starts[lacking].tolist(), ends[lacking].tolist(), strict=True)
     found: list[int] = []
     for start, end in sorted(stretches, key=lambda stretch: stretch[1]):

@@ -1,9 +1,9 @@
 """XMDI, the XML Motion Data Interchange Format: motions of servos as positions at numbered frames.
 
 A document holds motions, a motion servos, and a servo two lists of equally many numbers: positions (rad, or length for
-a slider) and the frames at which they hold, a frame being one step of 32 ms. Between key frames positions are
-interpolated; nothing says how, so it is linear. What the specification asks for, and how it is met, is in
-``REQUIREMENTS.md``; ``xmdi.xsd`` is what is written.
+a slider) and the frames at which they apply, a frame being one step of 32 ms. The specification does not state the
+interpolation between keyframes, so it is linear. Its requirements, and how they are met, are in ``REQUIREMENTS.md``;
+``xmdi.xsd`` describes the output.
 """
 
 from __future__ import annotations
@@ -22,25 +22,26 @@ __all__ = ["FORMAT", "FRAME_SECONDS", "DEFAULT_TAGS", "detect", "dump", "dumps",
 
 
 def detect(opened: OpenedFile) -> bool:
-    """Return whether a document holds motions of servos, or is called XMDI as those are that we write."""
+    """Return whether a document holds motions of servos, or has the root element that we write."""
     if opened.root.tag == DEFAULT_TAGS[0]:
         return True
     return next((True for motion in opened.root.iter("motion") if motion.find("servo") is not None), False)
 
 
 def load(opened: OpenedFile) -> tuple[list[Motion], Report]:
-    """The motions of a document that is XMDI."""
-    text = opened.as_read  # an unedited save gives it back
+    """Load the motions of an XMDI document."""
+    text = opened.as_read  # an unedited document is saved as it was read
     document = Reader(text, opened.text, opened.root, opened.path, opened.report).document()
     source = Source(FORMAT, "", opened.path, text, opened.encoding)
     return document_motions(document, source), opened.report
 
 
 def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
-    """Read a document. Times come out in seconds, each servo's in ascending order.
+    """Read a document from bytes; times are in seconds, in ascending order for each servo.
 
-    Raises FormatError with line and element for what is not XMDI, a motion or servo without a name, a servo
-    without exactly one ``position`` and one ``frames``, lists of unequal length, and what is not a number.
+    Raises:
+        FormatError: with line and element, where it is not XMDI, a motion or servo has no name, a servo not exactly one
+            ``position`` and one ``frames``, lists are of unequal length, or a number is invalid.
     """
     report = Report()
     if not data.lstrip():
@@ -51,5 +52,5 @@ def loads(data: bytes, path: str = "") -> tuple[list[Motion], Report]:
 
 
 def dumps(motions: Sequence[Motion]) -> str:
-    """The text of motions; see ``dump``."""
+    """Return the text of motions; see ``dump``."""
     return dump(motions, Report())

@@ -1,7 +1,7 @@
-"""XMDI read: the motions of a document, and where in it everything stands.
+"""Reader of XMDI: the motions of a document with their positions in the text.
 
-The published text of the specification lost its tags, so reading goes by structure: every element called ``motion``
-counts, wherever it stands and in whatever namespace.
+The published text of the specification has lost its tags, so elements are found by structure: every element called
+``motion`` counts, at any depth and in any namespace.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ..text.xml_editor import Layout
 FRAME_SECONDS = 0.032
 POSITION_TAGS = ("position", "positions")
 FRAME_TAGS = ("frames", "frame")
-#: The attribute of a motion that says how to go from key to key, and its values for holding a value until the next.
+#: Attribute of a motion for the interpolation between keyframes, and its values for constant interpolation.
 INTERPOLATION = "interpolation"
 HOLD_INTERPOLATIONS = ("constant", "step", "hold")
-MAX_LINE_NUMBER = 65535  # libxml2 counts no further
-#: More motions than any file has; each becomes an Action.
+MAX_LINE_NUMBER = 65535  # libxml2's limit
+#: Limit of motions in a file; each becomes an Action.
 MAX_MOTIONS = 10_000
-#: So many warnings tell where behind the last line that is counted they are: each costs a walk over the text.
+#: Limit of warnings whose line beyond ``MAX_LINE_NUMBER`` is found: each costs a scan of the text.
 MAX_SEARCHED = 20
 
 _WORD = re.compile(r"[^ \t\r\n]+")
@@ -40,10 +40,10 @@ _WORD = re.compile(r"[^ \t\r\n]+")
 
 @dataclass(slots=True)
 class ServoElement:
-    """A servo of a document.
+    """Servo of a document.
 
-    ``values`` and ``frames`` stand as they do there; ``kept`` are the places of those that count, in the order of their
-    frames, or None where they stand so and all count.
+    ``values`` and ``frames`` are in document order; ``kept`` are the indices of those that count, ordered by frame, or
+    None where all count and are in order.
     """
 
     element: Any
@@ -55,41 +55,41 @@ class ServoElement:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the servo."""
         return str(self.element.get("name"))
 
     @property
     def times(self) -> Array:
-        """Its keys' times (s), ascending, (n,)."""
+        """Times (n,) of its keyframes in s, ascending."""
         return (self.frames if self.kept is None else self.frames[self.kept]) * FRAME_SECONDS
 
     @property
     def key_values(self) -> Array:
-        """Its keys' values, (n,)."""
+        """Values (n,) of its keyframes."""
         return self.values.copy() if self.kept is None else self.values[self.kept]
 
 
 @dataclass(slots=True)
 class MotionElement:
-    """A motion of a document."""
+    """Motion of a document."""
 
     element: Any
     servos: list[ServoElement]
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the motion."""
         return str(self.element.get("name"))
 
     @property
     def attributes(self) -> dict[str, str]:
-        """Return what its element says besides."""
+        """Other attributes of its element."""
         return {key: value for key, value in xml.element_attributes(self.element).items() if key != "name"}
 
 
 @dataclass
 class Document:
-    """A document: its text, the same made sound (where it was not), and what is in it."""
+    """Parsed document: its text, the text after repairs, and its motions."""
 
     text: str
     sound: str
@@ -98,12 +98,12 @@ class Document:
 
 
 def is_holding(attributes: dict[str, str]) -> bool:
-    """Return whether a motion with these attributes holds its values until the next key."""
+    """Return whether the attributes of a motion declare constant interpolation."""
     return attributes.get(INTERPOLATION, "").strip().lower() in HOLD_INTERPOLATIONS
 
 
 def document_motions(document: Document, source: Source) -> list[Motion]:
-    """The motions, numbered in their order, all of the one source."""
+    """Return the motions, with their indices in the document, all of one source."""
     attach_document(source, document)
     found = []
     for index, each in enumerate(document.motions):
@@ -117,7 +117,7 @@ def document_motions(document: Document, source: Source) -> list[Motion]:
 
 
 def ascending_order(frames: Array) -> np.ndarray | None:
-    """The places of the frames in ascending order, of equal ones only the last; None where they all are so already."""
+    """Return the indices that sort frames in ascending order, of equal ones only the last; None if already sorted."""
     if (np.diff(frames) > 0).all():
         return None
     order = np.argsort(frames, kind="stable")
@@ -127,20 +127,21 @@ def ascending_order(frames: Array) -> np.ndarray | None:
 
 
 class Reader:
-    """Reads a document.
+    """Reader of one document.
 
-    Raises FormatError with line and element for what is not XMDI, a motion or servo without a name, a servo without
-    exactly one ``position`` and one ``frames``, lists of unequal length, and what is not a number.
+    Raises:
+        FormatError: with line and element, where it is not XMDI, a motion or servo has no name, a servo not exactly one
+            ``position`` and one ``frames``, lists are of unequal length, or a number is invalid.
     """
 
     def __init__(self, text: str, sound: str, root: etree._Element, path: str, report: Report) -> None:
         self.text, self.sound, self.root, self.path, self.report = text, sound, root, path, report
         self.searched = 0
         self.ignored: dict[tuple[str, str], list[Any]] = {}
-        self.known: dict[str, Array] = {}  # servos often share their frames
+        self.known: dict[str, Array] = {}  # servos often have the same frames
 
     def document(self) -> Document:
-        """The whole document."""
+        """Read the whole document."""
         elements = list(self.root.iter("motion"))
         if not elements:
             raise self._error(
@@ -163,7 +164,7 @@ class Reader:
         for child in element:
             if child.tag == "servo":
                 servos.append(self._servo(child))
-            elif child.tag != "motion":  # one inside another is read by itself
+            elif child.tag != "motion":  # nested motions are read separately
                 self._ignore("ignored-element", f"a motion holds servos only; <{child.tag}> was left out", child)
         if not servos:
             self._warn("empty-motion", f"motion {name!r} holds no servos", element)
@@ -190,7 +191,7 @@ class Reader:
             raise self._error(message, element, "Give every position its frame.")
         if not len(values):
             self._warn("empty-servo", f"servo {name!r} has no key frames", element)
-        kept = ascending_order(frames * FRAME_SECONDS)  # two that differ may be one time
+        kept = ascending_order(frames * FRAME_SECONDS)  # different frames may have one time
         if kept is not None:
             message = f"frames of servo {name!r} were put in order; of equal ones the last holds"
             self._warn("sorted-frames", message, counts)
@@ -203,7 +204,7 @@ class Reader:
         return str(name)
 
     def _only(self, element: Any, tags: tuple[str, ...]) -> Any:
-        """The one child with one of these tags."""
+        """Return the one child with one of these tags."""
         found = [child for child in element if child.tag in tags]
         if len(found) != 1:
             raise self._error(
@@ -229,7 +230,7 @@ class Reader:
         if found is None:
             found = self._numbers_one_by_one(element, text)
         if shared:
-            self.known = {text: found}  # the next servo's, if anybody's
+            self.known = {text: found}  # only the next servo is likely to share it
         return found
 
     def _numbers_one_by_one(self, element: Any, text: str) -> Array:
@@ -252,7 +253,7 @@ class Reader:
         )
 
     def _ignore(self, code: str, message: str, element: Any) -> None:
-        """Something that has no effect: told once per kind."""
+        """Record an element that has no effect; reported once per kind."""
         self.ignored.setdefault((code, message), []).append(element)
 
     def _warn(self, code: str, message: str, element: Any) -> None:

@@ -1,4 +1,4 @@
-"""Motions written into the XMDI document they were read from: what was edited changes there, and nothing else."""
+"""Writer of XMDI: minimal edits of the document from which motions were read, or a new document."""
 
 from __future__ import annotations
 
@@ -36,22 +36,26 @@ _XML = "http://www.w3.org/XML/1998/namespace"
 def patch_document(
     document: Document, mine: Sequence[tuple[int, Motion]], others: Sequence[Motion], report: Report
 ) -> str:
-    """The text of a document with the motions that it was read as (each with its number in it), and others after those.
+    """Return a document's text with edited motions.
 
-    Motions of it that are not among them are taken out.
+    Args:
+        document: the document.
+        mine: motions read from it, with their indices in it; its other motions are removed.
+        others: motions to append.
+        report: receives what was changed or could not be held.
     """
     return _Patch(document, report).text(mine, others)
 
 
 class _Patch:
-    """Collects the differences between a document and motions, then makes them all."""
+    """Differences between a document and motions, collected and then applied."""
 
     def __init__(self, document: Document, report: Report) -> None:
         self.document, self.report = document, report
         self.waiting: list[Callable[[XmlEdits], None]] = []
 
     def text(self, mine: Sequence[tuple[int, Motion]], others: Sequence[Motion]) -> str:
-        """The document's text with every edit made; the very text where there is none."""
+        """Return the document's text with all edits; the exact text where there are none."""
         kept = {index for index, _ in mine}
         for index, motion in mine:
             self._motion(self.document.motions[index], plan_motion(motion, self.report))
@@ -102,7 +106,7 @@ class _Patch:
             self._words_in_order(old, new, places)
 
     def _words_in_place(self, old: ServoElement, new: ServoPlan, places: numbers.IndexArray) -> None:
-        """Change, insert and remove words where they stand."""
+        """Change, insert and remove words in document order."""
         stayed = places >= 0
         for element, was, now, spell in (
             (old.positions, old.key_values, new.values, new.position_words),
@@ -116,7 +120,7 @@ class _Patch:
             for number in np.flatnonzero(same):
                 words[number] = None
             at = places
-            if old.kept is not None:  # all keys are there, at their times, in the document's own order
+            if old.kept is not None:  # all keyframes remain, at their times, in the document's own order
                 every: list[str | None] = [None] * len(old.values)
                 for number, word in zip(old.kept.tolist(), words, strict=True):
                     every[number] = word
@@ -126,7 +130,7 @@ class _Patch:
             )
 
     def _words_in_order(self, old: ServoElement, new: ServoPlan, places: numbers.IndexArray) -> None:
-        """Write the keys of a servo that was not in order in theirs, with the words of those that stayed."""
+        """Write the keyframes of an unsorted servo sorted; those that stay keep their words."""
         for element, was, now, fresh in (
             (old.positions, old.values, new.values, new.position_words()),
             (old.counts, old.frames * FRAME_SECONDS, new.times, new.frame_words()),
@@ -142,7 +146,7 @@ class _Patch:
     def _remove(self, element: Any, kept: set[int]) -> None:
         staying = [self.document.motions[index].element for index in kept]
         holders = {each for stay in staying for each in stay.iterancestors("motion")}
-        if element in holders:  # one inside of it stays
+        if element in holders:  # a motion inside of it stays
             self.waiting.append(lambda edits: _unwrap(edits, element))
         elif all(outer in holders or outer in staying for outer in element.iterancestors("motion")):
             self.waiting.append(lambda edits: edits.delete(element))
@@ -156,7 +160,7 @@ def _equal(one: Array, other: Array) -> bool:
 
 
 def _replace_element_words(edits: XmlEdits, element: Any, places: Any, words: Sequence[str | None]) -> None:
-    """Change the words between an element's tags; see ``replace_words``."""
+    """Replace the words between an element's tags; see ``replace_words``."""
     span = edits.span(element)
     raw = edits.text[span.inner : span.close]
     if "&" in raw or "<![CDATA[" in raw or not raw:
@@ -176,7 +180,7 @@ def _replace_text(edits: XmlEdits, element: Any, text: str) -> None:
 
 
 def _unwrap(edits: XmlEdits, element: Any) -> None:
-    """Take a motion away from around another: its tags and its servos."""
+    """Remove a motion around another one: its tags and its servos."""
     span = edits.span(element)
     edits.changes += [(span.start, span.inner, ""), (span.close, span.end, "")]
     for child in element:
@@ -192,7 +196,7 @@ def _set_attribute(edits: XmlEdits, element: Any, key: str, value: str | None) -
 
 
 def _qualified_name(known: dict[str | None, str], key: str) -> tuple[str, tuple[str, str] | None]:
-    """An attribute's name as it is written, and what declares its namespace where nothing does so far."""
+    """Return an attribute's qualified name, and the namespace declaration (name, value) if one is needed."""
     namespace, brace, local = key.removeprefix("{").rpartition("}")
     if not brace:
         return key, None
@@ -206,7 +210,7 @@ def _qualified_name(known: dict[str | None, str], key: str) -> tuple[str, tuple[
 
 
 def _insert_motion(edits: XmlEdits, document: Document, motion: MotionPlan) -> None:
-    """Put a motion behind the last one."""
+    """Insert a motion behind the last one."""
     last = next(each for each in reversed(document.motions) if next(each.element.iterancestors("motion"), None) is None)
     layout = _Layout.of(edits, last, document)
     lead = edits.space_before(last.element)
@@ -225,7 +229,7 @@ def _insert_motion(edits: XmlEdits, document: Document, motion: MotionPlan) -> N
 
 
 def _insert_servos(edits: XmlEdits, document: Document, motion: MotionElement, servos: Sequence[ServoPlan]) -> None:
-    """Put servos behind a motion's last."""
+    """Insert servos behind a motion's last one."""
     layout = _Layout.of(edits, motion, document)
     if motion.servos:
         last = motion.servos[-1].element
@@ -242,17 +246,23 @@ def _insert_servos(edits: XmlEdits, document: Document, motion: MotionElement, s
 
 @dataclass
 class _Layout:
-    """How a document writes its servos: white space before what is inside of one and before its end, and how much
-    further in a servo stands than its motion."""
+    """Layout of servos in a document.
+
+    Attributes:
+        prefix: namespace prefix of the tags, with its colon.
+        newline: line end, "" where everything is on one line.
+        step: indentation of a servo relative to its motion.
+        inner: indentation of a servo's content, None where it has none.
+    """
 
     prefix: str
-    newline: str  # "" where all stands on one line
+    newline: str  # "" where everything is on one line
     step: str
     inner: str
 
     @classmethod
     def of(cls, edits: XmlEdits, motion: MotionElement, document: Document) -> _Layout:
-        """That of a motion, or of the document's first that has servos."""
+        """Return the layout of a motion, or of the document's first one that has servos."""
         prefix = edits.span(motion.element).tag.rpartition(":")[0]
         sample = next((each for each in (motion, *document.motions) if each.servos), None)
         newline = edits.newline if "\n" in edits.text else ""
@@ -266,7 +276,7 @@ class _Layout:
         return cls(prefix and f"{prefix}:", newline, step, inner)
 
     def servo(self, servo: ServoPlan, lead: str) -> str:
-        """A servo's markup with the white space before it."""
+        """Return a servo's markup with the white space before it."""
         inside = "" if self.inner is None else lead + self.inner
         lists = (("position", servo.position_words()), ("frames", servo.frame_words()))
         content = "".join(f"{inside}<{self.prefix}{tag}>{' '.join(words)}</{self.prefix}{tag}>" for tag, words in lists)
@@ -274,29 +284,29 @@ class _Layout:
         return f'{lead}<{tag} name="{escape_attribute(servo.name)}">{content}{lead if inside else ""}</{tag}>'
 
 
-WHOLE_FRAME_TOLERANCE = 1e-6  # frames this close to a whole number are written as it
+WHOLE_FRAME_TOLERANCE = 1e-6  # frames this close to a whole number are rounded to it
 
 
 @dataclass
 class ServoPlan:
-    """A servo to be written: times (s) strictly ascending, and values."""
+    """Servo to be written: times (s), strictly ascending, and values."""
 
     name: str
     times: Array
     values: Array
 
     def position_words(self) -> list[str]:
-        """The values as words."""
+        """Return the values as words."""
         return [format_shortest(value) for value in self.values.tolist()]
 
     def frame_words(self) -> list[str]:
-        """The times as words."""
+        """Return the times as frame numbers."""
         return format_frames(self.times)
 
 
 @dataclass
 class MotionPlan:
-    """A motion to be written."""
+    """Motion to be written."""
 
     name: str
     attributes: dict[str, str]
@@ -304,9 +314,10 @@ class MotionPlan:
 
 
 def plan_motion(motion: Motion, report: Report) -> MotionPlan:
-    """Return what to write for a motion.
+    """Return what to write for a motion: sorted keyframes, and held values as attribute or as extra keyframes.
 
-    FormatError for numbers that are not finite, and for names and attributes that XML cannot hold.
+    Raises:
+        FormatError: numbers are not finite, or XML cannot hold a name or an attribute.
     """
     where = f"motion {motion.name!r}"
     attributes = {key: value for key, value in motion.attributes.items() if key != "name"}
@@ -331,8 +342,13 @@ def plan_motion(motion: Motion, report: Report) -> MotionPlan:
 
 
 def format_frames(times: Array) -> list[str]:
-    """The frame numbers of times in seconds, spelled so that they read back as those times; whole ones where they are
-    within 1e-6 of a whole frame and no two become one."""
+    """Format times (s) as frame numbers that read back as the same times.
+
+    Rounded to whole frames within 1e-6 of one, if no two become equal.
+
+    Raises:
+        FormatError: a time is too large.
+    """
     with np.errstate(over="ignore"):
         frames = times / FRAME_SECONDS
     if not np.isfinite(frames).all():
@@ -351,7 +367,7 @@ def format_frames(times: Array) -> list[str]:
 
 
 def _ordered_keys(trajectory: Trajectory, where: str, report: Report) -> tuple[Array, Array, np.ndarray]:
-    """Times, values, and which are held; in order."""
+    """Return times, values, and which keyframes are held, sorted by time."""
     _check("name", trajectory.name, where)
     times, values = np.asarray(trajectory.times, np.float64), np.asarray(trajectory.values, np.float64)
     if times.shape != values.shape or not (np.isfinite(times).all() and np.isfinite(values).all()):
@@ -373,7 +389,7 @@ def _ordered_keys(trajectory: Trajectory, where: str, report: Report) -> tuple[A
 
 
 def _is_constant(motion: Motion, keys: Sequence[tuple[Array, Array, np.ndarray]]) -> bool:
-    """Return whether values are held throughout. A servo of a single key may be either."""
+    """Return whether values are held throughout; for single keyframes the interpolation of the trajectories decides."""
     if any(not held[:-1].all() for _, _, held in keys):
         return False
     if any(len(held) > 1 for _, _, held in keys):
@@ -382,7 +398,7 @@ def _is_constant(motion: Motion, keys: Sequence[tuple[Array, Array, np.ndarray]]
 
 
 def _add_hold_steps(times: Array, values: Array, held: np.ndarray) -> tuple[Array, Array, np.ndarray]:
-    """Every held value once more, at the last step before the next key, where there is one."""
+    """Repeat every held value at the last step before the next keyframe, where there is one."""
     if not held[:-1].any():
         return times, values, held
     steps = np.ceil(np.round(times[1:] / FRAME_SECONDS, 6)) - 1
@@ -407,20 +423,25 @@ def _check(key: str, value: str, where: str) -> None:
 
 
 FORMAT = "xmdi"
-#: What the root and the container of motions are called in a new document.
+#: Names of the root and of the container of motions in a new document.
 DEFAULT_TAGS = ("xmdi", "motions")
-#: Tags that mean something else.
+#: Tags with another meaning.
 RESERVED_TAGS = {"motion", "servo", "position", "positions", "frame", "frames"}
 
 
 def dump(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = DEFAULT_TAGS) -> str:
-    """The text of motions.
+    """Return the text of motions.
 
-    The first that was read from XMDI gives the document, in which all of its motions are patched; the others stand
-    behind them. Numbers that are new are the shortest that read back the same. ``outer`` names the root of a new
-    document and the container of its motions: the published text has lost their names.
+    The first motion read from XMDI gives the document, in which all of its motions are patched; the others are
+    appended. New numbers are the shortest that read back the same.
 
-    Raises FormatError for numbers that are not finite and for names and attributes that XML cannot hold.
+    Args:
+        motions: the motions.
+        report: receives what was changed or could not be held.
+        outer: names of the root and of the container of motions in a new document: the published text has lost them.
+
+    Raises:
+        FormatError: numbers are not finite, or XML cannot hold a name or an attribute.
     """
     source = next((each.source for each in motions if each.source is not None and _has_text(each.source)), None)
     document = None if source is None else _open_source(source, report)
@@ -443,7 +464,7 @@ def dump(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = DEF
 
 
 def new_document(motions: Sequence[Motion], report: Report, outer: tuple[str, str] = DEFAULT_TAGS) -> str:
-    """Motions as one new document, with an XML declaration, indented with tabs."""
+    """Return motions as a new document, with an XML declaration, indented with tabs."""
     root = _container(etree.Element, outer[0])
     holder = _container(lambda tag: etree.SubElement(root, tag), outer[1])
     for motion in motions:
@@ -453,7 +474,11 @@ def new_document(motions: Sequence[Motion], report: Report, outer: tuple[str, st
 
 
 def _container(make: Callable[[str], Any], tag: str) -> Any:
-    """An element that holds motions. FormatError where XML cannot have such a tag, or it would mean something else."""
+    """Create an element that holds motions.
+
+    Raises:
+        FormatError: the tag is invalid in XML or reserved.
+    """
     try:
         if tag not in RESERVED_TAGS:
             return make(tag)

@@ -17,6 +17,7 @@ from ...animation.fcurves import curves_by_id, servo_curve_ids
 from ...animation.mirror import mirror_keys
 from ...data.access import record_of
 from ...data.channels import servo_channels
+from ...data.copied_mechanisms import copy_part
 from ...data.queries import file_name, joint_bones, part_ids, parts
 from ...events.signals import signals_blocked
 from ...rig.joint_frames import read_joint
@@ -31,7 +32,6 @@ from ..joints import (
     set_joint_type,
     swap_ends,
 )
-from ..part_copies import copy_part
 from ..restraints import mirror_part_restraints
 from ..rig_update import assign_ids, physics_suspended, update_armature
 from .appearance import MeshMirror

@@ -23,11 +23,11 @@ from ...events.signals import Connections, Handlers, connect, disconnect
 from ...rig.bone_limits import update_joint_bone_limits
 from ..bodies.collision import apply_collision_filter
 from ..constraints.constraints import write_constraint
-from ..world import undo_guard as undoing
 from ..world.membership import is_simulated, scene_to_simulate_in, simulated_rigs, simulating_scene, switch_world_on
 from ..world.rigidbody_world import owns_world, report_gravity, reset_cache, world_gravity
 from . import cached_frames as progress
 from . import live_input
+from . import undo_guard as undoing
 from .frame_handlers import (
     control_before_frame,
     finish_frame,

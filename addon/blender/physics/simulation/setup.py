@@ -51,13 +51,13 @@ from ..bodies.inertia import (
 )
 from ..constraints.constraints import write_constraint
 from ..constraints.restraints import point_restraints, report_restraints
-from ..world import undo_guard as undoing
 from ..world.anchor import connects_bodies, ensure_anchor, is_floating, own_anchor, welded_to_world
 from ..world.membership import simulated_elsewhere_message, simulated_rigs, switch_world_off, switch_world_on
 from ..world.rigidbody_world import clear_world, ensure_world, refit_world, reset_cache
 from ..world.scale import NewObjectDefaults, report_distortion
 from . import cached_frames as progress
 from . import session as runs
+from . import undo_guard as undoing
 from .removal import (
     ensure_ground,
     grounds_in,

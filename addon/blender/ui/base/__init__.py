@@ -1,1 +1,1 @@
-"""What all operators and panels share."""
+"""Base classes and helpers that operators and panels share."""

@@ -1,4 +1,4 @@
-"""Pages of the manual by operator and property: *Online Manual* in Blender's context menus opens it."""
+"""Manual pages by operator and property, which *Online Manual* in Blender's context menus opens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import bpy
 
 from .... import installation
 
-#: The operators and property groups that a page tells of. Of several that fit, the first counts.
+#: Operators and property groups that each page describes. The first match counts.
 PAGES: dict[str, tuple[str, ...]] = {
     "import#what-the-import-asks": ("import_scene.mechanism",),
     "convert": ("export_scene.mechanism",),
@@ -114,7 +114,11 @@ PAGES: dict[str, tuple[str, ...]] = {
 
 
 def manual_entries(ending: str) -> list[tuple[str, str]]:
-    """The rows of a manual map: the beginning of an identifier as Blender spells it, and the path of a page."""
+    """Return the rows of Blender's manual map: pattern of an identifier as Blender spells it, and path of a page.
+
+    Args:
+        ending: File ending of the manual's pages, such as ``.html``.
+    """
     return [
         (
             f"bpy.{'ops' if what[0].islower() else 'types'}.{what}".lower() + "*",
@@ -126,16 +130,16 @@ def manual_entries(ending: str) -> list[tuple[str, str]]:
 
 
 def manual_map() -> tuple[str, list[tuple[str, str]]]:
-    """Return what Blender asks for: the address of the manual, and a path in it for each identifier."""
+    """Return Blender's manual map: the manual's address and a path for each identifier; no rows without a manual."""
     start, ending = installation.manual_url()
     return start, manual_entries(ending) if start else []
 
 
 def register() -> None:
-    """Tell Blender where the manual is."""
+    """Register the manual map."""
     bpy.utils.register_manual_map(manual_map)
 
 
 def unregister() -> None:
-    """Take that back."""
+    """Unregister the manual map."""
     bpy.utils.unregister_manual_map(manual_map)

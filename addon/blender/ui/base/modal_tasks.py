@@ -1,4 +1,8 @@
-"""Long work in a window: it shows how far it is, and Esc ends it."""
+"""Modal tasks: long work that runs in slices while Blender draws, with a progress display and Esc to stop.
+
+Running tasks are kept in a list, because disabling the add-on notifies no operator: Blender drops operators whose
+class is unregistered and leaves their timers behind. ``stop_all_tasks`` ends them.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +17,18 @@ from ...locale import told
 from ...progress import TimeEstimate, WorkStep, format_duration
 from .operators import ERRORS, ModelOperator, Result, active_model, cancel_with_error, report_message
 
-#: Each step is a ``WorkStep``, or its first two values.
+#: Generator of the work: each step is a ``WorkStep`` or its first two fields.
 TaskSteps = Generator[tuple[Any, ...], None, Any]
 
-_TIME_SLICE = 0.05  # seconds of work between two looks at the user
+_TIME_SLICE = 0.05  # seconds of work per timer event
 _TIMER_INTERVAL = 0.01
 
 
 class ModalTask(ModelOperator):
-    """Base of operators whose work is a generator of (done, total) that returns its result.
+    """Base of operators whose work is a generator of steps (``WorkStep``) that returns its result.
 
-    Called from a button or menu it works while Blender draws, a slice per tick; called from a script or
-    without a window it works through at once. Closing the generator has to leave everything as it was.
+    Invoked from a button or menu it runs modally, one slice per timer event, while Blender draws. Called from a
+    script or without a window it runs to the end at once. Closing the generator must restore the previous state.
     """
 
     bl_idname = "knuckle.long_work"
@@ -35,21 +39,22 @@ class ModalTask(ModelOperator):
     _pace: TimeEstimate | None = None
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
-        """The work."""
+        """Return the generator that does the work."""
         raise NotImplementedError
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
-        """What follows when all is done: tell the user."""
+        """Report the result to the user after the last step."""
 
     def progress_text(self, step: WorkStep) -> str:
-        """Return what goes on in a step."""
+        """Return the status text of a step."""
         return self.bl_label
 
     def stopped_message(self) -> str:
-        """Return what the user is told who ended it."""
+        """Return the message for a user who has stopped the task."""
         return f"{self.bl_label}: stopped, nothing was changed"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Run all steps at once."""
         steps = self.steps(context, rig)
         while True:
             try:
@@ -59,11 +64,12 @@ class ModalTask(ModelOperator):
                 return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Start the task in a window; without one, run it at once."""
         if not is_interactive(context):
             return self.execute(context)
         try:
             self._steps = self.steps(context, active_model(context))
-            next(self._steps)  # so that a wish that cannot be met is told at once
+            next(self._steps)  # the first step reports invalid options at once
         except StopIteration as end:
             self.finish(context, end.value)
             return {"FINISHED"}
@@ -88,7 +94,10 @@ class ModalTask(ModelOperator):
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        """Nothing else is let through meanwhile: an edit or an undo would pull the scene from under the work."""
+        """Run a slice on each timer event; Esc stops the task.
+
+        All other events are blocked: an edit or an undo would change the scene that the task works on.
+        """
         if event.type == "ESC" and event.value == "PRESS":
             self._leave()
             report_message(self, {"INFO"}, self.stopped_message())
@@ -104,7 +113,7 @@ class ModalTask(ModelOperator):
         except ERRORS as error:
             self._leave()
             return cancel_with_error(self, error)
-        except ReferenceError:  # in another window, or by a script
+        except ReferenceError:  # deleted in another window or by a script
             self._leave()
             return cancel_with_error(
                 self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile"
@@ -115,7 +124,7 @@ class ModalTask(ModelOperator):
         return {"RUNNING_MODAL"}
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Blender closes, or another file is opened."""
+        """Stop the task when Blender closes its window or opens another file."""
         self._leave()
 
     def _slice(self, context: bpy.types.Context) -> None:
@@ -133,7 +142,7 @@ class ModalTask(ModelOperator):
 
 
 def progress_text(step: WorkStep, seconds_left: float | None) -> str:
-    """Progress: ``12 of 76 (15 %, 80 s left)``."""
+    """Return a progress text such as ``12 of 76 (15 %, 80 s left)``."""
     part, parts = step.counted
     percent = int(100 * step.portion)
     if seconds_left is None:
@@ -142,7 +151,7 @@ def progress_text(step: WorkStep, seconds_left: float | None) -> str:
 
 
 def is_interactive(context: bpy.types.Context) -> bool:
-    """Return whether somebody sits at a window and may press Esc."""
+    """Return whether Blender runs with a window, so that a user can press Esc."""
     return not bpy.app.background and context.window is not None
 
 
@@ -150,9 +159,17 @@ _running_tasks: list[RunningTask] = []
 
 
 class RunningTask:
-    """A timer of ``tick`` seconds, and ``close`` that leaves everything as it was; ``leave`` has to be called.
+    """Timer and progress display of a running modal task; ``leave`` must be called at its end.
 
-    ``name`` is the identifier of the operator, by which panels find its ``text`` and the ``share`` that is done.
+    Args:
+        context: Context of the operator. Its window gets the timer.
+        tick: Interval of the timer (s).
+        close: Called once by ``leave``; restores the previous state.
+        name: Identifier of the operator, by which panels find the task.
+
+    Attributes:
+        text: Progress text for panels.
+        share: Share of the work that is done, 0 to 1.
     """
 
     def __init__(self, context: bpy.types.Context, tick: float, close: Callable[[], Any], name: str = "") -> None:
@@ -163,7 +180,7 @@ class RunningTask:
         _running_tasks.append(self)
 
     def tell(self, text: str) -> None:
-        """Say in the status bar how far it is."""
+        """Show a line in the status bar."""
         self._workspace.status_text_set(text)
 
     def show(self, line: str, text: str, share: float) -> None:
@@ -184,11 +201,11 @@ class RunningTask:
         return [area for area in areas if area.type == "VIEW_3D"]
 
     def leave(self) -> None:
-        """Take all of it away; does nothing the second time."""
+        """Call ``close``, remove the timer and clear the status texts; later calls do nothing."""
         if self not in _running_tasks:
             return
         _running_tasks.remove(self)
-        with contextlib.ExitStack() as steps:  # each of them is taken, whatever another comes to
+        with contextlib.ExitStack() as steps:  # each step runs, even if another raises
             for step in (self._close, self._stop_timer, self._clear_status_texts):
                 steps.callback(_ignore_deleted, step)
 
@@ -204,22 +221,22 @@ class RunningTask:
 
 
 def _ignore_deleted(step: Callable[[], Any]) -> None:
-    """What was deleted meanwhile needs no putting back."""
+    """Run a step, ignoring ``ReferenceError``: what was deleted meanwhile needs no restoring."""
     with contextlib.suppress(ReferenceError):
         step()
 
 
 def running_task(*names: str) -> RunningTask | None:
-    """The work of one of these operators that goes on now."""
+    """Return the running task of one of these operators; None if none runs."""
     return next((each for each in _running_tasks if each.name in names), None)
 
 
 def running_task_count() -> int:
-    """Return how many go on."""
+    """Return the number of running tasks."""
     return len(_running_tasks)
 
 
 def stop_all_tasks() -> None:
-    """The add-on is switched off."""
+    """Stop all running tasks, as when the add-on is disabled."""
     while _running_tasks:
         _running_tasks[-1].leave()

@@ -1,4 +1,4 @@
-"""What comes into a scene is seen where the user looks: Blender shows nothing new in local view."""
+"""Shared parts of operators: the active mechanism, poll messages, reports, file names and local views."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ _OBJECT_COLLECTIONS = ("objects",)
 
 @contextmanager
 def shown_in_local_views(context: bpy.types.Context) -> Iterator[None]:
-    """Have the objects that come within it be in the local views of all windows that show their view layer."""
+    """Add objects created in this context to local view, in all windows that show their view layer.
+
+    Note:
+        Blender shows no new objects in local view.
+    """
     views = list(_local_views(context))
     if not views:
         yield
@@ -40,7 +44,7 @@ def shown_in_local_views(context: bpy.types.Context) -> Iterator[None]:
     before = newest_session_uid(_OBJECT_COLLECTIONS)
     yield
     made = datablocks_since(before, _OBJECT_COLLECTIONS)
-    known = {layer: set(layer.objects) for layer, _space in views}  # to ask a layer for one is to look through all
+    known = {layer: set(layer.objects) for layer, _space in views}  # membership in a layer's objects is a linear search
     for layer, space in views:
         for obj in made:
             if obj in known[layer]:
@@ -56,26 +60,26 @@ def _local_views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.ViewLay
                 yield window.view_layer, space
 
 
-#: What a file, a setting or a disk may do wrong. Anything else is a defect of ours and shows its traceback.
+#: Errors caused by files, settings or disks. Any other exception is a defect of the add-on and shows its traceback.
 ERRORS = (FormatError, ValueError, OSError)
 _MAX_WARNINGS = 5
 
-# Blender's stubs think that these return nothing
+# Any, as Blender's stubs declare no return values for these
 ImportHelper: Any = io_utils.ImportHelper
 ExportHelper: Any = io_utils.ExportHelper
 poll_file_object_drop: Any = io_utils.poll_file_object_drop
 
-Result = set[Any]  # what an operator returns: Blender's stubs want each its own literal set
+Result = set[Any]  # of operators; Blender's stubs want a literal set of its own for each
 
 
 def active_model(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The armature of the model that the user means, or None: also for what was half deleted."""
+    """Return the armature of the active mechanism; None without one or for a half-deleted one."""
     rig = active_rig(context)
     return rig if rig is not None and rig.type == "ARMATURE" else None
 
 
 def no_model_message(context: bpy.types.Context) -> str:
-    """Return what to do where no model is meant."""
+    """Return the poll message for a context without an active mechanism: the reason and what to do."""
     active = context.view_layer.objects.active
     if is_orphan_part(active) and orphan_parts(context.scene, active):
         return orphans_message(context.scene, active)
@@ -97,19 +101,19 @@ def no_model_message(context: bpy.types.Context) -> str:
 
 
 def orphans_message(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> str:
-    """Return what to do where the armature of a model is gone for good, and its parts are there."""
+    """Return the message for parts of a mechanism whose armature is gone from the file."""
     first = orphan_parts(scene, active)[0]
     return deleted_armature_message(find_model_collection(first, scene) or first)
 
 
 def _shows_model(obj: bpy.types.Object | None) -> bool:
-    """Return whether an object is an instance of a collection with a model in it, as Blender's Link makes."""
+    """Return whether an object is an instance of a collection with a mechanism, as Blender's Link creates."""
     shown = obj.instance_collection if obj is not None and obj.instance_type == "COLLECTION" else None
     return shown is not None and any(record_of(each).role == "MODEL" for each in shown.all_objects)
 
 
 def instance_message(obj: bpy.types.Object) -> str:
-    """Return what to do with an instance of a model."""
+    """Return the message for a collection instance of a mechanism."""
     return (
         f"{obj.name!r} is an instance, which only shows its mechanism: bring that itself, by File > Append, or by "
         "File > Link with Instance Collections off"
@@ -117,19 +121,23 @@ def instance_message(obj: bpy.types.Object) -> str:
 
 
 def deleted_armature_message(model: bpy.types.Object | bpy.types.Collection) -> str:
-    """Return what to do where the armature of a model was deleted, which is told by it, its collection or a part."""
+    """Return the message for a mechanism whose armature was deleted.
+
+    Args:
+        model: The armature, the mechanism's collection or one of its parts.
+    """
     return f"The armature of {model.name!r} was deleted: Rebuild Missing Parts takes it back"
 
 
 def newer_release_message(rig: bpy.types.Object) -> str:
-    """Return what to do where a model was saved by a newer release."""
+    """Return the message for a mechanism that a newer release has saved; empty for others."""
     if not is_from_newer_release(rig):
         return ""
     return f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it"
 
 
 def linked_model_message(rig: bpy.types.Object) -> str:
-    """Return what to do where a model is of another file."""
+    """Return the message for a mechanism linked from another file or saved by a newer release; else empty."""
     if is_from_newer_release(rig):
         return newer_release_message(rig)
     if not is_foreign(rig):
@@ -138,7 +146,7 @@ def linked_model_message(rig: bpy.types.Object) -> str:
 
 
 def linked_copy_message(rig: bpy.types.Object) -> str:
-    """Return what to do with a copy that shares its armature with the model that it was made of."""
+    """Return the message for a linked copy, which shares its armature data with its original; else empty."""
     original = linked_original(rig)
     if original is None:
         return ""
@@ -149,15 +157,16 @@ def linked_copy_message(rig: bpy.types.Object) -> str:
 
 
 class ModelOperator(bpy.types.Operator):
-    """Base of the operators that work on the active model. Not registered itself."""
+    """Base of the operators that work on the active mechanism. Not registered itself."""
 
     bl_idname = "knuckle.needs_model"
     bl_label = "Needs a Model"
-    #: Whether the model is only read, so that it may be linked from another file or overridden.
+    #: Whether the mechanism is only read, so that it may be linked from another file or overridden.
     only_reads = False
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether the operator can run on the active mechanism; set the poll message if not."""
         rig = active_model(context)
         reason = (
             no_model_message(context)
@@ -172,10 +181,11 @@ class ModelOperator(bpy.types.Operator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
-        """Return why the operator cannot run on this model now; empty if it can."""
+        """Return the reason why the operator cannot run on this mechanism now; empty if it can."""
         return ""
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Run ``work`` on the active mechanism; report its errors."""
         try:
             with shown_in_local_views(context):
                 return self.work(context, active_model(context))
@@ -183,7 +193,7 @@ class ModelOperator(bpy.types.Operator):
             return cancel_with_error(self, error)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        """The operator's own work; what it raises of ``ERRORS`` becomes its message."""
+        """Do the operator's work on a mechanism; exceptions of ``ERRORS`` become its error message."""
         raise NotImplementedError
 
 
@@ -195,6 +205,7 @@ class AddModelOperator(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether Blender is in object mode; set the poll message if not."""
         if context.mode == "OBJECT":
             return True
         cls.poll_message_set(told("Go to object mode to add a mechanism"))
@@ -202,7 +213,7 @@ class AddModelOperator(bpy.types.Operator):
 
 
 class TwinsOption:
-    """For operators that do to the twins what they do to the parts that are meant, where halves are edited together."""
+    """Option of operators that, during symmetric editing, also change the twins of the selected parts."""
 
     twins: BoolProperty(
         name="Twins Too",
@@ -212,18 +223,21 @@ class TwinsOption:
 
 
 def report_message(operator: bpy.types.Operator, kind: set[Any], text: str) -> None:
-    """Report a sentence in the user's language."""
+    """Report a message, translated into the user's language."""
     operator.report(kind, told(text))
 
 
 def cancel_with_error(operator: bpy.types.Operator, error: object) -> Result:
-    """Tell the user what went wrong, and cancel."""
+    """Report an error and return ``CANCELLED``."""
     report_message(operator, {"ERROR"}, str(error))
     return {"CANCELLED"}
 
 
 def report_result(operator: bpy.types.Operator, line: str, report: Report | None = None) -> None:
-    """Show the warnings of a report, the first of each of the first few codes, and then the line that sums up."""
+    """Report the warnings and errors of a report as warnings, then a summary line.
+
+    Only the first entry of each code is shown, with the number of the others, for at most ``_MAX_WARNINGS`` codes.
+    """
     warnings = [entry for entry in report.entries if entry.severity != "info"] if report is not None else []
     kinds: dict[str, list[Entry]] = {}
     for entry in warnings:
@@ -239,12 +253,12 @@ def report_result(operator: bpy.types.Operator, line: str, report: Report | None
 
 
 def count_with_noun(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: ``1 body``, ``13 bodies``."""
+    """Return a number with its noun, such as ``1 body`` or ``13 bodies``."""
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def model_summary(rig: bpy.types.Object) -> str:
-    """Return what a model consists of: ``13 bodies, 12 joints, 0 loops``."""
+    """Return the counts of a mechanism's parts, such as ``13 bodies, 12 joints, 0 loops``."""
     joints = parts(rig, "JOINT")
     loops = sum(record_of(empty).joint.loop for empty in joints)
     return ", ".join(
@@ -257,7 +271,7 @@ def model_summary(rig: bpy.types.Object) -> str:
 
 
 def selected_files(operator: Any) -> list[str]:
-    """The files picked in the browser, dropped, or given as ``filepath``."""
+    """Return the paths of the files picked in the file browser, dropped, or given as ``filepath``."""
     names = [entry.name for entry in operator.files if entry.name]
     if names and operator.directory:
         return [str(Path(operator.directory) / name) for name in names]
@@ -265,16 +279,16 @@ def selected_files(operator: Any) -> list[str]:
 
 
 def extension_glob(extensions: Iterable[str]) -> str:
-    """The file browser's filter for extensions: ``*.jm;*.xml``."""
+    """Return the file browser's filter for extensions, such as ``*.jm;*.xml``."""
     return ";".join(f"*{extension}" for extension in extensions)
 
 
 def with_extension(path: str, extensions: Sequence[str], known: Collection[str] = ()) -> str:
-    """A path that ends in one of a format's extensions.
+    """Return a path that ends in one of a format's extensions.
 
     Args:
-        path: The path; one that names no file stays as it is.
-        extensions: What a file of the format may end in; the first is added where the path ends in none of them.
+        path: The path; one without a file name is returned unchanged.
+        extensions: Extensions of the format; the first is added to a path that ends in none of them.
         known: Extensions of other formats: such an ending is replaced.
     """
     stem, ending = os.path.splitext(path)
@@ -293,5 +307,5 @@ def keep_extension(operator: Any, extensions: Sequence[str], known: Collection[s
 
 
 def unique_extensions(rows: Iterable[Iterable[str]]) -> list[str]:
-    """All extensions of several formats, each once, in their order."""
+    """Return all extensions of several formats, each once, in order."""
     return list(dict.fromkeys(extension for row in rows for extension in row))

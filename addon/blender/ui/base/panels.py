@@ -1,4 +1,4 @@
-"""What all panels of the sidebar share: their place, when they show, and how a line of them is laid out."""
+"""Shared parts of the sidebar's panels: order, base classes, rows, paragraphs, and lists of reports and checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .operators import active_model, linked_copy_message, newer_release_message
 CATEGORY = "Knuckle"
 #: Pixels of the sidebar in the default window, at UI scale 1.
 _DEFAULT_WIDTH = 290
-#: The positions of the panels. All others lie within one of these. The first two are open at first.
+#: Positions of the top-level panels; all others are subpanels. The first two are open by default.
 PANEL_ORDER = {
     name: place
     for place, name in enumerate(("mechanism", "simulation", "motion", "joints", "twins", "edit", "video", "report"))
@@ -23,17 +23,17 @@ PANEL_ORDER = {
 
 
 class Panel:
-    """A panel of the tab."""
+    """Base of the panels in the sidebar's tab."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = CATEGORY
     bl_translation_context = CONTEXT
-    #: The page of the manual that tells of it; empty where that of the panel around it does.
+    #: Manual page that describes the panel; empty if the parent panel's page does.
     help_page = ""
 
     def draw_header_preset(self, _context: bpy.types.Context) -> None:
-        """The button that opens the manual."""
+        """Draw the button that opens the manual page."""
         address = manual_page_url(self.help_page) if self.help_page else ""
         if address:
             layout: Any = self.layout  # type: ignore[attr-defined]
@@ -42,39 +42,43 @@ class Panel:
 
 
 class ModelPanel(Panel):
-    """A panel that shows a model: hidden where there is none, and for a linked copy or a newer release's, of
-    which the first panel tells."""
+    """Base of panels that show the active mechanism.
+
+    Hidden without one, and for a linked copy or a mechanism of a newer release, about which the first panel informs.
+    """
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether there is an active mechanism that the panel may show."""
         rig = active_model(context)
         return rig is not None and not newer_release_message(rig) and not linked_copy_message(rig)
 
 
 def property_layout(layout: bpy.types.UILayout, decorate: bool = False) -> bpy.types.UILayout:
+    """Set a layout to split names and values, with or without animation decorators, and return it."""
     layout.use_property_split = True
     layout.use_property_decorate = decorate
     return layout
 
 
 def draw_fact(layout: bpy.types.UILayout, name: str, value: str) -> None:
-    """A line that cannot be edited, aligned with those that can."""
+    """Draw a read-only value, aligned with properties."""
     labeled_row(layout, name).label(text=value, translate=False)
 
 
 def labeled_row(layout: bpy.types.UILayout, name: str) -> bpy.types.UILayout:
-    """Room for a value beside its name, where Blender has it with properties."""
+    """Draw a name in the column of property names, and return the layout for its value."""
     row = layout.split(factor=0.4)
     label = row.row()
     label.alignment = "RIGHT"
-    label.label(text=told(name), translate=False)  # Blender has other words of its own for some
+    label.label(text=told(name), translate=False)  # Blender translates some of these differently
     return row
 
 
 def draw_paragraph(
     context: bpy.types.Context, layout: bpy.types.UILayout, text: str, icon: Any = "NONE", translate: bool = True
 ) -> None:
-    """Text in as many lines as the sidebar's width asks for."""
+    """Draw a text, wrapped to the sidebar's width."""
     column = layout.column(align=True)
     lines = wrap_text(context, told(text) if translate else text, room=70 if icon != "NONE" else 50)
     for number, line in enumerate(lines):
@@ -82,20 +86,20 @@ def draw_paragraph(
 
 
 def sidebar_width(context: bpy.types.Context) -> float:
-    """The width of the sidebar in pixels at UI scale 1."""
+    """Return the sidebar's width in pixels at UI scale 1."""
     scale = context.preferences.system.ui_scale or 1.0  # 0 without a window
     return (context.region.width if context.region is not None else _DEFAULT_WIDTH) / scale
 
 
 def wrap_text(context: bpy.types.Context, text: str, room: int) -> list[str]:
-    """The lines of a text in the sidebar, beside so many pixels that other things take."""
+    """Wrap a text to the sidebar's width, less ``room`` (pixels at UI scale 1) for other content."""
     return wrap(text, max(int((sidebar_width(context) - room) / 6.2), 16))
 
 
 SEVERITY_ICONS: dict[str, Any] = {"error": "CANCEL", "warning": "ERROR", "info": "INFO"}
-#: The severities, the worst first.
+#: Severities, the worst first.
 _SEVERITIES = tuple(SEVERITY_ICONS)
-#: So many lines of a message are shown in a list; what is longer is shown in full below it.
+#: Lines of a message shown in a list; a longer message is shown in full below it.
 _MAX_LINES = 5
 
 
@@ -104,12 +108,12 @@ def _severity_filter(context: bpy.types.Context) -> Any:
 
 
 def severity_of(row: Any) -> str:
-    """The severity of a row of a report or a check, as one of those that can be shown."""
+    """Return the severity of a row of a report or check; ``info`` for an unknown one."""
     return row.severity if row.severity in SEVERITY_ICONS else "info"
 
 
 def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) -> None:
-    """The number of rows of each severity, on switches that show them."""
+    """Draw a toggle for each severity, with its number of rows."""
     severities = [severity_of(row) for row in rows]
     line = layout.row(align=True)
     for severity in _SEVERITIES:
@@ -127,12 +131,12 @@ def draw_counts(context: bpy.types.Context, layout: Any, rows: Iterable[Any]) ->
 
 
 def is_truncated(context: bpy.types.Context, row: Any) -> bool:
-    """Return whether a message is longer than a list shows."""
+    """Return whether a list truncates a message."""
     return len(wrap_text(context, told(row.message), room=74)) > _MAX_LINES
 
 
 def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str = "") -> None:
-    """A row of a list: the whole message, in as many lines as it takes."""
+    """Draw a row of a list: a message with its severity, truncated after ``_MAX_LINES`` lines."""
     lines = wrap_text(context, told(row.message) + place, room=74)
     column = layout.column(align=True)
     column.scale_y = 0.8
@@ -143,8 +147,10 @@ def draw_message(context: bpy.types.Context, layout: Any, row: Any, place: str =
 
 
 def filter_rows(panel: Any, context: bpy.types.Context, rows: Any) -> tuple[list[int], list[int]]:
-    """Return which rows a list shows, and their order: those of a severity that is shown and with the text that is
-    searched, the worst first."""
+    """Return the filter flags and the positions of a list's rows, sorted by severity, the worst first.
+
+    A row is shown if its severity is enabled and its message contains the searched text.
+    """
     wanted, shown = panel.filter_name.lower(), _severity_filter(context)
     flags = [
         panel.bitflag_filter_item if getattr(shown, severity_of(row)) and wanted in told(row.message).lower() else 0

@@ -1,4 +1,4 @@
-"""Which joint the user looks at, and selecting one from a list. Nothing here raises for half-deleted models."""
+"""Active joint, selected parts and bones, and selecting parts. Half-deleted mechanisms raise no exceptions here."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from ...editing.symmetry.links import parts_by_id
 
 
 def joints_collection(rig: bpy.types.Object) -> bpy.types.Collection | None:
-    """The collection with the model's joint empties; None where it was deleted."""
+    """Return the collection of a mechanism's joint empties; None if it was deleted."""
     collection = settings(rig).collection
     children = collection.children if collection is not None else ()
     return next((child for child in children if child.name.split(".")[0] == "Joints"), None)
 
 
 def is_joint(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
-    """Return whether an object is a joint of this model: motors and what users put there are none."""
+    """Return whether an object is a joint of this mechanism; motors and the user's objects are not."""
     return record_of(obj).role == "JOINT" and record_of(obj).model == rig
 
 
 def part_bone(rig: bpy.types.Object, obj: bpy.types.Object) -> str | None:
-    """Name of the bone of a joint, or of the bone that carries a body."""
+    """Return the name of a joint's bone, or of the bone that carries a body; None without one."""
     if record_of(obj).role == "JOINT":
         return servo_bones(rig).get(record_of(obj).source_id)
     return obj.parent_bone if obj.parent_bone in armature_of(rig).bones else None
 
 
 def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types.Object | None:
-    """The joint that is active, or whose bone is, or that moves the active body."""
+    """Return the active joint, the joint of the active bone, or the joint that moves the active body; else None."""
     active = context.view_layer.objects.active
     if active is not None and is_joint(active, rig):
         return active
@@ -45,7 +45,7 @@ def active_joint(context: bpy.types.Context, rig: bpy.types.Object) -> bpy.types
 
 
 def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.types.Object, extend: bool = False) -> bool:
-    """Select a joint's bone or a body's in pose mode, else the object; False where that cannot be."""
+    """Select the bone of a joint or body in pose mode, else the object; return False if that is not possible."""
     name = part_bone(rig, obj)
     bone: bpy.types.Bone | None = armature_of(rig).bones.get(name or "")
     if rig.mode == "POSE":
@@ -54,7 +54,7 @@ def select_part(context: bpy.types.Context, rig: bpy.types.Object, obj: bpy.type
         _select_bone(rig, bone, extend)
         return True
     if bone is not None:
-        armature_of(rig).bones.active = bone  # what the panels show, also when the armature is selected again
+        armature_of(rig).bones.active = bone  # panels show it, also when the armature is selected again
     if rig.mode != "OBJECT" or not obj.visible_get(view_layer=context.view_layer):
         return False
     if not extend:
@@ -74,7 +74,7 @@ def _select_bone(rig: bpy.types.Object, bone: bpy.types.Bone, extend: bool) -> N
 
 
 def active_joint_row(armature: bpy.types.Armature) -> int:
-    """Row of the active joint in the list of joints, -1 for none."""
+    """Return the row of the active joint in the list of joints; -1 for none."""
     rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None and rig.data == armature else None
     joint = active_joint(bpy.context, rig) if joints is not None else None
@@ -82,7 +82,7 @@ def active_joint_row(armature: bpy.types.Armature) -> int:
 
 
 def select_joint_row(armature: bpy.types.Armature, row: int) -> None:
-    """A row of the list was clicked: select that joint."""
+    """Select the joint of a row that was clicked."""
     rig = armature_settings(armature).rig
     joints = joints_collection(rig) if rig is not None else None
     if joints is not None and 0 <= row < len(joints.all_objects) and is_joint(joints.all_objects[row], rig):
@@ -90,7 +90,7 @@ def select_joint_row(armature: bpy.types.Armature, row: int) -> None:
 
 
 def selected_bones(context: bpy.types.Context, rig: bpy.types.Object) -> set[str]:
-    """The bones that are selected in pose mode; else those of the model's joints and bodies that are."""
+    """Return the names of the bones selected in pose mode; else those of the selected joints and bodies."""
     if rig.mode == "POSE":
         return {pose.name for pose in rig.pose.bones if is_bone_selected(pose)}
     chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig and obj != rig]
@@ -100,7 +100,11 @@ def selected_bones(context: bpy.types.Context, rig: bpy.types.Object) -> set[str
 
 
 def target_bones(context: bpy.types.Context, rig: bpy.types.Object, only_selected: bool) -> set[str] | None:
-    """The bones that are meant, None for all. ValueError where only selected ones are and none is."""
+    """Return the names of the bones to work on; None for all.
+
+    Raises:
+        ValueError: If only selected bones are wanted and none is selected.
+    """
     if not only_selected:
         return None
     chosen = selected_bones(context, rig)
@@ -110,7 +114,7 @@ def target_bones(context: bpy.types.Context, rig: bpy.types.Object, only_selecte
 
 
 def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
-    """Select these objects and no others, the first active; those that cannot be seen stay as they are."""
+    """Select these objects only, the first one active; hidden ones are left out."""
     for other in list(context.view_layer.objects.selected):
         other.select_set(False)
     visible = [obj for obj in objects if obj.visible_get(view_layer=context.view_layer)]
@@ -121,8 +125,10 @@ def select_only(context: bpy.types.Context, objects: list[bpy.types.Object]) -> 
 
 
 def selected_parts(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The bodies and joints of a model that are selected, and the joints of the bones that are: that of the active bone
-    first."""
+    """Return the selected bodies and joints of a mechanism, in pose mode also the joints of the selected bones.
+
+    In pose mode the active joint comes first, and it counts as selected if no bone is.
+    """
     chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
     found = [obj for obj in chosen if record_of(obj).role in {"BODY", "JOINT"}]
     if rig.mode == "POSE":

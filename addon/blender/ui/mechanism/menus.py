@@ -11,11 +11,12 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 from mathutils import Matrix
 
+from .... import formats
 from ....core.templates import TEMPLATES
+from ....installation import sample_files
 from ...data.access import record_of
 from ...data.queries import require_rig, rig_of
 from ...reconcile.build import BuildOptions, build
-from ...scene.samples import sample_files
 from ..base.operators import (
     ERRORS,
     AddModelOperator,
@@ -259,7 +260,7 @@ class KNUCKLE_MT_add(bpy.types.Menu):
         for kind, label, _description, icon, _number in _KIND_ITEMS:
             entry = layout.operator(KNUCKLE_OT_add_mechanism.bl_idname, text=label, icon=icon)
             entry.kind = kind
-        found = sample_files()
+        found = sample_files({ending for row in formats.FORMATS.values() for ending in row.extensions})
         if found:
             layout.separator()
         for path in found:
