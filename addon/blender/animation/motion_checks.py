@@ -322,7 +322,7 @@ def _refine_frames(frames: Array, vectors: Array) -> Array:
 
 @dataclass
 class _CachedChecks:
-    """Results for a model, the state of things that they are for, and what the rows took from the pose."""
+    """Cached results for a mechanism, the state for which they are valid, and the pose values that rows depend on."""
 
     state: tuple[Any, ...] = ()
     motions: list[MotionOverview] = field(default_factory=list)

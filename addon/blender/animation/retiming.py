@@ -56,7 +56,7 @@ def repeat_keys(
     Args:
         rig: Armature of the mechanism.
         rounds: Number of cycles in all.
-        seam: Transition between cycles, see ``core.motion.keyframes``.
+        seam: Transition between cycles, see ``core.motion.retiming``.
         blend: Frames at the end that are blended to the first values.
         gap: Frames between the last key and the next cycle if the motion does not end as it begins.
         bones: Names of bones; None: all.

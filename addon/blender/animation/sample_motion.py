@@ -1,4 +1,7 @@
-"""A motion off a model: key for key where its curves are its motion, else as the evaluated pose has it."""
+"""Reading a motion off a mechanism: its keyframes where curves are the motion, else samples of the evaluated pose.
+
+Names, units and order are those of the source files, whose unmatched servos are included.
+"""
 
 from __future__ import annotations
 

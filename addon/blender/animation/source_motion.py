@@ -207,7 +207,7 @@ def sources_with_records(action: bpy.types.Action, report: Report) -> list[tuple
 
 
 def keyed_frame_rate(action: bpy.types.Action | None) -> float | None:
-    """Frames per second at which motions of files were keyed in an Action; None where there are none, or several."""
+    """Return the frame rate (1/s) at which motions were keyed in an Action; None without any, or with several rates."""
     rates = {kept.fps / kept.fps_base for kept in action_record(action).origins} if action is not None else set()
     return rates.pop() if len(rates) == 1 else None
 

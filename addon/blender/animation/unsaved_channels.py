@@ -45,7 +45,10 @@ class LargestResidue:
 
 
 class ResidueMeter:
-    """Measures what bones do beside their joints in the poses that are looked at. Roots have the whole path."""
+    """Measurement of residual motion in the inspected poses.
+
+    Roots have no residual rotation or translation, since all of it is root motion.
+    """
 
     def __init__(self, found: RigParts, channels: Sequence[Channel]) -> None:
         """Prepare the measurement; ``channels`` are those of all servos and roots."""

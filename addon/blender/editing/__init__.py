@@ -1,1 +1,1 @@
-"""Edits of mechanisms in a scene."""
+"""Editing of mechanisms in a scene."""

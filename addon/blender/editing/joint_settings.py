@@ -29,20 +29,19 @@ from .symmetry.images import MirrorContext, write_values_image
 from .symmetry.links import parts_by_id, twin_of
 from .symmetry.twins import require_plane
 
-#: What can be copied from a joint to others: the fields of its degrees of freedom, by what people call them.
+#: Groups of fields of degrees of freedom that can be copied between joints.
 COPIED_FIELDS = {
     "stops": ("use_lower", "lower", "use_upper", "upper"),
     "servo": ("gain", "max_force", "servo_stiffness", "servo_damping"),
     "spring": ("stiffness", "rest", "damping", "friction", "armature"),
 }
 _ALL_FIELDS = [name for fields in COPIED_FIELDS.values() for name in fields]
-#: What all joints of a model have of ``COPIED_FIELDS``: by the names of their objects, for each of their degrees of
-#: freedom.
+#: Values of ``COPIED_FIELDS`` of each degree of freedom, by the names of the joints' objects.
 JointValues = dict[str, list[dict[str, float]]]
 
 
 def joint_values(rig: bpy.types.Object) -> JointValues:
-    """Return what all joints of a model have of ``COPIED_FIELDS``."""
+    """Return the values of ``COPIED_FIELDS`` of all joints of a mechanism."""
     return {
         empty.name: [{name: getattr(dof, name) for name in _ALL_FIELDS} for dof in dof_records(empty)]
         for empty in parts(rig, "JOINT")
@@ -50,7 +49,7 @@ def joint_values(rig: bpy.types.Object) -> JointValues:
 
 
 def set_joint_values(rig: bpy.types.Object, values: JointValues) -> None:
-    """Give the joints of a model the values that ``joint_values`` told."""
+    """Restore the values from ``joint_values``."""
     for empty in parts(rig, "JOINT"):
         for dof, own in zip(dof_records(empty), values.get(empty.name, ()), strict=False):
             set_dof_fields([(empty, dof)], own)
@@ -59,9 +58,10 @@ def set_joint_values(rig: bpy.types.Object, values: JointValues) -> None:
 def copy_values(
     source: bpy.types.Object, targets: Iterable[bpy.types.Object], what: Collection[str]
 ) -> tuple[int, int]:
-    """Give joints what another has, by ``COPIED_FIELDS``, coordinate by coordinate where they are of one kind.
+    """Copy groups of ``COPIED_FIELDS`` from a joint to others, between degrees of freedom of the same kind.
 
-    Returns how many joints changed, and how many have nothing that could take it.
+    Returns:
+        Number of changed joints, and number of those without a matching degree of freedom.
     """
     names = [name for key, fields in COPIED_FIELDS.items() if key in what for name in fields]
     changed = unlike = 0
@@ -84,9 +84,13 @@ def _dof_pairs(source: bpy.types.Object, target: bpy.types.Object) -> Iterable[t
 
 
 def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
-    """Give the twins of joints their stops, springs, motors and start, mirrored where their axes say so; nothing moves.
+    """Copy stops, springs, motors and initial values of joints to their twins, mirrored; nothing moves.
 
-    Returns how many there were. ValueError where none has a twin.
+    Returns:
+        Number of twins.
+
+    Raises:
+        ValueError: None of the joints has a twin.
     """
     chosen = {empty: mate for empty in empties if (mate := twin_of(empty)) is not None}
     rig = next((record_of(empty).model for empty in chosen), None)
@@ -102,16 +106,23 @@ def copy_to_twins(empties: Iterable[bpy.types.Object]) -> int:
 
 StopEnd = Literal["lower", "upper"]
 STOP_ENDS: tuple[StopEnd, StopEnd] = ("lower", "upper")
-#: Where stops begin that nobody ever set: turns by so much (rad) to either side, slides by this share of their bone.
+#: Default stops to either side of 0: angle (rad), and share of the bone's length for translations.
 _DEFAULT_ANGLE_STOP, _DEFAULT_LENGTH_STOP = math.radians(45.0), 0.5
-#: What a motion moves by less than this (rad or length units) stands still: stops there would lock it.
+#: Range (rad or length units) up to which a motion does not move a joint: stops there would lock it.
 _STILL_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
 class JointDof:
-    """One coordinate of a joint: what motions call it, the record of its stops (None for a ball's that has none) and
-    the channel that poses it (None where the joint has no bone)."""
+    """One value of a joint.
+
+    Attributes:
+        name: Its name in motions.
+        empty: The joint's empty.
+        number: Index among the joint's values.
+        kept: Record of its stops; None for a ball joint's value without.
+        channel: Channel that poses it; None if the joint has no bone.
+    """
 
     name: str
     empty: bpy.types.Object
@@ -121,17 +132,17 @@ class JointDof:
 
     @property
     def is_posed(self) -> bool:
-        """Return whether its bone is posed by hand or keys, and does not follow a loop."""
+        """Return whether its bone is posed by hand or keyframes, and follows no closed loop."""
         return self.channel is not None and not record_of(self.empty).joint.follows
 
     @property
     def stops(self) -> StopPair:
-        """Lower and upper stop, None where there is none."""
+        """Return lower and upper stop, None where there is none."""
         return (None, None) if self.kept is None else read_stops(self.kept)
 
 
 def joint_dofs(rig: bpy.types.Object, empties: Iterable[bpy.types.Object] | None = None) -> list[JointDof]:
-    """The coordinates of joints of a model, None: of all, in the order of the joints."""
+    """Return the values of joints of a mechanism (None: of all), in the order of the joints."""
     channels, names = servo_channels(rig), servo_names_by_joint(rig)
     out = []
     for empty in parts(rig, "JOINT") if empties is None else empties:
@@ -143,8 +154,10 @@ def joint_dofs(rig: bpy.types.Object, empties: Iterable[bpy.types.Object] | None
 
 
 def stop_records(joint: KnuckleJoint) -> list[KnuckleDof | None]:
-    """Return what holds the stops of each coordinate of a joint: its degree of freedom, of a ball or free block the
-    part, and None where it has no parts."""
+    """Return the record of the stops of each value of a joint.
+
+    It is the degree of freedom or, for a ball joint or free block, its part; None if it has no parts.
+    """
     out: list[KnuckleDof | None] = []
     for dof in joint.dofs:
         size = DOF_SIZE[dof.kind]
@@ -153,7 +166,7 @@ def stop_records(joint: KnuckleJoint) -> list[KnuckleDof | None]:
 
 
 def block_parts(joint: KnuckleJoint, dof: KnuckleDof) -> list[KnuckleDof]:
-    """The parts of a ball or free block, one for each of its numbers; none where its file has none."""
+    """Return the parts of a ball joint or free block, one per value; empty if its file has none."""
     first = 0
     for other in joint.dofs:
         if other == dof:
@@ -164,10 +177,12 @@ def block_parts(joint: KnuckleJoint, dof: KnuckleDof) -> list[KnuckleDof]:
 
 
 def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], end: StopEnd) -> tuple[int, Report]:
-    """Put the lower or the upper stops of joints where they stand now.
+    """Set the lower or the upper stops of joints to their present values.
 
-    What only a stop holds back stands where its channel says, so that a pose can widen a range too. Returns how many
-    were put; the report tells of those left.
+    A value that only its stop limits counts with the channel's value, so that a pose can also widen a range.
+
+    Returns:
+        Number of stops that were set, and a report of the others.
     """
     chosen = [each for each in joint_dofs(rig, empties) if each.channel is not None]
     values = _posed_values(rig, chosen)
@@ -184,9 +199,13 @@ def stops_from_pose(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], 
 def stops_from_motion(
     rig: bpy.types.Object, empties: Iterable[bpy.types.Object], scene: bpy.types.Scene
 ) -> tuple[int, Report]:
-    """Put both stops of joints where the motion that plays takes them at most.
+    """Set both stops of joints to the range of the motion that plays.
 
-    Returns how many coordinates got theirs. ValueError where nothing plays.
+    Returns:
+        Number of joint values whose stops were set, and a report of the others.
+
+    Raises:
+        ValueError: No motion plays.
     """
     rows = {row.found.name: row.found for row in check_action(rig, editable_action(rig), scene)}
     report = Report()
@@ -204,9 +223,10 @@ def stops_from_motion(
 
 
 def switch_stops(rig: bpy.types.Object, empties: Iterable[bpy.types.Object], on: bool, ends: Iterable[StopEnd]) -> int:
-    """Switch stops of joints on or off.
+    """Switch stops of joints on or off. Stops that were never set get a default range about 0.
 
-    Those that were never set begin to either side of 0. Returns how many coordinates changed.
+    Returns:
+        Number of joint values that changed.
     """
     done = []
     with signals_blocked():
@@ -230,12 +250,12 @@ def _default_reach(rig: bpy.types.Object, each: JointDof) -> float:
 
 
 def is_angular(each: JointDof) -> bool:
-    """Return whether a coordinate is in radians, not in length units."""
+    """Return whether a joint value is in radians, not in length units."""
     return each.channel.is_angle if each.channel is not None else is_angle(each.kept)
 
 
 def _try_set_stops(each: JointDof, limits: StopPair, report: Report) -> bool:
-    """Put the stops that are given, unless they would come to lie beyond each other."""
+    """Set the given stops, unless the lower would be above the upper; return whether they were set."""
     if each.kept is None:
         report.warn("no-stops", f"Not set, its file keeps no stops for it: {each.name}", where=each.name)
         return False
@@ -253,8 +273,7 @@ def _try_set_stops(each: JointDof, limits: StopPair, report: Report) -> bool:
 
 
 def _posed_values(rig: bpy.types.Object, chosen: list[JointDof]) -> list[float]:
-    """Return where coordinates stand: as evaluated, or as their channels say where nothing but a stop keeps them from
-    it."""
+    """Return joint values as evaluated, or those of their channels where nothing but a stop limits them."""
     channels = [each.channel for each in chosen if each.channel is not None]
     seen = PoseReader(rig, channels).read()
     told = _channel_values(rig, channels)
@@ -269,7 +288,7 @@ def _posed_values(rig: bpy.types.Object, chosen: list[JointDof]) -> list[float]:
 
 
 def _channel_values(rig: bpy.types.Object, channels: list[Channel]) -> Mapping[str, Array]:
-    """Return what the channels of joints say, by the names of their objects."""
+    """Return the channel values of joints, by the names of their objects."""
     every, chosen = servo_channels(rig), {channel.joint for channel in channels}
     return {
         empty.name: read_pose(rig, every[key])
@@ -278,7 +297,7 @@ def _channel_values(rig: bpy.types.Object, channels: list[Channel]) -> Mapping[s
     }
 
 
-#: How far coordinates without a stop are taken: turns (rad), and slides as a share of their bone's length.
+#: Sweep range of joint values without a stop: angle (rad), and share of the bone's length for translations.
 _FREE_ANGLE_RANGE, _FREE_LENGTH_RANGE = math.pi, 0.5
 
 
@@ -287,8 +306,10 @@ ValueRange = tuple[float, float]
 
 
 class JointSweep:
-    """Takes the coordinates of joints, one after the other, from where they stand to the upper stop, to the lower and
-    back. ``end`` has to be called: it leaves the pose as it was. ValueError where no joint can be posed."""
+    """Animation of joints one by one through their ranges: to the upper stop, to the lower and back.
+
+    ``end`` has to be called; it restores the pose. Raises ValueError if no joint can be posed.
+    """
 
     def __init__(self, rig: bpy.types.Object, empties: Iterable[bpy.types.Object], seconds: float = 3.0) -> None:
         self.rig, self.seconds = rig, seconds
@@ -301,17 +322,24 @@ class JointSweep:
             each.channel.joint: every[each.channel.joint] for each in self._parts if each.channel is not None
         }
         self._stood = {joint: read_pose(rig, own) for joint, own in self._channels.items()}
-        # all that is read of records: these may go meanwhile, and Blender would read freed memory
+        # all data of records is read here: these may be deleted meanwhile, and Blender would read freed memory
         self._ranges = [self._range_of(each) for each in self._parts]
 
     @property
     def duration(self) -> float:
-        """Return how long all of it takes (s)."""
+        """Return the total duration (s)."""
         return self.seconds * len(self._parts)
 
     def at(self, time: float) -> tuple[JointDof, float, ValueRange] | None:
-        """Pose the joints as they are at a time (s): which coordinate is on its way, where it is, and from where to
-        where it goes; None after the end. ReferenceError, or KeyError, where the armature or a bone is gone."""
+        """Pose the joints for a time (s) of the sweep.
+
+        Returns:
+            The joint value that moves, its present value and its range; None after the end.
+
+        Raises:
+            ReferenceError: The armature was deleted.
+            KeyError: A bone was deleted.
+        """
         number = int(time // self.seconds)
         if not 0 <= number < len(self._parts):
             return None
@@ -339,7 +367,7 @@ class JointSweep:
         return (here - free if lower is None else lower), (here + free if upper is None else upper)
 
     def _value(self, each: JointDof, span: ValueRange, share: float) -> float:
-        """Return where a coordinate is after a share of its time: at an even pace, but for a soft start and end."""
+        """Return a joint value after a share of its time: at constant speed with a smooth start and end."""
         assert each.channel is not None
         here = float(self._stood[each.channel.joint][each.number])
         lower, upper = span
@@ -349,8 +377,8 @@ class JointSweep:
         return float(np.interp(eased * gone[-1], gone, stations))
 
     def end(self) -> None:
-        """Leave every bone posed as it was, to the last digit."""
+        """Restore the pose of every bone exactly."""
         set_bone_properties(self.rig, self._before)
         if bpy.context.view_layer.objects.get(self.rig.name) == self.rig:
-            bpy.context.view_layer.update()  # what follows loops is posed anew, nearly as before
+            bpy.context.view_layer.update()  # dependent joints are solved again, nearly to the same values
             set_bone_properties(self.rig, self._before)

@@ -1,7 +1,8 @@
-"""Joints that become another type where they begin, or are posed, away from zero: their bodies stay where they stand.
+"""Editing of joints: changing type, swapping parent and child, moving, placing and deleting.
 
-What the new type can say of that it says: a hinge at 0.5 rad becomes a ball turned by as much. The rest goes into the
-design: a hinge that is welded is welded as it is seen.
+A joint of another type keeps its bodies where they are seen. The joint values of the new type reproduce the old motion
+as far as possible (a hinge at 0.5 rad becomes a ball joint rotated by 0.5 rad); the rest goes into the design (a hinge
+that becomes fixed is fixed as it is seen).
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ from .foreign_objects import attached_objects, preserve_world_poses
 from .motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
 from .rig_update import assign_ids, begin_edit, physics_suspended, update_armature
 
-#: Motions that differ by no more are the same.
+#: Tolerance of entries of equal motions.
 _TOLERANCE = 1e-9
 
 
 def retype_edit(old: Sequence[Dof], seen: Array, new: Sequence[Dof], kept: Sequence[Dof] = ()) -> JointEdit:
-    """What it does to a joint that it gets other degrees of freedom.
+    """Return the edit that gives a joint other degrees of freedom, and set the initial values of the new ones.
 
-    The new ones begin where the old ones had the bodies, as far as they can.
+    These reproduce the initial pose of the bodies as far as possible.
 
     Args:
-        old: the degrees of freedom as they were.
-        seen: their coordinates (size,) as they are seen.
-        new: those to come.
-        kept: the old ones once more, of which those that go on are among the new ones themselves.
+        old: The degrees of freedom as they were.
+        seen: Their joint values (size,) as seen.
+        new: The new degrees of freedom.
+        kept: The old ones as objects: those that continue are in ``new`` themselves.
     """
     start = _concatenate(dof.initial for dof in old)
     now = _convert_values(old, kept, new, seen)
@@ -73,9 +74,9 @@ def _match_dofs(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> 
 
 
 def _convert_values(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof], value: Array) -> Array:
-    """The new coordinates that come nearest to old ones.
+    """Return the new joint values nearest to old ones.
 
-    Those that go on stay what they are: their keyframes say so.
+    Degrees of freedom that continue keep their values, as their keyframes do.
     """
     numbers = dict(zip(map(id, kept), _split_by_dof(old, value), strict=False))
     same = _concatenate(numbers.get(id(dof), np.zeros(DOF_SIZE[dof.kind])) for dof in new)
@@ -95,7 +96,7 @@ def _concatenate(coordinates: Iterable[Array]) -> Array:
 
 
 def _split_by_dof(dofs: Sequence[Dof], coordinates: Array) -> list[Array]:
-    """The coordinates of each degree of freedom."""
+    """Split joint values into those of each degree of freedom."""
     return np.split(coordinates, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1]) if dofs else []
 
 
@@ -108,8 +109,14 @@ def _motion(dofs: Sequence[Dof], coordinates: Array) -> Array:
 
 
 def reversal_edit(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
-    """Return the edit of a joint of degrees of freedom ``dofs``, whose channels say ``pose`` (size,), whose ends are
-    exchanged: its motion is the inverse, with the degrees of freedom in reverse order."""
+    """Return the edit of a joint whose parent and child are swapped.
+
+    Its motion is inverted, with the degrees of freedom in reverse order.
+
+    Args:
+        dofs: Its degrees of freedom before.
+        pose: Its channel values (size,), or None.
+    """
     sizes = [DOF_SIZE[dof.kind] for dof in dofs]
     firsts, ends = np.cumsum([0, *sizes]).tolist(), np.cumsum([0, *sizes[::-1]]).tolist()
     numbers: dict[int, tuple[int, float]] = {}
@@ -123,7 +130,7 @@ def reversal_edit(dofs: Sequence[Dof], pose: Array | None) -> JointEdit:
 
 
 def _reversed_values(values: Array, kind: str) -> Array:
-    """The coordinates of one degree of freedom of the inverse motion."""
+    """Return the values of one degree of freedom of the inverse motion."""
     out = -values + 0.0
     if kind == "free":
         out[3:] = -rotation_matrix(values[:3]).T @ values[3:] + 0.0
@@ -131,26 +138,26 @@ def _reversed_values(values: Array, kind: str) -> Array:
 
 
 def joint_frame(empty: bpy.types.Object) -> Array:
-    """The frame (4, 4) of a joint in its model's design, from its empty."""
+    """Return the frame (4, 4) of a joint in the mechanism's design, from its empty."""
     turn = constraint_rotation(record_of(empty).joint)
     basis = rigid_matrix(empty.matrix_basis)
     return basis if turn is None else basis @ inverse(turn)
 
 
 def set_joint_frame(empty: bpy.types.Object, frame: Array) -> None:
-    """Have a joint's empty stand for a frame (4, 4) in the design, as its degrees of freedom turn it."""
+    """Place a joint's empty at a frame (4, 4) in the design, rotated as its degrees of freedom require."""
     turn = constraint_rotation(record_of(empty).joint)
     set_design_pose(empty, frame if turn is None else frame @ turn)
 
 
-#: What degrees of freedom have in Blender alone.
+#: Fields of degrees of freedom that exist only in Blender.
 _BLENDER_FIELDS = ("servo_stiffness", "servo_damping", "ticked")
 
 
 def set_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof] = ()) -> None:
-    """Give a joint other degrees of freedom, in the same frame.
+    """Set the degrees of freedom of a joint, in the same frame.
 
-    Those that are among the ones that it had ``before``, as they were read, keep what is theirs in Blender alone.
+    Those among ``before``, the previous ones as they were read, keep their fields that exist only in Blender.
     """
     frame, record = joint_frame(empty), record_of(empty).joint
     opening = side_offset(record)
@@ -167,10 +174,13 @@ def set_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof]
 
 
 def set_joint_type(empty: bpy.types.Object, type_: str) -> Report:
-    """Make a joint one of another type, about the axis that it has.
+    """Change the type of a joint, about its present axis.
 
-    What goes on in the new one as in the old keeps stops, motor, springs and keys, and the bodies stay where they are
-    seen; a joint of the type already stays as it is. ValueError for an unknown type.
+    Degrees of freedom that continue keep stops, motor, springs and keyframes, and the bodies stay where they are seen.
+    A joint of the type already is left unchanged.
+
+    Raises:
+        ValueError: The type is unknown.
     """
     record = record_of(empty).joint
     before = read_dofs(record)
@@ -187,10 +197,14 @@ def change_joint_type(
     before: Sequence[Dof] = (),
     then: Callable[[], None] | None = None,
 ) -> Report:
-    """Give a joint a type and degrees of freedom; its bodies stay where they are seen.
+    """Set type and degrees of freedom of a joint; its bodies stay where they are seen.
 
-    Those that are among the ones that it had ``before``, as they were read, go on; ``then`` is called when the record
-    has the others.
+    Args:
+        empty: The joint's empty.
+        dofs: The new degrees of freedom.
+        type_: The new type.
+        before: The previous ones as they were read: those among ``dofs`` continue.
+        then: Called once the record is changed.
     """
     rig, record = record_of(empty).model, record_of(empty).joint
     assign_ids(rig)
@@ -215,8 +229,10 @@ def change_joint_type(
 
 
 def _close_initial_pose(rig: bpy.types.Object, joint: str) -> None:
-    """Have the joints of a joint's loops begin where these close, in the file too: with other degrees of freedom they
-    would close elsewhere from where the file has them."""
+    """Make the assembled initial values of a joint's closed loops the initial values of the file too.
+
+    With other degrees of freedom the loops would close elsewhere, starting from the file's values.
+    """
     empties = {record_of(each).source_id: each for each in parts(rig, "JOINT")}
     assembled = {own for own, each in empties.items() if any(dof.assembled for dof in record_of(each).joint.dofs)}
     for linkage in find_linkages(loops_mechanism(rig)) if assembled else ():
@@ -231,7 +247,7 @@ def _close_initial_pose(rig: bpy.types.Object, joint: str) -> None:
 
 
 def require_swappable(empty: bpy.types.Object) -> None:
-    """ValueError where parent and child of a joint cannot be exchanged."""
+    """Raise ValueError if parent and child of a joint cannot be swapped."""
     record = record_of(empty).joint
     if record.parent is None or record.child is None:
         raise ValueError(f"{empty.name!r} is not between two bodies")
@@ -240,10 +256,13 @@ def require_swappable(empty: bpy.types.Object) -> None:
 
 
 def swap_ends(empty: bpy.types.Object) -> Report:
-    """Exchange parent and child.
+    """Swap parent and child of a joint.
 
-    The mechanism stays what it is: coordinates count the other way, and stops, starts, rests, the pose and the keys
-    with them. ValueError for a joint that lacks a body, and for a free one that does not begin at zero.
+    The mechanism remains the same: joint values change sign, and with them stops, initial and rest values, the pose and
+    keyframes.
+
+    Raises:
+        ValueError: The joint lacks a body, or is free and its initial values are not zero.
     """
     require_swappable(empty)
     record = record_of(empty).joint
@@ -272,9 +291,15 @@ def _reversed_dof(dof: Dof) -> Dof:
 
 
 def move_joint(empty: bpy.types.Object, place: Matrix, keep_axes: bool = False) -> Report:
-    """Put a joint elsewhere (in the world, the joint's frame: Z is a hinge's axis), and leave its bodies where they
-    stand, also where they are posed: what it carries is then designed as it would stand with the coordinates at 0.
-    ``keep_axes``: only its origin goes there."""
+    """Move a joint; its bodies stay where they are, also if they are posed.
+
+    The design of what it carries changes to the pose that this would have at joint values 0.
+
+    Args:
+        empty: The joint's empty.
+        place: New frame of the joint in the world; Z is a hinge's axis.
+        keep_axes: Change only its origin.
+    """
     record = record_of(empty).joint
     carrier = record.parent if record.parent is not None or record.at_world else record.child
     frame = joint_in_design(record_of(empty).model, carrier, place)
@@ -284,7 +309,7 @@ def move_joint(empty: bpy.types.Object, place: Matrix, keep_axes: bool = False) 
 
 
 def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:
-    """The same, to a frame (4, 4) of the model's design."""
+    """Move a joint to a frame (4, 4) of the mechanism's design; its bodies stay where they are."""
     rig = record_of(empty).model
     present, own = begin_edit(rig), record_of(empty).source_id
     seen = present.coordinates(empty, joint_frame(empty), side_offset(record_of(empty).joint))
@@ -294,7 +319,7 @@ def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:
 
 
 def side_offset(record: KnuckleJoint) -> Array | None:
-    """From the parent's side of a joint to its child's, (4, 4) in the joint's frame; None where they are one."""
+    """Return the transform (4, 4) from a joint's parent side to its child side in its frame; None for the identity."""
     if not record.is_open:
         return None
     turn = constraint_rotation(record)
@@ -303,8 +328,7 @@ def side_offset(record: KnuckleJoint) -> Array | None:
 
 
 def set_side_offset(record: KnuckleJoint, opening: Array | None) -> None:
-    """Have the child's side of a joint stand at ``opening`` (4, 4) from the parent's, in the joint's frame; None: they
-    are one."""
+    """Set the transform (4, 4) from a joint's parent side to its child side in its frame; None: the identity."""
     record.is_open = opening is not None and bool(np.abs(opening - np.eye(4)).max() > 1e-9)
     if opening is not None:
         turn = constraint_rotation(record)
@@ -312,10 +336,15 @@ def set_side_offset(record: KnuckleJoint, opening: Array | None) -> None:
 
 
 def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
-    """Delete bodies and joints of a model; joints that lose a body go as well.
+    """Delete bodies and joints of a mechanism, with the joints of deleted bodies.
 
-    What else the user hung on them stays where it stands. Returns how many bodies and joints went. ValueError where
-    none of the objects is one.
+    The user's objects that are parented to them stay where they are.
+
+    Returns:
+        Number of deleted bodies, number of deleted joints, and the report.
+
+    Raises:
+        ValueError: None of the objects is a body or joint of the mechanism.
     """
     chosen = [obj for obj in objects if record_of(obj).model == rig]
     bodies = {obj for obj in chosen if record_of(obj).role == "BODY"}
@@ -346,7 +375,10 @@ def delete_parts(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> 
 
 
 def _unlink_deleted_twins(rig: bpy.types.Object, gone: set[bpy.types.Object]) -> None:
-    """Have nothing that stays name a twin that goes. All at once: to ask each for its twin looks through the model."""
+    """Clear the twin of parts that stay and whose twin is deleted.
+
+    All at once, since finding the twin of each would search the mechanism every time.
+    """
     for role in ("BODY", "JOINT"):
         objects = parts(rig, role)
         left = {record_of(obj).source_id for obj in objects if obj not in gone}
@@ -362,7 +394,17 @@ PlacementMode = Literal["CURSOR", "FACE", "RING", "NEAREST", "CHILD"]
 def joint_placement(
     context: bpy.types.Context, where: PlacementMode, parent: bpy.types.Object | None, child: bpy.types.Object
 ) -> Matrix:
-    """The place that ``where`` names. ValueError, saying what to select, where the selection does not tell it."""
+    """Return the frame for a new joint in the world; Z is a hinge's axis.
+
+    Args:
+        context: The context, with the selection.
+        where: 3D cursor, active face, selected ring of edges, nearest points of the bodies, or the child's origin.
+        parent: The parent body, or None for the world.
+        child: The child body.
+
+    Raises:
+        ValueError: The selection does not determine it; the message says what to select.
+    """
     if where == "CURSOR":
         return context.scene.cursor.matrix.copy()
     if where == "CHILD":
@@ -397,7 +439,7 @@ def _pose_with_axis(place: Array, axis: Array) -> Matrix:
 
 
 def _face_pose(obj: bpy.types.Object) -> Matrix | None:
-    """The middle of a mesh's active face, Z along its normal."""
+    """Return the frame at the center of a mesh's active face, Z along its normal; None without an active face."""
     mesh = cast(bpy.types.Mesh, obj.data)
     if obj.mode == "EDIT":
         active = bmesh.from_edit_mesh(mesh).faces.active
@@ -429,14 +471,14 @@ def _ring_pose(obj: bpy.types.Object) -> Matrix | None:
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     _u, sizes, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     if sizes[1] < 1e-6 * sizes[0]:
-        return None  # they lie on a line
+        return None  # collinear
     return _pose_with_axis(middle, axes[2])
 
 
 def nearest_points_pose(parent: bpy.types.Object, child: bpy.types.Object) -> Matrix:
-    """Between the nearest points of two meshes' surfaces, Z along the child's own.
+    """Return the frame midway between the nearest points of two meshes, with the child's axes.
 
-    Points of either mesh are looked up on the other's faces.
+    Vertices of either mesh, at most about 2,000, are compared with the other's faces.
     """
     best: tuple[float, Vector] | None = None
     for one, other in ((parent, child), (child, parent)):

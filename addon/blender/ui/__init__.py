@@ -20,7 +20,7 @@ from .motion import panel as motion_panel
 from .servos import names as servo_names
 from .servos import operators as servo_operators
 from .servos import poses, sliders
-from .simulation import live_input, live_properties, physics_view
+from .simulation import live_input, physics_view
 from .simulation import operators as simulation_operators
 from .simulation import panel as simulation_panel
 from .video import operators as video_operators
@@ -36,7 +36,6 @@ _MODULES: tuple[Any, ...] = (
     export_motion,
     simulation_operators,
     video_operators,
-    live_properties,
     live_input,
     servo_operators,
     joint_list,

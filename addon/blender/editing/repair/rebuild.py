@@ -36,8 +36,8 @@ from ...scene.meshes import MeshCache
 from ...scene.placement import BuildPlan, make_plan
 from ...scene.read.design_poses import DesignPoses
 from ...scene.read.mechanism import extract
-from ..restraints import refresh_restraints
 from ..rig_update import update_armature
+from ..symmetry.images import refresh_restraints
 from ..symmetry.links import parts_by_id
 from .missing_parts import (
     COLLECTION_ROLES,

@@ -32,10 +32,16 @@ from ..joints import (
     set_joint_type,
     swap_ends,
 )
-from ..restraints import mirror_part_restraints
 from ..rig_update import assign_ids, physics_suspended, update_armature
 from .appearance import MeshMirror
-from .images import MirrorContext, mirrored_coordinates, write_body_image, write_joint_image, write_values_image
+from .images import (
+    MirrorContext,
+    mirror_part_restraints,
+    mirrored_coordinates,
+    write_body_image,
+    write_joint_image,
+    write_values_image,
+)
 from .links import link_twins, parts_by_id, record_mirror_state, twins_by_part
 from .twins import copy_friction, ensure_plane, require_plane, twin_candidates
 

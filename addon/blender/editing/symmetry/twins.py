@@ -17,10 +17,9 @@ from ...data.documents import read_document
 from ...data.queries import is_foreign, parts
 from ...events.signals import signals_blocked
 from ...scene.read.mechanism import extract
-from ..restraints import mirror_part_restraints
 from ..rig_update import assign_ids, physics_suspended, update_armature
 from .appearance import MeshMirror
-from .images import MirrorContext, write_body_image, write_joint_image
+from .images import MirrorContext, mirror_part_restraints, write_body_image, write_joint_image
 from .links import parts_by_id, twins_among, twins_by_part, unlink_twins
 
 #: How far a twin may be from where the mirror image of its mate is, as a share of the model's size.

@@ -1,4 +1,4 @@
-"""The model checked: a list of what is wrong, or likely to be; a click selects, Fix mends what can be mended safely."""
+"""Check of the mechanism: a list of findings with their fixes, and the rebuild of missing parts."""
 
 from __future__ import annotations
 
@@ -58,6 +58,8 @@ def _findings_message(found: list[Finding]) -> str:
 
 
 class KNUCKLE_OT_check_model(ModelOperator):
+    """Operator: check the mechanism and list the findings."""
+
     bl_idname = "knuckle.check_model"
     bl_label = "Check Mechanism"
     bl_description = (
@@ -67,6 +69,7 @@ class KNUCKLE_OT_check_model(ModelOperator):
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Check the mechanism and store the findings."""
         found = check_model(rig)
         _store_findings(rig, found)
         report_message(self, {"INFO"}, _findings_message(found))
@@ -74,6 +77,8 @@ class KNUCKLE_OT_check_model(ModelOperator):
 
 
 class KNUCKLE_OT_fix_finding(ModelOperator):
+    """Operator: fix a finding of the check."""
+
     bl_idname = "knuckle.fix_finding"
     bl_label = "Fix"
     bl_description = "Mend what the check found, where that is safe"
@@ -85,9 +90,11 @@ class KNUCKLE_OT_fix_finding(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if len(settings(rig).findings) else "Check Mechanism first"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Fix the finding of a row, then check the mechanism again."""
         model = settings(rig)
         number = self.index if self.index >= 0 else model.finding_index
         if not 0 <= number < len(model.findings):
@@ -105,36 +112,41 @@ def _get_row(armature: Any) -> int:
 
 
 def _set_row(armature: Any, row: int) -> None:
-    """A row was clicked: show it, and select what it is about."""
+    """Store the row that was clicked, and select the parts of its finding."""
     model = armature_settings(armature)
     model.finding_index = row
     rig = model.rig
     if rig is None or not 0 <= row < len(model.findings):
         return
     names = [name for name in model.findings[row].parts.split("\n") if name in bpy.data.objects]
-    for number, name in enumerate(reversed(names)):  # the first last: that one is active
+    for number, name in enumerate(reversed(names)):  # the first part last, so that it becomes active
         select_part(bpy.context, rig, bpy.data.objects[name], extend=number > 0)
 
 
 class KNUCKLE_UL_findings(bpy.types.UIList):
-    """What the check found."""
+    """List of the check's findings."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
+        """Draw a row of the list."""
         draw_message(context, layout, item)
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        """Return the filter flags of the rows and their order."""
         return filter_rows(self, context, getattr(data, propname))
 
 
 class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
+    """Panel: findings of the check, with their fixes."""
+
     bl_label = "Checks"
     help_page = "authoring"
     bl_parent_id = "VIEW3D_PT_knuckle_report"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         rig: Any = active_model(context)
         model = settings(rig)
@@ -160,9 +172,9 @@ class VIEW3D_PT_knuckle_checks(ModelPanel, bpy.types.Panel):
 
 
 def _target_model(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The model that the user means; where none is whole enough to be meant, the first that lost its armature.
+    """Return the active mechanism, else the first that has lost its armature.
 
-    None where what is active is of a model that is gone for good.
+    None if the active object is a part of a mechanism whose armature is gone from the file.
     """
     rig = active_model(context)
     if rig is None and not is_orphan_part(context.view_layer.objects.active):
@@ -171,6 +183,8 @@ def _target_model(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 class KNUCKLE_OT_rebuild(bpy.types.Operator):
+    """Operator: rebuild the missing parts of a mechanism."""
+
     bl_idname = "knuckle.rebuild"
     bl_label = "Rebuild Missing Parts"
     bl_description = (
@@ -188,6 +202,7 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether there is a mechanism, or parts of one, to rebuild; set the poll message if not."""
         rig = _target_model(context)
         if rig is None and orphan_parts(context.scene):
             return True
@@ -197,6 +212,7 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
         return not reason
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Rebuild the missing parts in object mode; roll back on an error."""
         if context.mode != "OBJECT" and context.object is not None:
             bpy.ops.object.mode_set(mode="OBJECT")
         try:
@@ -219,9 +235,12 @@ class KNUCKLE_OT_rebuild(bpy.types.Operator):
 
 
 def draw_missing(context: bpy.types.Context, layout: bpy.types.UILayout, known: Sequence[str] | None = None) -> None:
-    """What the model that is meant lacks, with the button; nothing where it is whole.
+    """Draw the missing parts of the target mechanism and the button that rebuilds them; nothing if none is missing.
 
-    ``known``: what it lacks, where that was worked out already.
+    Args:
+        context: Context of the panel.
+        layout: Layout to draw in.
+        known: Messages of the missing parts, if they are known already.
     """
     rig = _target_model(context)
     lacks = () if rig is None else missing_messages(rig) if known is None else known
@@ -246,7 +265,7 @@ CLASSES = (
 
 
 def register() -> None:
-    """Make the row of the list that selects."""
+    """Register ``Armature.knuckle_finding``, the active row of the list."""
     bpy.types.Armature.knuckle_finding = IntProperty(  # type: ignore[attr-defined]
         name="Finding",
         description="What is shown; click one to select its parts",
@@ -257,5 +276,5 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Take it away again."""
+    """Unregister ``Armature.knuckle_finding``."""
     del bpy.types.Armature.knuckle_finding  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Making models: empty ones, bodies of plain meshes, and joints between them."""
+"""Operators that create mechanisms: empty ones, bodies from meshes, and joints between bodies."""
 
 from __future__ import annotations
 
@@ -61,6 +61,8 @@ AXIS_ROTATIONS = {
 
 
 class KNUCKLE_OT_new_model(AddModelOperator):
+    """Operator: add an empty mechanism."""
+
     bl_idname = "knuckle.new_model"
     bl_label = "Empty Mechanism"
     bl_description = "Add a mechanism without bodies. Make Body fills it from the meshes of the scene"
@@ -70,6 +72,7 @@ class KNUCKLE_OT_new_model(AddModelOperator):
     ground: BoolProperty(name="Ground", description="A ground plane at height 0 under physics", default=True)
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Add an empty mechanism and make it active."""
         try:
             with shown_in_local_views(context):
                 rig = new_model(context, self.name or "Mechanism", self.ground)
@@ -88,11 +91,13 @@ def _activate(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 
 
 def _plain_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The selected meshes that belong to no model."""
+    """Return the selected meshes that belong to no mechanism."""
     return [obj for obj in context.view_layer.objects.selected if obj.type == "MESH" and rig_of(obj) is None]
 
 
 class KNUCKLE_OT_make_body(TwinsOption, ModelOperator):
+    """Operator: make the selected meshes bodies of the mechanism."""
+
     bl_idname = "knuckle.make_body"
     bl_label = "Make Body"
     bl_description = (
@@ -110,11 +115,13 @@ class KNUCKLE_OT_make_body(TwinsOption, ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         if context.mode != "OBJECT":
             return "Go to object mode to make bodies"
         return "" if _plain_meshes(context) else "Select meshes that are no bodies yet, and a part of the mechanism"
 
     def draw(self, _context: bpy.types.Context) -> None:
+        """Draw the options."""
         layout: Any = self.layout
         layout.use_property_split = True
         layout.prop(self, "use_density")
@@ -123,6 +130,7 @@ class KNUCKLE_OT_make_body(TwinsOption, ModelOperator):
         layout.prop(self, "twins")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Make the selected meshes bodies; during symmetric editing, link or create their twins."""
         chosen = _plain_meshes(context)
         report = make_body(rig, chosen, None if self.use_density else self.mass, self.density, self.as_mesh)
         told = f"{count_with_noun(len(chosen), 'body', 'bodies')} made"
@@ -138,8 +146,13 @@ class KNUCKLE_OT_make_body(TwinsOption, ModelOperator):
 
 
 def _two_bodies(context: bpy.types.Context, rig: bpy.types.Object) -> tuple[bpy.types.Object | None, bpy.types.Object]:
-    """The active body as the parent and the other selected one as the child, as Blender's parenting has it; with one
-    body alone, the world and that body."""
+    """Return the active body as the parent and the other selected one as the child, as in Blender's parenting.
+
+    One body alone is joined to the world: its parent is None.
+
+    Raises:
+        ValueError: If a selected mesh is no body of the mechanism, or if the selection is not one body or two.
+    """
     chosen = [obj for obj in context.view_layer.objects.selected if obj.type == "MESH"]
     plain = next((obj for obj in chosen if rig_of(obj) is None), None)
     if plain is not None:
@@ -157,6 +170,8 @@ def _two_bodies(context: bpy.types.Context, rig: bpy.types.Object) -> tuple[bpy.
 
 
 class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
+    """Operator: join the selected bodies."""
+
     bl_idname = "knuckle.add_joint"
     bl_label = "Add Joint"
     bl_description = (
@@ -179,6 +194,7 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         try:
             _two_bodies(context, rig)
         except ValueError as error:
@@ -186,6 +202,7 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
         return ""
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Add the joint; during symmetric editing, also the one of the bodies' twins."""
         parent, child = _two_bodies(context, rig)
         place = joint_placement(context, self.where, parent, child) @ AXIS_ROTATIONS[self.axis]
         if context.mode != "OBJECT":
@@ -194,7 +211,7 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
         ends = f"{child.name!r} to {parent.name!r}" if parent is not None else f"{child.name!r} to the world"
         told = f"{empty.name!r} joins {ends}"
         if self.twins and settings(rig).symmetric:
-            context.view_layer.update()  # what was moved is followed first
+            context.view_layer.update()  # evaluate moved objects first
             with without_live_mirror(rig):
                 mate, more = create_joint_twin(rig, empty)
             report.extend(more)

@@ -1,4 +1,4 @@
-"""Limbs duplicated, models split and merged, assemblies switched."""
+"""Operators on limbs and whole mechanisms: duplicate, split, merge, and switch assemblies."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from ..base.selection import select_only, selected_parts
 
 
 class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
+    """Operator: duplicate the selected bodies with the joints that carry them."""
+
     bl_idname = "knuckle.duplicate_limb"
     bl_label = "Duplicate Limb"
     bl_description = (
@@ -40,9 +42,11 @@ class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if selected_parts(context, rig) else "Select bodies of the mechanism, or joints that move some"
 
     def draw(self, _context: bpy.types.Context) -> None:
+        """Draw the options."""
         layout = self.layout
         layout.use_property_split = True
         layout.prop(self, "whole")
@@ -52,6 +56,7 @@ class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
             layout.prop(self, "offset")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Duplicate the selected limb; during symmetric editing, also that of the other side."""
         meant = find_limb(rig, selected_parts(context, rig), self.whole)
         offset = free_offset(meant) if self.place == "BESIDE" else self.offset
         every = parts_with_twins([*meant.bodies, *meant.joints], self.twins)
@@ -69,6 +74,8 @@ class KNUCKLE_OT_duplicate_limb(TwinsOption, ModelOperator):
 
 
 class KNUCKLE_OT_split_model(TwinsOption, ModelOperator):
+    """Operator: split the selected bodies off as a mechanism of their own."""
+
     bl_idname = "knuckle.split_model"
     bl_label = "Split"
     bl_description = (
@@ -90,12 +97,14 @@ class KNUCKLE_OT_split_model(TwinsOption, ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         if context.mode != "OBJECT":
             return "Go to object mode to split a mechanism"
         chosen = [obj for obj in selected_parts(context, rig) if record_of(obj).role == "BODY"]
         return "" if chosen else "Select bodies of the mechanism to split them off"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Split the selected bodies off, and select the new mechanism."""
         chosen = selected_parts(context, rig)
         if self.whole:
             chosen = find_limb(rig, chosen).bodies
@@ -121,6 +130,8 @@ def _selected_models(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 class KNUCKLE_OT_merge_models(ModelOperator):
+    """Operator: merge the selected mechanisms into the active one."""
+
     bl_idname = "knuckle.merge_models"
     bl_label = "Merge"
     bl_description = (
@@ -131,6 +142,7 @@ class KNUCKLE_OT_merge_models(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         if context.mode != "OBJECT":
             return "Go to object mode to merge mechanisms"
         others = [other for other in _selected_models(context) if other != rig]
@@ -141,6 +153,7 @@ class KNUCKLE_OT_merge_models(ModelOperator):
         return "" if others else "Select parts of two mechanisms: the active one takes the other in"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Merge the selected mechanisms into the active one, and select it."""
         others = [other for other in _selected_models(context) if other != rig]
         with without_live_mirror(rig):
             renamed, report = merge_models(rig, others)
@@ -153,6 +166,8 @@ class KNUCKLE_OT_merge_models(ModelOperator):
 
 
 class KNUCKLE_OT_switch_assembly(ModelOperator):
+    """Operator: switch an assembly on or off."""
+
     bl_idname = "knuckle.switch_assembly"
     bl_label = "Switch Assembly"
     bl_description = (
@@ -165,9 +180,11 @@ class KNUCKLE_OT_switch_assembly(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if len(settings(rig).assemblies) else "The mechanism has no assemblies"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Switch the assembly off if it is on, else on."""
         on = not any(row.active for row in settings(rig).assemblies if row.path == self.path)
         report = switch_assembly(rig, self.path, on)
         report_result(self, f"{self.path!r} is {'on' if on else 'off'}", report)

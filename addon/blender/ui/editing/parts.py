@@ -1,4 +1,4 @@
-"""Changing how models hang together: joints of another type, elsewhere or the other way round, and parts deleted."""
+"""Operators that change joints, delete parts and update the armature, and the Edit panel."""
 
 from __future__ import annotations
 
@@ -23,25 +23,32 @@ from ..base.panels import PANEL_ORDER, ModelPanel, property_layout
 from ..base.selection import active_joint, selected_parts
 from .create import AXIS_ITEMS, AXIS_ROTATIONS, TYPE_ITEMS, WHERE_ITEMS
 
-#: Places that are asked for their axes.
+#: Placements that give the joint a new axis.
 _WITH_AXIS = {"FACE", "RING"}
 MOVED_AXIS_ITEMS = [
     ("AUTO", "Automatic", "The joint keeps its own axis, but at a face or a ring: there it is square to that"),
     *AXIS_ITEMS,
 ]
-#: Degrees by which a joint that is moved may turn without a word.
+#: Rotation of a moved joint (degrees) up to which nothing is reported.
 _TURN_TOLERANCE = 0.01
 
 
 class _JointOperator(TwinsOption, ModelOperator):
+    """Base of operators that change the active joint and, during symmetric editing, its twin.
+
+    Not registered itself.
+    """
+
     bl_idname = "knuckle.needs_joint"
     bl_label = "Needs a Joint"
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if active_joint(context, rig) is not None else "Select a joint, its bone, or the body that it moves"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Change the active joint while live mirroring is off."""
         empty = active_joint(context, rig)
         assert empty is not None
         mate = next(iter(parts_with_twins([empty], self.twins)[1:]), None)
@@ -49,11 +56,13 @@ class _JointOperator(TwinsOption, ModelOperator):
             return self.change(context, empty, mate)
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
-        """The operator's own work on the joint, and on its twin where that is to be edited as well."""
+        """Change the joint, and its twin if there is one to edit."""
         raise NotImplementedError
 
 
 class KNUCKLE_OT_set_joint_type(_JointOperator):
+    """Operator: set the type of the active joint."""
+
     bl_idname = "knuckle.set_joint_type"
     bl_label = "Set Joint Type"
     bl_description = "Make the joint one of another type. Stops, motors and springs stay with what stays in it"
@@ -64,6 +73,7 @@ class KNUCKLE_OT_set_joint_type(_JointOperator):
     )
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        """Set the type of the joint and of its twin."""
         report = set_joint_types(empty, mate, self.type)
         told = f"{empty.name!r} is {self.type} now"
         if mate is not None:
@@ -73,12 +83,15 @@ class KNUCKLE_OT_set_joint_type(_JointOperator):
 
 
 class KNUCKLE_OT_swap_joint(_JointOperator):
+    """Operator: swap parent and child of the active joint."""
+
     bl_idname = "knuckle.swap_joint"
     bl_label = "Swap Parent and Child"
     bl_description = "Have the joint count the other way: what stayed moves, and what moved stays"
     bl_options = {"REGISTER", "UNDO"}
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        """Swap parent and child of the joint and of its twin."""
         report = swap_ends_of_pair(empty, mate)
         own = record_of(empty).joint
         told = f"{own.parent.name!r} carries {own.child.name!r} now"
@@ -90,6 +103,8 @@ class KNUCKLE_OT_swap_joint(_JointOperator):
 
 
 class KNUCKLE_OT_move_joint(_JointOperator):
+    """Operator: move the active joint, but not its bodies."""
+
     bl_idname = "knuckle.move_joint"
     bl_label = "Move Joint"
     bl_description = (
@@ -107,6 +122,7 @@ class KNUCKLE_OT_move_joint(_JointOperator):
     )
 
     def change(self, context: bpy.types.Context, empty: bpy.types.Object, mate: bpy.types.Object | None) -> Result:
+        """Move the joint and its twin; report a rotation of its axes."""
         joint = record_of(empty).joint
         child = joint.child or joint.parent
         if child is None:
@@ -124,6 +140,8 @@ class KNUCKLE_OT_move_joint(_JointOperator):
 
 
 class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
+    """Operator: delete the selected bodies and joints."""
+
     bl_idname = "knuckle.delete_parts"
     bl_label = "Delete Parts"
     bl_description = (
@@ -134,11 +152,13 @@ class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         chosen = (record_of(obj) for obj in context.view_layer.objects.selected)
         found = any(record.role in {"BODY", "JOINT"} and record.model == rig for record in chosen)
         return "" if found else "Select bodies or joints of the mechanism"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Delete the selected parts, and their twins during symmetric editing."""
         chosen = [obj for obj in context.view_layer.objects.selected if record_of(obj).model == rig]
         every = parts_with_twins(chosen, self.twins)
         with without_live_mirror(rig):
@@ -153,13 +173,16 @@ class KNUCKLE_OT_delete_parts(TwinsOption, ModelOperator):
 
 
 class KNUCKLE_OT_refit(ModelOperator):
+    """Operator: update the armature to joints that were moved by hand."""
+
     bl_idname = "knuckle.refit"
     bl_label = "Update Armature"
     bl_description = "Make the bones fit the bodies and joints as they stand now, after joints were moved by hand"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        applied = bool(joints_with_applied_pose(rig))  # which nobody can tell any more after
+        """Update the armature and reset pose channels that belong to no degree of freedom."""
+        applied = bool(joints_with_applied_pose(rig))  # no longer detectable after the update
         report = update_armature(rig)
         reset = reset_unused_channels(rig, servo_channels(rig))
         if reset:
@@ -175,12 +198,15 @@ class KNUCKLE_OT_refit(ModelOperator):
 
 
 class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
+    """Panel: edit the selected bodies and joints."""
+
     bl_label = "Edit"
     bl_order = PANEL_ORDER["edit"]
     help_page = "authoring"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         rig, active = active_model(context), context.view_layer.objects.active
         if active is not None and record_of(active).role == "BODY" and record_of(active).model == rig:
@@ -190,7 +216,7 @@ class VIEW3D_PT_knuckle_parts(ModelPanel, bpy.types.Panel):
         column = layout.column(align=True)
         column.operator("knuckle.make_body", icon="MESH_CUBE")
         column.operator("knuckle.add_joint", icon="EMPTY_ARROWS")
-        column = layout.column(align=True)  # menus ask no poll, and would open where nothing in them can run
+        column = layout.column(align=True)  # menus do not poll, and would open where no entry can run
         column.enabled = rig is not None and active_joint(context, rig) is not None
         column.operator_menu_enum("knuckle.set_joint_type", "type", text="Joint Type", icon="CON_ROTLIKE")
         column.operator_menu_enum("knuckle.move_joint", "where", text="Move Joint", icon="OBJECT_ORIGIN")

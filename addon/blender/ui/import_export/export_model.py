@@ -1,4 +1,4 @@
-"""File > Export > one entry per model format, and the exporter of a collection."""
+"""Export of mechanisms: an entry per format in File > Export, and the exporter of a collection."""
 
 from __future__ import annotations
 
@@ -37,13 +37,15 @@ _EXTENSIONS = unique_extensions(row.extensions for row in formats.FORMATS.values
 
 
 class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
+    """Operator: export a mechanism to a model file."""
+
     bl_idname = "export_scene.mechanism"
     bl_label = "Export Mechanism"
     bl_description = "Write the model as a file again: what was not edited keeps the very text that it was read from"
     bl_options = {"PRESET"}
 
     filename_ext = _EXTENSIONS[0]
-    check_extension = None  # a format may have several, and the dialect follows the one that is typed
+    check_extension = None  # a format may have several extensions, and the typed one decides the dialect
     filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH")
     filter_glob: StringProperty(default=extension_glob(_EXTENSIONS), options={"HIDDEN"})
     format: EnumProperty(
@@ -77,13 +79,15 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        # in the Exporters of a collection, that collection is the context's
+        """Return whether the context has a mechanism to export; set the poll message if not."""
+        # in the Exporters panel of a collection, context.collection is that collection
         if active_model(context) is not None or rig_in(context.collection) is not None:
             return True
         cls.poll_message_set(told(no_model_message(context)))
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Set format and file name from the active mechanism, then open the file browser."""
         rig = active_model(context)
         if not self.properties.is_property_set("format") and rig is not None and settings(rig).format:
             self.format = settings(rig).format
@@ -93,9 +97,11 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         return ExportHelper.invoke(self, context, event)
 
     def check(self, context: bpy.types.Context) -> bool:
+        """Give the file an extension of the chosen format; return whether its path changed."""
         return keep_extension(self, formats.FORMATS[self.format].extensions, _EXTENSIONS)
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the options."""
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
@@ -106,6 +112,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
         row.prop(self, "meshes")
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Write the model file, and report the number of bodies, joints and changes."""
         try:
             rig = self._rig(context)
             mechanism = extract(rig)
@@ -155,7 +162,7 @@ class EXPORT_SCENE_OT_mechanism(bpy.types.Operator, ExportHelper):
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    """The entries of File > Export."""
+    """Draw the entries of File > Export, one per format."""
     for row in formats.FORMATS.values():
         entry = self.layout.operator(
             EXPORT_SCENE_OT_mechanism.bl_idname, text=told(f"{row.label} ({row.extensions[0]})")

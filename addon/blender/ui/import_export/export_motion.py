@@ -1,4 +1,4 @@
-"""File > Export > Servo Motion: what the servos do, to a motion file."""
+"""Export of servo motion to a motion file: File > Export > Servo Motion."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ..base.operators import (
 from ..base.selection import selected_bones
 from .import_motion import EXTENSIONS, menu_label
 
-#: What exports tell of; the next tells it anew.
+#: Report codes of motion exports; the next export replaces them.
 EXPORT_CODES = (
     "servos-taken", "beyond-stops", "curve-sampled", "keys-reduced", "off-grid", "left-over-times", "left-over-unit",
     "joints-missing", "rate-changed", "armature-moves", "bone-turn", "bone-slide", "bone-scale", "root-motion-left",
@@ -51,11 +51,13 @@ _AS_IMPORTED = (
     "As Imported",
     "As in the file that the Action came from; else in radians and the model's unit",
 )
-#: Where keys may stand in a format, in seconds; anywhere in one that is not here.
+#: Time grid (s) of the keyframes of formats; other formats allow any time.
 TIME_GRIDS = {"xmdi": FRAME_SECONDS, "webots": 0.001}
 
 
 class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
+    """Operator: export the motion of the servos to a motion file."""
+
     bl_idname = "export_anim.servo_motion"
     bl_label = "Export Servo Motion"
     bl_description = "Write what the servos of the active mechanism do to a motion file"
@@ -140,9 +142,10 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
         name="Lengths", description="What lengths in the file are to be in", items=[_AS_IMPORTED, *LENGTH_UNITS]
     )
 
-    _asked = False  # whether the user was asked, so that what is set says no more who set it
+    _asked = False  # whether invoke ran: it sets properties, which then do not show who set them
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Set frame range and file name, then open the file browser."""
         given = self.properties.is_property_set
         self.use_range = self.use_range or given("frame_start") or given("frame_end")
         if not given("frame_start"):
@@ -156,9 +159,11 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
         return ExportHelper.invoke(self, context, event)
 
     def check(self, context: bpy.types.Context) -> bool:
+        """Give the file an extension of a motion format; return whether its path changed."""
         return keep_extension(self, EXTENSIONS)
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the options."""
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
@@ -179,6 +184,7 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
         column.prop(self, "length_unit")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Write the motions to the file, and report the result."""
         path = with_extension(bpy.path.abspath(self.filepath), EXTENSIONS)
         report = Report()
         motions = self._taken(context, rig, self._options(context, rig, path), report)
@@ -218,11 +224,11 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
         )
 
     def _has(self, end: str) -> bool:
-        """Return whether an end of the range was asked for: by the checkbox, or by a script that gives it."""
+        """Return whether an end of the range is set: by the checkbox, or by a script through the property."""
         return self.use_range or (not self._asked and self.properties.is_property_set(end))
 
     def _units(self, rig: bpy.types.Object) -> Units | None:
-        """Those asked for; where only one is, the other is the file's."""
+        """Return the chosen units; None for those of the source file, which also replace a single one not chosen."""
         if self.angle_unit == self.length_unit == "AS_READ":
             return None
         read = file_units(rig) or Units()
@@ -245,7 +251,7 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
                 with temporary_action(rig, action):
                     motion, taken = read_motion(rig, context.scene, replace(options, by_keys=True))
                 if motion.name in {each.name for each in motions} and not _is_own_name(action, motion, actions):
-                    motion.name = action.name  # which Blender keeps apart
+                    motion.name = action.name  # unique in the .blend
                 motions.append(motion)
                 report.entries += [_entry_of_motion(motion, entry) for entry in taken.entries]
             return motions
@@ -254,7 +260,13 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
         return [motion]
 
     def _physical(self, context: bpy.types.Context, rig: bpy.types.Object) -> PhysicsTracks | None:
-        """Return where physics moves the model, what a run does with it."""
+        """Simulate the mechanism and return its recorded joint values; None if the bodies follow keyframes.
+
+        Frames that the user had simulated before are simulated again afterwards.
+
+        Raises:
+            ValueError: If the mechanism is linked from another file.
+        """
         if bodies_follow_keys(rig):
             return None
         if is_foreign(rig):
@@ -272,7 +284,7 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
         windows.progress_begin(0, 100)
         try:
             recording = record(context.scene, rig, last, came_to)
-            for done, frame in enumerate(shown, 1):  # the user's own run was thrown away for this one
+            for done, frame in enumerate(shown, 1):  # recording discarded the user's simulation
                 context.scene.frame_set(frame)
                 came_to(len(recording.frames) + done, len(recording.frames))
         finally:
@@ -281,26 +293,28 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
 
 
 def _selected_ids(rig: bpy.types.Object, bones: Collection[str]) -> set[str]:
-    """The ids of the joints, and the keys of the roots, that any of some bones poses."""
+    """Return the ids of the joints, and the keys of the roots, that the given bones pose."""
     return joints_of_bones(rig, bones) | {root for root, own in root_channels(rig).items() if own[0].bone in bones}
 
 
 def _is_own_name(action: bpy.types.Action, motion: Motion, actions: Sequence[bpy.types.Action]) -> bool:
-    """Return whether a motion shares its name in its file already: with others of that file, of which none is there
-    twice."""
+    """Return whether a motion keeps a name that others have too, because they share it in their file.
+
+    True if all Actions with this name come from the same file, each from a different motion of it.
+    """
     places = [_file_index(each) for each in actions if action_record(each).motion == motion.name]
     own = _file_index(action)
     return own is not None and len({place[0] for place in places if place}) == 1 and len(set(places)) == len(places)
 
 
 def _file_index(action: bpy.types.Action) -> tuple[str, int] | None:
-    """The file that an Action came from, and which of its motions it is."""
+    """Return the path of an Action's source file and the index of its motion in it; None without a source."""
     origins = action_record(action).origins
     return (origins[0].path, origins[0].index) if len(origins) else None
 
 
 def _entry_of_motion(motion: Motion, entry: Entry) -> Entry:
-    """An entry of a report that says which of several motions it is about."""
+    """Return a copy of a report entry that names its motion in message and location."""
     return replace(entry, message=f"{motion.name}: {entry.message}", where=f"{motion.name}/{entry.where}".rstrip("/"))
 
 
@@ -310,20 +324,20 @@ def _action_units(action: bpy.types.Action) -> Units:
 
 
 def file_units(rig: bpy.types.Object) -> Units | None:
-    """Units of the file that the rig's Action came from."""
+    """Return the units of the source file of the active Action; None without an Action."""
     action = active_action(rig)
     return _action_units(action) if action is not None else None
 
 
 def _action_source(rig: bpy.types.Object) -> Any:
-    """Return what the Action that plays keeps of the file that it came from."""
+    """Return the active Action's record of its source file; None without one."""
     action = active_action(rig)
     origins = action_record(action).origins if action is not None else ()
     return origins[0] if len(origins) else None
 
 
 def _action_extension(rig: bpy.types.Object) -> str:
-    """The ending of the file that the rig's Action came from."""
+    """Return the extension of the active Action's source file; that of the first motion format without one."""
     origin = _action_source(rig)
     suffix = Path(origin.path).suffix.lower() if origin is not None else ""
     return suffix if suffix in EXTENSIONS else EXTENSIONS[0]
@@ -335,7 +349,7 @@ def _motion_name(rig: bpy.types.Object) -> str:
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    """The entry of File > Export."""
+    """Draw the entry of File > Export."""
     self.layout.operator(EXPORT_ANIM_OT_servo_motion.bl_idname, text=menu_label())
 
 

@@ -1,4 +1,4 @@
-"""Blender's factory scene: whether nobody has touched it yet."""
+"""Import of mechanisms: File > Import > Mechanism, dropped files, and the replaced default cube."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TRANSFORM_TOLERANCE = 1e-4
 
 
 def default_cube(context: bpy.types.Context) -> bpy.types.Object | None:
-    """Return the default cube of a file that is still as Blender starts, else None.
+    """Return the default cube if the file is Blender's unchanged factory scene, else None.
 
     The file was never saved and has one scene that holds exactly the factory's cube, camera and light, with their
     transforms, the cube's mesh and its material unchanged, and nothing animated, constrained or modified.
@@ -60,7 +60,7 @@ def default_cube(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def _is_untouched(obj: Any) -> bool:
-    """Return whether an object stands where the factory has it, and nothing moves, shapes or holds it."""
+    """Return whether an object has its factory transform, and no parent, physics, modifier or animation."""
     location, rotation = _FACTORY_TRANSFORMS[obj.name]
     is_there = (
         _are_close(obj.location, location)
@@ -107,31 +107,36 @@ EXTENSIONS = unique_extensions(row.extensions for row in formats.FORMATS.values(
 
 
 class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions):
+    """Operator: import mechanisms from model files."""
+
     bl_idname = "import_scene.mechanism"
     bl_label = "Import Mechanism"
     bl_description = "Bring in mechanisms: bodies, joints that turn within their stops, physics and the file's gait"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
     filename_ext = EXTENSIONS[0]
-    # not remembered: the importer opens the file browser unless a file was dropped on it
+    # not remembered: ``invoke_popup`` opens the file browser unless a file was dropped
     filepath: StringProperty(name="File", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE", "SKIP_PRESET"})
     filter_glob: StringProperty(default=extension_glob(EXTENSIONS), options={"HIDDEN"})
     files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Apply the preferences; open the file browser or, for dropped files, the options."""
         apply_preferences(self)
         if self.inputs == "AUTO" and any(map(is_forward_sample, selected_files(self))):
             self.inputs = "FORWARD"
         return self.invoke_popup(context)
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the options."""
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
         draw_options(layout, self)
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Import the files, select the mechanisms and frame their bodies in the 3D views."""
         paths = selected_files(self)
         if not paths:
             return cancel_with_error(self, "No file was chosen")
@@ -153,7 +158,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         return {"FINISHED"}
 
     def _import(self, context: bpy.types.Context, path: str) -> bpy.types.Object | None:
-        """One file's model; None, and its message, where the file is bad."""
+        """Import a file and return its armature; None, after an error report, for an invalid file."""
         try:
             mechanism = formats.load(bpy.path.abspath(path))
             set_object_mode(context)
@@ -169,7 +174,7 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
         return rig
 
     def _is_requested(self, name: str) -> bool:
-        """Return whether to do what changes the user's view or scene: by default only what is imported by hand does."""
+        """Return whether to apply an option that changes view or scene; scripts must set it explicitly."""
         is_by_hand = self.options.is_invoke or self.properties.is_property_set(name)
         return is_by_hand and bool(getattr(self, name))
 
@@ -187,6 +192,8 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
 
 
 class IO_FH_mechanism(bpy.types.FileHandler):
+    """File handler: model files dropped into Blender."""
+
     bl_idname = "IO_FH_mechanism"
     bl_label = "Mechanism"
     bl_import_operator = "import_scene.mechanism"
@@ -195,6 +202,7 @@ class IO_FH_mechanism(bpy.types.FileHandler):
 
     @classmethod
     def poll_drop(cls, context: bpy.types.Context) -> bool:
+        """Return whether files may be dropped here."""
         return poll_file_object_drop(context)
 
 
@@ -203,7 +211,7 @@ def _summary(mechanism: Mechanism, rig: bpy.types.Object, warnings: int) -> str:
 
 
 def set_object_mode(context: bpy.types.Context) -> None:
-    """Object mode, as nothing can be selected in another."""
+    """Switch to object mode, as objects cannot be selected in another."""
     active = context.view_layer.objects.active
     if active is not None and active.mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
@@ -218,7 +226,7 @@ def _select_models(context: bpy.types.Context, rigs: list[bpy.types.Object]) -> 
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    """The entry of File > Import."""
+    """Draw the entry of File > Import."""
     self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=told(f"Mechanism ({' '.join(EXTENSIONS)})"))
 
 

@@ -1,4 +1,4 @@
-"""File > Import > Servo Motion: keys of the bones from motion files."""
+"""Import of motion files as keyframes of bones: File > Import > Servo Motion."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ EXTENSIONS = unique_extensions(row.extensions for row in formats.MOTION_FORMATS.
 
 
 class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
+    """Operator: import motion files as keyframes of the servos."""
+
     bl_idname = "import_anim.servo_motion"
     bl_label = "Import Servo Motion"
     bl_description = "Key the servos of the active mechanism from a motion file, by their names, in a new Action"
@@ -102,6 +104,7 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether the scene has a mechanism; set the poll message if not."""
         if any(True for _rig in rigs_in(context.scene)):
             return True
         rig = active_model(context)
@@ -109,6 +112,7 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
         return False
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Set start frame and mechanism; open the file browser or, for dropped files, the options."""
         if not self.properties.is_property_set("frame_start"):
             self.frame_start = context.scene.frame_start
         rig = active_model(context)
@@ -117,6 +121,7 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
         return self.invoke_popup(context)
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the options."""
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
@@ -139,6 +144,7 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
         column.prop(self, "length_unit")
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Check that there is a mechanism to move, then import."""
         if self.model:
             rig: Any = context.scene.objects.get(self.model)
             if rig is None or rig not in list(rigs_in(context.scene)):
@@ -150,6 +156,7 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
         return ModelOperator.execute(self, context)
 
     def work(self, context: bpy.types.Context, active: bpy.types.Object) -> Result:
+        """Key the servos from the files; restore the scene's frame rate on an error."""
         rig: Any = context.scene.objects.get(self.model) or active
         report = Report()
         motions = self._fitting(rig, self._read(report), report)
@@ -215,8 +222,11 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
         return motions
 
     def _fitting(self, rig: bpy.types.Object, motions: list[Motion], report: Report) -> list[Motion]:
-        """The motions that move anything of a model; those that do not are reported, and if none does, refused before
-        anything is made."""
+        """Return the motions that match servos of a mechanism; report the others.
+
+        Raises:
+            FormatError: If none matches, before anything is created.
+        """
         fitting: list[Motion] = []
         error: Any = None
         for motion in motions:
@@ -232,24 +242,27 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
 
 
 class IO_FH_servo_motion(bpy.types.FileHandler):
+    """File handler: motion files dropped into a 3D View."""
+
     bl_idname = "IO_FH_servo_motion"
     bl_label = "Servo Motion"
     bl_import_operator = "import_anim.servo_motion"
-    # .xml is the model importer's: it says so when it is given a motion, and Blender asks nothing
+    # .xml is left to the model importer, which reports a motion file: with one handler Blender asks nothing
     bl_file_extensions = ";".join(extension for extension in EXTENSIONS if extension != ".xml")
 
     @classmethod
     def poll_drop(cls, context: bpy.types.Context) -> bool:
+        """Return whether files are dropped into a 3D View."""
         return context.area is not None and context.area.type == "VIEW_3D"
 
 
 def menu_label() -> str:
-    """Return what the menus of files call servo motion."""
+    """Return the label of servo motion in the menus File > Import and File > Export."""
     return f"Servo Motion ({' '.join(e for e in EXTENSIONS if e != '.xml')})"
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    """The entry of File > Import."""
+    """Draw the entry of File > Import."""
     self.layout.operator(IMPORT_ANIM_OT_servo_motion.bl_idname, text=menu_label())
 
 

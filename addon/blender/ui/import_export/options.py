@@ -1,4 +1,4 @@
-"""How a mechanism is brought in: the choices of the importer, which the preferences keep as well."""
+"""Import options, which the preferences store as defaults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFAULTS = BuildOptions()
 
 
 class ImportOptions:
-    """The choices, to be inherited by what has them."""
+    """Import options: mixin of the importer and of the preferences."""
 
     up_axis: EnumProperty(
         name="Up",
@@ -88,14 +88,14 @@ class ImportOptions:
 
 
 def apply_preferences(chosen: Any) -> None:
-    """Begin with what the preferences say, where nobody has chosen yet."""
+    """Set the options that are not set yet to the preferences."""
     for name, value in import_defaults(ImportOptions.__annotations__).items():
         if not chosen.properties.is_property_set(name):
             setattr(chosen, name, value)
 
 
 def draw_options(layout: bpy.types.UILayout, chosen: Any, folding: bool = True) -> None:
-    """The choices, in groups that fold, or one below the other."""
+    """Draw the options in collapsible groups or, without folding, one below the other."""
     model = _group(layout, "KNUCKLE_import_model", "Model", folding)
     if model is not None:
         model.prop(chosen, "up_axis")
@@ -122,7 +122,7 @@ def draw_options(layout: bpy.types.UILayout, chosen: Any, folding: bool = True) 
 
 
 def _group(layout: bpy.types.UILayout, idname: str, label: str, folding: bool) -> Any:
-    """A group of options; its body, or None while it is folded."""
+    """Return the layout of a group of options; None while it is collapsed."""
     if not folding:
         return layout.column()
     header, body = layout.panel(idname, default_closed=False)

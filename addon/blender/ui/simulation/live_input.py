@@ -1,4 +1,4 @@
-"""Overlay of the 3D View during Live Input: keys, what they move, and how far."""
+"""Settings of Live Input, kept with a mechanism: ``Armature.knuckle_live``."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ import blf
 import bpy
 import gpu
 from bpy.app.handlers import persistent
-from bpy.props import IntProperty
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
 from gpu_extras.batch import batch_for_shader
 
-from ....core.gait.live_input import KEY_AXES, InputBinding, LiveInput, ServoBinding, bind_inputs
+from ....core.gait.live_input import KEY_AXES, SMOOTHING, InputBinding, LiveInput, ServoBinding, bind_inputs
 from ....core.report import FormatError
 from ...animation.gait import document_presets, input_names
 from ...data.access import record_of, settings
@@ -28,8 +36,55 @@ from ..base.modal_tasks import RunningTask, is_interactive
 from ..base.operators import ERRORS, ModelOperator, Result, active_model, cancel_with_error, report_message
 from ..base.panels import ModelPanel, draw_fact, property_layout
 from ..base.selection import active_joint
-from .live_properties import AXIS_LABELS, live_settings
 from .view import ViewFollower, root_body
+
+AXIS_ITEMS: list[Any] = [
+    ("UP_DOWN", "Up/W, Down/S", "Arrow keys up and down, or W and S"),
+    ("RIGHT_LEFT", "Right/D, Left/A", "Arrow keys right and left, or D and A"),
+    ("E_Q", "E, Q", "Keys E and Q"),
+    ("I_K", "I, K", "Keys I and K"),
+    ("L_J", "L, J", "Keys L and J"),
+    ("O_U", "O, U", "Keys O and U"),
+]
+AXIS_LABELS = {item[0]: item[1] for item in AXIS_ITEMS}
+
+
+class KnuckleLiveServo(bpy.types.PropertyGroup):
+    """A servo that keys move."""
+
+    joint: StringProperty(description="The id of its joint")
+    axis: EnumProperty(name="Keys", description="Pair of keys that moves the servo", items=AXIS_ITEMS)
+    speed: FloatProperty(
+        name="Speed", description="Speed while a key is held, in rad or length units per second", default=1.0
+    )
+
+
+class KnuckleLiveInput(bpy.types.PropertyGroup):
+    """Settings of Live Input on a mechanism."""
+
+    record: BoolProperty(
+        name="Record", description="Write the inputs as keyframes, one per frame, from the first frame on"
+    )
+    record_joints: BoolProperty(
+        name="Servo Values", description="Write the values of the servos as well, as an Action that does not play yet"
+    )
+    follow: BoolProperty(name="Follow in View", description="Move the view along with the root body", default=True)
+    smoothing: FloatProperty(
+        name="Smoothing",
+        description="Time in which an input comes most of its way",
+        default=SMOOTHING,
+        min=0.0,
+        soft_max=1.0,
+        unit="TIME_ABSOLUTE",
+    )
+    servos: CollectionProperty(type=KnuckleLiveServo)
+
+
+def live_settings(rig: bpy.types.Object) -> KnuckleLiveInput:
+    """The settings of a mechanism."""
+    settings: KnuckleLiveInput = rig.data.knuckle_live  # type: ignore[union-attr]
+    return settings
+
 
 _SIZE, _PAD, _GAP = 13.0, 12.0, 8.0  # pixels at a scale of 1
 _BACKGROUND, _TRACK = (0.05, 0.05, 0.05, 0.75), (1.0, 1.0, 1.0, 0.18)
@@ -413,13 +468,20 @@ class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
 
 
 #: Of the operators; the panel has its place among those of the simulation.
-CLASSES = (KNUCKLE_OT_live_input, KNUCKLE_OT_map_live_servo, KNUCKLE_OT_unmap_live_servo)
+CLASSES = (
+    KnuckleLiveServo,
+    KnuckleLiveInput,
+    KNUCKLE_OT_live_input,
+    KNUCKLE_OT_map_live_servo,
+    KNUCKLE_OT_unmap_live_servo,
+)
 
 _keymap: list[tuple[Any, Any]] = []
 
 
 def register() -> None:
-    """Add the shortcut of the 3D View."""
+    """Add the settings to armatures and the shortcut to the 3D View."""
+    bpy.types.Armature.knuckle_live = PointerProperty(type=KnuckleLiveInput)  # type: ignore[attr-defined]
     keyconfig = bpy.context.window_manager.keyconfigs.addon
     if keyconfig is not None:
         keymap = keyconfig.keymaps.new(name="3D View", space_type="VIEW_3D")
@@ -428,7 +490,8 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove it."""
+    """Remove them."""
+    del bpy.types.Armature.knuckle_live  # type: ignore[attr-defined]
     while _keymap:
         keymap, item = _keymap.pop()
         keymap.keymap_items.remove(item)
