@@ -27,7 +27,7 @@ __all__ = ["PLOT_EXTENSIONS", "plot_motion", "plot_sweep"]
 
 PLOT_EXTENSIONS = (".png", ".svg", ".pdf")
 LINE_COLORS = ("#3264a8", "#d1602d", "#2f8f5b", "#9d3f7c", "#8a6d1f", "#4a4f57")
-INK, GRID = "#30343b", "#dfe2e6"
+AXIS_COLOR, GRID = "#30343b", "#dfe2e6"
 
 
 def render_figure(title: str, draw: Callable[[], Any], ending: str) -> bytes:
@@ -49,7 +49,7 @@ def render_figure(title: str, draw: Callable[[], Any], ending: str) -> bytes:
         warnings.simplefilter("ignore")  # of glyphs missing in its font
         figure = draw()
         agg.FigureCanvasAgg(figure)
-        figure.suptitle(title, parse_math=False, color=INK, fontsize=12, fontweight="bold")
+        figure.suptitle(title, parse_math=False, color=AXIS_COLOR, fontsize=12, fontweight="bold")
         target = io.BytesIO()
         metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
         figure.savefig(target, format=ending.removeprefix("."), metadata=metadata, facecolor="white")
@@ -67,7 +67,7 @@ def style_axes(axes: Any) -> None:
     """Style axes with a light grid and without a box."""
     axes.grid(True, color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
-    axes.tick_params(colors=INK, length=3)
+    axes.tick_params(colors=AXIS_COLOR, length=3)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color("#a9afb7")
@@ -150,9 +150,9 @@ def _sweep_figure(varied: Sequence[str], table: Sequence[Mapping[str, float]]) -
         drawn_lines = [_draw_line(axes, along, name, rows, _line_color(at, len(lines)))
                        for at, rows in enumerate(lines.values())]  # fmt: skip
         if not any(math.isfinite(row[name]) for row in table):
-            axes.text(0.5, 0.5, "cannot be told", transform=axes.transAxes, ha="center", color=INK)
-        axes.set_xlabel(along or "run", parse_math=False, color=INK)
-        axes.set_title(FIGURE_LABELS[name], loc="left", fontsize=10, color=INK)
+            axes.text(0.5, 0.5, "cannot be told", transform=axes.transAxes, ha="center", color=AXIS_COLOR)
+        axes.set_xlabel(along or "run", parse_math=False, color=AXIS_COLOR)
+        axes.set_title(FIGURE_LABELS[name], loc="left", fontsize=10, color=AXIS_COLOR)
         style_axes(axes)
     if others:
         words = [", ".join(f"{name} {value:g}" for name, value in zip(others, key, strict=True)) for key in lines]
@@ -161,7 +161,7 @@ def _sweep_figure(varied: Sequence[str], table: Sequence[Mapping[str, float]]) -
         for text, word in zip(legend.get_texts(), words, strict=False):
             text.set_parse_math(False)
             text.set_text(word)
-            text.set_color(INK)
+            text.set_color(AXIS_COLOR)
         if len(words) > MAX_LINES:
             legend.set_title(f"{MAX_LINES} of {len(words)} lines")
     return figure
@@ -283,8 +283,8 @@ def _plot_shared_axes(curves: Sequence[ServoCurve]) -> Any:
         _add_legend(
             axes, [*lines, *_stop_legend_handles(own)], [*(curve.name for curve in own), *_stop_legend_labels(own)]
         )
-        axes.set_ylabel("angle (°)" if unit == "°" else "position (m)", color=INK)
-    rows[-1].set_xlabel("time (s)", color=INK)
+        axes.set_ylabel("angle (°)" if unit == "°" else "position (m)", color=AXIS_COLOR)
+    rows[-1].set_xlabel("time (s)", color=AXIS_COLOR)
     return figure
 
 
@@ -301,10 +301,10 @@ def _plot_small_multiples(curves: Sequence[ServoCurve]) -> Any:
         curve = curves[place]
         _draw_curve(axes, curve, LINE_COLORS[0])
         _finish_axes(axes, [curve])
-        axes.set_title(f"{curve.name}  ({curve.unit})", parse_math=False, fontsize=9, color=INK, loc="left")
+        axes.set_title(f"{curve.name}  ({curve.unit})", parse_math=False, fontsize=9, color=AXIS_COLOR, loc="left")
         lowest = place + columns >= len(curves)
         axes.tick_params(labelsize=7.5, labelbottom=lowest)
-        axes.set_xlabel("time (s)" if lowest else "", fontsize=8.5, color=INK)
+        axes.set_xlabel("time (s)" if lowest else "", fontsize=8.5, color=AXIS_COLOR)
         axes.yaxis.get_major_locator().set_params(nbins=4)
     from matplotlib.lines import Line2D
 
@@ -314,7 +314,7 @@ def _plot_small_multiples(curves: Sequence[ServoCurve]) -> Any:
         marks, [*words, *_stop_legend_labels(curves)], loc="outside lower center", ncols=3, frameon=False
     )
     for text in legend.get_texts():
-        text.set_color(INK)
+        text.set_color(AXIS_COLOR)
     return figure
 
 
@@ -366,7 +366,7 @@ def _stop_legend_handles(curves: Sequence[ServoCurve]) -> list[Any]:
 
     marks = []
     if any(stop is not None for curve in curves for stop in (curve.lower, curve.upper)):
-        marks.append(Line2D([], [], color=INK, linewidth=1.0, linestyle=(0, (5, 3))))
+        marks.append(Line2D([], [], color=AXIS_COLOR, linewidth=1.0, linestyle=(0, (5, 3))))
     if any(curve.beyond.any() for curve in curves):
         marks.append(Line2D([], [], color=VIOLATION_LINE_COLOR, linestyle="", marker="o", markersize=3.5))
     return marks
@@ -386,4 +386,4 @@ def _add_legend(axes: Any, marks: Sequence[Any], words: Sequence[str]) -> None:
     for text, word in zip(legend.get_texts(), words, strict=True):
         text.set_parse_math(False)
         text.set_text(word)
-        text.set_color(INK)
+        text.set_color(AXIS_COLOR)

@@ -110,6 +110,48 @@ def test_packages_are_small_enough_to_be_overseen() -> None:
     assert counts[ADDON / "blender"] <= 10
 
 
+#: Public names that several modules may define, since folders of one kind have equal names in them: of the interface,
+#: of handlers of Blender, of thin packages, and of formats (which one document engine will share later).
+SHARED_NAMES = {
+    "of feature modules": {"CLASSES", "register", "unregister", "menu", "is_registered"},
+    "of handlers": {"after_load", "after_update"},
+    "of the public interface": {"build", "load", "loads", "dump", "dumps"},
+    "of formats": {
+        "BODY", "Document", "FLAG", "FORMAT", "Field", "INDENT", "JOINT", "JOINTS", "Key", "Kind", "NUMBER", "NUMBERS",
+        "ORIGIN", "POSE_ROUNDING", "Reader", "Row", "SourceElement", "TEXT", "TRANSPARENT", "Table", "VECTOR", "X", "Y",
+        "Z", "detect", "document_trajectories", "joint_row", "new_document", "parse", "patch_document", "read",
+        "read_opened", "same_pose", "shape_from_row",
+    },
+}  # fmt: skip
+
+
+def public_names(source: str) -> set[str]:
+    """The public names that a module defines; type variables are no names for others."""
+    names: set[str] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign) and not ast.unparse(node.value).startswith("TypeVar("):
+            names |= {part.id for goal in node.targets for part in ast.walk(goal) if isinstance(part, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_a_public_name_is_defined_once() -> None:
+    places: dict[str, list[str]] = {}
+    for path in modules():
+        for name in public_names((ADDON / path).read_text(encoding="utf-8")):
+            places.setdefault(name, []).append(path)
+    several = {name: where for name, where in places.items() if len(where) > 1}
+    allowed = set().union(*SHARED_NAMES.values())
+    assert {name: where for name, where in several.items() if name not in allowed} == {}
+    assert allowed - several.keys() == set(), "these are defined once and need no exception any more"
+    assert all(path.startswith("formats/") for name in SHARED_NAMES["of formats"] for path in several[name]), (
+        "outside the formats such a name is to be another"
+    )
+
+
 def looped_operators(source: str) -> list[int]:
     """The lines of operator calls within loops."""
     return sorted({

@@ -34,7 +34,7 @@ from .registry import (
     wrong_kind_error,
 )
 from .text.detection import AnyDocument, OpenedFile, open_xml
-from .text.file_io import encode, encode_like, gc_paused, read_bytes, write_atomically, write_transaction
+from .text.file_io import encode_like, encode_text, gc_paused, read_bytes, write_atomically, write_transaction
 
 __all__ = [
     "FORMATS",
@@ -183,9 +183,9 @@ def encode_model(text: str, mechanism: Mechanism, format: str, report: Report) -
     """
     source = mechanism.source
     if format != source.format:
-        return encode(text, "")  # another format's code page is not this one's
+        return encode_text(text, "")  # another format's code page is not this one's
     if any(entry.code == "document-lost" for entry in report.entries):
-        return encode(text, source.encoding)
+        return encode_text(text, source.encoding)
     return encode_like(text, source.text, source.encoding)
 
 
@@ -393,7 +393,7 @@ def _encode_motion(text: str, source: Source, row: MotionFormat, report: Report)
     """
     encoding, as_read = source.encoding, text == source.text
     if row.id == "xmdi" or as_read:
-        return encode(text, encoding, as_read)
+        return encode_text(text, encoding, as_read)
     try:
         text.encode(encoding or "utf-8")
     except UnicodeError:
@@ -403,7 +403,7 @@ def _encode_motion(text: str, source: Source, row: MotionFormat, report: Report)
         text.encode("utf-8")
     except UnicodeError as error:
         raise FormatError(f"a name cannot be written: {error}", remedy="Rename that servo.") from error
-    return encode(text, encoding, as_read=True)
+    return encode_text(text, encoding, as_read=True)
 
 
 def _as_list(motions: Motion | Sequence[Motion]) -> list[Motion]:

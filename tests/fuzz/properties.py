@@ -40,7 +40,7 @@ from addon.formats.meshes.collada import read_collada
 from addon.formats.meshes.locate import AllowedFolders, find_mesh
 from addon.formats.meshes.obj import MATERIAL_LIBRARY, sanitize_obj
 from addon.formats.meshes.ply import check_ply
-from addon.formats.text.file_io import encode
+from addon.formats.text.file_io import encode_text
 
 #: Loops of more joints than this are not closed for each of a million inputs.
 _MOST_CLOSED = 40
@@ -130,7 +130,7 @@ def converted(mechanism: Mechanism) -> None:
             told(error)
             continue
         try:
-            again = formats.loads(encode(written, ""), "written")
+            again = formats.loads(encode_text(written, ""), "written")
         except FormatError as error:
             if "beyond all numbers" in error.message:
                 continue  # sizes near the largest number, of which another format's rule of weighing makes more
@@ -211,7 +211,7 @@ def motions(data: bytes) -> list[Motion] | None:
                 raise Broken(f"saved as {row}, it is other bytes")
             continue
         try:
-            formats.loads_motions(encode(text, ""), "written")
+            formats.loads_motions(encode_text(text, ""), "written")
         except FormatError as error:
             raise Broken(f"written as {row}, it is refused: {error}") from error
     return found

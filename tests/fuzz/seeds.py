@@ -15,7 +15,7 @@ from addon import formats
 from addon.core.gait.engine import find_gait, sample_gait
 from addon.core.model import Mechanism, Motion, Trajectory
 from addon.core.report import FormatError
-from addon.formats.text.file_io import encode
+from addon.formats.text.file_io import encode_text
 from tests.fuzz.mutate import CUTS
 from tests.support import mesh_samples
 from tests.support.references import CORPUS
@@ -77,7 +77,7 @@ def _formats_of(data: bytes, path: Path) -> Iterator[tuple[str, bytes]]:
 def _models(mechanism: Mechanism) -> Iterator[tuple[str, bytes]]:
     for row in formats.FORMATS:
         if row != mechanism.source.format:
-            yield row, encode(formats.dumps(mechanism, row)[0], "")
+            yield row, encode_text(formats.dumps(mechanism, row)[0], "")
 
 
 def _motions(data: bytes | None, motions: list[Motion]) -> Iterator[tuple[str, bytes]]:

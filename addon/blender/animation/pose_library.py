@@ -88,7 +88,7 @@ def zero_servos(
     return sum(map(len, channels.values()))
 
 
-def key_servos(rig: bpy.types.Object, scene: bpy.types.Scene, bones: Collection[str] | None = None) -> int:
+def key_servos_at_frame(rig: bpy.types.Object, scene: bpy.types.Scene, bones: Collection[str] | None = None) -> int:
     """Key servos as they are posed, at the present frame.
 
     Returns:

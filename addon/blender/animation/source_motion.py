@@ -21,7 +21,7 @@ from ...core.motion.keyframes import simplified_key_indices
 from ...core.report import FormatError, Report
 from ...formats import loads_motions
 from ...formats.document.cache import ContentLRU
-from ...formats.text.file_io import encode
+from ...formats.text.file_io import encode_text
 from ..data.access import action_record
 from ..data.channels import Channel
 from ..data.properties.action import KnuckleOrigin
@@ -101,7 +101,7 @@ def trajectory_keys(
 def all_trajectory_keys(
     trajectory: Trajectory, clock: Clock, units: Units, channel: Channel
 ) -> tuple[Array, Array, KeyInterpolation]:
-    """Return a trajectory as keys of a channel, all of them: frames, values (rad or length units), interpolation."""
+    """Convert a trajectory to unmerged keys of a channel: frames, values (rad or length units), interpolation."""
     size = units.size(channel, trajectory.unit)
     values = trajectory.values if size == 1.0 else trajectory.values * size
     how = np.where(trajectory.holds(), CONSTANT, LINEAR).astype(np.int32) if trajectory.has_constant_keys else LINEAR
@@ -128,7 +128,7 @@ def record_source(
     record = action_record(action)
     kept = record.origins.add()
     kept.key = f"{_DOCUMENT_KEY}_{len(record.origins)}"
-    data = encode(source.text, source.encoding, as_read=True)
+    data = encode_text(source.text, source.encoding, as_read=True)
     kept.packed = motion.count > 1  # each of their Actions stores it; a single one is faster uncompressed
     action[kept.key] = zlib.compress(data) if kept.packed else data
     kept.path, kept.index = source.path, motion.index

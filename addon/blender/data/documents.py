@@ -7,7 +7,7 @@ import bpy
 from ...core.model import Mechanism
 from ...core.report import FormatError
 from ...formats import loads, loads_cached
-from ...formats.text.file_io import declared_encoding, encode
+from ...formats.text.file_io import declared_encoding, encode_text
 from .access import settings
 
 #: Blender takes seconds for a line of a million characters and minutes for one of ten million.
@@ -46,7 +46,7 @@ def mechanism_from_text(text: bpy.types.Text, path: str) -> Mechanism:
         FormatError: The Text holds no mechanism.
     """
     encoding, fold = _encoding_and_fold(text)
-    return loads(encode(_unfold_text(text, fold), encoding, as_read=True), path)
+    return loads(encode_text(_unfold_text(text, fold), encoding, as_read=True), path)
 
 
 def _encoding_and_fold(text: bpy.types.Text) -> tuple[str, str]:
@@ -105,4 +105,4 @@ def read_document(rig: bpy.types.Object) -> Mechanism | None:
 def document_bytes(rig: bpy.types.Object) -> bytes | None:
     """Return the document as the bytes of its file; None where the mechanism has none."""
     text = source_document_text(rig)
-    return None if text is None else encode(text, settings(rig).encoding, as_read=True)
+    return None if text is None else encode_text(text, settings(rig).encoding, as_read=True)

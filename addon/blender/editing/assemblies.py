@@ -1,5 +1,4 @@
-"""Assemblies switched on and off, as their file's own flag does it: what is off is kept, and neither poses nor
-simulates."""
+"""Switching of assemblies, like the flag in their file: parts that are off are kept, but not posed or simulated."""
 
 from __future__ import annotations
 
@@ -19,7 +18,11 @@ from .rig_update import begin_edit, physics_suspended, update_armature
 
 
 def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
-    """Switch an assembly, and all that is in it, on or off. ValueError where the model has none of this path."""
+    """Switch an assembly and everything in it on or off.
+
+    Raises:
+        ValueError: The mechanism has no assembly with this path.
+    """
     row = next((row for row in settings(rig).assemblies if row.path == path), None)
     if row is None:
         raise ValueError(f"The mechanism has no assembly {path!r}")
@@ -38,7 +41,7 @@ def switch_assembly(rig: bpy.types.Object, path: str, on: bool) -> Report:
 
 
 def _active_paths(mechanism: Mechanism) -> set[str]:
-    """The paths of the assemblies that are on, as those around them are."""
+    """Return the paths of the assemblies that are on and inside of assemblies that are on; "" is the top level."""
     known = {assembly.path: assembly for assembly in mechanism.assemblies}
 
     def is_on(path: str) -> bool:
@@ -68,7 +71,7 @@ def _switch_parts(rig: bpy.types.Object, mechanism: Mechanism, running: set[str]
 
 
 def _is_functional(empty: bpy.types.Object, joint: Joint) -> bool:
-    """Return whether a joint does something while its assembly is on."""
+    """Return whether a joint is active while its assembly is on."""
     kept = record_of(empty).joint
     own = joint.extra.get("active", True) is not False and not joint.extra.get("broken")
     ends = [end for end in (kept.parent, kept.child) if end is not None]
@@ -82,7 +85,7 @@ def _lacks_body(empty: bpy.types.Object) -> bool:
 
 
 def _hide_attachments(rig: bpy.types.Object, body: bpy.types.Object, off: bool) -> None:
-    """What hangs on a body is shown where the body is."""
+    """Hide or show reference frames, lights and labels on a body with it."""
     for obj in body.children_recursive:
         if record_of(obj).model == rig and record_of(obj).role in {"FRAME", "LIGHT", "LABEL"}:
             _hide(obj, off)
@@ -96,9 +99,10 @@ def _hide(obj: bpy.types.Object, off: bool) -> None:
 def _show_collections(
     rig: bpy.types.Object, layer: bpy.types.ViewLayer, mechanism: Mechanism, running: set[str]
 ) -> None:
-    """Leave the collections of what is off out of a view layer, and show the others.
+    """Exclude the collections of what is off from a view layer, and include the others.
 
-    The layer's own tree is made anew at every change, so nothing of it is kept meanwhile.
+    Note:
+        The view layer's tree is rebuilt at every change, so no reference to it is kept meanwhile.
     """
     wanted: list[tuple[bpy.types.Collection, bool]] = []
     for kind in COLLECTION_KINDS:
@@ -139,7 +143,7 @@ def _collection_names(assembly: Assembly, mechanism: Mechanism) -> list[str]:
 
 
 def _find_collection(collection: bpy.types.Collection, names: list[str]) -> bpy.types.Collection | None:
-    """The collection within others of these names, from the outer to the inner."""
+    """Return the nested collection of these names, from the outer to the inner; None if there is none."""
     for name in names:
         found = next((each for each in collection.children if _has_name(each.name, name)), None)
         if found is None:
@@ -149,7 +153,7 @@ def _find_collection(collection: bpy.types.Collection, names: list[str]) -> bpy.
 
 
 def _has_name(name: str, wanted: str) -> bool:
-    """Return whether a collection has a name, or got a number behind it from Blender."""
+    """Return whether a collection has a name, possibly with Blender's number suffix."""
     rest = name[len(wanted) :]
     return name.startswith(wanted) and (not rest or (rest[0] == "." and rest[1:].isdigit()))
 

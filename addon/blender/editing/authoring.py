@@ -1,6 +1,6 @@
-"""Models made from plain meshes: an empty model, bodies from the user's objects, joints between bodies.
+"""Authoring of mechanisms from meshes: an empty mechanism, bodies from the user's objects, joints between bodies.
 
-Everything is made as an import makes it, with no document behind it: it poses, simulates and exports as any model.
+The results equal those of an import, but without a document: they can be posed, simulated and exported.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from ..rig.joint_frames import constraint_rotation
 from .design_poses import JointEdit, world_to_design
 from .rig_update import begin_edit, update_armature
 
-#: What bodies are made of where nobody says (kg/m3): water's.
+#: Default density of bodies (kg/m³): water.
 DEFAULT_DENSITY = 1000.0
 
 
 def new_model(context: bpy.types.Context, name: str = "Mechanism", ground: bool = True) -> bpy.types.Object:
-    """An empty model in the context's scene, its gravity and ground those of Blender; returns its armature."""
+    """Create an empty mechanism in the context's scene, with Blender's gravity; return its armature."""
     scene = context.scene
     gravity = np.array(scene.gravity, dtype=np.float64) if scene.use_gravity else np.zeros(3)
     mechanism = Mechanism(name, World(gravity=gravity, ground=0.0 if ground else None))
-    mechanism.mirror_plane = Plane(np.eye(3)[0])  # limbs are made on both sides of it while editing is symmetrical
+    mechanism.mirror_plane = Plane(np.eye(3)[0])  # the plane of symmetric editing
     return require_rig(build(mechanism, context, BuildOptions(physics=False, gait=False, up_axis="Z")))
 
 
@@ -48,8 +48,14 @@ def new_model(context: bpy.types.Context, name: str = "Mechanism", ground: bool 
 
 @dataclass
 class FittedSolid:
-    """What a mesh is as a body: its shape, with the frame (4, 4) in the mesh's axes at the centre of mass that the
-    body's object takes, and its volume and inertia tensor (3, 3) of density 1 in that frame."""
+    """Body fitted to a mesh.
+
+    Attributes:
+        shape: Its shape.
+        frame: Frame (4, 4) of the body in the mesh's axes, at the center of mass.
+        volume: Volume.
+        tensor: Inertia tensor (3, 3) at density 1, in that frame.
+    """
 
     shape: Shape
     frame: Array
@@ -58,7 +64,13 @@ class FittedSolid:
 
 
 def fit_solid(mesh: bpy.types.Mesh, scale: Array, as_mesh: bool = False) -> FittedSolid:
-    """What a mesh of an object with this scale (3,) is: a primitive where it is one, unless it shall stay a mesh."""
+    """Fit a body to a mesh: a primitive if the mesh is one and ``as_mesh`` is off, else the mesh itself.
+
+    Args:
+        mesh: The mesh.
+        scale: Scale (3,) of its object.
+        as_mesh: Never fit a primitive.
+    """
     points, triangles, normals, areas = _surface(mesh, scale)
     found = None if as_mesh else fit_primitive(points, normals, areas)
     if found is not None:
@@ -95,12 +107,25 @@ def make_body(
     density: float = DEFAULT_DENSITY,
     as_mesh: bool = False,
 ) -> Report:
-    """Make mesh objects bodies of a model, where they stand. ``mass`` of each; None: by ``density`` and their volumes.
+    """Make mesh objects bodies of a mechanism, where they are.
 
-    The mesh of each becomes its own, with scale and modifiers applied and the origin at the centre of mass, on the axes
-    of the primitive that it is; what hung on it still does. What animates its place is taken off it, and told: where a
-    body is designed does not change with time. ValueError, and nothing done, where one is no mesh, linked, a body
-    already, or flat and without a mass.
+    Each gets its own mesh, with scale and modifiers applied and the origin at the center of mass, in the axes of its
+    primitive; its children keep their place. Animation of its transform is removed and reported, since the design of a
+    body does not depend on time.
+
+    Args:
+        rig: Armature of the mechanism.
+        objects: The mesh objects.
+        mass: Mass of each; None: volume times ``density``.
+        density: Mass per volume.
+        as_mesh: Never fit primitives.
+
+    Returns:
+        The report.
+
+    Raises:
+        ValueError: An object is no mesh, is linked, is part of a mechanism, or encloses no volume and has no mass;
+            nothing was changed.
     """
     for obj in objects:
         if obj.type != "MESH":
@@ -133,12 +158,12 @@ def make_body(
     return report
 
 
-#: What an object's place is animated by.
+#: Prefixes of the data paths of an object's transform.
 _TRANSFORM_PATHS = ("location", "rotation", "scale", "delta_")
 
 
 def _detach_animation(obj: bpy.types.Object, report: Report) -> None:
-    """Take Actions, strips and drivers that move an object off it. The Actions stay in the .blend."""
+    """Remove Actions, NLA strips and drivers that move an object. The Actions stay in the .blend."""
     data = obj.animation_data
     if data is None:
         return
@@ -167,7 +192,7 @@ def _model_name(rig: bpy.types.Object | None) -> str:
 
 
 def _convert_object(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.types.Mesh, solid: FittedSolid) -> None:
-    """Make an object's mesh, place and record those of a body."""
+    """Give an object the mesh, transform and record of a body."""
     place, turn, scale = obj.matrix_world.decompose()
     world = Matrix.Translation(place) @ turn.to_matrix().to_4x4()
     frame = Matrix(solid.frame.tolist())
@@ -197,7 +222,7 @@ def _convert_object(rig: bpy.types.Object, obj: bpy.types.Object, mesh: bpy.type
 
 
 def replace_mesh(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> None:
-    """Give an object another mesh of the same name; the one that it had goes unless somebody else has it."""
+    """Replace an object's mesh by another, which gets its name; the old one is deleted if it has no other users."""
     old = obj.data
     obj.data = mesh
     if not isinstance(old, bpy.types.Mesh):
@@ -219,11 +244,24 @@ def add_joint(
     type_: str = "revolute",
     name: str = "",
 ) -> tuple[bpy.types.Object, Report]:
-    """A joint at ``place`` (in the world, Z its axis) between two bodies as they stand now, its coordinates 0 there;
-    ``parent`` None is the world. Returns its empty.
+    """Create a joint between two bodies as they stand, with joint values 0 there.
 
-    Where the bodies were in no chain together, the child and all that hangs on it are designed where they stand now;
-    else the joint closes a loop. ValueError for bodies that are one, or of another model."""
+    If the bodies were not connected, the child's limb is designed where it stands now; else the joint closes a loop.
+
+    Args:
+        rig: Armature of the mechanism.
+        parent: Parent body; None: the world.
+        child: Child body.
+        place: Frame of the joint in the world; Z is its axis.
+        type_: Joint type.
+        name: Name; default: from the names of the bodies.
+
+    Returns:
+        The joint's empty and the report.
+
+    Raises:
+        ValueError: The bodies are the same, or not of this mechanism.
+    """
     for end in (parent, child):
         if end is not None and (record_of(end).role != "BODY" or record_of(end).model != rig):
             raise ValueError(f"{end.name!r} is no body of {_model_name(rig)!r}")
@@ -258,7 +296,7 @@ def _make_empty(rig: bpy.types.Object, name: str, frame: Array, type_: str, dofs
 
 
 def _model_extent(rig: bpy.types.Object) -> float:
-    """The diagonal of the box of a model's bodies."""
+    """Return the diagonal of the bounding box of a mechanism's bodies (length units); 1 without bodies."""
     corners = [obj.matrix_basis @ Matrix.Translation(corner) for obj in parts(rig, "BODY") for corner in obj.bound_box]
     if not corners:
         return 1.0

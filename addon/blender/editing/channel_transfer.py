@@ -1,5 +1,7 @@
-"""The channels of joints after their bones were planned anew: what poses and keys them goes on where it can; what a
-joint no longer has is reset, and its curves and drivers go."""
+"""Transfer of joint channels after bones were planned again: pose, keyframes and drivers continue where they can.
+
+Channels that no longer exist are reset, and their curves and drivers removed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from .design_poses import JointEdit, RigState
 
 ChannelPath = tuple[str, int]
 _NO_ZERO_SHIFTS: Mapping[str, Array] = {}
-#: What poses a bone, and how many numbers each is.
+#: Properties that pose a bone, and their sizes.
 _PROPERTIES = {"location": 3, "rotation_euler": 3, "rotation_quaternion": 4}
 
 
@@ -37,14 +39,14 @@ def transfer_channels(
     renewed: Collection[str],
     zeros: Mapping[str, Array] = _NO_ZERO_SHIFTS,
 ) -> None:
-    """Pose and key the joints of a model as they were.
+    """Pose and key the joints of a mechanism as before.
 
     Args:
-        rig: the armature, whose bones are made anew.
-        present: how it stood before.
-        edits: what was done to joints, by their ids.
-        renewed: names of new bones that others had, which are gone.
-        zeros: the coordinates (size,) from which joints count now, by their ids, of those that do so from elsewhere.
+        rig: The armature, whose bones were rebuilt.
+        present: Its state before.
+        edits: Changes of joints, by id.
+        renewed: Names of new bones that deleted bones had before.
+        zeros: New zero positions (size,) of joints, in their previous values, by id.
     """
     _restore_pose(rig, present, renewed)
     after = servo_channels(rig)
@@ -77,8 +79,10 @@ def transfer_channels(
 
 
 def shift_zeros(rig: bpy.types.Object, mechanism: Mechanism, zeros: Mapping[str, Array]) -> None:
-    """Have the records of joints that count from elsewhere (``zeros``, as for ``transfer_channels``) say so: their
-    stops stay where they are."""
+    """Update the records of joints with a new zero position (``zeros``, as for ``transfer_channels``).
+
+    Their stops stay where they are.
+    """
     joints = {joint.id: joint for joint in mechanism.joints}
     for empty in parts(rig, "JOINT") if zeros else ():
         own = record_of(empty).source_id
@@ -102,8 +106,10 @@ _UNCHANGED = JointEdit()
 
 
 def _key_current_pose(rig: bpy.types.Object, own: Sequence[Channel]) -> None:
-    """Key a joint where it stands that lost its keyframes: the rest of its loop, posed by keyframes as well, would
-    follow it otherwise."""
+    """Key a joint that lost its keyframes at its present values.
+
+    Otherwise the rest of its loop, which keyframes pose, would be followed by it.
+    """
     action = active_action(rig)
     curves = action_curves(rig, action, create=False) if action is not None else None
     places = dict.fromkeys((channel.bone, place) for channel in own for place in channel.curves())
@@ -115,12 +121,16 @@ def _key_current_pose(rig: bpy.types.Object, own: Sequence[Channel]) -> None:
 
 
 def _relative_to_zero(kind: DofKind, values: Array, zero: Array) -> Array:
-    """Coordinates (size,) of a joint of one degree of freedom that counts from ``zero`` on."""
+    """Return the values (size,) of a joint with one degree of freedom relative to a new ``zero``."""
     return shift_value_zero(Joint("", "", "", None, None, dofs=[Dof(kind)]), values, zero)
 
 
 def _restore_pose(rig: bpy.types.Object, present: RigState, renewed: Collection[str]) -> None:
-    """Have bones that stay say what they said: in edit mode Blender evaluates their curves at some other frame."""
+    """Restore the channels of remaining bones.
+
+    Note:
+        In edit mode Blender evaluates their curves at another frame.
+    """
     for number, name in enumerate(present.names):
         pose: bpy.types.PoseBone | None = rig.pose.bones.get(name)
         for prop, values in present.numbers.items() if pose is not None and name not in renewed else ():
@@ -129,7 +139,7 @@ def _restore_pose(rig: bpy.types.Object, present: RigState, renewed: Collection[
 
 
 def reset_bone(pose: bpy.types.PoseBone) -> None:
-    """Have a new bone be as none was before it: Blender gives one what a deleted bone of its name had."""
+    """Reset a new bone. Blender gives it the properties of a deleted bone with the same name."""
     for constraint in list(pose.constraints):
         pose.constraints.remove(constraint)
     pose.location = pose.rotation_euler = (0.0, 0.0, 0.0)
@@ -147,7 +157,7 @@ def _map_curves(
     edits: Mapping[str, JointEdit],
     after: Mapping[str, list[Channel]],
 ) -> tuple[dict[ChannelPath, tuple[ChannelPath, float]], set[ChannelPath]]:
-    """The curves of joints that go on, with where and by which factor, and those that do not."""
+    """Return the new identifier and factor of each curve that continues, and the curves that do not."""
     chains, moved, before = joint_bones(rig), dict[ChannelPath, tuple[ChannelPath, float]](), set[ChannelPath]()
     for joint, old in present.channels.items():
         if joint in after or joint in edits:
@@ -176,21 +186,21 @@ def _map_joint_curves(
 
 
 def _bone_channel_paths(bone: str) -> Iterator[ChannelPath]:
-    """All that poses a bone."""
+    """Yield the identifiers of all channels of a bone."""
     for name, count in _PROPERTIES.items():
         for index in range(count):
             yield bone_path(bone, name), index
 
 
 def _are_same_channels(rig: bpy.types.Object, present: RigState, old: list[Channel], new: list[Channel]) -> bool:
-    """Whether channels are those that they were, and mean the same."""
+    """Return whether channels are the same as before and have the same meaning."""
     if [c.curves() for c in old] != [c.curves() for c in new] or [c.against for c in old] != [c.against for c in new]:
         return False
     return all(present.has_same_axes(rig, channel) for channel in new)
 
 
 def _reset_channels(rig: bpy.types.Object, places: Collection[ChannelPath]) -> None:
-    """Set channels to what they are of a bone that nobody posed."""
+    """Set channels to their values at rest."""
     for path, index in places:
         prop = path.rpartition(".")[2]
         pose: bpy.types.PoseBone | None = rig.pose.bones.get(bone_of_path(path))
@@ -220,8 +230,10 @@ def _move_curves(
 
 
 def _rotate_curves(rig: bpy.types.Object, present: RigState, first: Channel) -> None:
-    """Have the keys of a ball's or free block's bone, which has other axes in its joint's frame now, say what they
-    said. What turns its axes turns the three numbers of its places, and of its quaternions beside the real one."""
+    """Transform the keys of a ball joint's or free block's bone whose axes in its joint's frame changed.
+
+    The rotation between the axes applies to locations, and to the imaginary parts of quaternions.
+    """
     turn = block_rotation(rig, first.bone).T @ present.turns[first.bone]
     _mix_curves(rig, present, first.bone, "rotation_quaternion", {1: 0.0, 2: 0.0, 3: 0.0}, turn)
     if first.kind == "free":
@@ -229,7 +241,7 @@ def _rotate_curves(rig: bpy.types.Object, present: RigState, first: Channel) -> 
 
 
 def _shift_curves(rig: bpy.types.Object, present: RigState, own: Sequence[Channel], zero: Array) -> None:
-    """Have the curves and drivers of a joint that counts from ``zero`` (size,) on pose it where they did."""
+    """Transform the curves and drivers of a joint with a new zero position (size,) so that its motion is unchanged."""
     if not own:
         return
     first = own[0]
@@ -239,7 +251,7 @@ def _shift_curves(rig: bpy.types.Object, present: RigState, own: Sequence[Channe
             if curve is not None:
                 _offset_curve(curve, -float(zero[0]))
         return
-    # the bone's motion is that of before after the inverse of zero's, or before zero's where the joint is against it
+    # the bone's motion is multiplied by the inverse of zero's: from the left, or from the right if the joint is against
     _places, turns = block_bone_channels(zero[None, :3], block_rotation(rig, first.bone), first.against)
     w, x, y, z = turns[0] * (1.0, -1.0, -1.0, -1.0)
     side = -1.0 if first.against else 1.0
@@ -250,7 +262,7 @@ def _shift_curves(rig: bpy.types.Object, present: RigState, own: Sequence[Channe
 
 
 def _curve_owners(rig: bpy.types.Object, present: RigState) -> list[Any]:
-    """The curves of each motion and stored pose, and the drivers."""
+    """Return the curves of each motion and stored pose, and the drivers."""
     owners = [curves for action in present.actions if (curves := action_curves(rig, action, create=False)) is not None]
     return owners if rig.animation_data is None else [*owners, rig.animation_data.drivers]
 
@@ -258,9 +270,15 @@ def _curve_owners(rig: bpy.types.Object, present: RigState) -> list[Any]:
 def _mix_curves(
     rig: bpy.types.Object, present: RigState, bone: str, prop: str, usual: Mapping[int, float], mix: Array
 ) -> None:
-    """Have the keys of several numbers of a bone, by their indices, say what ``mix`` (n, n) makes of them.
+    """Transform the keys of several components of a bone's property by a matrix.
 
-    ``usual`` is what those are that have no keys.
+    Args:
+        rig: The armature.
+        present: State with the Actions.
+        bone: Name of the bone.
+        prop: The property.
+        usual: Value of a component without keys, by index.
+        mix: Matrix (n, n).
     """
     path = bone_path(bone, prop)
     for action in present.actions:
@@ -287,7 +305,7 @@ def _mix_curves(
 
 
 def _negate_curve(curve: bpy.types.FCurve) -> None:
-    """Have a curve, or the driver whose value it maps, say the opposite."""
+    """Negate a curve, or the mapping of a driver."""
     _map_values(curve, -1.0, 0.0)
     for modifier in curve.modifiers:
         _negate_modifier(modifier)
@@ -295,7 +313,7 @@ def _negate_curve(curve: bpy.types.FCurve) -> None:
 
 
 def _offset_curve(curve: bpy.types.FCurve, by: float) -> None:
-    """Have a curve, or the driver whose value it maps, say as much more."""
+    """Add an offset to a curve, or to the mapping of a driver."""
     _map_values(curve, 1.0, by)
     for modifier in curve.modifiers:
         _offset_modifier(modifier, by)
@@ -305,7 +323,7 @@ def _offset_curve(curve: bpy.types.FCurve, by: float) -> None:
 def _map_values(curve: bpy.types.FCurve, factor: float, offset: float) -> None:
     """Make each value of a curve, or of the driver that it maps, ``factor * value + offset``, but not its modifiers."""
     points = curve.keyframe_points
-    if curve.driver is not None and not len(points):  # it says the driver's value itself
+    if curve.driver is not None and not len(points):  # without keys the mapping is the identity
         curve.extrapolation = "LINEAR"
         for at in (0.0, 1.0):
             points.insert(at, at).interpolation = "LINEAR"
@@ -317,9 +335,9 @@ def _map_values(curve: bpy.types.FCurve, factor: float, offset: float) -> None:
 
 
 def _offset_modifier(modifier: Any, by: float) -> None:
-    """Have a curve modifier of a curve that says as much more do what it did.
+    """Adapt a modifier of a curve to an offset, so that its effect is unchanged.
 
-    What replaces the curve says more itself; factors of several terms and noise that multiplies cannot.
+    A modifier that replaces the curve is offset itself. Factorized polynomials and multiplied noise cannot be adapted.
     """
     if modifier.type == "GENERATOR" and not modifier.use_additive and modifier.mode == "POLYNOMIAL":
         first, *others = modifier.coefficients
@@ -333,9 +351,9 @@ def _offset_modifier(modifier: Any, by: float) -> None:
 
 
 def _negate_modifier(modifier: Any) -> None:
-    """Have a curve modifier do to the opposite curve the opposite of what it did.
+    """Adapt a modifier of a curve that is negated, so that its effect is negated too.
 
-    Cycles and steps do so as they are, and a noise that multiplies.
+    Cycles, stepped interpolation and multiplied noise need no change.
     """
     if modifier.type == "GENERATOR":
         factored = modifier.mode == "POLYNOMIAL_FACTORISED"

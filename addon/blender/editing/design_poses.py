@@ -34,29 +34,27 @@ from ..scene.read.design_poses import (
     root_ranks,
 )
 
-#: Places that differ by no more than this share of their size are the same.
+#: Tolerance of equal poses, as a share of their size.
 _POSE_TOLERANCE = 2e-6
 
 
 def world_to_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
-    """Return where a place in the world is in the model's design, (4, 4), carried by a body as it stands now; None: by
-    the world."""
+    """Return the design pose (4, 4) of a pose in the world, carried by a body as it stands now; None: by the world."""
     return _to_design_pose(rig, body, body.matrix_world if body is not None else None, place)
 
 
 def joint_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, place: Matrix) -> Array:
-    """Return where the place of a joint on a body is in the model's design, (4, 4).
+    """Return the design pose (4, 4) of a joint's pose in the world, carried by a body.
 
-    Joints stand where the pose has them, and so does the body, unless physics moves it away from there: what is put on
-    it then is meant for it.
+    The body is taken at its posed matrix, as joints are, except while physics moves it: a joint that is placed then
+    refers to the body as it is seen.
     """
     run = settings(rig).drive != "KEYS"
     return _to_design_pose(rig, body, None if body is None else body.matrix_world if run else posed_matrix(body), place)
 
 
 def body_in_design(rig: bpy.types.Object, body: bpy.types.Object | None, other: bpy.types.Object) -> Array:
-    """Return where another body is in the model's design, (4, 4), carried by a body as both are posed; None: by the
-    world."""
+    """Return the design pose (4, 4) of a body as posed, carried by another as posed; None: by the world."""
     return _to_design_pose(rig, body, posed_matrix(body) if body is not None else None, posed_matrix(other))
 
 
@@ -77,22 +75,21 @@ def _world_matrix(obj: bpy.types.Object) -> Matrix:
 
 
 def rigid_matrix(matrix: Matrix) -> Array:
-    """A matrix without its scale, (4, 4)."""
+    """Return a matrix without its scale, (4, 4)."""
     place, turn, _scale = matrix.decompose()
     return np.array(Matrix.Translation(place) @ turn.to_matrix().to_4x4(), dtype=np.float64)
 
 
 def rigid_design_pose(obj: bpy.types.Object | None) -> Array:
-    """Return where an object stands in its model's design, (4, 4), right-handed also where it is mirrored; None is the
-    world."""
+    """Return the design pose (4, 4) of an object, right-handed also if it is mirrored; identity for None, the world."""
     return np.eye(4) if obj is None else rigid_matrix(obj.matrix_basis)
 
 
 def set_design_pose(obj: bpy.types.Object, place: Array) -> None:
-    """Have a part be designed at a place (4, 4).
+    """Set the design pose (4, 4) of a part.
 
-    Where it is there already, or was built there, as far as 32 bits can tell, its own numbers stay: what is put where
-    it is does not creep.
+    If that equals the present or the built matrix within float32 resolution, the latter's values are kept, so that
+    repeated edits cause no drift.
     """
     if _is_same_pose(np.array(obj.matrix_basis), place):
         return
@@ -106,7 +103,7 @@ def _is_same_pose(one: Array, other: Array) -> bool:
     return bool(apart[:3, :3].max() <= _POSE_TOLERANCE * sizes[0] and apart[:3, 3].max() <= _POSE_TOLERANCE * sizes[1])
 
 
-#: Bones that are posed by less stand as they were made.
+#: Tolerance of bones at rest.
 _REST_TOLERANCE = 1e-6
 
 
@@ -115,10 +112,9 @@ class JointEdit:
     """Change of a joint by an edit.
 
     Attributes:
-        held: the coordinates (size,) of the joint as it is now at which its bodies are seen; None where they stay
-            without its help.
-        values: what its channels are set to, (size,); None: what they said before.
-        numbers: which of its coordinates goes on as which, and the factor that it then has; None: all do as they are.
+        held: Values (size,) of the changed joint at which its bodies are seen; None if they stay anyway.
+        values: New channel values (size,); None: unchanged.
+        numbers: New index and factor by previous index of its values; None: unchanged.
     """
 
     held: Array | None = None
@@ -127,19 +123,21 @@ class JointEdit:
 
 
 class RigState:
-    """A mechanism before an edit.
+    """State of a mechanism before an edit.
 
     Attributes:
-        channels: the channels of its joints, by id.
-        pose: what these channels say, by joint id.
-        moves: what takes bodies from their design to where they are seen, (4, 4) in the mechanism's frame, by id.
-        names, numbers: its bones, and the numbers that pose them by property, a row for each.
-        turns: turns (3, 3) from the axes of the bones of balls and free blocks to those of their joints, by bone.
-        placing: ids of the joints that place bodies.
-        roots: rank among roots, by the id of each body that is placed freely: the keyed first, then the largest.
-        actions: motions and stored poses that key it.
-        looped: ids of the joints of loops of which some follow others.
-        keyed: of these loops, ids of the joints of those in which keyframes pose every joint.
+        channels: Channels of its joints, by id.
+        pose: Channel values, by joint id.
+        moves: Transforms (4, 4) of bodies from their design to where they are seen, in the mechanism's frame, by id.
+        names: Names of its bones.
+        numbers: Values that pose the bones, by property, a row per bone.
+        turns: Rotations (3, 3) from the axes of the bones of ball joints and free blocks to those of their joints, by
+            bone.
+        placing: Ids of the joints that place bodies.
+        roots: Rank among roots, by the id of each body that is placed freely: the keyed first, then the largest.
+        actions: Motions and stored poses that key it.
+        looped: Ids of the joints of loops with dependent joints.
+        keyed: Of these loops, ids of the joints of those in which keyframes pose every joint.
     """
 
     def __init__(self, rig: bpy.types.Object) -> None:
@@ -162,15 +160,18 @@ class RigState:
         self.keyed = {joint for loop in told for joint in loop.channels}
 
     def of_copy(self, rig: bpy.types.Object) -> RigState:
-        """Return how a copy of this armature stands, which gets some of its parts."""
+        """Return the state for a copy of this armature, which gets some of its parts."""
         out = copy(self)
         out.rig, out.actions = rig, _actions(rig)
         return out
 
     def joined(self, other: RigState, ids: Mapping[str, str], shift: Array) -> RigState:
-        """Return how this model stands with the parts of another one, by the ``ids`` that they have here.
+        """Return the state of this mechanism with the parts of another one.
 
-        ``shift`` (4, 4) leads from where that counts its design to where this one does.
+        Args:
+            other: State of the other mechanism.
+            ids: New ids of its parts.
+            shift: Transform (4, 4) from its design frame to this one's.
         """
         out, back = copy(self), inverse(shift)
         out.moves = self.moves | {ids[own]: shift @ move @ back for own, move in other.moves.items()}
@@ -178,15 +179,20 @@ class RigState:
         return out
 
     def has_same_axes(self, rig: bpy.types.Object, channel: Channel) -> bool:
-        """Return whether a ball's or free block's bone has the axes in its joint's frame that it had."""
+        """Return whether the bone of a ball joint or free block has the same axes in its joint's frame as before."""
         if channel.is_single:
             return True
         before = self.turns.get(channel.bone)
         return before is None or bool(np.abs(block_rotation(rig, channel.bone) - before).max() < _REST_TOLERANCE)
 
     def coordinates(self, empty: bpy.types.Object, frame: Array, opening: Array | None = None) -> Array:
-        """The coordinates (size,) at which a joint is seen, whatever poses it: stops are in them, and so are handles
-        and drivers. ``frame`` (4, 4) is the joint's in the design; ``opening`` leads to its child's side."""
+        """Return the values (size,) at which a joint is seen, including stops, drivers and constraints.
+
+        Args:
+            empty: The joint's empty.
+            frame: Its frame (4, 4) in the design.
+            opening: Transform (4, 4) to its child's side; None: identity.
+        """
         record = record_of(empty)
         channels = self.channels.get(record.source_id, ())
         if channels:
@@ -207,14 +213,16 @@ def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
 
 
 def current_tree(rig: bpy.types.Object, mechanism: Mechanism) -> Tree:
-    """The spanning tree of a model as its armature has it: what is a root stays one, and what closes a loop does not
-    begin to place a body where a joint with bones does."""
+    """Return the spanning tree of a mechanism as its armature has it.
+
+    Roots stay roots, and a joint that closes a loop does not replace a joint with bones.
+    """
     placing = placing_joint_ids(rig)
     return design_tree(mechanism, placing, root_ranks(rig, placing))
 
 
 def current_plan(rig: bpy.types.Object, mechanism: Mechanism) -> BuildPlan:
-    """The bones that a model needs as it is, with those that it has where they are."""
+    """Return the plan of the bones that a mechanism needs, with existing bones where they are."""
     tree = current_tree(rig, mechanism)
     return make_plan(tree.mechanism, closed=False, tree=tree, kept=assigned_axes(rig, servo_channels(rig), {}))
 
@@ -222,8 +230,7 @@ def current_plan(rig: bpy.types.Object, mechanism: Mechanism) -> BuildPlan:
 def assigned_axes(
     rig: bpy.types.Object, channels: Mapping[str, Sequence[Channel]], edits: Mapping[str, JointEdit]
 ) -> ExistingBones:
-    """Return which axes of their bones the degrees of freedom of joints are on, that their channels may stay what they
-    are."""
+    """Return the bone axes to which degrees of freedom are assigned, so that their channels can be kept."""
     kept, bones = ExistingBones(), armature_of(rig).bones
     for joint, own in channels.items():
         edit = edits.get(joint)

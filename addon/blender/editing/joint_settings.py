@@ -1,4 +1,4 @@
-"""What one joint has of stops, servo and springs, given to others and to their twins."""
+"""Settings of joints: copying values, setting stops from pose or motion, and sweeping joint ranges."""
 
 from __future__ import annotations
 
@@ -354,8 +354,7 @@ class JointSweep:
         return each, value, span
 
     def _range_of(self, each: JointDof) -> ValueRange:
-        """Return from where to where a coordinate is taken: its stops, where it has none as far as there is something
-        to see."""
+        """Return the range through which a joint value is swept: its stops, or a default distance from its value."""
         assert each.channel is not None
         here = float(self._stood[each.channel.joint][each.number])
         free = (

@@ -62,7 +62,7 @@ def retype_edit(old: Sequence[Dof], seen: Array, new: Sequence[Dof], kept: Seque
 
 
 def _match_dofs(old: Sequence[Dof], kept: Sequence[Dof], new: Sequence[Dof]) -> dict[int, tuple[int, float]]:
-    """Which coordinate is which of the new ones: of degrees of freedom that go on about the same axis."""
+    """Return new index and factor of each old joint value that continues: of degrees of freedom about the same axis."""
     first, second = _first_indices(old), _first_indices(new)
     out: dict[int, tuple[int, float]] = {}
     for number, (dof, was) in enumerate(zip(kept, old, strict=False)):
@@ -137,7 +137,7 @@ def _reversed_values(values: Array, kind: str) -> Array:
     return out
 
 
-def joint_frame(empty: bpy.types.Object) -> Array:
+def joint_frame_matrix(empty: bpy.types.Object) -> Array:
     """Return the frame (4, 4) of a joint in the mechanism's design, from its empty."""
     turn = constraint_rotation(record_of(empty).joint)
     basis = rigid_matrix(empty.matrix_basis)
@@ -159,7 +159,7 @@ def set_dofs(empty: bpy.types.Object, dofs: Sequence[Dof], before: Sequence[Dof]
 
     Those among ``before``, the previous ones as they were read, keep their fields that exist only in Blender.
     """
-    frame, record = joint_frame(empty), record_of(empty).joint
+    frame, record = joint_frame_matrix(empty), record_of(empty).joint
     opening = side_offset(record)
     own = [[getattr(kept, name) for name in _BLENDER_FIELDS] for kept in record.dofs]
     record.dofs.clear()
@@ -211,7 +211,7 @@ def change_joint_type(
     own = record_of(empty).source_id
     key_held_joints(rig, {own})
     present = begin_edit(rig)
-    seen = present.coordinates(empty, joint_frame(empty), side_offset(record))
+    seen = present.coordinates(empty, joint_frame_matrix(empty), side_offset(record))
     with signals_blocked():
         _close_initial_pose(rig, own)
     edit, motion = (
@@ -267,7 +267,7 @@ def swap_ends(empty: bpy.types.Object) -> Report:
     require_swappable(empty)
     record = record_of(empty).joint
     dofs = read_dofs(record)
-    rig, frame, opening = record_of(empty).model, joint_frame(empty), side_offset(record)
+    rig, frame, opening = record_of(empty).model, joint_frame_matrix(empty), side_offset(record)
     present, own = begin_edit(rig), record_of(empty).source_id
     edit = reversal_edit(dofs, present.pose.get(own))
     with signals_blocked():
@@ -304,7 +304,7 @@ def move_joint(empty: bpy.types.Object, place: Matrix, keep_axes: bool = False) 
     carrier = record.parent if record.parent is not None or record.at_world else record.child
     frame = joint_in_design(record_of(empty).model, carrier, place)
     if keep_axes:
-        frame[:3, :3] = joint_frame(empty)[:3, :3]
+        frame[:3, :3] = joint_frame_matrix(empty)[:3, :3]
     return move_joint_to(empty, frame)
 
 
@@ -312,7 +312,7 @@ def move_joint_to(empty: bpy.types.Object, frame: Array) -> Report:
     """Move a joint to a frame (4, 4) of the mechanism's design; its bodies stay where they are."""
     rig = record_of(empty).model
     present, own = begin_edit(rig), record_of(empty).source_id
-    seen = present.coordinates(empty, joint_frame(empty), side_offset(record_of(empty).joint))
+    seen = present.coordinates(empty, joint_frame_matrix(empty), side_offset(record_of(empty).joint))
     with signals_blocked():
         set_joint_frame(empty, frame)
     return update_armature(rig, present, {own: JointEdit(seen)})
@@ -459,7 +459,7 @@ def _face_pose(obj: bpy.types.Object) -> Matrix | None:
 
 
 def _ring_pose(obj: bpy.types.Object) -> Matrix | None:
-    """The middle of the selected points of a mesh, Z square to the plane in which they lie: a wheel's axle."""
+    """Return the frame at the center of a mesh's selected vertices, Z normal to their plane; None without a ring."""
     mesh = cast(bpy.types.Mesh, obj.data)
     if obj.mode == "EDIT":
         chosen = [vertex.co[:] for vertex in bmesh.from_edit_mesh(mesh).verts if vertex.select]

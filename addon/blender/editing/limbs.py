@@ -1,4 +1,4 @@
-"""Copies of bodies and joints, each with a name and an id of its own."""
+"""Limbs: the bodies and joints beyond a joint, and duplicates of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .symmetry.twins import require_plane
 
 
 def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
-    """Give a copy of a body copies of the collision shapes that are its children."""
+    """Copy the collision shapes that are children of a body to its copy."""
     for child in obj.children:
         if record_of(child).role != "SHAPE":
             continue
@@ -36,8 +36,10 @@ def copy_shapes(obj: bpy.types.Object, made: bpy.types.Object) -> None:
 
 @dataclass
 class Limb:
-    """Bodies of a model, the joints that carry them or are between them, and those that join them to other bodies
-    besides, by which loops are closed."""
+    """Bodies of a mechanism, the joints that carry or connect them, and the joints ``across`` to other bodies.
+
+    Joints across close loops, except those that carry other bodies.
+    """
 
     bodies: list[bpy.types.Object]
     joints: list[bpy.types.Object]
@@ -45,8 +47,16 @@ class Limb:
 
 
 def find_limb(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole: bool = True) -> Limb:
-    """The limb that bodies and joints mean: these bodies, and those that the joints move; ``whole``: and all that hangs
-    on them. ValueError where there is none."""
+    """Return the limb of a selection: its bodies, and those that its joints move.
+
+    Args:
+        rig: Armature of the mechanism.
+        objects: The selected bodies and joints.
+        whole: Include everything beyond these bodies.
+
+    Raises:
+        ValueError: The selection has no bodies and moves none.
+    """
     assign_ids(rig)
     chosen = [obj for obj in objects if record_of(obj).model == rig and record_of(obj).role in {"BODY", "JOINT"}]
     tree = current_tree(rig, extract(rig))
@@ -72,26 +82,33 @@ def find_limb(rig: bpy.types.Object, objects: Iterable[bpy.types.Object], whole:
 
 def _with_descendants(tree: Tree, ids: set[str]) -> set[str]:
     out = set(ids)
-    for link in tree.links:  # carriers come first
+    for link in tree.links:  # in order from the roots
         if link.carrier in out:
             out.add(link.body)
     return out
 
 
 def free_offset(limb: Limb) -> Array:
-    """The way (3,) from a limb to where a copy of it has room: along Y, which is how legs stand in a row."""
+    """Return an offset (3,) from a limb to free space for its copy: along -Y, as legs stand in a row."""
     corners = [(obj.matrix_basis @ Vector(corner)).y for obj in limb.bodies for corner in obj.bound_box]
     return np.array([0.0, -1.25 * (max(corners) - min(corners)), 0.0])
 
 
-#: By how much each part is moved, (3,) in the model's axes.
+#: Offset of each part, (3,) in the mechanism's axes.
 Offsets = dict[bpy.types.Object, Array]
 
 
 def mirrored_offsets(limb: Limb, led_by: Collection[bpy.types.Object], offset: Sequence[float] | Array) -> Offsets:
-    """Return how the copy of a limb, with twins in it, is moved as its halves are edited together: on the side of
-    ``led_by``, which the user meant, by ``offset`` (3,), on the other by the mirror image of it, and in the middle
-    within the plane between the two."""
+    """Return the offsets for a copy of a limb that contains twins, while editing is symmetric.
+
+    Parts on the side of ``led_by`` move by ``offset`` (3,), parts on the other side by its mirror image, and parts
+    without a twin or in the middle by the component in the mirror plane.
+
+    Args:
+        limb: The limb.
+        led_by: Parts that the user selected.
+        offset: (3,) in the mechanism's axes.
+    """
     every = [*limb.bodies, *limb.joints]
     twins, plane = twins_among(every), require_plane(record_of(every[0]).model)
     flip, own = plane.reflection[:3, :3], np.array([float(x) for x in offset])
@@ -104,10 +121,19 @@ def mirrored_offsets(limb: Limb, led_by: Collection[bpy.types.Object], offset: S
 def duplicate_limb(
     rig: bpy.types.Object, limb: Limb, offset: Sequence[float] | Array | Offsets
 ) -> tuple[list[bpy.types.Object], Report]:
-    """Copy a limb, hung where the original hangs and moved by ``offset`` (3,) in the model's axes: its bodies and
-    joints with ids of their own, posed alike, and nobody's twins; or, where offsets were told part by part, each
-    other's, as the originals are. Returns what was made. Joints that close loops with other bodies are left out, and
-    the report says so."""
+    """Duplicate a limb, connected where the original is, with its own ids and the same pose.
+
+    Joints that close loops with other bodies are left out and reported.
+
+    Args:
+        rig: Armature of the mechanism.
+        limb: The limb.
+        offset: Offset (3,) in the mechanism's axes, or an offset per part; in the latter case copies of twins are
+            twins, else copies have none.
+
+    Returns:
+        The created objects and the report.
+    """
     report = Report()
     for empty in limb.across:
         report.warn("loop-left-out", f"{file_name(empty)!r} joins the limb to another part: its copy has none")
@@ -140,6 +166,6 @@ def duplicate_limb(
 
 
 def _stem(name: str) -> str:
-    """A name without the number that a copy got."""
+    """Return a name without the number of a copy."""
     stem, _space, number = name.rpartition(" ")
     return stem if stem and number.isdigit() else name

@@ -1,8 +1,8 @@
-"""Models that an earlier release kept in a .blend, brought up to date step by step when they come: with a file that is
-opened, appended or linked. Of what is linked its own file stays as it is, and so does what a newer release kept.
+"""Migration of mechanisms from earlier releases, step by step, when a .blend is opened, appended or linked.
 
-``_MIGRATIONS`` is the one place that knows what changed; each step leads from one version of a model to the next, and
-only fills in what that version had not.
+``_MIGRATIONS`` is the only place that knows what changed; each step leads from one version of a mechanism to the next
+and only fills in what that version lacked. The file of a linked mechanism, and mechanisms of newer releases, stay as
+they are.
 """
 
 from __future__ import annotations
@@ -41,11 +41,14 @@ from .symmetry.twins import document_plane
 
 
 def migrate_model(rig: bpy.types.Object) -> list[int]:
-    """Bring a model up to date, with its library overrides; the versions that it went through, none where it was up to
-    date, or cannot be changed.
+    """Migrate a mechanism, with its library overrides.
 
-    A linked model is changed in memory, until its library is loaded again. A library has no room for new objects, so
-    that one of before ``_MIN_LIBRARY_VERSION`` stays as it is."""
+    A linked mechanism is changed in memory, until its library is loaded again. A library has no room for new objects,
+    so that one from before ``_MIN_LIBRARY_VERSION`` stays as it is.
+
+    Returns:
+        The versions that it went through; empty if it was up to date or cannot be changed.
+    """
     model = settings(rig)
     passed: list[int] = []
     if is_foreign(rig) and model.version < _MIN_LIBRARY_VERSION:
@@ -53,7 +56,7 @@ def migrate_model(rig: bpy.types.Object) -> list[int]:
     every = list(rigs_of(armature_of(rig)))
     with signals_blocked():
         while model.version < DATA_VERSION:
-            for each in every:  # an override stores no difference to what its library has in memory
+            for each in every:  # an override stores no difference to its library as it is in memory
                 _MIGRATIONS[model.version](each)
             model.version += 1
             passed.append(model.version)
@@ -64,7 +67,10 @@ def migrate_model(rig: bpy.types.Object) -> list[int]:
 
 
 def _create_frame_objects(rig: bpy.types.Object) -> None:
-    """To 2. Frames and lights were in the document alone. (Some are there where this was begun before, and failed.)"""
+    """Migrate to version 2: create objects for reference frames and lights, which were in the document alone.
+
+    Some exist if a previous attempt failed.
+    """
     decided = make_plan(extract(rig), closed=False)
     if decided.mechanism.frames or decided.mechanism.lights:
         names = [name or "" for name in existing_bones(rig, decided)]
@@ -76,7 +82,7 @@ def _create_frame_objects(rig: bpy.types.Object) -> None:
 
 
 class _ExistingCollections(ModelCollections):
-    """The collections of a model that stands, as ``build.frames`` asks for them: none is made anew."""
+    """Existing collections of a mechanism, as ``create_frames`` requests them: none is created."""
 
     def __init__(self, rig: bpy.types.Object) -> None:
         self._rig = rig
@@ -89,7 +95,7 @@ class _ExistingCollections(ModelCollections):
 
 
 def _record_colors(rig: bpy.types.Object) -> None:
-    """To 3. Materials did not know the colour that they were made with. Paint of before was never written."""
+    """Migrate to version 3: store the color with which materials were made. Older edits of color are not exported."""
     for obj in (*parts(rig, "BODY"), *parts(rig, "SHAPE")):
         for slot in obj.material_slots:
             if slot.material is not None and slot.material.library is None:
@@ -120,24 +126,22 @@ def _record_bones(rig: bpy.types.Object) -> None:
 
 
 def _simplify_bone_limits(rig: bpy.types.Object) -> None:
-    """To 5.
+    """Migrate to version 5: store the rest rotations of bones and set limits again.
 
-    Limits of bones took angles to the nearer stop around the circle, and stops beyond half a turn had none; bones did
-    not know the rests that they were made with.
+    Limits clamped angles to the nearer stop around the circle, and stops beyond half a turn had none.
     """
     store_rest_rotations(rig)
     update_all_bone_limits(rig)
 
 
 def _record_mirror_plane(rig: bpy.types.Object) -> None:
-    """To 5.
+    """Migrate to version 5: store the mirror plane, gravity and collision flags of bodies, and the spheres of shapes.
 
-    Models did not know their mirror plane, bodies not whether they fall and collide, and shapes not the balls that they
-    are of: all of it was in the document alone.
+    All of it was in the document alone.
     """
     base = read_document(rig)
     if mirror_plane_of(rig) is None:
-        made_here = base is None  # and mirrored across X = 0 where it has no twins
+        made_here = base is None  # the plane is X = 0 where it has no twins
         set_mirror_plane(
             rig, (find_mirror_plane(extract(rig)) or Plane(np.eye(3)[0])) if made_here else document_plane(rig)
         )
@@ -154,13 +158,13 @@ def _record_mirror_plane(rig: bpy.types.Object) -> None:
 
 
 def _record_contact_friction(rig: bpy.types.Object) -> None:
-    """To 5. Models did not know the friction that physics gave their bodies, and so not what was typed instead."""
+    """Migrate to version 5: store the friction that physics gave bodies, by which typed values are recognized."""
     if any(obj.rigid_body is not None for obj in parts(rig, "BODY")):
         store_friction(rig)
 
 
 def _lock_rigid_loops(rig: bpy.types.Object) -> None:
-    """To 5. Bones of loops without a degree of freedom were free."""
+    """Migrate to version 5: lock the bones of loops without a degree of freedom, which were free."""
     report = Report()
     for linkage in lock_rigid_loops(rig):
         report_rigid_joints(linkage, report)
@@ -174,35 +178,35 @@ def _migrate_to_5(rig: bpy.types.Object) -> None:
     _record_contact_friction(rig)
 
 
-#: How the ground of a scene was named before it was told by its record.
+#: Name of a scene's ground before its record identified it.
 _GROUND_NAME = "Knuckle Ground"
-#: From each version of a model the step to the next.
+#: Step from each version of a mechanism to the next.
 _MIGRATIONS: dict[int, Callable[[bpy.types.Object], None]] = {
     1: _create_frame_objects,
     2: _record_colors,
     3: _record_bones,
     4: _migrate_to_5,
 }
-#: From this version on no step makes objects.
+#: Version from which on no step creates objects.
 _MIN_LIBRARY_VERSION = 4
 
 
 # ---------------------------------------------------------------- when models come
 
-#: Models that were looked at, by the ``session_uid`` of their data: the rest is one look at a number.
+#: ``session_uid`` of the armature data of mechanisms that were checked.
 _checked: set[int] = set()
 
 
 @persistent
 def after_load(*_args: Any) -> None:
-    """After a file was opened."""
+    """Migrate mechanisms after a .blend was opened."""
     _checked.clear()
     _migrate_new_models()
 
 
 @persistent
 def after_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """After every change of the scene: models may have been appended."""
+    """Migrate mechanisms that were appended or linked, after every change of the scene."""
     if depsgraph.id_type_updated("ARMATURE"):
         _migrate_new_models()
 
@@ -220,7 +224,7 @@ def _migrate_new_models() -> None:
             continue
         try:
             passed = migrate_model(rig)
-        except Exception as error:  # whatever is wrong with one model is not to keep the others from it
+        except Exception as error:  # an error in one mechanism must not prevent the migration of others
             if not isinstance(error, (FormatError, ValueError, OSError)):
                 traceback.print_exc()
             print(f"Knuckle: {rig.name!r}, which an earlier release saved, cannot be brought up to date: {error}")
@@ -232,18 +236,18 @@ def _migrate_new_models() -> None:
 
 _HANDLERS: Handlers = (
     ("load_post", after_load),
-    ("undo_post", after_load),  # an undo may bring the model of before back
+    ("undo_post", after_load),  # undo may restore an old mechanism
     ("redo_post", after_load),
     ("depsgraph_update_post", after_update),
 )
 
 
 def register() -> None:
-    """Look at every model that comes from now on."""
+    """Register the handlers."""
     connect(_HANDLERS)
 
 
 def unregister() -> None:
-    """Look at none any more."""
+    """Remove the handlers."""
     disconnect(_HANDLERS)
     _checked.clear()

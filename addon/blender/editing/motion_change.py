@@ -1,4 +1,4 @@
-"""Change of a model's motion by an edit of joints, and keyframes of loops that it cuts."""
+"""Change of a mechanism's motion by an edit of joints, and keyframes of closed loops that it cuts."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from ..rig.pose_channels import read_pose
 from ..scene.read.mechanism import extract
 from .design_poses import RigState, current_tree
 
-#: Bodies that are no farther apart, as a share of the model's size, are where they were.
+#: Tolerance of equal poses of bodies, as a share of the mechanism's size.
 _POSE_TOLERANCE = 1e-4
-#: How many keyframes are compared: of more, as many of them, evenly chosen.
+#: Maximum number of compared keyframes, evenly chosen.
 _MAX_FRAMES = 200
-#: A joint that is by less (rad, length units) elsewhere than its keyframes say is not held short of them.
+#: Deviation (rad, length units) from its keyframes up to which a joint is not held short of them.
 _HELD_TOLERANCE = 1e-5
 
 
 def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[str]:
-    """Return the ids of all joints of the loops that move on which some joints (ids) lie."""
+    """Return the ids of all joints of the live loops on which some of ``joints`` (ids) lie."""
     found = set[str]()
     for loop in live_loops(rig):
         names = loop_joints(loop)
@@ -43,7 +43,7 @@ def joints_sharing_loops(rig: bpy.types.Object, joints: Collection[str]) -> set[
 
 
 class KeyframePoses:
-    """Poses of bodies at the keyframes of joints that are to be edited. Costs nothing where they have none."""
+    """Poses of bodies at the keyframes of joints that will be edited. Costs nothing without keyframes."""
 
     def __init__(self, rig: bpy.types.Object, present: RigState, joints: Collection[str]) -> None:
         self.rig = rig
@@ -56,17 +56,17 @@ class KeyframePoses:
         self.before = self._bodies(rig) if self.frames else {}
 
     def change(self, made: bpy.types.Object | None = None) -> Report:
-        """Report how far bodies are off at the keyframes once the joints were edited.
+        """Report how far bodies are off at the keyframes after the edit.
 
         Args:
-            made: the armature of the model that bodies went to, if any did.
+            made: Armature of the mechanism to which bodies were split off; None: none.
         """
         report = Report()
         if not self.frames:
             return report
         after = self._bodies(self.rig)
         for own, poses in (self._bodies(made) if made is not None else {}).items():
-            if own in self.before:  # its roots are where they are seen, of which this one's know nothing
+            if own in self.before:  # its roots are at their seen poses, which this mechanism does not know
                 after[own] = self.before[own][-1] @ inverse(poses[-1]) @ poses
         both = [own for own in self.before if own in after]
         if not both:
@@ -76,7 +76,7 @@ class KeyframePoses:
         turned = np.abs(now[:, :, :3, :3] - was[:, :, :3, :3]).max(axis=(2, 3))
         places = np.array([poses[:-1, :3, 3] for poses in self.before.values()])
         size = float(np.ptp(places.reshape(-1, 3), axis=0).max())
-        off = apart if apart.max() > _POSE_TOLERANCE * size else turned  # a body that turns in place is off as well
+        off = apart if apart.max() > _POSE_TOLERANCE * size else turned  # a body that rotates in place is off as well
         frame, body = np.unravel_index(int(np.argmax(off)), off.shape)
         if apart[frame, body] > _POSE_TOLERANCE * size or turned[frame, body] > _POSE_TOLERANCE:
             angle = np.degrees(2.0 * np.arcsin(min(1.0, turned[frame, body] / 2.0)))
@@ -91,9 +91,9 @@ class KeyframePoses:
         return report
 
     def _bodies(self, rig: bpy.types.Object) -> dict[str, Array]:
-        """Return poses of bodies at the frames and the present one (frames + 1, 4, 4), by their ids.
+        """Return poses of bodies at the frames and the present one (frames + 1, 4, 4), by id.
 
-        Their origins are their centers of mass; roots are where they are designed.
+        Origins are at the centers of mass; roots are at their design poses.
         """
         mechanism, frames = extract(rig), [*self.frames, self._now]
         self.names |= {body.id: body.name for body in mechanism.bodies}
@@ -105,7 +105,7 @@ class KeyframePoses:
 
 
 def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[str, Array]:
-    """The coordinates (frames, size) of joints by their keyframes, within their stops, and where loops lead them."""
+    """Return the joint values (frames, size) from keyframes, within stops and with closed loops solved, by id."""
     curves, stops, out = _playing_curves(rig), dof_stops(parts(rig, "JOINT")), dict[str, Array]()
 
     def numbers(bone: str, prop: str, path: str, index: int) -> Array:
@@ -141,7 +141,7 @@ def _keyed_coordinates(rig: bpy.types.Object, frames: Sequence[float]) -> dict[s
 
 
 def _loop_states(loop: LiveLoop, frames: Sequence[float]) -> list[dict[str, Array]]:
-    """Return the coordinates of a loop's joints at frames, by their ids; nothing where curves do not tell."""
+    """Return the values of a loop's joints at frames, by id; empty if curves do not determine them."""
     mark = loop.follower.mark()
     try:
         states = loop.states_at(frames) or []
@@ -153,12 +153,13 @@ def _loop_states(loop: LiveLoop, frames: Sequence[float]) -> list[dict[str, Arra
 
 
 def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
-    """Have keyframes say where joints are seen that their loops hold short of these: in loops that are cut nothing does
-    so any more. So does one at the present frame, between them.
+    """Key joints where they are seen if their closed loops hold them short of their keyframes.
+
+    A loop that is cut no longer holds them. A key at the present frame is inserted.
 
     Args:
-        rig: the armature.
-        joints: ids of joints that are to go: of the loops on which they lie.
+        rig: The armature.
+        joints: Ids of joints that will be deleted: their loops are considered.
     """
     curves, now = _playing_curves(rig), float(bpy.context.scene.frame_current_final)
     evaluated = rig.evaluated_get(bpy.context.evaluated_depsgraph_get())
@@ -193,7 +194,7 @@ def key_held_joints(rig: bpy.types.Object, joints: Collection[str]) -> None:
 
 
 def _playing_curves(rig: bpy.types.Object) -> dict[tuple[str, int], bpy.types.FCurve]:
-    """The curves that play on a model, by their places."""
+    """Return the unmuted curves of the Action that plays on a mechanism, by identifier."""
     action = active_action(rig)
     curves = action_curves(rig, action, create=False) if action is not None else None
     return {(curve.data_path, curve.array_index): curve for curve in curves or () if not curve.mute}

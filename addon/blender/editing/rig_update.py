@@ -1,5 +1,9 @@
-"""Put back what *Apply* (Ctrl+A) did to a model before it is edited: the turn that stands it upright belongs on its
-armature, and the origin of a body at its center of mass. Nothing is seen to move."""
+"""Update of the armature after an edit: its bones are planned again for the present bodies and joints.
+
+An edit changes objects and their records: a joint's empty moved, its ends swapped, a body added. ``update_armature``
+reads the mechanism from them, plans its bones as an import does, and sets bones, locks, limits and parents accordingly.
+Bones of remaining joints keep their names, constraints, keyframes and pose; the design of every part stays.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,11 @@ from .foreign_objects import foreign_children, preserve_world_poses
 
 
 def restore_applied_transforms(rig: bpy.types.Object) -> None:
-    """Move what armature and meshes took over of the transforms of their objects back onto these."""
+    """Undo *Apply* (Ctrl+A): move transforms that armature data and meshes absorbed back to their objects.
+
+    The upright rotation belongs on the armature object, and the origin of a body at its center of mass. Nothing moves
+    visibly.
+    """
     if is_foreign(rig):
         return
     _restore_origins(rig)
@@ -68,9 +76,9 @@ def restore_applied_transforms(rig: bpy.types.Object) -> None:
 
 
 def _restore_origins(rig: bpy.types.Object) -> None:
-    """Give bodies their origins back.
+    """Restore the origins of bodies.
 
-    A mesh that others have as well, or that is linked, is copied for that: once for all bodies that have it alike.
+    A mesh that is linked or has other users is copied for that, once for all bodies with the same transform.
     """
     designs, made = DesignPoses(rig), dict[tuple[object, ...], bpy.types.Mesh]()
     for obj in parts(rig, "BODY"):
@@ -97,19 +105,18 @@ def update_armature(
     edits: Mapping[str, JointEdit] = _NO_EDITS,
     made: Collection[bpy.types.Object] = (),
 ) -> Report:
-    """Make a model's armature fit its bodies and joints as they are now, and leave the bodies where they are seen.
+    """Update a mechanism's armature to its present bodies and joints; the bodies stay where they are seen.
 
-    Physics that was built is built anew.
+    Physics that was built is rebuilt.
 
     Args:
-        rig: the armature.
-        present: how the model stood before what was edited; None: nothing is edited yet that poses it.
-        edits: what was done to joints, by their ids.
-        made: bodies that are new and stand where their joints have them, and new joints; others stay where they are
-            seen.
+        rig: The armature.
+        present: State of the mechanism before the edit; None: nothing that poses it was edited yet.
+        edits: Changes of joints, by id.
+        made: New joints, and new bodies that are placed by their joints; other bodies stay where they are seen.
 
     Returns:
-        What is to be said of it.
+        The report.
     """
     report = Report()
     present = present or begin_edit(rig)
@@ -167,8 +174,7 @@ def update_armature(
 
 
 def begin_edit(rig: bpy.types.Object) -> RigState:
-    """Prepare a mechanism to be edited, and return how it stands: copies have ids of their own, and transforms that
-    were applied (Ctrl+A) are back on their objects."""
+    """Prepare a mechanism for an edit and return its state: copies get ids, and applied transforms are restored."""
     assign_ids(rig)
     restore_applied_transforms(rig)
     bpy.context.view_layer.update()
@@ -176,9 +182,9 @@ def begin_edit(rig: bpy.types.Object) -> RigState:
 
 
 def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
-    """The ids of the joints whose bones were deleted by hand: what they carried is not seen where it was posed.
+    """Return the ids of the joints whose bones were deleted by hand: what they carry is not seen where it was posed.
 
-    Copies, new joints and those that close loops have had none.
+    Copies, new joints and those that close loops have had no bones.
     """
     chains = joint_bones(rig)
     records = [record_of(empty) for empty in parts(rig, "JOINT") if empty not in made]
@@ -190,7 +196,7 @@ def _joints_without_bones(rig: bpy.types.Object, made: Collection[bpy.types.Obje
 
 
 def _joints_placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object]) -> set[str]:
-    """The ids of the joints that place new bodies: but for those that close loops, as what they are copies of does."""
+    """Return the ids of the joints that place new bodies: not those that close loops, as their originals do."""
     records = [record_of(empty) for empty in parts(rig, "JOINT")] if made else []
     return {
         record.source_id
@@ -200,7 +206,7 @@ def _joints_placing_new(rig: bpy.types.Object, made: Collection[bpy.types.Object
 
 
 def _shift_designs(rig: bpy.types.Object, shifts: Mapping[str, Array], designs: dict[bpy.types.Object, Matrix]) -> None:
-    """Add to the ``designs`` of parts those that an edit moves: of bodies by their ids, and of the joints on them."""
+    """Add to ``designs`` those of bodies that an edit moves (``shifts``, by id) and of the joints on them."""
     for role in ("BODY", "JOINT") if shifts else ():
         for obj in parts(rig, role):
             joint = record_of(obj).joint
@@ -217,27 +223,27 @@ def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def is_moved_from_bones(empty: bpy.types.Object) -> bool:
-    """Whether a joint's empty was moved since its bones were made for it. Asked of all after every change."""
+    """Return whether a joint's empty was moved since its bones were made. Called for all joints after every change."""
     now, fitted = flatten_pose(empty.matrix_basis), bone_fit_matrix(empty)
     return now != fitted and not is_rounding(empty, now, fitted)
 
 
 def keep_bone_fit(empty: bpy.types.Object) -> None:
-    """Before a joint's place as built is another: where its bones were made for it is still the old one."""
+    """Store where a joint's bones were made, before its built matrix is changed."""
     record_of(empty).fitted = bone_fit_matrix(empty)
 
 
 def bone_fit_matrix(empty: bpy.types.Object) -> list[float]:
-    """Where a joint's empty was when its bones were made for it: the 16 numbers of its local matrix."""
+    """Return the local matrix (16 values) of a joint's empty for which its bones were made."""
     record = record_of(empty)
     fitted = list(record.fitted[:])
-    return fitted if fitted[-1] else list(record.built[:])  # the last of a matrix is 1: it was made where it was built
+    return fitted if fitted[-1] else list(record.built[:])  # unset: the last entry of a matrix is 1
 
 
 def assign_ids(rig: bpy.types.Object) -> None:
-    """Give bodies and joints that are copies an id of their own, so that bones can tell them apart.
+    """Give copied bodies and joints their own ids, so that bones can distinguish them.
 
-    Their name is their object's then, and nobody takes it for one that Blender made of their original's.
+    Their name becomes their object's, which no longer counts as one that Blender derived from their original's.
     """
     for role in ("BODY", "JOINT"):
         objects = parts(rig, role)
@@ -278,9 +284,10 @@ def _set_mode(rig: bpy.types.Object, mode: str) -> None:
 
 @contextmanager
 def physics_suspended(rig: bpy.types.Object, report: Report) -> Iterator[dict[bpy.types.Object, float]]:
-    """Within it the model has no physics; afterwards it has what it had.
+    """Context manager in which a mechanism has no physics; afterwards it is rebuilt if it was there.
 
-    Gives the frictions of bodies that were typed into Blender's Physics tab, which they have again then.
+    Yields:
+        Frictions of bodies that were typed into Blender's Physics tab; they are restored.
     """
     scene, drive = simulating_scene(rig), settings(rig).drive
     frictions = typed_frictions(rig) if scene is not None else {}
@@ -297,7 +304,7 @@ def physics_suspended(rig: bpy.types.Object, report: Report) -> Iterator[dict[bp
 
 
 def existing_bones(rig: bpy.types.Object, decided: BuildPlan) -> list[str | None]:
-    """The names of the bones that there are already for those of the plan, None for new ones."""
+    """Return the names of the existing bones for those of a plan, None for new ones."""
     chains, roots = joint_bones(rig), root_bones(rig)
     out: list[str | None] = []
     for bone in decided.bones:
@@ -311,19 +318,19 @@ def existing_bones(rig: bpy.types.Object, decided: BuildPlan) -> list[str | None
 
 
 def _bone_children(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """What the user hung on bones: their rests may be others after, or they may go."""
+    """Return the user's objects that are parented to bones: rest poses may change, or bones may be deleted."""
     return [obj for obj in foreign_children(rig) if obj.parent_type == "BONE"]
 
 
 def _detach_from_bones(rig: bpy.types.Object, bones: set[str]) -> None:
-    """Take what hangs on bones that go off them: Blender complains of what hangs on none."""
+    """Unparent objects from bones that will be deleted: Blender prints warnings about missing parent bones."""
     for obj in rig.children if bones else ():
         if obj.parent_type == "BONE" and obj.parent_bone in bones:
             obj.parent_type, obj.parent_bone = "OBJECT", ""
 
 
 def record_joints(rig: bpy.types.Object, decided: BuildPlan) -> None:
-    """Keep with each joint where its degrees of freedom are posed, and whether it closes a loop."""
+    """Store in each joint's record where its degrees of freedom are posed, and whether it closes a loop."""
     places, mechanism = decided.places(), decided.mechanism
     against = {bone.link.joint.id: bone.link.against for bone in decided.bones if bone.link is not None}
     openings = design_openings(mechanism, decided.tree)
@@ -355,8 +362,10 @@ def _update_bones(
     present: Sequence[str | None],
     values: Mapping[str, Array],
 ) -> None:
-    """Records, locks, limits and drivers of all bones; new ones begin at the ``values`` of their joints, by id, or
-    where the file has them."""
+    """Set records, locks, limits and drivers of all bones.
+
+    New bones are posed at the ``values`` of their joints, by id, or at the initial values of the file.
+    """
     empties = {record_of(empty).source_id: empty for empty in parts(rig, "JOINT")}
     limited = set()
     shaped = {
@@ -408,19 +417,19 @@ def _size_joints(rig: bpy.types.Object, empties: Collection[bpy.types.Object], d
 
 
 def _closed_coordinates(decided: BuildPlan, held: DesignUpdate) -> dict[str, Array]:
-    """The coordinates of joints, by id, at which the loops are closed next to where they are seen."""
+    """Return the joint values, by id, at which the loops are closed nearest to what is seen."""
     seen = held.coordinates(decided.mechanism)
     return close_loops(decided.mechanism, decided.tree, positions=seen)[0] if decided.tree.loop_joints else {}
 
 
 def _set_dependent_joints(rig: bpy.types.Object, chosen: Collection[str]) -> None:
-    """Have the joints of these ids follow their loops, and no others."""
+    """Make the joints with these ids dependent, and no others."""
     for empty in parts(rig, "JOINT"):
         set_dependent(empty, record_of(empty).source_id in chosen)
 
 
 def _differing_designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
-    """The designs of parts of which their local matrices are not, as they hang now."""
+    """Return the design matrices of parts whose local matrix differs from it."""
     designs = DesignPoses(rig)
     now = {obj: designs.of(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
     return {obj: design for obj, design in now.items() if design != obj.matrix_basis}
@@ -429,9 +438,9 @@ def _differing_designs(rig: bpy.types.Object) -> dict[bpy.types.Object, Matrix]:
 def _attach_to_bones(
     rig: bpy.types.Object, hook: BoneParenting, decided: BuildPlan, designs: Mapping[bpy.types.Object, Matrix]
 ) -> None:
-    """Hang bodies and joints on the bones that carry them, and what hangs on the world on the model as a whole.
+    """Parent bodies and joints to the bones that carry them, or to the armature object for the world.
 
-    ``designs`` are those of parts that hang elsewhere.
+    ``designs`` are those of parts that are parented elsewhere.
     """
     for obj, design in designs.items():
         set_design_pose(obj, np.array(design, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Taking back what a work on models had begun when it failed: an operator that is cancelled makes no step to undo."""
+"""Rollback of failed edits of mechanisms: an operator that is cancelled creates no undo step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..data.datablocks import newest_session_uid, remove_datablocks_since
 from ..events.signals import signals_blocked
 from ..reconcile.build import BUILT_KINDS
 
-#: What tells which model something is of, and where it hangs.
+#: Fields that define membership in a mechanism, parent and transform.
 _RECORD_FIELDS = ("model", "role", "source_name")
 _PARENT_FIELDS = ("parent", "parent_type", "parent_bone")
 _TRANSFORM_FIELDS = (
@@ -29,8 +29,11 @@ _MODEL_FIELDS = ("collection", "rig", "version", "format", "document", "encoding
 
 @contextmanager
 def rollback_on_error() -> Iterator[None]:
-    """On an error within it: remove what was made, and have the parts of all models hang, belong and lie in collections
-    as they did. Their bones and numbers are not looked after."""
+    """Context manager that rolls back an edit on an error.
+
+    Created data-blocks are removed, and the parts of all mechanisms get back their membership, parents, transforms and
+    collections. Bones and values of records are not restored.
+    """
     moment = newest_session_uid(BUILT_KINDS)
     parts = [(obj, *_object_state(obj)) for obj in bpy.data.objects if record_of(obj).role != "NONE"]
     models = [
@@ -59,7 +62,7 @@ def rollback_on_error() -> Iterator[None]:
 def _object_state(obj: bpy.types.Object) -> tuple[Any, ...]:
     hung = _values(
         obj, _PARENT_FIELDS if obj.parent is not None else _PARENT_FIELDS[:1]
-    )  # how it hung there none can set
+    )  # without a parent, parent type and bone cannot be set
     return (
         _values(record_of(obj), _RECORD_FIELDS),
         hung,
@@ -84,7 +87,7 @@ def _restore_values(owner: Any, values: dict[str, Any]) -> None:
 
 
 def _restore_members(members: Any, before: list[Any]) -> None:
-    """Have a collection hold what it held, of objects or of collections."""
+    """Restore the members of a collection: objects or child collections."""
     now = set(members)
     for each in now.difference(before):
         members.unlink(each)

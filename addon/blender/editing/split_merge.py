@@ -1,4 +1,7 @@
-"""The motions and stored poses of a model that becomes a part of another: they go along, and pose its parts there."""
+"""Splitting and merging of mechanisms: some bodies become a mechanism of their own, and two mechanisms become one.
+
+Parts move to other collections and another armature; motions and stored poses are transferred with them.
+"""
 
 from __future__ import annotations
 
@@ -39,35 +42,42 @@ from .foreign_objects import (
     preserve_world_poses,
     remove_lost_drivers,
 )
-from .joints import joint_frame, set_joint_frame, side_offset
+from .joints import joint_frame_matrix, set_joint_frame, side_offset
 from .motion_change import KeyframePoses, joints_sharing_loops, key_held_joints
 from .repair.missing_parts import ROLE_COLLECTIONS
 from .rig_update import assign_ids, begin_edit, keep_bone_fit, physics_suspended, update_armature
 from .symmetry.links import twin_of, twins_by_part, unlink_twin
 from .symmetry.twins import unlink_misplaced_twins
 
-#: Data paths and numbers of curves, by those that they had.
+#: New data paths and indices of curves by previous ones.
 CurveMap = dict[tuple[str, int], tuple[str, int]]
 
 
 def map_joint_curves(before: Mapping[str, Sequence[Channel]], after: Mapping[str, Sequence[Channel]]) -> CurveMap:
-    """Return which curve of joints' bones as they were is which of their bones as they are, by the joints' ids."""
+    """Return the new identifiers of the curves of joints' bones by previous ones, for joints with the same ids."""
     pairs = ((old, new) for joint, own in before.items() for old, new in zip(own, after.get(joint, ()), strict=False))
     return {was: now for old, new in pairs for was, now in zip(old.curves(), new.curves(), strict=False)}
 
 
 def exclusive_motions(rig: bpy.types.Object, other: bpy.types.Object) -> list[bpy.types.Action]:
-    """The motions and poses that are a model's and not another's as well: it plays them, they were made for it, or the
-    other has no such bones."""
+    """Return the motions and stored poses that belong to a mechanism and not to another as well.
+
+    It plays them, they were made for it, or the other has no such bones.
+    """
     both = {*motion_actions(other), *stored_poses(other)}
     sure = {*playing_actions(rig), *(each for each in both if action_record(each).model == settings(rig).uid != "")}
     return [each for each in (*motion_actions(rig), *stored_poses(rig)) if each in sure or each not in both]
 
 
 def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, model: str) -> None:
-    """Have motions and poses of a model be those of another, by its ``model_uid``, on whose bones its parts hang now.
+    """Assign motions and stored poses to another mechanism, to whose bones the parts are parented now.
 
-    What else they key is left as it is.
+    Curves without an entry in ``places`` are left as they are.
+
+    Args:
+        actions: The motions and stored poses.
+        places: New identifiers of curves by previous ones.
+        model: ``model_uid`` of the other mechanism.
     """
     for action in actions:
         groups = {bone_of_path(old): bone_of_path(new) for (old, _index), (new, _number) in places.items()}
@@ -82,7 +92,7 @@ def transfer_motions(actions: Iterable[bpy.types.Action], places: CurveMap, mode
 
 
 def create_collections(rig: bpy.types.Object, name: str, beside: bpy.types.Collection) -> None:
-    """Give a model collections of its own, in the scenes and collections that another model's is in."""
+    """Create collections for a mechanism, in the scenes and collections that contain the collection ``beside``."""
     top = bpy.data.collections.new(name)
     for kind in ALL_COLLECTION_KINDS:
         top.children.link(bpy.data.collections.new(kind))
@@ -95,8 +105,10 @@ def create_collections(rig: bpy.types.Object, name: str, beside: bpy.types.Colle
 
 
 def separate_collections(rig: bpy.types.Object) -> None:
-    """Give a model that shares its collection with another, as copies made with Shift+D do, collections of its own; and
-    put into its collections what of it was moved into others."""
+    """Give a mechanism that shares its collection with another (a copy made with Shift+D) its own collections.
+
+    Parts that were moved into other collections are put back.
+    """
     top, moved = settings(rig).collection, parts_outside_collection(rig)
     sharing = (armature_settings(data) for data in bpy.data.armatures)
     if not any(model.collection == top and model.rig not in (None, rig) for model in sharing):
@@ -109,9 +121,9 @@ def separate_collections(rig: bpy.types.Object) -> None:
 
 
 def attached_parts(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return what of a model hangs on its bodies and goes where they go: collision shapes, frames, labels.
+    """Return the parts of a mechanism that are parented to its bodies: collision shapes, reference frames, labels.
 
-    What the user hung there hangs there still.
+    The user's objects stay parented there.
     """
     own, _strangers = attached_objects(bodies, rig)
     return [obj for obj in own if record_of(obj).role not in {"BODY", "JOINT"}]
@@ -120,14 +132,21 @@ def attached_parts(bodies: Iterable[bpy.types.Object], rig: bpy.types.Object) ->
 def transfer_parts(
     objects: Iterable[bpy.types.Object], old: bpy.types.Object, new: bpy.types.Object, shift: Matrix | None = None
 ) -> None:
-    """Have parts of one model be another's, in collections of the same names as before; in the user's own collections
-    they stay. ``shift`` leads from where the one counts its design to where the other does; None: they count alike.
-    What hangs on the armature hangs on the other one as a whole, until that is refitted."""
+    """Move parts of a mechanism to another, into collections of the same names; the user's own collections are kept.
+
+    Parts of the armature are parented to the other armature object until that is updated.
+
+    Args:
+        objects: The parts.
+        old: Armature of their mechanism.
+        new: Armature of the other one.
+        shift: Transform from the design frame of ``old`` to that of ``new``; None: identity.
+    """
     for obj in objects:
         _move_between_collections(obj, settings(old).collection, settings(new).collection)
         record_of(obj).model = new
         if obj.parent == old:
-            hung = obj.matrix_parent_inverse.copy()  # which a new parent resets
+            hung = obj.matrix_parent_inverse.copy()  # reset by a new parent
             obj.parent, obj.matrix_parent_inverse = new, hung
             if shift is not None:
                 obj.parent_type, obj.parent_bone = "OBJECT", ""
@@ -136,8 +155,7 @@ def transfer_parts(
 
 
 def transfer_foreign_objects(old: bpy.types.Object, new: bpy.types.Object) -> None:
-    """Have what is in a model's collections without being its part be in those of another model, collections that the
-    user put there as a whole."""
+    """Move the user's objects and collections in a mechanism's collections to those of another mechanism."""
     top = settings(old).collection
     for child in list(top.children):
         if child.name.split(".")[0] not in ALL_COLLECTION_KINDS:
@@ -149,7 +167,7 @@ def transfer_foreign_objects(old: bpy.types.Object, new: bpy.types.Object) -> No
 
 
 def _move_between_collections(obj: bpy.types.Object, old: bpy.types.Collection, new: bpy.types.Collection) -> None:
-    """Take an object out of a model's collections, and put it into those of another's that have the same names."""
+    """Move an object from a mechanism's collections to those of another with the same names."""
     paths = _collection_paths(old, obj)
     every = {old, *old.children_recursive}
     for folder in obj.users_collection:
@@ -162,7 +180,7 @@ def _move_between_collections(obj: bpy.types.Object, old: bpy.types.Collection, 
 
 
 def _collection_paths(top: bpy.types.Collection, obj: bpy.types.Object) -> list[tuple[str, ...]]:
-    """The names of the collections, from a model's own downwards, that an object is in: none for that itself."""
+    """Return the paths of the collections that contain an object, below a mechanism's collection; () is that itself."""
     found: list[tuple[str, ...]] = [()] if top in obj.users_collection else []
 
     def look(collection: bpy.types.Collection, path: tuple[str, ...]) -> None:
@@ -189,11 +207,23 @@ def _collection_at(top: bpy.types.Collection, path: tuple[str, ...]) -> bpy.type
 def split_model(
     rig: bpy.types.Object, objects: Iterable[bpy.types.Object], name: str = "", to_world: bool = False
 ) -> tuple[bpy.types.Object, list[str], Report]:
-    """Make bodies, and the joints between them, a model of their own; returns its armature and the names of the joints
-    that were between them and the rest. These are deleted, or, ``to_world``, hold the bodies to the world.
+    """Split bodies, and the joints between them, off into a new mechanism.
 
-    Pose, motion and document go along, the document as one from which the rest was deleted; physics does not. Twins on
-    the two sides are twins no more. ValueError where nothing, or everything, is to go."""
+    Pose, motion and document are copied, the document with everything else marked as deleted; physics is not. Twins
+    that are separated are unlinked.
+
+    Args:
+        rig: Armature of the mechanism.
+        objects: Objects, of which the bodies are split off.
+        name: Name of the new mechanism; default: from the names of the mechanism and the first body.
+        to_world: Joints between the bodies and the rest connect the bodies to the world; if False they are deleted.
+
+    Returns:
+        The new armature, the names of the joints between the bodies and the rest, and the report.
+
+    Raises:
+        ValueError: No body is selected, or all are.
+    """
     chosen = {obj for obj in objects if record_of(obj).role == "BODY" and record_of(obj).model == rig}
     if not chosen:
         raise ValueError("Select bodies of the mechanism to split them off")
@@ -237,7 +267,7 @@ def split_model(
 def _partition_joints(
     rig: bpy.types.Object, bodies: set[bpy.types.Object]
 ) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
-    """The joints that bodies have among themselves or with the world, and those that they have with others."""
+    """Return the joints that bodies have among themselves or with the world, and those that they have with others."""
     inside: list[bpy.types.Object] = []
     across: list[bpy.types.Object] = []
     for empty in parts(rig, "JOINT"):
@@ -248,9 +278,9 @@ def _partition_joints(
 
 
 def _attach_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object], present: RigState) -> JointEdit:
-    """Have a joint hold its body to the world, where both are seen."""
+    """Connect a joint's body to the world, as it is seen."""
     joint = record_of(empty).joint
-    frame = joint_frame(empty)
+    frame = joint_frame_matrix(empty)
     seen = present.coordinates(empty, frame, side_offset(joint))
     if joint.parent not in bodies:
         set_joint_frame(empty, present.moves.get(record_of(joint.parent).source_id, np.eye(4)) @ frame)
@@ -262,7 +292,7 @@ def _attach_to_world(empty: bpy.types.Object, bodies: set[bpy.types.Object], pre
 
 
 def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
-    """A copy of a model's armature with collections, settings, document and motion of its own, and no parts yet."""
+    """Copy a mechanism's armature with its own collections, settings, document and motion, but no parts."""
     made = rig.copy()
     data = armature_of(rig).copy()
     made.data, made.name, data.name = data, name, name
@@ -283,7 +313,7 @@ def _copy_armature(rig: bpy.types.Object, name: str) -> bpy.types.Object:
 
 
 def _clear_lost_links(rig: bpy.types.Object) -> None:
-    """Take what is on parts that went to another model off the twins and restraints of those that stay."""
+    """Remove twins and restraints that refer to parts of another mechanism."""
     for role in ("BODY", "JOINT"):
         for obj in parts(rig, role):
             if record_of(obj).twin and twin_of(obj) is None:
@@ -302,12 +332,22 @@ def _clear_lost_links(rig: bpy.types.Object) -> None:
 
 
 def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> tuple[int, Report]:
-    """Make the bodies and joints of other models parts of one, where they stand; returns how many names were numbered
-    because they were taken. The others are gone then, with their documents: what only these held is told. What else the
-    user had in them is handed over to the one, and stays where it stands.
+    """Merge mechanisms into one, their parts staying where they are.
 
-    ValueError where there is no other model, and where one is scaled otherwise: masses, stops and springs say nothing
-    of a scale of the whole."""
+    The other mechanisms are deleted, with their documents; content that only these had is reported. The user's objects
+    in them are moved to the remaining mechanism and stay where they are.
+
+    Args:
+        rig: Armature of the remaining mechanism.
+        others: Armatures of the mechanisms that are merged into it.
+
+    Returns:
+        Number of parts that were renamed because their names were taken, and the report.
+
+    Raises:
+        ValueError: There is no other mechanism, or one has another scale: masses, stops and springs do not depend on
+            the scale of the whole.
+    """
     if not others:
         raise ValueError("Select parts of two mechanisms: the active one takes the other in")
     for other in others:
@@ -333,7 +373,7 @@ def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> t
                 transfer_foreign_objects(other, rig)
                 _remove_model(other)
             renamed += taken.renamed
-        bpy.context.view_layer.update()  # it still lists as selected what is gone
+        bpy.context.view_layer.update()  # the view layer still lists deleted objects as selected
     return renamed, report
 
 
@@ -342,19 +382,19 @@ def _is_scaled(matrix: Matrix) -> bool:
 
 
 def _design_transform(rig: bpy.types.Object, other: bpy.types.Object) -> Matrix:
-    """From where a model counts its design to where another does."""
+    """Return the transform from the design frame of ``other`` to that of ``rig``."""
     return rig.matrix_world.inverted_safe() @ other.matrix_world
 
 
 @dataclass
 class _MergedParts:
-    """What became of a model's parts: their new ids by the old ones, and how many got other names."""
+    """Parts of a merged mechanism: new ids by previous ones, and the number of renamed parts."""
 
     ids: dict[str, str]
     renamed: int
 
     def spot(self, old: BoneSlot | None) -> BoneSlot | None:
-        """Where what hung on a bone of the other model hangs now."""
+        """Return the new bone slot of an object that was parented to a bone of the merged mechanism."""
         return None if old is None else (self.ids.get(old[0], ""), old[1])
 
 
@@ -392,8 +432,7 @@ def _merge_model(rig: bpy.types.Object, other: bpy.types.Object, report: Report)
 
 
 def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Report) -> None:
-    """Put into the records of a model's bodies what its document says of them, which will be gone; and tell what has no
-    place there."""
+    """Store in the records of bodies what their document says about them, and report what cannot be kept."""
     mechanism = extract(other)
     known: dict[str, Body] = {body.id: body for body in mechanism.bodies}
     for obj in parts(other, "BODY"):
@@ -418,13 +457,14 @@ def _complete_records(rig: bpy.types.Object, other: bpy.types.Object, report: Re
         report.warn("left-behind", f"{rig.name!r} does not take over of {other.name!r}: {', '.join(lost)}")
     action = other.animation_data.action if other.animation_data is not None else None
     if action is not None:
-        action.use_fake_user = True  # it stays in the .blend
+        action.use_fake_user = True  # keep it in the .blend
 
 
 def _assign_free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -> tuple[dict[str, str], int]:
-    """Give parts that will be a model's ids and names that are free there.
+    """Give parts of ``other`` ids and names that are free in ``rig``.
 
-    Returns the new ids by the old ones, and how many names were numbered.
+    Returns:
+        New ids by previous ones, and the number of changed names.
     """
     taken = part_ids(rig) | document_ids(rig)
     names = {role: {file_name(obj) for obj in parts(rig, role)} for role in ("BODY", "JOINT")}
@@ -452,7 +492,7 @@ def _assign_free_ids_and_names(rig: bpy.types.Object, other: bpy.types.Object) -
 
 
 def _remove_model(rig: bpy.types.Object) -> None:
-    """Take away what is left of a model whose parts went to another."""
+    """Remove the rest of a mechanism whose parts were moved to another."""
     model = settings(rig)
     top, data = model.collection, armature_of(rig)
     gone: list[bpy.types.ID] = [rig, data, top, *top.children_recursive]

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...core.model import Array
 from .options import Camera
-
-Array = NDArray[np.float64]
 
 LENS = 50.0  # mm
 SENSOR = 36.0  # mm, along the longer side of the picture

@@ -8,18 +8,20 @@ import bpy
 
 from ..compat import EEVEE, set_video_output
 from .camera import Array
-from .options import Engine
+from .options import RenderEngine
 
 #: The engine that is rasterised without node materials, the one that needs no lamps of ours.
-WORKBENCH: Engine = "WORKBENCH"
+WORKBENCH: RenderEngine = "WORKBENCH"
 
 
-def engine_id(engine: Engine) -> str:
+def engine_id(engine: RenderEngine) -> str:
     """Blender's name of the engine."""
     return {"EEVEE": EEVEE, "WORKBENCH": "BLENDER_WORKBENCH", "CYCLES": "CYCLES"}[engine]
 
 
-def set_up_engine(scene: bpy.types.Scene, engine: Engine, samples: int, size: float, key: Array, shadow: float) -> None:
+def set_up_engine(
+    scene: bpy.types.Scene, engine: RenderEngine, samples: int, size: float, key: Array, shadow: float
+) -> None:
     """Choose the engine and its quality for a model of about ``size`` (length); ``key`` is the direction
     in the world (3,) from which the main light comes, ``shadow`` how dark it leaves what it does not reach."""
     scene.render.engine = engine_id(engine)  # type: ignore[assignment]

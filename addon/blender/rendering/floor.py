@@ -11,9 +11,10 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ...core.model import Array
 from ..compat import ensure_node_tree
-from .camera import Array, CameraShot
-from .options import Color, StageStyle
+from .camera import CameraShot
+from .options import LinearColor, StageStyle
 from .temporary_studio import Studio
 
 FADE_FROM, FADE_TO = 0.7, 2.8  # in camera distances from the path
@@ -71,7 +72,7 @@ def make_palette(studio: Studio, look: StageStyle) -> bpy.types.Image:
     return image
 
 
-def mix_colors(first: Color, second: Color, share: NDArray[np.float64]) -> NDArray[np.float64]:
+def mix_colors(first: LinearColor, second: LinearColor, share: NDArray[np.float64]) -> NDArray[np.float64]:
     """Colours (n, 3) between two."""
     return (1.0 - share) * np.asarray(first) + share * np.asarray(second)
 

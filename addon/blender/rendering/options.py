@@ -11,7 +11,7 @@ from ...core.report import FormatError
 if TYPE_CHECKING:
     import bpy
 
-Engine = Literal["WORKBENCH", "EEVEE", "CYCLES"]
+RenderEngine = Literal["WORKBENCH", "EEVEE", "CYCLES"]
 Stage = Literal["STUDIO", "OUTDOOR", "BLUEPRINT", "SCIENTIFIC"]
 Camera = Literal["FOLLOW", "FIXED", "THREE_QUARTER", "SIDE", "FRONT", "TURNTABLE"]
 Burn = Literal["NAME", "TIME", "SERVOS", "AXES", "STOPS"]
@@ -23,8 +23,8 @@ BURNS: tuple[Burn, ...] = ("NAME", "TIME", "SERVOS", "AXES", "STOPS")
 #: Samples per pixel where none are asked for, of a video's frame and of a poster: the fewest that looked
 #: clean. On two cores without a GPU a video frame of 960x540 costs 0.4 s in Workbench, 5 s in EEVEE and
 #: about 10 s in Cycles.
-VIDEO_SAMPLES: dict[Engine, int] = {"WORKBENCH": 5, "EEVEE": 8, "CYCLES": 16}
-POSTER_SAMPLES: dict[Engine, int] = {"WORKBENCH": 16, "EEVEE": 32, "CYCLES": 64}
+VIDEO_SAMPLES: dict[RenderEngine, int] = {"WORKBENCH": 5, "EEVEE": 8, "CYCLES": 16}
+POSTER_SAMPLES: dict[RenderEngine, int] = {"WORKBENCH": 16, "EEVEE": 32, "CYCLES": 64}
 
 
 class VideoFormat(NamedTuple):
@@ -79,7 +79,7 @@ class FilmOptions:
     filming and leaves the scene as it was, and the frames that are done for ``resume``.
     """
 
-    engine: Engine = "WORKBENCH"
+    engine: RenderEngine = "WORKBENCH"
     size: tuple[int, int] = (960, 540)
     fps: float = 30.0
     frame_start: int | None = None
@@ -115,7 +115,7 @@ class FilmOptions:
     def check(self) -> None:
         """Raise FormatError for a wish that cannot be met."""
         for what, value, known in (
-            ("engine", self.engine, get_args(Engine)),
+            ("engine", self.engine, get_args(RenderEngine)),
             ("camera", self.camera, get_args(Camera)),
             ("stage", self.stage, get_args(Stage)),
             *(("overlay", burn, get_args(Burn)) for burn in self.burn),
@@ -137,7 +137,7 @@ class FilmOptions:
                 raise FormatError("this picture is written as .png only", path=path, remedy="Give it that ending.")
 
 
-Color = tuple[float, float, float]
+LinearColor = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -153,18 +153,18 @@ class StageStyle:
     """
 
     pattern: Literal["CHECKER", "GROUND", "GRID"]
-    shades: tuple[Color, ...]
-    horizon: Color
-    zenith: Color
+    shades: tuple[LinearColor, ...]
+    horizon: LinearColor
+    zenith: LinearColor
     key: float = 4.1
     fill: float = 0.25
     sky: float = 0.34
-    warmth: Color = (1.0, 0.95, 0.89)
+    warmth: LinearColor = (1.0, 0.95, 0.89)
     softness: float = 2.6
     shadow: float = 0.45
     tile: float = 0.22
     labels: bool = False
-    ink: Color = (0.12, 0.14, 0.18)
+    ink: LinearColor = (0.12, 0.14, 0.18)
     pitch: float = 17.0
 
 

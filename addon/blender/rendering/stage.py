@@ -12,9 +12,10 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
+from ...core.model import Array
 from ..compat import ensure_node_tree
 from .burn_in import TABLE_SHARE, has_room_beside
-from .camera import LENS, SENSOR, Array, CameraShot, Margins, half_angle_tangents, make_shot, plan_shot
+from .camera import LENS, SENSOR, CameraShot, Margins, half_angle_tangents, make_shot, plan_shot
 from .engines import WORKBENCH, set_up_engine, set_up_picture
 from .floor import (
     FADE_TO,
@@ -26,7 +27,7 @@ from .floor import (
     sky_dome,
     tile_size,
 )
-from .options import BURNS, STAGE_STYLES, Burn, Engine, FilmOptions, StageStyle, srgb_to_linear
+from .options import BURNS, STAGE_STYLES, Burn, FilmOptions, RenderEngine, StageStyle, srgb_to_linear
 from .playback import RecordedTake
 from .stand_ins import create_stand_ins, key_poses, key_transforms, make_paint
 from .temporary_studio import Studio
@@ -129,7 +130,9 @@ KEY_LIGHT = (-0.75, 0.85, 0.75)  # towards the lights, in the view: right, up, b
 FILL_LIGHT = (0.9, 0.35, 0.5)
 
 
-def build_stage(studio: Studio, look: StageStyle, shot: CameraShot, size: float, ground: float, engine: Engine) -> None:
+def build_stage(
+    studio: Studio, look: StageStyle, shot: CameraShot, size: float, ground: float, engine: RenderEngine
+) -> None:
     """Set the stage for a model of about ``size`` that moves along ``shot.aims`` above the height ``ground``."""
     tile = tile_size(look, shot, size)
     parts = [checker_tiles(look, shot, tile, ground), horizon_floor(look, shot, ground)]

@@ -1,1 +1,1 @@
-"""Materials, samples, temporary scenes and files."""
+"""Objects of a mechanism in a scene: armature, bodies, joints, attachments, meshes, materials, and reading them."""

@@ -1,4 +1,8 @@
-"""Frames as small empties, children of their bodies; lights as Blender's lights, children of their frames."""
+"""Attachments of bodies: reference frames as empties, lights as Blender's lights, and restraints as data for physics.
+
+Frames are children of their bodies, lights of their frames. Restraints are those of the file and the nonlinear terms of
+its joints' springs and dampers.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +24,16 @@ from .armature import BoneParenting, column_major
 from .collections import ModelCollections
 from .placement import BuildPlan
 
-#: Blender's name for each kind of light, and how strong one of white is: a sun by its irradiance (W/m2), the others by
-#: their power (W) at a distance of one length unit.
+#: Blender's type of each kind of light, and the strength of a white one: irradiance (W/m²) of a sun, power (W) of the
+#: others at a distance of one length unit.
 _BLENDER_LIGHTS: dict[str, tuple[Any, float]] = {
     "point": ("POINT", 100.0),
     "spot": ("SPOT", 200.0),
     "directional": ("SUN", 2.0),
 }
-#: The way back. An area lamp has no counterpart.
+#: Kinds of lights by Blender's type. An area light has no counterpart.
 LIGHT_KINDS: dict[str, Any] = {kind: own for own, (kind, _) in _BLENDER_LIGHTS.items()}
-_DISPLAY_SIZE = 0.012  # of the model's size
+_DISPLAY_SIZE = 0.012  # share of the mechanism's size
 
 
 def create_frames(
@@ -40,8 +44,10 @@ def create_frames(
     only: Container[str] | None = None,
     there: Container[tuple[str, str]] = (),
 ) -> CreationTask[None]:
-    """Make the empties of a model's frames, and its lights, each a child of the frame that it shines from; ``only``
-    those on some bodies, and not those that are ``there``, by role and number."""
+    """Create the empties of reference frames, and the lights, each a child of the frame that it shines from.
+
+    ``only``: ids of the bodies to do this for. ``there``: parts to skip, by role and index in the document.
+    """
     empties: dict[tuple[str | None, str], tuple[bpy.types.Object, Frame]] = {}
     new = [
         (number, frame)
@@ -92,7 +98,7 @@ def _place_part(
 
 
 def pose_from_com(pose: Array, com: Array) -> Array:
-    """A pose on a body as its object counts, which stands at the centre of mass."""
+    """Return a pose (4, 4) on a body relative to the body's object, which is at the center of mass."""
     out = pose.copy()
     out[:3, 3] -= com
     return out
@@ -105,7 +111,7 @@ def _write_record(obj: bpy.types.Object, role: Any, name: str, number: int, hook
 
 
 def _create_light(light: Light, plan: BuildPlan) -> bpy.types.Light:
-    """A lamp of the light's diffuse colour. The file says nothing of its strength: it is made to suit the model."""
+    """Create a light of the diffuse color. Files state no strength: it is chosen for the mechanism's size."""
     kind, power = _BLENDER_LIGHTS[light.type]
     lamp: Any = bpy.data.lights.new(light.name or "Light", kind)
     brightest, lamp.color = energy_and_color(light)
@@ -115,7 +121,7 @@ def _create_light(light: Light, plan: BuildPlan) -> bpy.types.Light:
 
 
 def energy_and_color(light: Light) -> tuple[float, tuple[float, float, float]]:
-    """Return how bright a light's diffuse colour is, and that colour at full brightness."""
+    """Return the brightness of a light's diffuse color, and that color at full brightness."""
     brightest = max(*light.diffuse, 1e-6)
     red, green, blue = (part / brightest for part in light.diffuse)
     return brightest, (red, green, blue)
@@ -125,9 +131,10 @@ _Objects = Mapping[str, bpy.types.Object]
 
 
 def store_restraints(rig: bpy.types.Object, mechanism: Mechanism, bodies: _Objects, joints: _Objects) -> None:
-    """Keep what physics needs of a model's restraints with it.
+    """Store what physics needs of a mechanism's restraints with its armature.
 
-    Those that are switched off, or act on what is not there, do nothing.
+    Left out are those that are switched off, in an inactive assembly or at a joint without an object. Where the file
+    has angles in degrees (report code ``degrees``), laws at rotations are converted to radians.
     """
     off = {assembly.path for assembly in mechanism.assemblies if not assembly.active}
     degrees = mechanism.report is not None and any(entry.code == "degrees" for entry in mechanism.report.entries)
@@ -165,13 +172,16 @@ def _store_restraint(
 
 
 def _polynomial_in_unit(piece: Sequence[float], unit: float) -> list[float]:
-    """A polynomial of an angle in units of ``unit`` rad, in descending powers, as one of the angle in rad."""
+    """Convert a polynomial (descending powers) of an angle in units of ``unit`` rad to one of the angle in rad."""
     return [number / unit ** (len(piece) - 1 - place) for place, number in enumerate(piece)]
 
 
 def _nonlinear_restraints(joint: Joint) -> Iterator[Restraint]:
-    """Yield what the polynomials of a joint's stiffness and damping, ascending, have besides the record's own spring
-    (which has the steady part where there is a linear one) and damper."""
+    """Yield restraints for the terms of a joint's stiffness and damping that its own spring and damper lack.
+
+    Stiffness and damping are polynomials with ascending powers. The record's spring has the constant term where there
+    is a linear one.
+    """
     if len(joint.dofs) != 1 or joint.dofs[0].kind not in {"rotation", "translation"}:
         return
     for kind, key in (("spring", "stiffness"), ("damper", "damping")):

@@ -1,5 +1,4 @@
-"""The collections of a model: Joints, Helpers, Bodies, Collision and Frames, and in Joints and Bodies a tree of its
-assemblies."""
+"""Collections of a mechanism: Joints, Helpers, Bodies, Collision, Frames, with its tree of assemblies."""
 
 from __future__ import annotations
 
@@ -12,24 +11,24 @@ from ..data.datablocks import NUMBER_SUFFIX
 from ..data.queries import HELPERS
 
 ASSEMBLY_SEPARATOR = ":"
-#: The collections. Blender deletes in this order: simulated bodies after what holds them, or it crashes; and helpers
-#: after the joints that know them, or they remain in the file.
+#: Kinds of collections. Blender deletes in this order: simulated bodies after the constraints on them, or it crashes;
+#: helper objects after the joints that refer to them, or they remain in the file.
 ALL_COLLECTION_KINDS = ("Joints", HELPERS, "Bodies", "Collision", "Frames")
-#: Those that hold parts of the model.
+#: Kinds with parts of the mechanism.
 COLLECTION_KINDS = tuple(kind for kind in ALL_COLLECTION_KINDS if kind != HELPERS)
-#: What holds the parts that are switched off by themselves.
+#: Name of the collections of parts that are switched off by themselves.
 OFF_NAME = "Off"
 
 
 class ModelCollections:
-    """Makes collections as they are asked for. They hang on ``top``, which is best not in a scene yet.
+    """Collections of a mechanism, created on demand below ``top``, which is best not in a scene yet.
 
-    An assembly's collection lies in that of the assembly around it (``robot:arm`` in ``robot``). What is switched off
-    goes into collections that ``exclude_off`` takes out of the view layers: kept, not shown, not evaluated.
+    An assembly's collection is in that of the assembly around it (``robot:arm`` in ``robot``). Inactive parts go into
+    collections that ``exclude_off`` excludes from the view layers: kept, not shown, not evaluated.
     """
 
     def __init__(self, name: str, assemblies: Iterable[Assembly], top: bpy.types.Collection | None = None) -> None:
-        """``top`` is the collection of a model that is there: what it has is used."""
+        """Create the main collections below ``top``, an existing mechanism's collection; what it has is used."""
         self.top = top or bpy.data.collections.new(name)
         self._assemblies = {assembly.path: assembly for assembly in assemblies}
         self._made: dict[tuple[str, ...], bpy.types.Collection] = {}
@@ -42,7 +41,7 @@ class ModelCollections:
         return self._made[kind,]
 
     def folder(self, kind: str, assembly: str = "", active: bool = True) -> bpy.types.Collection:
-        """Return where an object goes. ``active`` False: it is switched off by itself."""
+        """Return the collection for an object; ``active`` False: the object itself is switched off."""
         made = self._made.get((kind, assembly, "" if active else OFF_NAME))
         if made is None:
             made = self._folder(kind, assembly) if active else self._off_folder(kind, assembly)
@@ -50,8 +49,7 @@ class ModelCollections:
         return made
 
     def beside(self, kind: str, assembly: str, active: bool) -> bpy.types.Collection:
-        """Return where goes what belongs to a body: into one collection for all, but excluded with a body that is
-        off."""
+        """Return the collection for a part of a body: one for all, but an excluded one with an inactive body."""
         off = not active or any(not self._assemblies[part].active for part in self._chain(assembly))
         return self.folder(kind, assembly, active) if off else self[kind]
 
@@ -66,7 +64,7 @@ class ModelCollections:
         return made
 
     def _off_folder(self, kind: str, path: str) -> bpy.types.Collection:
-        """Within an assembly that is off as a whole nothing more has to be switched off."""
+        """Return the collection for parts switched off by themselves; in an inactive assembly its own."""
         if any(not self._assemblies[part].active for part in self._chain(path)):
             return self.folder(kind, path)
         made = self._under(self.folder(kind, path), OFF_NAME, (kind, path, OFF_NAME))
@@ -88,7 +86,7 @@ class ModelCollections:
         return made
 
     def exclude_off(self, scene: bpy.types.Scene) -> None:
-        """Take what is off out of the view layers of a scene that the model was linked into."""
+        """Exclude the collections of inactive parts from the view layers of a scene that has the mechanism."""
         if not self._off:
             return
         for layer in scene.view_layers:
@@ -96,12 +94,12 @@ class ModelCollections:
 
 
 def has_base_name(collection: bpy.types.Collection, name: str) -> bool:
-    """Return whether a collection was given a name, behind which Blender may have put a number."""
+    """Return whether a collection has a given name, apart from a number that Blender may have appended."""
     return collection.name == name or NUMBER_SUFFIX.sub("", collection.name) == name
 
 
 def parent_assembly_path(path: str, known: Iterable[str]) -> str:
-    """The path of the assembly around one, ``""`` where it is at the top."""
+    """Return the path of the assembly around one, ``""`` at the top."""
     outer = path.rpartition(ASSEMBLY_SEPARATOR)[0]
     return outer if outer in known else ""
 

@@ -1,4 +1,4 @@
-"""Joints: one empty each at the joint frame, with the joint's record. Physics puts the constraint on it."""
+"""Joint empties: one object per joint at its frame, with the joint's record. Physics adds the constraint to it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,13 @@ def create_joints(
     folders: ModelCollections,
     only: Container[str] | None = None,
 ) -> CreationTask[dict[str, bpy.types.Object]]:
-    """Joint empties by id, of all joints or ``only`` of some.
+    """Create the empties of all joints, or of those in ``only``.
 
-    Each hangs on the bone of its parent body, so that it goes where the joint goes.
+    Each is parented to the bone of its parent body (of its child where that is the world), so that it moves with the
+    joint.
+
+    Returns:
+        Empties by joint id.
     """
     places = plan.places()
     against = {bone.link.joint.id: bone.link.against for bone in plan.bones if bone.link is not None}
@@ -75,8 +79,13 @@ def create_joints(
 def _placement_values(
     joint: Joint, places: Mapping[int, DofPlacement], start: Array | None
 ) -> dict[int, dict[str, Any]]:
-    """What is kept of where degrees of freedom are posed, by their numbers, and of where they begin if that is not what
-    the file has."""
+    """Return properties of dofs by index: placement on bones, and initial coordinates where they are not the file's.
+
+    Args:
+        joint: The joint.
+        places: Placements by dof index.
+        start: Initial coordinates of the joint, (size,); None for the file's.
+    """
     out: dict[int, dict[str, Any]] = {
         number: {"step": place.step, "channel": place.prop, "channel_index": place.index}
         for number, place in places.items()
@@ -87,7 +96,7 @@ def _placement_values(
 
 
 def _is_switched_off(joint: Joint, plan: BuildPlan, off: set[str]) -> bool:
-    """Whether a joint does nothing because somebody said so, and not because it lacks a body."""
+    """Return whether a joint is inactive by a switch (its own, a body's, an assembly's), not for lack of a body."""
     if joint.active:
         return False
     ends = (plan.bodies.get(end or "") for end in (joint.parent, joint.child))

@@ -10,13 +10,13 @@ import numpy as np
 
 from ..compat import active_nodes, ensure_node_tree, rename_datablock
 
-Color = tuple[float, float, float, float]
+MaterialColor = tuple[float, float, float, float]
 #: Colours that differ by less are the same: half of what 8 bits can tell.
 _COLOR_TOLERANCE = 0.5 / 255
 _ROUGHNESS = 0.55
 
 
-def plain_material(name: str, color: Color, like: bpy.types.Material | None = None) -> bpy.types.Material:
+def plain_material(name: str, color: MaterialColor, like: bpy.types.Material | None = None) -> bpy.types.Material:
     """A new material of one colour, RGBA as files and people give it (sRGB).
 
     ``like`` is one that was made here before: Blender copies it in less than half the time in which it sets up another.
@@ -48,10 +48,10 @@ def store_built_color(material: bpy.types.Material) -> None:
 
 
 #: What materials are painted with, as ``painted_color`` says it.
-PaintedColors = dict[bpy.types.Material, Color | None]
+PaintedColors = dict[bpy.types.Material, MaterialColor | None]
 
 
-def painted_color(obj: bpy.types.Object, known: PaintedColors) -> Color | None:
+def painted_color(obj: bpy.types.Object, known: PaintedColors) -> MaterialColor | None:
     """The one colour (sRGB) that somebody painted all of an object's mesh with: None where there are several, or a
     picture, or where it still has the colour that it was made with. ``known`` keeps what was found of materials, which
     many objects share."""
@@ -69,7 +69,7 @@ def painted_color(obj: bpy.types.Object, known: PaintedColors) -> Color | None:
     return known[material]
 
 
-def _changed_color(material: bpy.types.Material) -> Color | None:
+def _changed_color(material: bpy.types.Material) -> MaterialColor | None:
     linear = _material_color(material)
     if linear is None:
         return None

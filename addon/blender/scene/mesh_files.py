@@ -1,4 +1,8 @@
-"""Surfaces of Collada files to meshes of Blender, with their normals and materials."""
+"""Mesh files as Blender meshes: Collada through our own reader, OBJ, PLY and STL through Blender's importers.
+
+Each file is read once, in its own coordinates. The importers run in a scene and a folder of their own, of which nothing
+is left behind.
+"""
 
 from __future__ import annotations
 
@@ -28,17 +32,17 @@ from ..data.datablocks import datablocks_since, newest_session_uid
 from .materials import plain_material
 from .temporary_scene import operator_context, scratch_scene
 
-#: Where a mesh keeps the file's normals until it is sound.
+#: Attribute with the file's normals until the mesh is validated.
 _NORMAL_ATTRIBUTE = "knuckle normal"
-#: A normal that is off by more than this is not that of its polygon.
+#: Length of the difference above which a normal is not that of its polygon.
 _NORMAL_TOLERANCE = 1e-2
 
 
 def collada_mesh(name: str, surfaces: Sequence[Surface]) -> bpy.types.Mesh:
-    """A mesh of the surfaces of a Collada file, with a material for each that they name.
+    """Create a mesh from the surfaces of a Collada file, with a material for each that they name.
 
-    Where the file's normals are those of its polygons it is flat, else smooth with the file's normals. Polygons that
-    are none, and those that are there twice, are left out.
+    Polygons whose normals in the file are their geometric ones are flat, the others smooth with the file's normals.
+    Degenerate and duplicate polygons are left out.
     """
     counts = np.concatenate([surface.counts for surface in surfaces])
     sizes = [len(surface.points) for surface in surfaces]
@@ -72,7 +76,7 @@ def _assign_materials(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None
 
 
 def _store_normals(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None:
-    """Have each corner carry its normal, or zeros, through what becomes of the polygons."""
+    """Store each corner's normal, zeros where there is none, as an attribute that survives the mesh's validation."""
     if all(surface.normals is None for surface in surfaces):
         return
     given = [
@@ -83,7 +87,11 @@ def _store_normals(mesh: bpy.types.Mesh, surfaces: Sequence[Surface]) -> None:
 
 
 def _apply_normals(mesh: bpy.types.Mesh) -> None:
-    """Of a sound mesh only: Blender dies of normals for polygons that are none."""
+    """Set the stored normals as custom normals, and shade the polygons smooth that they differ from.
+
+    Note:
+        The mesh has to be valid: Blender crashes on custom normals of degenerate polygons.
+    """
     kept: Any = mesh.attributes.get(_NORMAL_ATTRIBUTE)
     given = np.zeros((len(mesh.loops), 3), dtype=np.float32)
     if kept is not None:
@@ -96,7 +104,7 @@ def _apply_normals(mesh: bpy.types.Mesh) -> None:
     counts = np.empty(len(mesh.polygons), dtype=np.int32)
     mesh.polygons.foreach_get("loop_total", counts)
     flat = np.repeat(flat, counts, axis=0)
-    silent = np.linalg.norm(given, axis=1) < 0.5  # a normal of 0 says nothing
+    silent = np.linalg.norm(given, axis=1) < 0.5  # no normal given
     wanted = np.where(silent[:, None], flat, given)
     off = np.linalg.norm(wanted - flat, axis=1) > _NORMAL_TOLERANCE
     smooth = np.logical_or.reduceat(off, starts) if len(starts) else off
@@ -105,15 +113,14 @@ def _apply_normals(mesh: bpy.types.Mesh) -> None:
         mesh.normals_split_custom_set(wanted)
 
 
-#: What an importer may make.
+#: Kinds of data that an importer may create.
 MESH_IMPORT_KINDS = ("objects", "meshes", "curves", "materials", "images")
 
 
 class MeshImporters:
-    """To be closed.
+    """Blender's mesh importers in a scene and a temporary folder of their own, which ``close`` removes.
 
-    What they make is in no scene, and is the caller's: of each file one mesh that matters, and an object that nobody
-    needs.
+    The data they create are in no scene and belong to the caller: per file one mesh and an object that is not needed.
     """
 
     def __init__(self) -> None:
@@ -123,23 +130,28 @@ class MeshImporters:
         self._images: dict[Path, bpy.types.Image] = {}
 
     def close(self) -> None:
-        """Give up the scene and the folder."""
+        """Remove the scene and the folder."""
         self._open.close()
         self._own = None
 
     def ply(self, path: Path) -> bpy.types.Mesh:
-        """The mesh of a PLY file, which has to be a sound one."""
+        """Import the mesh of a PLY file, which has to be valid (``check_ply``)."""
         return self._import(path, lambda file: bpy.ops.wm.ply_import(filepath=file, forward_axis="Y", up_axis="Z"))
 
     def stl(self, path: Path) -> bpy.types.Mesh:
-        """The mesh of an STL file."""
+        """Import the mesh of an STL file."""
         return self._import(path, lambda file: bpy.ops.wm.stl_import(filepath=file, forward_axis="Y", up_axis="Z"))
 
     def wavefront(self, path: Path, folders: Sequence[Path | str], materials: Sequence[str]) -> bpy.types.Mesh:
-        """The mesh of an .obj.
+        """Import the mesh of an .obj file.
 
-        Blender is given copies, and copies of the pictures, under names of ours: it has its own ideas of what a path in
-        such files means. ``folders`` and ``materials`` as for ``sanitize_obj``.
+        Blender gets copies of the file and its images under names of ours, since it has its own rules for paths in such
+        files.
+
+        Args:
+            path: The file.
+            folders: As for ``sanitize_obj``.
+            materials: As for ``sanitize_obj``.
         """
         with convert_to_mesh_error():
             made = sanitize_obj(path, folders, materials, self._copies)
@@ -157,7 +169,7 @@ class MeshImporters:
         )
 
     def settle(self, images: Iterable[bpy.types.Image]) -> None:
-        """Have the images of an import show the real pictures rather than their copies, each picture one image."""
+        """Point imported images to the original files instead of the copies, with one image per file."""
         picture_of = {name: picture for picture, name in self._copies.items()}
         for image in [*images]:
             picture = picture_of.get(os.path.basename(bpy.path.abspath(image.filepath)))
@@ -194,7 +206,7 @@ class MeshImporters:
 
 
 def _copy_image(picture: Path, place: Path) -> None:
-    """A copy of a picture where there is none yet. There always is a file in the end, lest Blender look elsewhere."""
+    """Copy an image that is not there yet; an empty file replaces an unreadable one, lest Blender look elsewhere."""
     if place.exists():
         return
     place.touch()
@@ -207,7 +219,7 @@ def _copy_image(picture: Path, place: Path) -> None:
 
 
 def _join_objects(scene: bpy.types.Scene, objects: Sequence[bpy.types.Object]) -> bpy.types.Mesh:
-    """The one mesh of objects, in the scene's coordinates; the others' are left without a user."""
+    """Join objects into one mesh in the scene's coordinates; the meshes of the others are left without users."""
     for obj in objects:
         _mesh_of(obj).transform(obj.matrix_world)
     if len(objects) > 1:
@@ -221,20 +233,20 @@ def _mesh_of(obj: bpy.types.Object) -> bpy.types.Mesh:
 
 
 def _blender_path(path: Path) -> str:
-    """A path for Blender, which takes two slashes at the beginning for the folder of the open .blend."""
+    """Return a path for Blender, to which two slashes at the beginning mean the folder of the open .blend."""
     return str(path) if os.name == "nt" else re.sub(r"\A//+", "/", str(path))
 
 
 class MeshFiles:
-    """Hands out the meshes of a model's files.
+    """Loader of a mechanism's mesh files, as a context manager or with ``close`` at the end.
 
-    To be closed: unused meshes are removed, and what could not be read is told in the report.
+    On closing, unused meshes are removed and what could not be read is reported.
 
         with MeshFiles(mechanism, report) as files:
             mesh = files.mesh(shape, body)
 
-    ``folders``: absolute folders that the user allows beside that of the model; None: those of the preferences, as
-    with ``ignore_unit``. On an error inside the ``with`` all that was made is removed.
+    ``folders``: absolute folders that the user allows beside that of the model file; None: those of the preferences, as
+    with ``ignore_unit``. On an error inside the ``with`` everything created is removed.
     """
 
     def __init__(
@@ -264,8 +276,10 @@ class MeshFiles:
         self.close(discard=error is not None)
 
     def mesh(self, shape: Shape, body: Body) -> bpy.types.Mesh | None:
-        """The mesh of a shape's file in the file's own coordinates, shared by all that name the file: to be copied
-        before it is changed. None where the file is missing or unreadable, which the report will say."""
+        """Return the mesh of a shape's file in the file's own coordinates; None where it is missing or unreadable.
+
+        It is shared by all shapes that name the file: copy it before changing it. Failures are reported on closing.
+        """
         include = tuple(shape.extra.get("include") or ())
         key = (shape.mesh or "", *include)
         if key not in self._found:
@@ -280,7 +294,7 @@ class MeshFiles:
         return found
 
     def close(self, discard: bool = False) -> None:
-        """Tell what could not be read, and remove the meshes that nothing uses; ``discard``: all of them."""
+        """Report what could not be read, and remove the meshes without users; ``discard``: all of them."""
         for (name, is_seen), (trouble, bodies) in self._failures.items():
             self._report.warn(*mesh_error_entry(name, is_seen, trouble, bodies))
         self._failures.clear()
@@ -292,7 +306,7 @@ class MeshFiles:
         self._importers.close()
         bpy.data.batch_remove(waste)
         while unused := [block for block in made if discard or block.users == 0]:
-            made = [block for block in made if block not in unused]  # a mesh gives up its materials, these pictures
+            made = [block for block in made if block not in unused]  # a mesh releases its materials, these images
             bpy.data.batch_remove(unused)
 
     def _find(self, shape: Shape, include: tuple[str, ...]) -> Path | MeshError:
@@ -354,5 +368,5 @@ def _coordinates(mesh: bpy.types.Mesh) -> np.ndarray:
 def _still_exists(block: Any) -> bool:
     try:
         return bool(block.as_pointer())
-    except ReferenceError:  # whoever was given it removed it
+    except ReferenceError:  # removed by its recipient
         return False

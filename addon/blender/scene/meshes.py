@@ -1,4 +1,7 @@
-"""The surfaces of the primitive shapes, as plain numbers."""
+"""Meshes of shapes: surfaces of the primitives as plain numbers, and the meshes that bodies with equal shapes share.
+
+Meshes are created once per list of shapes with their sizes and colors.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,13 @@ import numpy as np
 from mathutils import Matrix
 
 from ...core.model import Array, Body, Shape
-from .materials import Color, plain_material
+from .materials import MaterialColor, plain_material
 
 _SEGMENTS = 32
-_RINGS = 8  # of each half of a ball
-#: How thick the three bars of an ``axes`` shape are, of their length.
+_RINGS = 8  # per half of a ball
+#: Thickness of the bars of an ``axes`` shape as a share of their length.
 _BAR_THICKNESS = 1.0 / 14.0
-#: How much wider than drawn a plane is to what falls on it.
+#: Width of a plane as a collision shape, as a multiple of its width as drawn.
 _BLOCK_SIZE = 50.0
 _AXIS_COLORS = ((0.8, 0.1, 0.1, 1.0), (0.1, 0.65, 0.15, 1.0), (0.15, 0.3, 0.9, 1.0))
 
@@ -27,21 +30,23 @@ Polygons = Sequence[tuple[int, ...]]
 
 @dataclass
 class PrimitiveMesh:
-    """Vertices (n, 3) in the shape's own frame, polygons, and which of them are shaded smooth.
+    """Surface of a primitive shape: vertices (n, 3) in the shape's frame, polygons and their smooth shading flags.
 
-    ``colors`` are given polygon by polygon where the kind of shape has its own.
+    ``colors`` are given per polygon where the kind of shape has its own.
     """
 
     vertices: Array
     polygons: Polygons
     smooth: list[bool]
-    colors: list[Color] | None = None
+    colors: list[MaterialColor] | None = None
 
 
 def primitive_mesh(shape: Shape, plane: float = 1.0) -> PrimitiveMesh:
-    """The surface of a shape; empty for what has none or has it in a file.
+    """Create the surface of a shape; empty for one that has no surface or has it in a file.
 
-    ``plane`` is the edge of the square that stands for an endless plane.
+    Args:
+        shape: The shape.
+        plane: Edge of the square that stands for an infinite plane; a plane that only collides becomes a block.
     """
     make = _MESH_BUILDERS.get(shape.type)
     if make is not None:
@@ -64,8 +69,7 @@ def _plane_mesh(edge: float) -> PrimitiveMesh:
 
 
 def _block_mesh(edge: float) -> PrimitiveMesh:
-    """Return what a plane that only collides is solid as: a block beneath it, wide and deep enough that nothing misses
-    it."""
+    """Create the collision block of an infinite plane: its top is the plane, so large that nothing misses it."""
     corners, faces = box(edge, edge, edge / 10.0)
     return _flat_shaded(corners - (0.0, 0.0, edge / 20.0), faces)
 
@@ -82,7 +86,7 @@ def _ellipsoid(size: dict[str, float]) -> PrimitiveMesh:
 
 
 def _capped_lathe(profile: list[tuple[float, float]], round_side: bool = True) -> PrimitiveMesh:
-    """A lathed solid closed by flat ends where its profile does not begin or end on the axis."""
+    """Create a solid of revolution, closed by flat caps where its profile does not begin or end on the axis."""
     vertices, polygons = _lathe(profile, caps=True)
     return PrimitiveMesh(vertices, polygons, [round_side and len(polygon) <= 4 for polygon in polygons])
 
@@ -98,7 +102,7 @@ def _cone(size: dict[str, float]) -> PrimitiveMesh:
 
 
 def _hemisphere(size: dict[str, float]) -> PrimitiveMesh:
-    """The upper half of a ball, its flat side on the shape's own XY plane."""
+    """Create the upper half of a ball, its flat side on the shape's own XY plane."""
     ball = _half_circle(size["radius"], 0.0)
     return _capped_lathe(ball[_RINGS:])
 
@@ -110,7 +114,7 @@ def _pyramid(size: dict[str, float]) -> PrimitiveMesh:
 
 
 def _axes_mesh(size: dict[str, float]) -> PrimitiveMesh:
-    """A bar along each axis, red, green and blue for X, Y and Z."""
+    """Create a bar along each axis: red, green and blue for X, Y and Z."""
     length = size.get("length", 1.0)
     points: list[Array] = []
     polygons: list[tuple[int, ...]] = []
@@ -127,7 +131,7 @@ def _axes_mesh(size: dict[str, float]) -> PrimitiveMesh:
 
 
 def _hull_of_balls(spheres: Sequence[tuple[float, float, float, float]]) -> PrimitiveMesh:
-    """The convex hull of balls, each (radius, x, y, z)."""
+    """Create the convex hull of balls, each (radius, x, y, z)."""
     mesh = bmesh.new()
     try:
         for radius, *center in spheres:
@@ -145,7 +149,7 @@ def _hull_of_balls(spheres: Sequence[tuple[float, float, float, float]]) -> Prim
 
 
 def _half_circle(radius: float, length: float) -> list[tuple[float, float]]:
-    """(distance from the axis, height) from pole to pole, the equator stretched by ``length``."""
+    """Return points (distance from the axis, height) from pole to pole, the equator stretched by ``length``."""
     angles = np.linspace(-math.pi / 2, 0.0, _RINGS + 1)
     lower = [(radius * math.cos(a), radius * math.sin(a) - length / 2) for a in angles]
     upper = [(r, -z) for r, z in reversed(lower)]
@@ -153,7 +157,7 @@ def _half_circle(radius: float, length: float) -> list[tuple[float, float]]:
 
 
 def _lathe(profile: list[tuple[float, float]], caps: bool = False) -> tuple[Array, Polygons]:
-    """Turn a profile about Z. Points on the axis become one pole each."""
+    """Revolve a profile (distance from the axis, height) about Z; points on the axis become one pole each."""
     around = np.linspace(0.0, 2.0 * math.pi, _SEGMENTS, endpoint=False)
     circle = np.stack([np.cos(around), np.sin(around)], axis=1)
     vertices: list[Array] = []
@@ -196,16 +200,16 @@ _MESH_BUILDERS: dict[str, Callable[[dict[str, float]], PrimitiveMesh]] = {
 }
 
 
-#: Gives the mesh of a file in the file's own coordinates, or None where it cannot be had.
+#: Returns the mesh of a shape's file in the file's own coordinates; None where it is missing or unreadable.
 MeshFileLookup = Callable[[Shape, Body], bpy.types.Mesh | None]
-#: What stands in for a mesh that is not there.
+#: Color of the box in place of a missing mesh.
 MISSING_COLOR = (0.95, 0.35, 0.1, 1.0)
 
 
 class MeshCache:
-    """Hands out meshes for lists of shapes, each distinct list made once.
+    """Cache of meshes by list of shapes: each distinct list is built once.
 
-    ``proxy`` is the edge of the box that stands for a missing mesh, ``plane`` that of the square for an endless plane.
+    ``proxy`` is the edge of the box in place of a missing mesh, ``plane`` that of the square for an infinite plane.
     """
 
     def __init__(
@@ -216,8 +220,8 @@ class MeshCache:
         self._meshes: dict[tuple[object, ...], bpy.types.Mesh] = {}
         self._materials: dict[tuple[object, ...], bpy.types.Material] = {}
 
-    def mesh(self, shapes: list[Shape], color: Color, body: Body) -> bpy.types.Mesh:
-        """The mesh of a body's shapes, each where it stands; ``color`` is for those without their own."""
+    def mesh(self, shapes: list[Shape], color: MaterialColor, body: Body) -> bpy.types.Mesh:
+        """Return the mesh of a body's shapes, each at its pose; ``color`` is for shapes without their own."""
         key = tuple(map(_shape_key, shapes)) + (color if any(shape.color is None for shape in shapes) else None,)
         made = self._meshes.get(key)
         if made is None:
@@ -225,10 +229,10 @@ class MeshCache:
         return made
 
     def is_missing(self, shape: Shape, body: Body) -> bool:
-        """Return whether a shape's surface is in a file that cannot be had."""
+        """Return whether a shape's surface is in a file that is missing or unreadable."""
         return shape.type == "mesh" and self._mesh_file(shape, body) is None
 
-    def _make(self, shapes: list[Shape], color: Color, body: Body) -> bpy.types.Mesh:
+    def _make(self, shapes: list[Shape], color: MaterialColor, body: Body) -> bpy.types.Mesh:
         mesh = bpy.data.meshes.new(f"{self._prefix} {shapes[0].type if shapes else 'none'}")
         self._fill(mesh, [shape for shape in shapes if shape.type != "mesh" or self.is_missing(shape, body)], color)
         filed = [shape for shape in shapes if shape.type == "mesh" and not self.is_missing(shape, body)]
@@ -236,8 +240,8 @@ class MeshCache:
             self._join(mesh, filed, color, body)
         return mesh
 
-    def _fill(self, mesh: bpy.types.Mesh, shapes: list[Shape], color: Color) -> None:
-        """Make an empty mesh that of primitives, and of proxies for missing files."""
+    def _fill(self, mesh: bpy.types.Mesh, shapes: list[Shape], color: MaterialColor) -> None:
+        """Fill an empty mesh with primitives, and with boxes in place of missing files."""
         points: list[Array] = []
         polygons: list[tuple[int, ...]] = []
         slots: list[int] = []
@@ -263,8 +267,8 @@ class MeshCache:
     def _proxy_of(self, shape: Shape) -> Shape:
         return shape if shape.type != "mesh" else Shape("box", dict.fromkeys("xyz", self.proxy))
 
-    def _join(self, mesh: bpy.types.Mesh, shapes: Iterable[Shape], color: Color, body: Body) -> None:
-        """Add the meshes of files to a mesh, with their materials and whatever else they carry."""
+    def _join(self, mesh: bpy.types.Mesh, shapes: Iterable[Shape], color: MaterialColor, body: Body) -> None:
+        """Append the meshes of files to a mesh, with their materials and other data."""
         work = bmesh.new()
         try:
             work.from_mesh(mesh)
@@ -280,10 +284,10 @@ class MeshCache:
         finally:
             work.free()
 
-    def _put_materials(self, part: bpy.types.Mesh, whole: bpy.types.Mesh, color: Color) -> None:
-        """Have a part's polygons count in the materials of the whole.
+    def _put_materials(self, part: bpy.types.Mesh, whole: bpy.types.Mesh, color: MaterialColor) -> None:
+        """Append a part's materials to those of the whole mesh, and shift its material indices accordingly.
 
-        The file's own go before the model's colour, as in the programs that draw these models.
+        The file's own materials go before the mechanism's color, as in the programs that draw these models.
         """
         first = len(whole.materials)
         slots = np.zeros(len(part.polygons), dtype=np.int32)
@@ -293,12 +297,12 @@ class MeshCache:
             whole.materials.append(material or self._material(color))
         part.polygons.foreach_set("material_index", slots + first)
 
-    def _material_of(self, shape: Shape, color: Color) -> bpy.types.Material:
+    def _material_of(self, shape: Shape, color: MaterialColor) -> bpy.types.Material:
         if shape.type != "mesh":
             return self._material(color)
         return self._material(MISSING_COLOR, f"Missing {mesh_file_name(shape)}")
 
-    def _material(self, color: Color, name: str = "") -> bpy.types.Material:
+    def _material(self, color: MaterialColor, name: str = "") -> bpy.types.Material:
         made = self._materials.get((color, name))
         if made is None:
             like = next(iter(self._materials.values()), None)
@@ -308,12 +312,12 @@ class MeshCache:
 
 
 def mesh_file_name(shape: Shape) -> str:
-    """The bare name of the file that a shape's surface is in."""
+    """Return the name, without folders, of the file that has a shape's surface."""
     return (shape.mesh or "mesh").replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _shape_key(shape: Shape) -> tuple[object, ...]:
-    """Return what makes two shapes look the same."""
+    """Return the key of a shape's appearance: equal for shapes that look the same."""
     size = tuple(sorted(shape.size.items()))
     unseen = shape.type == "plane" and not shape.visual
     return shape.type, size, shape.pose.tobytes(), shape.color, shape.mesh, tuple(shape.spheres), unseen
@@ -332,5 +336,5 @@ _FACES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), 
 
 
 def box(x: float, y: float, z: float) -> tuple[Array, list[tuple[int, ...]]]:
-    """Corners (8, 3) and faces of a box about the origin with these edges."""
+    """Return corners (8, 3) and faces of a box with these edges, centered at the origin."""
     return np.array(_CORNERS) * (x, y, z), list(_FACES)

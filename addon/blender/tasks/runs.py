@@ -25,11 +25,11 @@ from ..physics.world.rigidbody_world import frame_rate
 from .scenes import (
     ConsoleProgress,
     InputMapping,
+    apply_gait_inputs,
     import_model_file,
     key_motion,
     open_empty_scene,
     save_blend,
-    set_inputs,
 )
 
 
@@ -100,7 +100,7 @@ def simulate_to_file(model: Path, out: Path | None, job: SimulateJob) -> tuple[R
     rig, report = import_model_file(scene, model, job.seconds, job.mesh_folders)
     if job.motion is not None:
         report.extend(key_motion(rig, job.motion, scene))
-    set_inputs(rig, job.inputs, report)
+    apply_gait_inputs(rig, job.inputs, report)
     if job.gain is not None:
         scale_gains(rig, job.gain, report)
     recording = simulate_model(scene, rig, job.seconds, job.drive, friction=job.friction)

@@ -92,7 +92,7 @@ def import_model_file(
     return rig, mechanism.report
 
 
-def set_inputs(rig: bpy.types.Object, inputs: InputMapping, report: Report) -> None:
+def apply_gait_inputs(rig: bpy.types.Object, inputs: InputMapping, report: Report) -> None:
     """Set inputs of a model's gait to constant values; the report warns of those that it does not read."""
     for name, value in inputs.items():
         setattr(settings(rig).controls, input_property_name(name), value)

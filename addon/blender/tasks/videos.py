@@ -33,11 +33,11 @@ from .runs import report_simulation
 from .scenes import (
     ConsoleProgress,
     InputMapping,
+    apply_gait_inputs,
     import_model_file,
     key_motion,
     open_empty_scene,
     save_blend,
-    set_inputs,
 )
 
 
@@ -136,7 +136,7 @@ def apply_job(scene: bpy.types.Scene, rig: bpy.types.Object, job: RenderJob, dri
         report.extend(key_motion(rig, job.motion, scene))
         if job.seconds is not None:
             scene.frame_end = end  # the duration asked for, not that of the motion
-    set_inputs(rig, job.inputs, report)
+    apply_gait_inputs(rig, job.inputs, report)
     if drive is not None:
         settings(rig).drive = drive
     if settings(rig).drive == "KEYS" and job.inputs and plays_baked_gait(rig):
@@ -196,7 +196,7 @@ def demo(
     rig, report = import_model_file(scene, model, seconds, mesh_folders)
     if motion is not None:
         report.extend(key_motion(rig, motion, scene))
-    set_inputs(rig, inputs, report)
+    apply_gait_inputs(rig, inputs, report)
     step(f"running {seconds:g} s under physics")
     build_physics(scene, rig)
     settings(rig).drive = "SERVO"

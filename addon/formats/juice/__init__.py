@@ -1,4 +1,4 @@
-"""Juice: walkers and vehicles for ODE, an XML format with bodies, joints and what makes them move."""
+"""Juice: walkers and vehicles for ODE, an XML format with bodies, joints and the gait that moves them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,28 @@ def detect(opened: OpenedFile) -> bool:
 
 
 def read_opened(opened: OpenedFile) -> Document:
-    """The document in a file. FormatError for what cannot be read."""
+    """Read the document in a file.
+
+    Raises:
+        FormatError: it cannot be read.
+    """
     return read(opened.as_read, opened.path, opened.report, (opened.root, opened.text))
 
 
 def load(opened: OpenedFile) -> Mechanism:
-    """The mechanism of a document. FormatError for what cannot be read."""
+    """Load the mechanism of a document.
+
+    Raises:
+        FormatError: it cannot be read.
+    """
     return read_opened(opened).mechanism
 
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
-    """The text of a Juice file: the mechanism's own document with its edits, where it has one in the dialect of the
-    extension, else a new one."""
+    """Return the text of a Juice file.
+
+    That is the mechanism's own document with its edits, if it has one in the dialect of the extension, else a new one.
+    """
     source = mechanism.source
     if source.format != "juice" or not source.text:
         return new_document(mechanism, report)

@@ -1,7 +1,7 @@
-"""How Juice turns things: yaw, pitch and roll in degrees, and the axes it hands to its dynamics.
+"""Conventions of Juice: yaw, pitch and roll in degrees, and the joint axes that it passes to ODE.
 
-A pose is ``Rz(yaw) @ Rx(pitch) @ Ry(roll)`` at a position. A joint is drawn along that frame's z, and this design axis
-is the one to go by; but the program gives ODE another vector, whose sense decides which way a coordinate counts.
+A pose is ``Rz(yaw) @ Rx(pitch) @ Ry(roll)`` at a position. A joint is drawn along that frame's z; this design axis is
+authoritative. The program passes another vector to ODE, whose sign decides which way a joint value counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LINE_TOLERANCE = 1e-6
 
 
 def rotations_from_angles(angles: Array) -> Array:
-    """Rotation matrices (n, 3, 3) of yaw, pitch and roll (n, 3) in degrees."""
+    """Return rotation matrices (n, 3, 3) of yaw, pitch and roll (n, 3) in degrees."""
     (cy, cp, cr), (sy, sp, sr) = _cos(angles).T, _sin(angles).T
     result = np.empty((len(angles), 3, 3))
     result[:, 0] = np.stack([cy * cr - sy * sp * sr, -sy * cp, cy * sr + sy * sp * cr], axis=1)
@@ -32,7 +32,7 @@ def rotations_from_angles(angles: Array) -> Array:
 
 
 def poses_from_angles(positions: Array, angles: Array) -> Array:
-    """Poses (n, 4, 4) from positions (n, 3) and angles (n, 3) in degrees."""
+    """Return poses (n, 4, 4) of positions (n, 3) and angles (n, 3) in degrees."""
     result = np.tile(identity(), (len(positions), 1, 1))
     result[:, :3, :3] = rotations_from_angles(angles)
     result[:, :3, 3] = positions
@@ -40,7 +40,7 @@ def poses_from_angles(positions: Array, angles: Array) -> Array:
 
 
 def inverse_poses(transforms: Array) -> Array:
-    """Inverses of rigid transforms (n, 4, 4)."""
+    """Return the inverses of rigid transforms (n, 4, 4)."""
     result = np.tile(identity(), (len(transforms), 1, 1))
     turned = np.swapaxes(transforms[:, :3, :3], 1, 2)
     result[:, :3, :3] = turned
@@ -49,22 +49,32 @@ def inverse_poses(transforms: Array) -> Array:
 
 
 def joint_signs(angles: Array, kind: Literal["revolute", "prismatic"]) -> tuple[Array, Array]:
-    """For joints of one kind at angles (n, 3): the factor (n,) from our coordinate (the second body's motion about or
-    along the design axis) to the file's, and whether ODE's axis lies on the design axis (n,)."""
+    """Return the signs of joint values in the file, and whether ODE's axis is parallel to the design axis.
+
+    Args:
+        angles: (n, 3) yaw, pitch and roll in degrees.
+        kind: the type of all of the joints.
+
+    Returns:
+        The factors (n,) from our joint value (motion of the second body about or along the design axis) to the file's,
+        and the booleans (n,).
+    """
     yaw, pitch, roll = angles.T
-    # ODE counts the first body's motion along the axis that it is given, so the second body moves against it.
+    # ODE counts the first body's motion along the given axis, so the second body moves in the opposite direction.
     second_moves = -_axes(yaw, pitch, -roll) if kind == "revolute" else _axes(-yaw, pitch, roll)
     along = np.einsum("ni,ni->n", second_moves, _axes(yaw, pitch, roll))
     return np.where(along > LINE_TOLERANCE, 1.0, -1.0), np.abs(np.abs(along) - 1.0) < LINE_TOLERANCE
 
 
 def angles_from_rotation(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Angles:
-    """Yaw, pitch and roll in degrees of a rotation matrix: of all that give it, those nearest to ``near``, and
-    exactly ``near``'s where they are the same."""
+    """Return yaw, pitch and roll in degrees of a rotation matrix, of all solutions the one nearest to ``near``.
+
+    Angles within ``ANGLE_TOLERANCE`` of ``near``'s are exactly those.
+    """
     flat = math.hypot(rotation[2, 0], rotation[2, 2])
-    upright = flat < 1e-12  # looking straight up or down: yaw and roll turn about one line, so roll stays
+    upright = flat < 1e-12  # gimbal lock: yaw and roll rotate about one line, so roll is kept
     roll = math.radians(near[2]) if upright else math.atan2(-rotation[2, 0], rotation[2, 2])
-    # the roll undone, what is left is yaw and pitch: also where the roll is hardly determined, all three are exact
+    # with the roll removed, yaw and pitch remain: all three are exact also where the roll is ill-conditioned
     sine, cosine = math.sin(roll), math.cos(roll)
     yaw = math.atan2(rotation[1, 0] * cosine + rotation[1, 2] * sine, rotation[0, 0] * cosine + rotation[0, 2] * sine)
     pitch = math.atan2(rotation[2, 1], rotation[2, 2] * cosine - rotation[2, 0] * sine)
@@ -78,14 +88,14 @@ def angles_from_rotation(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Ang
 
 
 def hinge_angles(axis: Array) -> Angles:
-    """Angles whose z is an axis and that Juice hands to ODE as the same line: a hinge without roll."""
+    """Return angles of a hinge, without roll, whose z is an axis that Juice passes to ODE unchanged."""
     flat = math.hypot(axis[0], axis[1])
     yaw = math.atan2(axis[0], -axis[1]) if flat > POSE_ROUNDING else 0.0
     return _round_degrees(math.degrees(yaw)), _round_degrees(math.degrees(math.atan2(flat, axis[2]))), 0.0
 
 
 def slider_angles(axis: Array) -> Angles:
-    """Return angles whose z is an axis and that Juice hands to ODE as the same line: a slider without yaw."""
+    """Return angles of a slider, without yaw, whose z is an axis that Juice passes to ODE unchanged."""
     pitch = math.atan2(-axis[1], axis[2]) if math.hypot(axis[1], axis[2]) > POSE_ROUNDING else 0.0
     return (
         0.0,
@@ -95,12 +105,12 @@ def slider_angles(axis: Array) -> Angles:
 
 
 def same_pose(a: Array, b: Array) -> bool:
-    """Return whether two poses are equal but for rounding."""
+    """Return whether two poses are equal up to rounding."""
     return bitwise_equal(a, b) or bool((np.abs(a - b) <= POSE_ROUNDING * (1.0 + np.abs(b))).all())
 
 
 def _axes(yaw: Array, pitch: Array, roll: Array) -> Array:
-    """The z axes (n, 3) of ``rotations_from_angles``."""
+    """Return the z axes (n, 3) of ``rotations_from_angles``."""
     (cy, cp, cr), (sy, sp, sr) = map(_cos, (yaw, pitch, roll)), map(_sin, (yaw, pitch, roll))
     return np.array([cy * sr + sy * sp * cr, sy * sr - cy * sp * cr, cp * cr]).T
 
@@ -114,7 +124,7 @@ def _sin(degrees: Array) -> Array:
 
 
 def _wrap_near(angle: float, near: float) -> float:
-    """The angle plus the full turns that bring it nearest to another (degrees)."""
+    """Return the angle plus the full turns that bring it nearest to another (degrees)."""
     return angle + 360.0 * round((near - angle) / 360.0)
 
 

@@ -1,4 +1,4 @@
-"""A Juice document read: its XML, the rows of its objects, and the mechanism they make."""
+"""Juice documents: XML tree, rows of objects, and the mechanism that they make."""
 
 from __future__ import annotations
 
@@ -16,17 +16,25 @@ from . import to_model as mechanism
 from .reader import Reader, ReferenceResolver, SourceElement, model_element, object_elements, require_unique_ids
 from .schema import BODY, CONTAINERS, MODEL
 
-#: Where a .jm3 has the numbers of the world.
+#: Elements of a .jm3 that hold the world's parameters.
 SOLVERS = ("ODE.Standard", "ODE.Iterative")
 _KNOWN = {*CONTAINERS, *(table.tag for table in CONTAINERS.values()), *(item.path for item in MODEL), "Behaviors"}
 
 
 @dataclass
 class Document:
-    """Contents of a text; ``sound`` is the text as it was parsed.
+    """Parsed Juice document.
 
-    ``settings`` is the model's row (world and engine); ``behaviours`` the behaviours, their motors, nodes and edges in
-    order.
+    Attributes:
+        text: the text of the file.
+        sound: the text that was parsed, after repairs.
+        root: root element of ``sound``.
+        settings: row of the model (world and engine).
+        bodies: rows of the bodies.
+        joints: rows of the joints.
+        behaviours: behaviors, each followed by its motors or nodes and edges, in document order.
+        mechanism: the mechanism.
+        prepared: cache of ``get_prepared``.
     """
 
     text: str
@@ -41,7 +49,7 @@ class Document:
 
 
 def is_juice(root: etree._Element) -> bool:
-    """Return whether a root element begins a Juice model."""
+    """Return whether a root element is that of a Juice model."""
     if root.tag == "JuiceFile":
         return root.find(MODEL.tag) is not None
     if root.tag != MODEL.tag:
@@ -51,7 +59,7 @@ def is_juice(root: etree._Element) -> bool:
 
 
 def detect_dialect(root: etree._Element) -> str:
-    """``jm``, ``jm3`` (a JuiceFile) or ``jpm`` (the older, flat list of objects)."""
+    """Return the dialect: ``jm``, ``jm3`` (a JuiceFile) or ``jpm`` (the older, flat list of objects)."""
     if root.tag == "JuiceFile":
         return "jm3"
     objects = {table.tag for table in CONTAINERS.values()}
@@ -61,10 +69,18 @@ def detect_dialect(root: etree._Element) -> str:
 def read(
     text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
 ) -> Document:
-    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already).
+    """Read a document.
 
-    FormatError names the line and element of what cannot be read; what could be read only with a repair, or has no
-    meaning, is in the mechanism's report.
+    Repairs and elements without meaning are in the mechanism's report.
+
+    Args:
+        text: the text of the file.
+        path: its path, for messages.
+        report: receives the entries.
+        parsed: result of ``xml_reader.parse``, if already parsed.
+
+    Raises:
+        FormatError: naming line and element, where it cannot be read.
     """
     report = Report() if report is None else report
     root, sound = parse(text, path, report) if parsed is None else parsed
@@ -95,7 +111,7 @@ def read(
 
 
 def _report_untyped_motors(behaviours: GaitBehaviors, report: Report) -> None:
-    """Report what the motors of files older than the motion types are taken for."""
+    """Report motors without a motion type, as in files older than these types."""
     if found := behaviours.motors_without_type:
         names = "motor of the gait states" if len(found) == 1 else "motors of the gait state"
         report.warn(

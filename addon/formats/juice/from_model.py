@@ -1,4 +1,4 @@
-"""A mechanism in the vocabulary of Juice: what it cannot hold is approximated or left out, and reported."""
+"""Conversion of a mechanism to Juice's rows; what the format cannot hold is approximated or left out, and reported."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ _ZERO_TOLERANCE = 1e-12
 
 
 def convert_for_juice(mechanism: Mechanism, report: Report) -> tuple[list[Body], list[Joint]]:
-    """Bodies that are their one shape about their centre of mass, and joints that are hinges along z, sliders along
-    z or balls. What is already so is returned as it is; frames of joints are untouched but for the spin of their axis
-    onto z, and are still those of the bodies of ``mechanism``."""
+    """Convert bodies and joints to what Juice can hold.
+
+    Bodies become their one shape about their center of mass; joints become hinges along z, sliders along z or balls.
+    Records that already are so are returned unchanged. Frames of joints are only rotated to bring the axis onto z, and
+    are still relative to the bodies of ``mechanism``.
+    """
     losses = ConversionLosses()
     bodies = [_convert_body(body, losses) for body in mechanism.bodies]
     joints = [made for joint in mechanism.joints if (made := _convert_joint(joint, losses)) is not None]
-    if mechanism.source.format != "juice" and mechanism.behaviours is None:  # which nothing but Juice has
+    if mechanism.source.format != "juice" and mechanism.behaviours is None:  # gaits exist in Juice only
         joints = assign_servo_gains(mechanism, bodies, joints, losses)
     _convert_world(mechanism, losses)
     losses.tell(report)
@@ -94,7 +97,7 @@ def _convert_body(body: Body, losses: ConversionLosses) -> Body:
 
 
 def _by_preference(shapes: Iterable[Shape]) -> list[Shape]:
-    """The shapes, those that Juice holds and that are solid first."""
+    """Sort shapes: those that Juice supports and that collide first."""
     return sorted(shapes, key=lambda shape: (shape.type not in SUPPORTED_SHAPES, not shape.collision))
 
 
@@ -166,7 +169,7 @@ def _report_dof_losses(joint: Joint, losses: ConversionLosses) -> None:
 
 
 def _align_axis_to_z(joint: Joint, kind: str) -> Joint:
-    """The joint with its axis turned onto the z of its frames, in which it then is all the same."""
+    """Rotate a joint's frames so that its axis is their z; the motion stays the same."""
     axis = joint.dofs[0].axis
     if axis[2] > 0 and abs(axis[0]) + abs(axis[1]) < _ZERO_TOLERANCE:
         return joint if joint.type == kind else replace(joint, type=kind)
@@ -182,7 +185,7 @@ def _align_axis_to_z(joint: Joint, kind: str) -> Joint:
 
 
 def _rotation_from_z(axis: Array) -> Array:
-    """A rotation matrix whose third column is a unit vector."""
+    """Return a rotation matrix whose third column is a unit vector."""
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = np.cross(helper, axis)
     x /= np.linalg.norm(x)
@@ -199,7 +202,15 @@ IdLookup = Callable[[str | None], str | None]
 
 
 class IdAllocator:
-    """The 32-bit IDs by which a file names things: their own where they have one, a new one otherwise."""
+    """Allocator of the 32-bit IDs of a file: an object's own id if valid, a new one otherwise.
+
+    Args:
+        ids: ids of the objects.
+        taken: IDs that may not be given.
+
+    Raises:
+        FormatError: two objects have the same id.
+    """
 
     def __init__(self, ids: Iterable[str], taken: Iterable[str] = ()) -> None:
         ids = list(ids)
@@ -212,11 +223,11 @@ class IdAllocator:
             self._number[own] = own if _is_file_id(own) else self._new()
 
     def __call__(self, own: str | None) -> str | None:
-        """The ID of something that is there; None for nothing and for what is not."""
+        """Return the ID of an object; None for None and for unknown objects."""
         return None if own is None else self._number.get(own)
 
     def values(self) -> Iterable[str]:
-        """The IDs in use."""
+        """Return the IDs in use."""
         return self._number.values()
 
     def _new(self) -> str:
@@ -227,7 +238,7 @@ class IdAllocator:
 
 
 def settings_row(world: World, engine: Engine | None, near: Row) -> Row:
-    """The world's and the engine's numbers; those that are None stay as they are in ``near``."""
+    """Return the row of world and engine; values that are None are taken from ``near``."""
     row = dict(near)
     row["Gravity"] = -float(world.gravity[2]) + 0.0
     for item in MODEL:
@@ -239,7 +250,14 @@ def settings_row(world: World, engine: Engine | None, near: Row) -> Row:
 
 
 def body_row(body: Body, body_id_of: IdLookup, near: Row | None = None, near_pose: Array | None = None) -> Row:
-    """A body's row. ``near`` is the row that it was read from and ``near_pose`` the pose that this row gave."""
+    """Return a body's row.
+
+    Args:
+        body: the body.
+        body_id_of: the file's ID of a body.
+        near: the row that it was read from.
+        near_pose: the pose (4, 4) of that row.
+    """
     row = _row_with_extra(BODY, body.extra, near)
     row |= {"ID": body_id_of(body.id), "Name": body.name, "Twin": body_id_of(body.twin), "Mass": body.mass}
     row |= _shape_values(body.shapes[0] if body.shapes else None, row)
@@ -258,9 +276,15 @@ def joint_row(
     near: Row | None = None,
     near_frame: Array | None = None,
 ) -> tuple[Row, float]:
-    """A joint's row, and the factor from our coordinate to the file's that it means.
+    """Return a joint's row, and the factor from our joint value to the file's.
 
-    ``frame`` is the joint's frame in the world (4, 4).
+    Args:
+        joint: the joint.
+        frame: the joint's world frame (4, 4).
+        body_id_of: the file's ID of a body.
+        joint_id_of: the file's ID of a joint.
+        near: the row that it was read from.
+        near_frame: the world frame (4, 4) of that row.
     """
     row = _row_with_extra(JOINTS[joint.type], joint.extra, near)
     row |= {"ID": joint_id_of(joint.id), "Name": joint.name, "Twin": joint_id_of(joint.twin)}
@@ -279,7 +303,7 @@ def joint_row(
 
 
 def row_sign(row: Row, kind: str) -> float:
-    """The factor from our coordinate to the file's for a joint of a row."""
+    """Return the factor from our joint value to the file's for a joint's row."""
     if kind not in {"revolute", "prismatic"}:
         return 1.0
     return _joint_sign(_row_angles(row), kind)
@@ -287,15 +311,15 @@ def row_sign(row: Row, kind: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _joint_sign(angles: geometry.Angles, kind: str) -> float:
-    """Return the factor from our coordinate to the file's for a joint at angles.
+    """Return the factor from our joint value to the file's for a joint at angles.
 
-    It is asked for a joint before and after an edit, and most joints are alike.
+    Cached: it is needed before and after an edit, and most joints have equal angles.
     """
     return float(geometry.joint_signs(np.array([angles]), kind)[0][0])  # type: ignore[arg-type]
 
 
 def record_row(record: Any, table: Table, number: Mapping[str, IdLookup]) -> Row:
-    """The row of a behaviour's record; ``number`` gives the IDs that each reference attribute leads to."""
+    """Return the row of a behavior's record; ``number`` maps each reference attribute to its lookup of IDs."""
     return {
         item.path: number[item.attr](getattr(record, item.attr))
         if item.kind is REFERENCE
@@ -306,8 +330,11 @@ def record_row(record: Any, table: Table, number: Mapping[str, IdLookup]) -> Row
 
 
 def joint_frame(joint: Joint, pose_of: Mapping[str, Array]) -> tuple[Array, float]:
-    """A joint's frame in the world as its parent has it (its child, where it has none), and the distance
-    to where its child has it."""
+    """Return a joint's world frame, and the distance between its frames on the parent and on the child.
+
+    The frame is the parent's, or the child's if there is no parent. The distance is the largest difference of matrix
+    elements.
+    """
     frames = [
         pose_of[end] @ frame
         for end, frame in ((joint.parent, joint.frame_parent), (joint.child, joint.frame_child))
@@ -329,7 +356,7 @@ def _row_angles(row: Row) -> geometry.Angles:
 
 
 def _pose_values(pose: Array, angles: geometry.Angles, near: Row | None) -> Row:
-    """Position and rotation; a component that hardly differs from ``near``'s is ``near``'s."""
+    """Return position and rotation of a row; components equal to ``near``'s up to rounding are exactly those."""
     row: Row = {}
     for axis, value in zip("XYZ", pose[:3, 3], strict=True):
         path, number = f"Position/{axis}", round(float(value), 12)
@@ -341,9 +368,11 @@ def _pose_values(pose: Array, angles: geometry.Angles, near: Row | None) -> Row:
 
 
 def _simulated_angles(frame: Array, kind: str, near: geometry.Angles | None = None) -> geometry.Angles:
-    """Angles for a joint that is new, or was turned: its own where Juice simulates the axis that it draws, otherwise
-    with the frame spun about its axis, which changes nothing of the joint. One that Juice simulated otherwise all
-    along, at the angles ``near``, stays so."""
+    """Return angles of a new or rotated joint that Juice simulates about the axis it draws.
+
+    If its own angles do not, the frame is spun about the axis, which does not change the joint. A joint that was
+    simulated about another axis at the angles ``near`` stays so.
+    """
     angles = geometry.angles_from_rotation(frame, near or (0.0, 0.0, 0.0))
     if (
         kind == "ball"
@@ -355,7 +384,7 @@ def _simulated_angles(frame: Array, kind: str, near: geometry.Angles | None = No
 
 
 def _is_simulated_as_drawn(angles: geometry.Angles, kind: str) -> bool:
-    """Return whether Juice simulates a hinge or slider at angles about the line that it draws."""
+    """Return whether Juice simulates a hinge or slider at angles about the axis that it draws."""
     return bool(geometry.joint_signs(np.array([angles]), kind)[1][0])  # type: ignore[arg-type]
 
 
@@ -372,7 +401,7 @@ def _shape_values(shape: Shape | None, row: Row) -> Row:
 
 
 def _stop_values(lower: float | None, upper: float | None, sense: float, kind: str) -> Row:
-    """Stops in the file's sense; the value of one that is off stays what it was."""
+    """Return stops with the file's sign; the value of an absent one stays as it was."""
     low, high = (lower, upper) if sense > 0 else (None if upper is None else -upper, None if lower is None else -lower)
     unit = math.degrees(1.0) if kind == "revolute" else 1.0
     row: Row = {"LoStopFlag": low is not None, "HiStopFlag": high is not None}

@@ -1,4 +1,4 @@
-"""What stands in the Behaviors of a Juice file: clockworks, networks, and the nodes and edges of networks."""
+"""Behaviors of a Juice document: tables and reader of clockworks and networks, with the nodes and edges of networks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CLOCKWORK = Table(
         *_BEHAVIOUR,
         Field("MotionSource", INTEGER, 1, attr="source"),
         Field("AmpModSource", INTEGER, 0, attr="amp_mod"),
-        Field("AbsoluteValue", INTEGER, 0, needed=False),  # stored by the program, which never uses it
+        Field("AbsoluteValue", INTEGER, 0, needed=False),  # stored but never used by the program
         Field("FeedbackSource", REFERENCE, attr="feedback_body", needed=False),
     ),
     old=("Behavior",),
     parts=("ClockworkMotors", "MotionLinks", "ClockworkMotor", "MotionLink"),
 )
-#: The motors of a clockwork stand behind this field.
+#: Field behind which the motors of a clockwork follow.
 MOTORS_AFTER_FIELD = "Gain"
 
 CLOCKWORK_MOTOR = Table(
@@ -46,13 +46,13 @@ CLOCKWORK_MOTOR = Table(
     old=("MotionLink",),
     parts=("Gain", "MaxForce"),
 )
-#: What a motor of a .jpm file says about its joint.
+#: Values of a joint in a motor of a .jpm file.
 LINK_MOTOR = Table(
     "MotionLink",
     (Field("JointID", REFERENCE), Field("Gain", NUMBER, needed=False), Field("MaxForce", NUMBER, needed=False)),
 )
 
-#: The lists of a network, in order, with the kinds of node in them.
+#: Lists of a network, in order, with the kinds of their nodes.
 NODE_LISTS = {
     "MotorNodes": ("motor",),
     "FunctionNodes": ("constant", "multiply", "limit", "arithmetic", "wave", "absolute"),
@@ -124,7 +124,7 @@ BEHAVIOUR_TAGS = (CLOCKWORK.tag, *CLOCKWORK.old, NETWORK.tag)
 
 @dataclass
 class SourceRecord:
-    """A behaviour, or a motor, node or edge of one, and where it stands."""
+    """Behavior, or a motor, node or edge of one, with its element."""
 
     placed: SourceElement
     record: Any
@@ -133,7 +133,7 @@ class SourceRecord:
 def read_behaviours(
     model: etree._Element, reader: Reader, body_of: ReferenceResolver, joint_of: ReferenceResolver
 ) -> list[SourceRecord]:
-    """Every behaviour in file order, each followed by its parts."""
+    """Read all behaviors in document order, each followed by its parts."""
     found: list[SourceRecord] = []
     for element in _behaviour_elements(model, reader):
         if element.tag == NETWORK.tag:
@@ -144,14 +144,14 @@ def read_behaviours(
 
 
 def assemble_behaviours(settings: SourceElement, found: list[SourceRecord]) -> GaitBehaviors:
-    """The engine and the behaviours."""
+    """Return the engine with the behaviors."""
     speeds = {item.attr: settings.row[item.path] for item in settings.table if item.attr in Engine.__annotations__}
     items = [item.record for item in found if isinstance(item.record, Clockwork | Network)]
     return GaitBehaviors(Engine(**speeds), items)
 
 
 def motor_gains(model: etree._Element, reader: Reader, joint_of: ReferenceResolver) -> dict[str, tuple[float, float]]:
-    """Gain and maximum force by joint id, where motors carry them (.jpm): the largest of all behaviours."""
+    """Return gain and maximum force by joint id, where motors have them (.jpm): the largest of all behaviors."""
     strengths: dict[str, tuple[float, float]] = {}
     for behaviour in _behaviour_elements(model):
         for element in _motor_elements(behaviour):
@@ -176,8 +176,10 @@ def _motor_elements(behaviour: etree._Element, reader: Reader | None = None) -> 
 def _child_elements(
     parent: etree._Element, lists: Collection[str], tags: Collection[str], reader: Reader | None, direct: bool = True
 ) -> Iterator[etree._Element]:
-    """The elements with some tags, in lists or, where they may, directly in the parent; the reader is told what else is
-    in the lists."""
+    """Yield the elements with some tags, in lists or, with ``direct``, directly in the parent.
+
+    Other elements in the lists are reported to the reader as ignored.
+    """
     for child in parent:
         if child.tag in lists:
             for element in child:
@@ -242,7 +244,7 @@ def _read_node(
 def _read_record(
     cls: Any, placed: SourceElement, reader: Reader, resolve: ReferenceResolver, **more: str
 ) -> SourceRecord:
-    """A record from a row, its references resolved; those that lead nowhere are reported."""
+    """Create a record from a row, with references resolved; dangling ones are reported."""
     values = dict(more)
     for item in placed.table:
         if not item.attr:
@@ -259,12 +261,12 @@ def _read_record(
 
 
 def record_table(record: Any) -> Table:
-    """The table that a record of a behaviour is written by."""
+    """Return the table by which a record of a behavior is written."""
     if isinstance(record, NetworkNode):
         return NODES[record.kind]
     return {Clockwork: CLOCKWORK, ClockworkMotor: CLOCKWORK_MOTOR, Network: NETWORK, NetworkEdge: EDGE}[type(record)]
 
 
 def behaviour_parts(behaviour: Clockwork | Network) -> list[Any]:
-    """A behaviour's motors, or its nodes and edges, in the order in which ``read_behaviours`` finds them."""
+    """Return a behavior's motors, or its nodes and edges, in the order of ``read_behaviours``."""
     return behaviour.motors if isinstance(behaviour, Clockwork) else [*behaviour.nodes, *behaviour.edges]

@@ -1,4 +1,4 @@
-"""The elements of a Juice document as rows of values: one row per object, with the place of every field."""
+"""Reader of Juice documents: one row of values per object, with the elements of its fields."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _REMEDIES = {
 
 @dataclass(slots=True)
 class SourceElement(HasSourceLine):
-    """An object of a document: its table, and its values by field."""
+    """Object of a document: its table, and its values by field."""
 
     table: Table
     element: etree._Element
     row: SparseRow
-    serial: str = ""  # SerializationID, a second name that some references use
+    serial: str = ""  # SerializationID, an alternative ID that some references use
 
     @property
     def label(self) -> str:
-        """The object in words: ``Body 'Left leg'``."""
+        """Description of the object: ``Body 'Left leg'``."""
         name = " ".join(str(self.row.get("Name", "")).split())
         return f"{self.table.tag} '{name}'" if name else self.table.tag
 
     def places(self) -> dict[str, etree._Element]:
-        """The elements that hold its values, by the field's path, for the fields that the document has.
+        """Return the elements of the fields that the document has, by path.
 
-        They are looked up anew: to keep them takes several times the room of the file, and few are ever asked for.
+        Computed on each call: to keep them takes several times the memory of the file, and few are needed.
         """
         found = elements_by_path(self.element)
         told = ((item.path, _find_field_element(item, found)) for item in self.table.fields)
@@ -52,7 +52,7 @@ class SourceElement(HasSourceLine):
 
 @dataclass
 class Reader:
-    """Reads rows, and remembers which defaults had to be taken."""
+    """Reader of rows, which collects missing fields and ignored elements for the report."""
 
     path: str
     report: Report
@@ -60,14 +60,23 @@ class Reader:
     ignored: dict[str, list[etree._Element]] = field(default_factory=dict)
 
     def place(self, element: etree._Element, table: Table, whole: bool = True) -> SourceElement:
-        """One object. FormatError where a number is none. ``whole``: what it holds beside the table's has no effect."""
+        """Read one object.
+
+        Args:
+            element: its element.
+            table: its table.
+            whole: report elements that are not in the table as ignored.
+
+        Raises:
+            FormatError: a number is invalid.
+        """
         again: list[etree._Element] = []
         found = elements_by_path(element, again)
         if whole and not found.keys() <= table.known:
             for path, child in found.items():
                 if path not in table.known and child.tag not in TRANSPARENT:
                     self.ignore(f"nothing is known by the name {path} in <{table.tag}>", child)
-        for child in again if whole else ():  # of two solvers is told as such
+        for child in again if whole else ():  # two solvers are reported separately
             if child.tag not in table.parts and not child.getparent().tag.startswith("ODE."):
                 self.ignore(f"<{table.tag}> has more than one {child.tag}, of which the first counts", child)
         row = SparseRow(table.defaults)
@@ -85,7 +94,11 @@ class Reader:
         return SourceElement(table, element, row, (serial.text or "").strip() if serial is not None else "")
 
     def value(self, item: Field, element: etree._Element) -> object:
-        """Return what an element says; the default where it says nothing."""
+        """Parse an element's text; the default where it is empty.
+
+        Raises:
+            FormatError: it is invalid.
+        """
         text = element.text
         if item.kind.name == "text":
             return text or ""
@@ -117,33 +130,33 @@ class Reader:
         )
 
     def ignore(self, message: str, element: etree._Element) -> None:
-        """Something that has no effect."""
+        """Record an element that has no effect."""
         self.ignored.setdefault(message, []).append(element)
 
     def warn(self, code: str, message: str, element: etree._Element) -> None:
-        """Something repaired or left out of an element."""
+        """Warn of a repair or of something left out."""
         report_element(self.report, "warning", code, message, element)
 
     def report_ignored(self) -> None:
-        """Report what has no effect, once per kind with the first place."""
+        """Report ignored elements, once per kind with the first line."""
         for message, elements in self.ignored.items():
             times = f" ({len(elements)} times, here first)" if len(elements) > 1 else ""
             report_element(self.report, "info", "ignored-element", f"{message}; it is kept{times}", elements[0])
 
     def report_defaults(self) -> None:
-        """Report the defaults that were taken, once per kind of element."""
+        """Report the defaults that were used, once per kind of element."""
         for (tag, path), count in self.missing.items():
             plural = "" if count == 1 else f" in {count} elements"
             self.report.info("default-used", f"{tag} has no {path}{plural}; the program's default is taken")
 
 
 def _find_field_element(item: Field, found: dict[str, etree._Element]) -> etree._Element | None:
-    """The element of a field, under the name that it has or one that it had."""
+    """Return the element of a field, under its current or an older name."""
     return next((found[path] for path in (item.path, *item.old) if path in found), None)
 
 
 def _is_non_finite(text: str) -> bool:
-    """Return whether a text is a number, though one that no length or mass can be."""
+    """Return whether a text is an infinite number or nan."""
     try:
         return not math.isfinite(float(text))
     except ValueError:
@@ -151,9 +164,9 @@ def _is_non_finite(text: str) -> bool:
 
 
 def elements_by_path(element: etree._Element, again: list[etree._Element] | None = None) -> dict[str, etree._Element]:
-    """An object's elements by path: group with a slash, transparent containers left out.
+    """Return an object's elements by path: groups with a slash, transparent containers left out.
 
-    The first of a name counts; ``again`` takes the others.
+    The first of a name counts; ``again`` receives the others.
     """
     found: dict[str, etree._Element] = {}
     waiting = [element]
@@ -175,12 +188,12 @@ def elements_by_path(element: etree._Element, again: list[etree._Element] | None
 
 
 def model_element(root: etree._Element) -> etree._Element:
-    """The Model element; in a .jm3 it is inside the root."""
+    """Return the Model element; in a .jm3 it is inside the root."""
     return root if root.tag == MODEL.tag else root.find(MODEL.tag)
 
 
 def object_elements(model: etree._Element, reader: Reader) -> Iterable[tuple[etree._Element, Table]]:
-    """Bodies and joints, in lists or, as in a .jpm, directly in the model."""
+    """Yield bodies and joints, in lists or, as in a .jpm, directly in the model."""
     for child in model:
         if child.tag in CONTAINERS:
             for element in child:
@@ -194,7 +207,7 @@ def object_elements(model: etree._Element, reader: Reader) -> Iterable[tuple[etr
 
 
 class ReferenceResolver:
-    """Finds what references mean among the objects of one kind."""
+    """Resolver of references to the objects of one kind."""
 
     def __init__(self, placed: Iterable[SourceElement]) -> None:
         self.by_id: dict[str, SourceElement] = {}
@@ -206,7 +219,7 @@ class ReferenceResolver:
                     self.other_names.setdefault(possible_ids(item.serial)[-1], item.row["ID"])
 
     def __call__(self, raw: str | None) -> str | None:
-        """The id that a reference's text means, None where it means nothing or nothing that is here."""
+        """Return the id that a reference's text means; None for an empty or dangling one."""
         try:
             choices = possible_ids(raw.strip()) if raw else ()
         except ValueError:
@@ -218,12 +231,12 @@ class ReferenceResolver:
 
     @staticmethod
     def is_none(raw: str | None) -> bool:
-        """Return whether a reference says that there is nothing."""
+        """Return whether a reference is empty."""
         return not raw or not raw.strip().strip("0")
 
 
 def require_unique_ids(placed: list[SourceElement], kind: str, path: str) -> None:
-    """FormatError unless every object has an ID that no other of its kind has."""
+    """Raise a FormatError unless every object has an ID that is unique for its kind."""
     seen: dict[str, SourceElement] = {}
     for item in placed:
         own = item.row["ID"]

@@ -1,7 +1,7 @@
-"""What stands in a Juice file: every element, its kind, unit and default, in the order in which Juice writes them.
+"""Schema of Juice files: every element with its kind, unit and default, in the order in which Juice writes them.
 
-Reading, defaults, comparing and writing all follow these tables. The names and units are those of the Juice file
-format document; the defaults, and the older spellings, are those of the program.
+Reading, defaults, comparing and writing all follow these tables. Names and units are those of the Juice file format
+document; defaults and older spellings are those of the program.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..document.schema import FieldTable
 
 Row = dict[str, Any]
 
-#: Elements whose children count as their parent's own: the nesting of .jpm and .jm3 files.
+#: Elements whose children count as those of their parent: the nesting of .jpm and .jm3 files.
 TRANSPARENT = frozenset({"Component", "Joint", "DynamicsConstants", "ODE.Standard", "ODE.Iterative", "Model"})
-#: Elements that group the numbers of one vector.
+#: Elements that group the components of a vector.
 GROUPS = frozenset({"Position", "Rotation", "Orientation", "BoxDimensions", "Dimensions"})
 
 NO_REFERENCE = "0"
@@ -39,17 +39,23 @@ class Kind:
     types: tuple[type, ...] = (str,)
 
     def has(self, value: Any) -> bool:
-        """Return whether a value is one of the kind; whole numbers have 32 bits."""
+        """Return whether a value is of this kind; integers have 32 bits."""
         return type(value) in self.types and (type(value) is not int or abs(value) < 2**31)
 
 
 @dataclass(frozen=True)
 class Field:
-    """One element.
+    """Field of an object, one element.
 
-    ``path`` is its name, with its group's before a slash; ``attr`` the record's attribute that holds it as it stands,
-    where one does (the rest is computed, or kept in the record's ``extra``); ``old`` other paths under which older
-    files have it; ``needed`` False where nothing is worth saying of its absence.
+    Attributes:
+        path: its tag, with its group's before a slash.
+        kind: kind of its value.
+        default: the program's default.
+        attr: attribute of the record that holds the unchanged value, if any (others are computed, or kept in the
+            record's ``extra``).
+        unit: its unit, for documentation.
+        old: other paths in older files.
+        needed: False where its absence is not worth reporting.
     """
 
     path: str
@@ -63,9 +69,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Table(FieldTable[Field]):
-    """The fields of one kind of object, in order, with the older spellings of its tag.
+    """Fields of one kind of object, in order.
 
-    ``parts`` are the tags of what else it holds.
+    ``old`` are older spellings of its tag, ``parts`` the tags of its other content.
     """
 
     tag: str
@@ -75,18 +81,18 @@ class Table(FieldTable[Field]):
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """Every path that means something in it."""
+        """All paths that have a meaning in it."""
         paths = (path for field in self.fields for path in (field.path, *field.old))
         return frozenset({*paths, *self.parts, "SerializationID"})
 
     @cached_property
     def defaults(self) -> Row:
-        """A row with every field at its default, not to be changed."""
+        """Row with every field at its default, not to be changed."""
         return {field.path: field.default for field in self.fields}
 
 
 def parse_number(text: str) -> float:
-    """A finite number with a decimal point, as C prints it (``1e-005`` too)."""
+    """Parse a finite number with a decimal point, as C prints it (``1e-005`` too)."""
     value = float(text)
     if not math.isfinite(value) or "_" in text or not text.isascii():
         raise ValueError(text)
@@ -94,9 +100,9 @@ def parse_number(text: str) -> float:
 
 
 def parse_id(text: str) -> str:
-    """An ID as text: the number modulo 2**32, because Juice writes IDs signed and references unsigned.
+    """Parse an ID: the number modulo 2**32, because Juice writes IDs signed and references unsigned.
 
-    What is not decimal is hexadecimal, as some files have it.
+    Anything that is not decimal is hexadecimal, as in some files.
     """
     if _DECIMAL.match(text):
         return str(int(text[:40]) % 2**32)
@@ -107,7 +113,7 @@ def parse_id(text: str) -> str:
 
 
 def possible_ids(text: str) -> tuple[str, ...]:
-    """Return what a reference may mean: decimal, or a hexadecimal number that happens to have no letters."""
+    """Return the possible meanings of a reference: decimal, or a hexadecimal number that happens to have no letters."""
     found = [parse_id(text)]
     match = _HEXADECIMAL.match(text)
     if match is not None:
@@ -122,7 +128,7 @@ def _parse_integer(text: str) -> int:
     return int(value)
 
 
-#: The format's document knows 1 and 0 alone; the program goes by the first letter, also of these words.
+#: The format document has 1 and 0 only; the program uses the first letter, also of these words.
 _FLAGS = {"1": True, "true": True, "t": True, "yes": True, "y": True}
 _FLAGS |= {"0": False, "false": False, "f": False, "no": False, "n": False}
 
@@ -148,7 +154,7 @@ def format_juice_number(value: float) -> str:
             "a number has become too large to be written",
             remedy="Make the sizes, masses or forces of the model smaller.",
         )
-    return f"{float(value) + 0.0:.12g}"  # + 0.0 takes the sign off a zero
+    return f"{float(value) + 0.0:.12g}"  # + 0.0 removes the sign of a zero
 
 
 TEXT = Kind("text", str, str)
@@ -200,7 +206,7 @@ _JOINT = (
     Field("HiStopValue", NUMBER, 0.0, unit="degrees or length"),
     Field("LoStopFlag", FLAG, False),
     Field("HiStopFlag", FLAG, False),
-    # ours, which the program ignores: what the gain and the force were in the format that they were chosen for
+    # ours, ignored by the program: gain and force in the source format, where other ones were chosen for Juice
     Field("SourceGain", NUMBER, needed=False),
     Field("SourceMaxForce", NUMBER, needed=False),
 )
@@ -210,10 +216,10 @@ REVOLUTE = Table("RevoluteJoint", (*_JOINT, *_DISPLAY_SIZE))
 PRISMATIC = Table("PrismaticJoint", (*_JOINT, *_DISPLAY_SIZE))
 SPHERICAL = Table("SphericalJoint", (*_JOINT, _DISPLAY_SIZE[1]))
 
-#: Joint tables by the neutral joint type.
+#: Joint tables by our joint type.
 JOINTS = {"revolute": REVOLUTE, "prismatic": PRISMATIC, "ball": SPHERICAL}
 JOINT_TYPE = {table.tag: type_ for type_, table in JOINTS.items()}
-#: The lists of a model, in order, with what is in them.
+#: Lists of a model, in order, with the tables of their objects.
 CONTAINERS: dict[str, Table] = {
     "Bodies": BODY,
     "RevoluteJoints": REVOLUTE,
@@ -240,6 +246,6 @@ MODEL = Table(
     ),
 )
 WORLD_PATHS = frozenset({"Friction", "ERP", "CFM"})
-#: The seconds of one of the program's simulation steps, and the height of its ground.
+#: Simulation step of the program in s, and height of its ground.
 TIME_STEP = 0.01
 GROUND = 0.0

@@ -1,19 +1,19 @@
-"""How strong the servos are of a model that another program made, where it does not say.
+"""Gains and forces of servos for Juice, for models of other formats that do not give them.
 
-In Juice a servo goes for ``Gain / 10`` times its error (degrees, or lengths) per second with ``MaxForce`` at most, and
-0 is no force. Other formats have no gain, and no limit where they give none. What is chosen for them:
+In Juice a servo moves at ``Gain / 10`` times its error (degrees, or lengths) per second with at most ``MaxForce``; 0 is
+no force. Other formats have no gain, and a missing force means no limit. The values chosen for them:
 
-* Gain: 10 for a hinge, Juice's own default, with which it makes up for 0.57 of an error in one of Juice's steps; for a
-  slider 573, which is the same share of a length.
-* MaxForce: three times the torque (about a hinge) or the force (along a slider) that holds what the joint carries
-  against gravity, stretched out as far as it reaches; of a model that stands on nothing but its own limbs no less than
-  what carries its whole weight at the end of that limb. Without gravity: as on Earth.
+* Gain: 10 for a hinge, Juice's default, which corrects 0.57 of an error in one of Juice's steps; 573 for a slider,
+  which is the same fraction of a length.
+* MaxForce: three times the torque (hinge) or force (slider) that holds what the joint carries against gravity, fully
+  stretched out; for a model that stands only on its own limbs at least what carries its whole weight at the end of that
+  limb. Without gravity: as on Earth.
 
-Its joints are springs: CFM and ERP say how soft. Where the source has none, they are Juice's own, but that CFM is no
-more than lets the model's whole weight open a joint by 1/200 of its size.
+Juice's joints are springs, with CFM and ERP as softness. If the source has none, they are Juice's defaults, but the CFM
+is reduced so that the model's whole weight opens a joint by at most 1/200 of its size.
 
-What the source has is kept beside it (``SourceGain``, ``SourceMaxForce``, which Juice ignores), and goes back into
-other formats as long as nobody edits the chosen value.
+The source's values are kept beside the chosen ones (``SourceGain``, ``SourceMaxForce``, which Juice ignores), and are
+restored for other formats unless the chosen value is edited.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ SLIDER_GAIN = HINGE_GAIN * 180.0 / math.pi
 _FORCE_MARGIN = 3.0
 _EARTH_GRAVITY = 9.81
 _SAG = 0.005
-#: The elements that keep the source's values, by the fields of a ``Dof``, and the key in its ``extra`` for them:
-#: field -> (chosen value, the source's).
+#: Elements that keep the source's values, by field of a ``Dof``, and the key in its ``extra`` for them:
+#: field -> (chosen value, source value).
 SOURCE_ELEMENTS = {"gain": "SourceGain", "max_force": "SourceMaxForce"}
 CHOSEN_KEY = "chosen"
 
@@ -45,18 +45,24 @@ CHOSEN_KEY = "chosen"
 def assign_servo_gains(
     mechanism: Mechanism, bodies: Iterable[Body], joints: Iterable[Joint], losses: ConversionLosses
 ) -> list[Joint]:
-    """Joints in Juice's vocabulary, each servo with a gain and a force.
+    """Return joints whose servos all have a gain and a force.
 
-    ``mechanism`` is the model as it was and ``bodies`` those of Juice, whose masses are in the middles of their shapes.
+    Args:
+        mechanism: the original mechanism.
+        bodies: bodies converted for Juice, with masses at the centers of their shapes.
+        joints: joints converted for Juice.
+        losses: receives the choices.
     """
     needs = _required_forces(mechanism, {body.id: body for body in bodies})
     return [_with_gains(joint, needs.get(joint.id, 0.0), losses) for joint in joints]
 
 
 def choose_cfm(mechanism: Mechanism, erp: float, usual: float) -> float:
-    """The CFM of a model whose program has rigid joints: Juice's ``usual`` one, or so much less that the weight of the
-    whole model on one joint opens it by no more than a share of the model's size. Such a joint is a spring of
-    ``erp / (0.01 cfm)``."""
+    """Return the CFM for a model with rigid joints: ``usual``, or less if its weight would open a joint too far.
+
+    The weight of the whole model on one joint may open it by at most ``_SAG`` times the model's size. Such a joint is a
+    spring of stiffness ``erp / (0.01 cfm)``.
+    """
     mass = sum(body.mass for body in mechanism.bodies if not body.immobile)
     gravity = math.hypot(*mechanism.world.gravity.tolist()) or _EARTH_GRAVITY
     found = mechanism_bounds(mechanism)
@@ -91,7 +97,7 @@ def _with_gains(joint: Joint, need: float, losses: ConversionLosses) -> Joint:
 
 
 def _required_forces(mechanism: Mechanism, bodies: Mapping[str, Body]) -> dict[str, float]:
-    """The torque or force that each joint's servo is given, by the joint's id."""
+    """Return the torque or force of each joint's servo, by joint id."""
     tree, frames = spanning_tree(mechanism), joint_frames_world(mechanism)
     gravity = float(np.linalg.norm(mechanism.world.gravity)) or _EARTH_GRAVITY
     total = sum(body.mass for body in mechanism.bodies if not body.immobile)
@@ -106,7 +112,7 @@ def _required_forces(mechanism: Mechanism, bodies: Mapping[str, Body]) -> dict[s
         alone = 0.0 if link.body in held else total * (1.0 if slides else reach)
         out[link.joint.id] = gravity * max(_FORCE_MARGIN * (mass if slides else torque), alone)
     for joint in mechanism.joints:
-        if joint.id in tree.loop_joints:  # it helps to carry what others do
+        if joint.id in tree.loop_joints:  # it shares the load of the others
             out[joint.id] = max(out.values(), default=0.0)
     return out
 
@@ -128,7 +134,7 @@ def _supported_load(
 
 
 def _suspended_bodies(tree: Tree) -> set[str]:
-    """The bodies that hang, through whatever chain, on the world or on what does not move."""
+    """Return the bodies connected, through any chain, to the world or to an immobile body."""
     held = {body.id for body in tree.roots if body.immobile}
     for link in tree.links:
         if link.carrier in held or (link.carrier is None and not _is_free(link)):
@@ -140,22 +146,22 @@ def _is_free(link: Link) -> bool:
     return any(dof.kind == "free" for dof in link.joint.dofs)
 
 
-# ---------------------------------------------------------------- what the source had
+# ---------------------------------------------------------------- values of the source
 
 
 def source_gain_values(dof: Dof) -> Row:
-    """The elements that keep what the source had; what was edited since is its own source."""
+    """Return the elements that keep the source's values; a value edited since then replaces the source's."""
     out: Row = {}
     for name, pair in dof.extra.get(CHOSEN_KEY, {}).items():
         if name not in SOURCE_ELEMENTS or len(pair) != 2:
-            continue  # a file of another format may say anything
+            continue  # a file of another format may contain anything
         (value, source), now = pair, getattr(dof, name)
         out[SOURCE_ELEMENTS[name]] = source if now == value else now
     return out
 
 
 def attach_source_gains(dof: Dof, row: Row) -> Dof:
-    """A degree of freedom as it was read, which knows what its values were chosen for."""
+    """Return a degree of freedom that was read, with the source's values of its row in ``extra``."""
     chosen = {
         name: (getattr(dof, name), row[path]) for name, path in SOURCE_ELEMENTS.items() if row.get(path) is not None
     }  # fmt: skip
@@ -163,9 +169,9 @@ def attach_source_gains(dof: Dof, row: Row) -> Dof:
 
 
 def restore_source_gains(mechanism: Mechanism) -> Mechanism:
-    """A model for another format: servos whose gain and force were chosen for Juice have again what they had.
+    """Return a mechanism for another format, with the source's gains and forces instead of those chosen for Juice.
 
-    One without force is passive there, where no number for it means no limit.
+    A servo without force becomes passive, as a missing value means no limit there.
     """
     joints = [replace(joint, dofs=[_restore_dof_gains(dof) for dof in joint.dofs]) for joint in mechanism.joints]
     return replace(mechanism, joints=joints)

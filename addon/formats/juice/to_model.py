@@ -1,4 +1,4 @@
-"""Rows of a Juice document to the records of a mechanism."""
+"""Conversion of a Juice document's rows to a mechanism."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .reader import ReferenceResolver, SourceElement
 from .schema import BODY, GROUND, JOINT_TYPE, TIME_STEP, WORLD_PATHS, Row
 from .servo_strength import attach_source_gains
 
-#: Shape numbers of the file.
+#: Codes of shapes in the file.
 INVALID, BOX, CAPSULE, SPHERE, CYLINDER = range(5)
 
 _BODY_EXTRA = (
@@ -40,10 +40,9 @@ def build(
     path: str,
     report: Report,
 ) -> Mechanism:
-    """The mechanism that a document's rows describe, without its behaviours.
+    """Build the mechanism of a document's rows, without its behaviors.
 
-    ``strengths`` gives gain and maximum force of joints (by id) that name none themselves, as the motors of .jpm files
-    do.
+    ``strengths`` gives gain and maximum force, by id, of joints that have none themselves, as in .jpm files.
     """
     result = Mechanism(name=PurePath(path).stem or "Mechanism", world=_world(settings.row))
     result.bodies = _bodies(bodies, body_of, report)
@@ -64,7 +63,7 @@ def build(
 
 
 def shape_from_row(row: Row) -> Shape | None:
-    """The shape that a body's row describes; None for the invalid or unknown one."""
+    """Return the shape of a body's row; None for the invalid or an unknown one."""
     number = row["Shape"]
     if number == BOX:
         return Shape("box", {axis: row[f"BoxDimensions/{axis.upper()}"] for axis in "xyz"}, IDENTITY_POSE)
@@ -77,7 +76,7 @@ def shape_from_row(row: Row) -> Shape | None:
 
 
 def _intern_equal(values: dict[str, Any], known: dict[tuple[Any, ...], FrozenDict]) -> FrozenDict:
-    """The first of equal dictionaries with the same keys, of as many as there are."""
+    """Return the first of equal dictionaries with the same keys, to share memory."""
     key = tuple(values.values())
     found = known.get(key)
     if found is None or any(map(_differs, found.values(), key)):
@@ -86,13 +85,12 @@ def _intern_equal(values: dict[str, Any], known: dict[tuple[Any, ...], FrozenDic
 
 
 def _differs(one: Any, other: Any) -> bool:
-    """Return whether two equal values are not the same: zero has two signs, and one may be whole, decimal or a
-    truth."""
+    """Return whether two equal values are distinguishable: by the sign of zero, or as int, float or bool."""
     return type(one) is not type(other) or (one == 0.0 and math.copysign(1.0, one) != math.copysign(1.0, other))
 
 
 def stops_from_row(row: Row, kind: str, sense: float) -> tuple[float | None, float | None]:
-    """Lower and upper stop (rad or length units) in our sense of the coordinate; None where there is none."""
+    """Return lower and upper stop (rad or length units) with our sign; None where there is none."""
     unit = math.radians(1.0) if kind == "revolute" else 1.0
     low = row["LoStopValue"] * unit if row["LoStopFlag"] else None
     high = row["HiStopValue"] * unit if row["HiStopFlag"] else None
@@ -189,7 +187,7 @@ def _joints(
 def _dof(row: Row, kind: str, sense: float) -> Dof:
     strength = {"gain": row["Gain"], "max_force": row["MaxForce"]}
     if kind == "ball":
-        return Dof("ball", **strength)  # its stops are stored but never used
+        return Dof("ball", **strength)  # its stops are stored but never used by the program
     lower, upper = stops_from_row(row, kind, sense)
     return Dof(
         "rotation" if kind == "revolute" else "translation", lower=lower, upper=upper, file_sign=sense, **strength
@@ -197,8 +195,10 @@ def _dof(row: Row, kind: str, sense: float) -> Dof:
 
 
 def _joint_signs(placed: list[SourceElement], angles: Array, report: Report) -> Array:
-    """The factor from our coordinate to the file's for every joint; reports axes that the program simulates
-    otherwise than it draws."""
+    """Return the factor from our joint value to the file's for every joint.
+
+    Reports joints that the program simulates about another axis than it draws.
+    """
     result = np.ones(len(placed))
     tags = np.array([JOINT_TYPE[item.table.tag] for item in placed], dtype=object)
     for kind in ("revolute", "prismatic"):

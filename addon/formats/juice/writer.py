@@ -42,7 +42,7 @@ from .reader import SourceElement, model_element
 from .schema import BODY, CONTAINERS, INTEGER, JOINTS, MODEL, NUMBER, Field, Row, Table
 from .servo_strength import choose_cfm
 
-#: An element as its tag and its text or its children.
+#: Element as its tag and its text or its children.
 ElementTuple = tuple[str, "str | list[ElementTuple]"]
 
 _JPM_COMPONENT = frozenset({"ID", "Name", "Position", "Rotation", "Twin"})
@@ -50,13 +50,15 @@ _JPM_BARE = frozenset({"Length", "Diameter"})
 
 
 def format_value(item: Field, value: object) -> str:
-    """A value as the file's text."""
+    """Return a value as the file's text."""
     return escape_text(item.kind.spell(value))
 
 
 def field_nodes(table: Table, row: Row, paths: Iterable[str] | None = None) -> list[ElementTuple]:
-    """The elements of a row (of some of its fields), grouped; fields that the row lacks are left out, and numbers
-    that nobody knows."""
+    """Return the elements of a row, or of the fields at ``paths``, in their groups.
+
+    Fields that the row lacks, and unknown numbers (None), are left out.
+    """
     chosen = None if paths is None else set(paths)
     items = [item for item in table if item.path in row and (chosen is None or item.path in chosen)]
     items = [item for item in items if item.kind not in (NUMBER, INTEGER) or row[item.path] is not None]
@@ -73,7 +75,7 @@ def field_nodes(table: Table, row: Row, paths: Iterable[str] | None = None) -> l
 
 
 def object_node(table: Table, row: Row, dialect: str = "jm") -> ElementTuple:
-    """A body or joint as an element of a dialect."""
+    """Return a body or joint as an element of a dialect."""
     nodes = field_nodes(table, row)
     if dialect != "jpm":
         return table.tag, nodes
@@ -86,7 +88,7 @@ def object_node(table: Table, row: Row, dialect: str = "jm") -> ElementTuple:
 
 
 def format_node(node: ElementTuple, indent: str = "", newline: str = "\n") -> str:
-    """An element as text, without white space before and after."""
+    """Format an element, without white space around it."""
     tag, content = node
     if isinstance(content, str):
         return f"<{tag}>{content.replace(chr(10), newline)}</{tag}>"
@@ -101,15 +103,17 @@ def _legacy_node(node: ElementTuple) -> ElementTuple:
     return ("Dimensions" if tag == "BoxDimensions" else tag), content
 
 
-_COLUMN = {"source": 60, "motor": 420}  # canvas pixels for nodes that have no place of their own
+_COLUMN = {"source": 60, "motor": 420}  # canvas pixels for nodes without a position
 _SPACING = 50
 
 
 class BehaviourWriter:
-    """Writes behaviours.
+    """Writer of behaviors.
 
-    ``body_id_of`` and ``joint_id_of`` give the IDs of what is there; ``near`` the rows of nodes by id, for what a
-    record does not hold (their places on the canvas).
+    Args:
+        body_id_of: the file's ID of a body.
+        joint_id_of: the file's ID of a joint.
+        near: rows of nodes by id, for what a record does not hold (their positions on the canvas).
     """
 
     def __init__(self, body_id_of: IdLookup, joint_id_of: IdLookup, near: Mapping[str, Row] | None = None) -> None:
@@ -117,7 +121,7 @@ class BehaviourWriter:
         self.near = near or {}
 
     def row(self, record: Any, node_number: IdLookup) -> Row:
-        """A record's row, with everything but its own ID."""
+        """Return a record's row, without its own ID."""
         numbers = {
             "joint": self.joint_id_of,
             "body": self.body_id_of,
@@ -128,7 +132,7 @@ class BehaviourWriter:
         return record_row(record, record_table(record), numbers)
 
     def node(self, item: Clockwork | Network, taken: Collection[str] = ()) -> ElementTuple:
-        """A behaviour as an element; ``taken`` are IDs that its nodes may not be given."""
+        """Return a behavior as an element; ``taken`` are IDs that its nodes may not be given."""
         return self._clockwork(item) if isinstance(item, Clockwork) else self._network(item, taken)
 
     def _clockwork(self, item: Clockwork) -> ElementTuple:
@@ -157,7 +161,7 @@ class BehaviourWriter:
 
 
 def reverse_behaviour_signs(behaviours: GaitBehaviors, joints: Collection[str]) -> GaitBehaviors:
-    """Return behaviours for a file that counts some joints (ids) the other way round."""
+    """Return behaviors for a file in which the values of some joints (ids) have the opposite sign."""
     if not joints:
         return behaviours
     return replace(behaviours, items=[_reverse_signs(item, joints) for item in behaviours.items])
@@ -179,12 +183,12 @@ _CONTAINER = {table.tag: name for name, table in CONTAINERS.items()}
 
 
 def patch_document(document: Document, mechanism: Mechanism, report: Report) -> str:
-    """The text of the document that a mechanism was read from, with the mechanism's edits."""
+    """Return the text of the document from which a mechanism was read, with the mechanism's edits."""
     return _Patch(document, mechanism, report).text()
 
 
 class _Patch:
-    """Collects the differences between a document and a mechanism, then makes them all."""
+    """Differences between a document and a mechanism, collected and then applied."""
 
     def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
         self.document, self.mechanism, self.report = document, mechanism, report
@@ -202,7 +206,7 @@ class _Patch:
         self.joint_before = IdAllocator(joint.id for joint in before.joints)
 
     def text(self) -> str:
-        """The document's text with every edit made; the very text where there is none."""
+        """Return the document's text with all edits; the exact text where there are none."""
         self._settings()
         self._bodies()
         self._behaviours(self._joints())
@@ -244,7 +248,7 @@ class _Patch:
         self._fields(item, old, body_row(now, self.plan.body_id_of, row, before.pose))
 
     def _joints(self) -> set[str]:
-        """Ids of the joints that the file will count the other way round."""
+        """Collect the edits of joints; returns the ids of those whose sign in the file changes."""
         before = {joint.id: joint for joint in self.before.joints}
         placed = {item.row["ID"]: item for item in self.document.joints}
         poses_before = {body.id: body.pose for body in self.before.bodies}
@@ -308,7 +312,7 @@ class _Patch:
         return self.before.source.dialect
 
     def _fields(self, item: SourceElement, old: Row, new: Row) -> None:
-        """Write the values of one object that differ."""
+        """Edit the values of one object that differ."""
         changed = [path for path in new if path in item.table and not _is_same_value(item, path, old[path], new[path])]
         if not changed:
             return
@@ -320,7 +324,7 @@ class _Patch:
                 value = format_value(item.table[path], new[path])
                 self.todo.append(lambda edits, element=places[path], value=value: edits.set_text(element, value))
         if missing:
-            # a group that is not there at all is written whole
+            # a group that is missing is written completely
             groups = {path.partition("/")[0] for path in missing if "/" in path}
             paths = {*missing, *(path for path in new if path.partition("/")[0] in groups and path not in places)}
             self.todo.append(lambda edits: _insert_fields(edits, item, new, paths))
@@ -338,7 +342,7 @@ class _Patch:
         self.added.setdefault(container or _CONTAINER[node[0]], []).append(node)
 
     def _add(self, edits: XmlEdits, container: str, nodes: list[ElementTuple]) -> None:
-        """Put new elements at the end of their list, which is made where there is none."""
+        """Append new elements to their list, which is created if missing."""
         parent = self.model.find(container)
         if parent is not None:
             indent = edits.indent(parent) + "\t"
@@ -354,7 +358,7 @@ class _Patch:
 
 
 class _FixedIds:
-    """Numbers of the nodes of a network whose wiring keeps its nodes: each its own."""
+    """Lookup of node IDs for a network whose nodes are unchanged: each keeps its own."""
 
     def __init__(self, ids: set[str]) -> None:
         self.ids = ids
@@ -370,7 +374,7 @@ def _is_same_value(item: SourceElement, path: str, old: Any, new: Any) -> bool:
 
 
 def _insert_fields(edits: XmlEdits, item: SourceElement, row: Row, paths: set[str]) -> None:
-    """Write fields that the document lacks behind the field that precedes them in the table."""
+    """Insert fields that the document lacks behind the field that precedes them in the table."""
     order, places = [field.path for field in item.table], item.places()
     for node in field_nodes(item.table, row, paths):
         group, leaves = (node[0], node[1]) if not isinstance(node[1], str) else ("", [])
@@ -394,7 +398,7 @@ def _insert_fields(edits: XmlEdits, item: SourceElement, row: Row, paths: set[st
 
 
 def _group_behaviours(found: list[SourceRecord]) -> list[list[SourceRecord]]:
-    """Behaviours with their parts, one list each."""
+    """Group behaviors with their parts, one list each."""
     groups: list[list[SourceRecord]] = []
     for item in found:
         if isinstance(item.record, Clockwork | Network):
@@ -406,7 +410,7 @@ def _group_behaviours(found: list[SourceRecord]) -> list[list[SourceRecord]]:
 def _match_behaviours(
     groups: list[list[SourceRecord]], now: list[Clockwork | Network]
 ) -> tuple[list[tuple[list[SourceRecord], Clockwork | Network]], list[list[SourceRecord]], list[Clockwork | Network]]:
-    """Return which behaviour of the document is which of now; those that are gone, and those that are new."""
+    """Match the document's behaviors to the current ones; returns pairs, deleted ones, and new ones."""
     if len(groups) == len(now):
         return list(zip(groups, now, strict=True)), [], []
     pairs = []
@@ -443,21 +447,27 @@ FRAME_TOLERANCE = 1e-6
 
 @dataclass
 class JuicePlan:
-    """What is to be written, in Juice's vocabulary, with the IDs to be given."""
+    """Bodies and joints to be written, converted for Juice, with their IDs."""
 
     bodies: list[Body]
     joints: list[Joint]
     body_id_of: IdAllocator
     joint_id_of: IdAllocator
     pose_of: dict[str, Array]
-    #: How the coordinates of joints relate to those that the file counts in, by id. A weld has none.
+    #: Signs of joint values in the file, by joint id; welds have none.
     file_signs: dict[str, float]
 
     @classmethod
     def of(cls, mechanism: Mechanism, report: Report, taken: Iterable[str] = ()) -> JuicePlan:
-        """Lower a mechanism.
+        """Convert a mechanism for Juice.
 
-        ``taken`` are IDs not to be given to what has none. FormatError for two objects of one kind with one id.
+        Args:
+            mechanism: the mechanism.
+            report: receives the losses.
+            taken: IDs not to be given to new objects.
+
+        Raises:
+            FormatError: two objects of one kind have the same id.
         """
         bodies, joints = convert_for_juice(mechanism, report)
         try:
@@ -470,12 +480,12 @@ class JuicePlan:
         return cls(bodies, joints, body_id_of, joint_id_of, pose_of, file_signs)
 
     def is_reversed(self, joint: Joint, sense: float) -> bool:
-        """Return whether the file will count a joint the other way round, ``sense`` being that of its row."""
+        """Return whether the sign of a joint's value in the file changes, ``sense`` being that of its row."""
         return sense != self.file_signs.get(joint.id, sense)
 
 
 def world_joint_frame(joint: Joint, pose_of: Mapping[str, Array], report: Report) -> Array:
-    """A joint's frame in the world (4, 4); reported where its two bodies have it in two places."""
+    """Return a joint's world frame (4, 4); reported where its two bodies disagree."""
     frame, apart = joint_frame(joint, pose_of)
     if apart > FRAME_TOLERANCE * (1.0 + abs(frame[:3, 3]).max()):
         message = f"the bodies of joint '{joint.name}' have it {apart:.3g} apart; its parent's is written"
@@ -484,7 +494,7 @@ def world_joint_frame(joint: Joint, pose_of: Mapping[str, Array], report: Report
 
 
 def new_document(mechanism: Mechanism, report: Report) -> str:
-    """The text of a Juice file (.jm) with everything of a mechanism that Juice can hold."""
+    """Return the text of a new Juice file (.jm) with everything of a mechanism that Juice can hold."""
     plan = JuicePlan.of(mechanism, report)
     rows: dict[str, list[Row]] = {table.tag: [] for table in CONTAINERS.values()}
     rows[BODY.tag] = [body_row(body, plan.body_id_of) for body in plan.bodies]

@@ -1,6 +1,6 @@
-"""What single values of a Shift file mean, and how a meaning is written: axes, displacements, rates, springs.
+"""Conventions of single values of a Shift file: axes, displacements, rates, springs, read and written.
 
-Each comes as a pair. A value that still means what it should is written as it was; ``keep_if_equal`` decides that.
+A value that still has the wanted meaning is written as it was; ``keep_if_equal`` decides that.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from ...core.model import Array, identity
 from ...core.transforms import bitwise_equal, rotation_matrix, rotation_vector
 
-#: How far from orthonormal a rotation may be before it is worth saying: the files have five digits and more.
+#: Deviation from an orthonormal matrix that is reported: the files have five digits and more.
 ROTATION_TOLERANCE = 1e-4
 POSE_ROUNDING = 1e-10
 
 
 def keep_if_equal(raw: Any, meaning: Callable[[Any], Any], wanted: Any, fresh: Any) -> Any:
-    """``raw`` where it still means what is wanted, else ``fresh``."""
+    """Return ``raw`` if its meaning equals ``wanted``, else ``fresh``."""
     if raw is not None and np.allclose(meaning(raw), wanted, rtol=1e-12, atol=1e-15):
         return raw
     return fresh
@@ -37,7 +37,7 @@ def pose_from_rt(turn: Any, shift: Any) -> Array:
 
 
 def nearest_rotation(matrix: Array) -> Array:
-    """The rotation nearest to a matrix (3, 3); the matrix itself where it is one to the last digits."""
+    """Return the rotation nearest to a matrix (3, 3); the matrix itself if it is a rotation to the last digits."""
     if np.abs(matrix.T @ matrix - np.eye(3)).max() < 1e-15 and np.linalg.det(matrix) > 0:
         return matrix
     left, _, right = np.linalg.svd(matrix)
@@ -46,30 +46,30 @@ def nearest_rotation(matrix: Array) -> Array:
 
 
 def rotation_error(matrix: Any) -> float:
-    """By how much the elements of a written rotation differ from those of the nearest one."""
+    """Return the largest difference of a written rotation's elements from those of the nearest rotation."""
     matrix = np.array(matrix, dtype=np.float64)
     return float(np.abs(matrix - nearest_rotation(matrix)).max())
 
 
 def rt_from_pose(pose: Array) -> tuple[list[list[float]], list[float]]:
-    """``R`` and ``T`` of a pose as they are written; of a rotation, fifteen places, so that a sine of pi is 0."""
+    """Return ``R`` and ``T`` of a pose as written; rotations with fifteen decimals, so that a sine of pi is 0."""
     return (np.round(pose[:3, :3], 15) + 0.0).tolist(), to_nested_lists(pose[:3, 3])
 
 
 def to_nested_lists(values: Array) -> Any:
-    """Numbers as nested lists, no zero with a sign."""
+    """Return numbers as nested lists, without negative zeros."""
     return (np.asarray(values, dtype=np.float64) + 0.0).tolist()
 
 
 def same_pose(one: Array, other: Array) -> bool:
-    """Return whether two poses are the same but for rounding."""
+    """Return whether two poses are equal up to rounding."""
     return bitwise_equal(one, other) or bool(
         np.abs(one - other).max() <= POSE_ROUNDING * (1.0 + np.abs(one[:3, 3]).max())
     )
 
 
 def read_axis(written: Any) -> Array | None:
-    """The unit vector of ``"x"``, ``"-z"`` or ``[x, y, z]``; None for one without length."""
+    """Return the unit vector of ``"x"``, ``"-z"`` or ``[x, y, z]``; None for the zero vector."""
     if isinstance(written, str):
         vector = np.array([float(written[-1] == letter) for letter in "xyz"])
         return -vector if written.startswith("-") else vector
@@ -79,37 +79,39 @@ def read_axis(written: Any) -> Array | None:
 
 
 def displacement_pose(written: Any) -> Array:
-    """The pose (4, 4) of a displacement ``{"R", "T"}``; a number or nothing is none."""
+    """Return the pose (4, 4) of a displacement ``{"R", "T"}``; the identity for a number or None."""
     return pose_from_rt(written.get("R"), written.get("T")) if isinstance(written, dict) else identity()
 
 
 def ball_displacement(written: Any) -> Array:
-    """Rotation vector (3,) of a displacement."""
+    """Return the rotation vector (3,) of a displacement."""
     return rotation_vector(displacement_pose(written)[:3, :3])
 
 
 def free_displacement(written: Any) -> Array:
-    """Rotation vector and translation (6,) of a displacement."""
+    """Return rotation vector and translation (6,) of a displacement."""
     pose = displacement_pose(written)
     return np.concatenate([rotation_vector(pose[:3, :3]), pose[:3, 3]])
 
 
 def free_velocity(written: Any) -> Array:
-    """Angular and linear velocity (6,) of six numbers, of which the file has the linear ones first, as the screws
-    of the author's mathematics library do; anything else is rest."""
+    """Return angular and linear velocity (6,) of six numbers; zero for anything else.
+
+    The file has the linear ones first, as the screws of its author's mathematics library do.
+    """
     if isinstance(written, list) and len(written) == 6:
         return np.array([*written[3:], *written[:3]], dtype=np.float64)
     return np.zeros(6)
 
 
 def format_displacement(pose: Array) -> dict[str, Any]:
-    """A pose as a displacement."""
+    """Return a pose as a displacement."""
     turn, shift = rt_from_pose(pose)
     return {"R": turn, "T": shift}
 
 
 def pose_from_coordinates(start: Array) -> Array:
-    """The pose (4, 4) of a rotation vector and, where there are six numbers, a translation."""
+    """Return the pose (4, 4) of a rotation vector and, if there are six numbers, a translation."""
     pose = identity()
     pose[:3, :3] = rotation_matrix(np.asarray(start[:3], dtype=np.float64))
     if len(start) == 6:
@@ -118,11 +120,11 @@ def pose_from_coordinates(start: Array) -> Array:
 
 
 def spring_from_terms(terms: list[float]) -> tuple[float, float]:
-    """Stiffness and rest position of the force ``-(c0 + c1 q)``; without c1 there is no rest."""
+    """Return stiffness and rest position of the force ``-(c0 + c1 q)``; rest 0 without c1."""
     stiffness = float(terms[1]) if len(terms) > 1 else 0.0
     return stiffness, (-float(terms[0]) / stiffness + 0.0 if stiffness else 0.0)
 
 
 def damping_from_terms(terms: list[float]) -> float:
-    """Damping of the force ``-(c0 + c1 v)``."""
+    """Return the damping of the force ``-(c0 + c1 v)``."""
     return float(terms[1]) if len(terms) > 1 else 0.0

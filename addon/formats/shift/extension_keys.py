@@ -1,6 +1,6 @@
-"""What Shift has no word for, kept under a key of our own, so that it is there again when the file comes back.
+"""Extension data: values that Shift cannot hold, kept under a key of our own and restored on import.
 
-Only what differs from a record's defaults is kept. Reading takes no kept value on trust: one that does not fit is left.
+Only values that differ from a record's defaults are kept. Values are validated when read; invalid ones are ignored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _non_default(record: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _restore_attributes(record: Any, kept: dict[str, Any], names: tuple[str, ...]) -> None:
-    """Set the attributes that are kept, where they are of the kind of the default."""
+    """Set the attributes that were kept, if they have the type of the default."""
     for name in names:
         value, default = kept.get(name), _DEFAULTS[type(record)][name]
         if isinstance(default, bool):
@@ -48,12 +48,12 @@ def _restore_attributes(record: Any, kept: dict[str, Any], names: tuple[str, ...
 
 
 def world_extension(world: World) -> dict[str, Any]:
-    """Return what is kept of a world."""
+    """Return the extension data of a world."""
     return _non_default(world, _WORLD_FIELDS)
 
 
 def restore_world_extension(world: World, kept: Any) -> None:
-    """Set what was kept of a world."""
+    """Restore a world from its extension data."""
     if isinstance(kept, dict):
         _restore_attributes(world, kept, _WORLD_FIELDS)
 
@@ -82,7 +82,7 @@ def _shape_extension(shape: Shape) -> dict[str, Any]:
 
 
 def restore_body_extension(body: Body, kept: Any) -> None:
-    """Set what was kept of a body."""
+    """Restore a body from its extension data."""
     if not isinstance(kept, dict):
         return
     _restore_attributes(body, kept, _BODY_FIELDS)
@@ -137,7 +137,7 @@ def _is_number_list(value: Any, count: int) -> bool:
 
 
 def joint_extension(joint: Joint, usual: str) -> dict[str, Any]:
-    """Return what is kept of a joint. ``usual`` is the type that it would be read as."""
+    """Return the extension data of a joint; ``usual`` is the type as which it would be read."""
     mark: dict[str, Any] = {"type": joint.type} if joint.type != usual else {}
     if joint.twin is not None:
         mark["twin"] = joint.twin
@@ -163,7 +163,7 @@ def _dof_extension(dof: Dof) -> dict[str, Any]:
 
 
 def restore_joint_extension(joint: Joint, kept: Any) -> None:
-    """Set what was kept of a joint."""
+    """Restore a joint from its extension data."""
     if not isinstance(kept, dict):
         return
     if isinstance(kept.get("type"), str):

@@ -1,6 +1,6 @@
-"""A mechanism in Shift's vocabulary: rows of bodies, frames, joints, lights and restraints, ready to be written.
+"""Conversion of a mechanism to Shift's rows of bodies, frames, joints, lights and restraints.
 
-It is made the same way for a mechanism as it was read and as it is now, so that their differences are the edits.
+The mechanism as it was read and the current one are converted in the same way, so that the differences are the edits.
 """
 
 from __future__ import annotations
@@ -29,10 +29,13 @@ from .to_model import mesh_file_groups, pick_mesh_file
 
 
 class ShiftConverter:
-    """Makes the rows.
+    """Converter of one mechanism to rows.
 
-    ``top`` is the name for an assembly of what is in none; ``placed`` are the bodies that a document puts where they
-    are, by which the parts that hang on nothing are held.
+    Args:
+        mechanism: the mechanism.
+        dialect: ``pairs`` or ``ends``.
+        top: name of an assembly for the parts that are in none.
+        placed: bodies with a placement joint in the document, by which floating parts are held.
     """
 
     def __init__(self, mechanism: Mechanism, dialect: str, top: str = "", placed: Collection[str] = ()) -> None:
@@ -44,12 +47,15 @@ class ShiftConverter:
         self.active = {body.id for body in mechanism.bodies if body.active}
         self.used_names: dict[str, SafeNames] = {}
         self.joint_names: dict[str, SafeNames] = {}
-        self.joint_of: dict[str, tuple[str, str]] = {}  # assembly and name
+        self.joint_of: dict[str, tuple[str, str]] = {}  # assembly and name by joint id
         self.frames: dict[str | None, FrameIndex] = {None: FrameIndex()}
         self.wanted: dict[tuple[str | None, str], list[Array]] = {}  # by owner and name of a frame: the joints' poses
 
     def lowered(self, before: ShiftConverter | None = None) -> ShiftRows:
-        """Everything. ``before`` is the same of the document, which tells which frames were edited."""
+        """Convert everything.
+
+        ``before`` is the converter of the document's mechanism, from which edits of frames are detected.
+        """
         self._settings()
         for path, item in self.out.tree.assemblies.items():
             self.out.assemblies[path] = {"name": path_safe_name(item.name), "active": item.active, EXTENSION_KEY: None}
@@ -86,14 +92,14 @@ class ShiftConverter:
     def _name(self, body: Body) -> None:
         home = self.out.tree.home(body.assembly)
         names = get_or_make(self.used_names, home, SafeNames)
-        # a document may repeat a name: then it stays repeated
+        # names that a document repeats stay repeated
         repeated = self.own and SEPARATOR not in body.name and body.name not in ("", FIXED)
         name = body.name if repeated else names.of(body.name, "body")
         names.add(name)
         self.out.names[body.id] = home, name
 
     def body_rows(self) -> dict[str, tuple[Body, str, Row]]:
-        """The body, its name and its row by its id, of those whose rows depend on nothing else."""
+        """Return body, name and row by id, for bodies whose rows depend on nothing else."""
         rows = self.out.bodies
         return {
             body.id: (body, self.out.names[body.id][1], rows[body.id, 0].row)
@@ -102,7 +108,7 @@ class ShiftConverter:
         }
 
     def _body(self, body: Body, rows: Mapping[str, tuple[Body, str, Row]]) -> None:
-        """The row of a body; the very one of ``rows`` where the body is what it was."""
+        """Convert a body; if it is unchanged, the row in ``rows`` is reused."""
         home, name = self.out.names[body.id]
         before = rows.get(body.id)
         if before is not None and before[1] == name and records_equal(before[0], body):
@@ -139,12 +145,12 @@ class ShiftConverter:
         return row
 
     def _path(self, body: str) -> str:
-        """The path of a body from the top, by which it is known when the file is read."""
+        """Return the path of a body from the top, by which it is known when the file is read."""
         home, name = self.out.names[body]
         return SEPARATOR.join(filter(None, (self.out.tree.written(home), name)))
 
     def _is_plain(self, shape: Shape, body: Body) -> bool:
-        """Return whether a shape is what the file says of it, a mesh where it lies, and no more."""
+        """Return whether a shape is fully expressed by the file's mesh entry."""
         return (
             shape.type == "mesh"
             and bool(shape.mesh)
@@ -174,9 +180,11 @@ class ShiftConverter:
                 frames.put(frames.names.of(frame.name, "frame"), frame.pose)
 
     def _joint_frames(self, before: ShiftConverter | None) -> None:
-        """Frames that a document has and that joints use, with the poses the joints want; those that a joint wants
-        elsewhere than it did, on which all agree, and which were not moved themselves, go where the joints want them.
-        (Of a document it is no edit that a joint's frame is not what the joint made of it: it may name no body.)"""
+        """Move the document's frames that joints use to the poses that the joints want.
+
+        A frame is moved if a joint wants it elsewhere than before, all its joints agree, and it was not moved itself. A
+        difference between frame and joint that the document already has is no edit: the joint may name no body.
+        """
         for joint in self.mechanism.joints if self.own else ():
             if len(joint.dofs) > 1:
                 continue
@@ -196,11 +204,11 @@ class ShiftConverter:
                 get_or_make(self.frames, owner, FrameIndex).put(name, poses[0])
 
     def _frame(self, owner: str | None, name: str) -> Array | None:
-        """The pose of a frame, None where there is none of this name."""
+        """Return the pose of a frame; None if there is none of this name."""
         return self.frames[owner].poses.get(name) if owner in self.frames else None
 
     def _parent_frame(self, joint: Joint) -> Array:
-        """A joint's frame on its parent, without the fixed displacement that a rigid joint has in it."""
+        """Return a joint's frame on its parent, without the fixed displacement that a rigid joint includes in it."""
         if joint.type == "weld" and self.own and not joint.dofs:
             return joint.frame_parent @ affine_inverse(
                 values.displacement_pose(joint.extra.get("initial_displacement"))
@@ -240,13 +248,13 @@ class ShiftConverter:
             return
         mark = self._joint_mark(joint, name, default_joint_type(joint))
         frames = joint.frame_parent, joint.frame_child
-        if not joint.dofs and self.own:  # a rigid joint has its displacement in there
+        if not joint.dofs and self.own:  # a rigid joint includes its displacement
             frames = self._parent_frame(joint), joint.frame_child
         part = OutputElement((joint.id, 0), home, {"name": name, EXTENSION_KEY: mark or None})
         self._piece(part, joint, frames, self._frame_hints(joint, name))
 
     def _piece(self, part: OutputElement, joint: Joint, frames: tuple[Array, Array], hints: tuple[str, str]) -> None:
-        """One element of a joint with one degree of freedom or none."""
+        """Convert a joint with at most one degree of freedom to one element."""
         raw = joint.extra if self.own else {}
         turn = axis_rotation(joint, raw, self.dialect)
         part.row |= {**joint_row(joint, raw, self.dialect, self._degrees), "active": self._is_joint_active(joint)}
@@ -259,7 +267,7 @@ class ShiftConverter:
 
     def _joint_mark(self, joint: Joint, name: str, usual: str) -> Row:
         mark = keep.joint_extension(joint, usual)
-        if joint.twin in self.joint_of:  # by the id that it will be read with
+        if joint.twin in self.joint_of:  # by the id that it will have when read
             home, twin = self.joint_of[joint.twin]
             mark["twin"] = SEPARATOR.join(filter(None, (self.out.tree.written(home), twin)))
         if "dofs" in mark or "twin" in mark:
@@ -278,7 +286,7 @@ class ShiftConverter:
         return self.own and any(entry.code == "degrees" for entry in entries)
 
     def _is_joint_active(self, joint: Joint) -> bool:
-        """Return whether a joint itself is on: off with its assembly or its bodies it may still be on."""
+        """Return a joint's own switch: it may be on although its assembly or its bodies are off."""
         if joint.active:
             return True
         own = bool(joint.extra.get("active", True)) if self.own else True
@@ -317,10 +325,10 @@ class ShiftConverter:
             before = after
 
     def _placements(self, before: ShiftConverter | None) -> None:
-        """A part of the mechanism that nothing joins to the ground is put where it is by a joint of its own.
+        """Place each part of the mechanism that is not connected to the ground by a joint of its own.
 
-        What a joint of the document would hold if it were not switched off is not, unless it was moved from where
-        ``before`` has it.
+        A part held by a joint of the document that is only switched off is not placed, unless it was moved from its
+        pose in ``before``.
         """
         ends = [(joint.parent, joint.child) for joint in self.mechanism.joints if self.own and not joint.active]
         held = {body for pair in ends for body in pair}
@@ -406,26 +414,26 @@ def _material_files(shape: Shape) -> list[str]:
     return [name for name in files if name != pick_mesh_file(files)] if isinstance(files, list) and files else []
 
 
-#: What a pose's twelve numbers are multiplied by to make one of them, so that few poses share it.
+#: Weights of a pose's twelve numbers in its hash, so that few poses share one.
 _HASH_WEIGHTS = np.sqrt([[2.0, 3.0, 5.0, 7.0], [11.0, 13.0, 17.0, 19.0], [23.0, 29.0, 31.0, 37.0]])
 _TOTAL_HASH_WEIGHT = float(_HASH_WEIGHTS.sum())
 
 
 class FrameIndex:
-    """Frames by name.
+    """Frames of a body by name and by pose.
 
-    A body that a thousand joints hang on has as many: where one is wanted, only those are looked at whose numbers have
-    nearly the same weighted sum.
+    A body with a thousand joints has as many frames: the search by pose compares only those with nearly the same
+    weighted sum of their numbers.
     """
 
     def __init__(self) -> None:
         self.poses: dict[str, Array] = {}
         self.names = SafeNames()
         self._order: dict[str, int] = {}
-        self._sums: list[tuple[float, int, str]] = []  # ascending, each with the place in the order and the name
+        self._sums: list[tuple[float, int, str]] = []  # ascending: sum, index of insertion, name
 
     def put(self, name: str, pose: Array) -> None:
-        """Give a name a pose, be it a new one or not."""
+        """Set the pose of a new or existing name."""
         order = self._order.setdefault(name, len(self._order))
         if name in self.poses:
             del self._sums[bisect_left(self._sums, (_pose_hash(self.poses[name]), order))]
@@ -434,7 +442,7 @@ class FrameIndex:
         insort(self._sums, (_pose_hash(pose), order, name))
 
     def at(self, pose: Array) -> str | None:
-        """The first frame that is at a pose but for rounding, None where there is none."""
+        """Return the name of the first frame at a pose up to rounding; None if there is none."""
         middle = _pose_hash(pose)
         reach = 2.0 * POSE_ROUNDING * (1.0 + float(np.abs(pose[:3, 3]).max())) * _TOTAL_HASH_WEIGHT
         near: list[tuple[int, str]] = []
@@ -448,7 +456,7 @@ class FrameIndex:
 
 
 def _pose_hash(pose: Array) -> float:
-    with np.errstate(over="ignore"):  # of numbers near the end of all numbers it is infinite
+    with np.errstate(over="ignore"):  # it may be infinite
         return float((pose[:3] * _HASH_WEIGHTS).sum())
 
 
@@ -456,7 +464,7 @@ Cached = TypeVar("Cached")
 
 
 def get_or_make(made: dict[Any, Cached], key: Any, make: Callable[[], Cached]) -> Cached:
-    """Return what is made for a key, the first time that it is asked for."""
+    """Return the value of a key, created on first access."""
     if key not in made:
         made[key] = make()
     return made[key]
@@ -464,8 +472,14 @@ def get_or_make(made: dict[Any, Cached], key: Any, make: Callable[[], Cached]) -
 
 @dataclass
 class OutputElement:
-    """An element to be written: what it makes, the assembly it is in, its row, and the ends it joins, each the body
-    (None for the ground) and the name of a frame."""
+    """Element to be written.
+
+    Attributes:
+        key: what it makes.
+        assembly: path of its assembly.
+        row: its values.
+        ends: the ends that it connects: the body (None for the ground) and the name of a frame.
+    """
 
     key: Key
     assembly: str
@@ -475,7 +489,7 @@ class OutputElement:
 
 @dataclass
 class AssemblyContents:
-    """What an assembly holds, but for other assemblies."""
+    """Contents of an assembly, except for other assemblies."""
 
     bodies: list[OutputElement] = field(default_factory=list)
     joints: list[OutputElement] = field(default_factory=list)
@@ -484,7 +498,7 @@ class AssemblyContents:
 
 @dataclass
 class ShiftRows:
-    """All that is to be written. ``frames`` are rows by owner (None for the ground) and name."""
+    """Rows of everything to be written; ``frames`` are by owner (None for the ground) and name."""
 
     tree: AssemblyTree
     settings: Row
@@ -494,11 +508,11 @@ class ShiftRows:
     lights: list[OutputElement]
     restraints: list[OutputElement]
     frames: dict[str | None, dict[str, Row]]
-    names: dict[str, tuple[str, str]]  # of bodies: assembly and name
+    names: dict[str, tuple[str, str]]  # assembly and name of bodies
 
     @cached_property
     def held(self) -> dict[str, AssemblyContents]:
-        """The parts in each assembly, once all are there."""
+        """Contents of each assembly; valid once all rows are present."""
         found: dict[str, AssemblyContents] = {}
         for kind, parts in (("bodies", self.bodies.values()), ("joints", self.joints.values())):
             for part in parts:
@@ -508,7 +522,7 @@ class ShiftRows:
         return found
 
     def reference(self, body: str | None, assembly: str) -> str:
-        """Return how something in an assembly calls a body."""
+        """Return the name or path of a body as seen from an assembly."""
         if body is None or body not in self.names:
             return FIXED
         home, name = self.names[body]

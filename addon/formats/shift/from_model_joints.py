@@ -18,9 +18,13 @@ _ELEMENTARY_NAMES = {(kind, axis): name for name, (kind, axis) in ELEMENTARY.ite
 
 
 def joint_row(joint: Joint, raw: dict[str, Any], dialect: str, degrees: bool = False) -> Row:
-    """The row, but for name, switch and mark, of a joint with one degree of freedom or none.
+    """Return the row, without name, switch and extension data, of a joint with at most one degree of freedom.
 
-    ``raw`` are the values of the document that it came from: one that still says what it should is not written anew.
+    Args:
+        joint: the joint.
+        raw: values of its document; those whose meaning is unchanged are kept.
+        dialect: ``pairs`` or ``ends``.
+        degrees: True if the document's angles are in degrees.
     """
     displacement, velocity = raw.get("initial_displacement"), raw.get("initial_velocity")
     row: Row = {"axis": None, "stiffness": [], "damping": []}
@@ -62,8 +66,10 @@ def _simple_row(dof: Dof, raw: dict[str, Any], dialect: str, unit: float) -> Row
 
 
 def axis_rotation(joint: Joint, raw: dict[str, Any], dialect: str) -> Array:
-    """Return what to turn a joint's frames by, (4, 4), so that an elementary joint does what its one degree of freedom
-    does along an axis that is none of the frames' own."""
+    """Return the rotation (4, 4) of a joint's frames by which an elementary joint moves along its one dof's axis.
+
+    The identity if the axis is one of the frames' own, or the element has an axis itself.
+    """
     turn = identity()
     if dialect != ENDS and not _has_axis(raw) and joint.dofs:
         dof = joint.dofs[0]
@@ -73,7 +79,7 @@ def axis_rotation(joint: Joint, raw: dict[str, Any], dialect: str) -> Array:
 
 
 def default_joint_type(joint: Joint) -> str:
-    """The type that a joint with these degrees of freedom is read as."""
+    """Return the type as which a joint with these degrees of freedom is read."""
     if not joint.dofs:
         return "weld"
     kinds = {"rotation": "revolute", "screw": "revolute", "translation": "prismatic", "ball": "ball", "free": "free"}
@@ -95,7 +101,7 @@ def _axis_or_z(written: Any) -> Array:
 
 
 def _spring_terms(dof: Dof, raw: list[float] | None, unit: float) -> list[float]:
-    """The terms of a spring; what a document has beyond the linear ones stays."""
+    """Return the terms of a spring; nonlinear terms of the document are kept."""
     stiffness, rest = dof.stiffness * unit, dof.rest / unit
     if raw is not None and np.allclose(values.spring_from_terms(raw), (stiffness, rest), rtol=1e-12, atol=0.0):
         return raw
@@ -117,25 +123,27 @@ _RESERVED = {FIXED, ORIGIN, ""}
 
 
 def path_safe_name(name: str) -> str:
-    """A name without what parts a path."""
+    """Return a name without path separators."""
     return name.replace(SEPARATOR, "_")
 
 
 class SafeNames(UniqueNamer):
-    """Safe names that are neither taken nor reserved, given once each."""
+    """Namer of unique names without path separators that are neither taken nor reserved."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         super().__init__(lambda name, number: f"{name}_{number}", 2, {*taken, *_RESERVED})
 
     def of(self, name: str, otherwise: str) -> str:
-        """A name made safe, or with a number behind it; ``otherwise`` is taken for an empty one."""
+        """Return a safe and unique name, numbered if needed; ``otherwise`` replaces an empty one."""
         return self(path_safe_name(name) or otherwise)
 
 
 class AssemblyTree:
-    """The assemblies of a mechanism: their paths here, and those by which a document names them.
+    """Assemblies of a mechanism: our paths, and those by which a document refers to them.
 
-    ``top`` is the name of the assembly that takes what is in none; empty where the document's top takes it.
+    Args:
+        mechanism: the mechanism.
+        top: name of an assembly for the parts that are in none; empty to leave them at the document's top.
     """
 
     def __init__(self, mechanism: Mechanism, top: str = "") -> None:
@@ -154,16 +162,16 @@ class AssemblyTree:
         self._written: dict[str, str] = {}
 
     def home(self, assembly: str) -> str:
-        """Return where what is in an assembly goes: there, or to the top one where it is in none."""
+        """Return the assembly of a part in the document: its own, or the top one if it is in none."""
         return assembly or self.top
 
     def outer(self, path: str) -> str:
-        """The assembly that another is in, empty for the top of the document."""
+        """Return the assembly that contains another; empty for the top of the document."""
         head = path.rpartition(SEPARATOR)[0]
         return head if head in self.assemblies else ""
 
     def written(self, path: str) -> str:
-        """The path by which a document leads to an assembly: the names on the way to it."""
+        """Return the path by which a document refers to an assembly: the names along the way."""
         if not path:
             return ""
         if path not in self._written:
@@ -173,7 +181,7 @@ class AssemblyTree:
         return self._written[path]
 
     def inner(self, path: str) -> list[str]:
-        """The assemblies right inside of one, in order."""
+        """Return the assemblies directly inside of one, in order."""
         return self._inner.get(path, [])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Elements of a document to rows: values checked and taken from wherever their dialect has them."""
+"""Reader of Shift documents: elements to rows of validated values in either dialect, and resolution of joint ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .schema import (
 
 @dataclass(slots=True)
 class JointEnd:
-    """One end of a joint as it is written: a path to a body, and a frame on it.
+    """End of a joint as written: a path to a body, and a frame on it.
 
     ``whole`` is the node of both, which is a ``pair`` of nodes or a single text.
     """
@@ -51,18 +51,18 @@ class JointEnd:
 
     @property
     def body_node(self) -> JsonNode | None:
-        """The node of the body's name or path, None where it is in one text with the frame's."""
+        """Node of the body's name or path; None if it is in one text with the frame's."""
         return self.whole.value[0] if self.pair else None
 
     @property
     def frame_node(self) -> JsonNode | None:
-        """Return the node of the frame's name, None where it is in one text with the body's."""
+        """Node of the frame's name; None if it is in one text with the body's."""
         return self.whole.value[1] if self.pair else None
 
 
 @dataclass(slots=True)
 class SourceElement:
-    """An element's row, and the paths in it at which the values stand that it has."""
+    """Element of a document: its row, and the paths in it of the values that it has."""
 
     table: Table
     node: JsonNode
@@ -73,33 +73,33 @@ class SourceElement:
     ends: Sequence[JointEnd] = ()
 
     def at(self, name: str) -> JsonNode | None:
-        """The node of a value; None where the element has none."""
+        """Return the node of a value; None if the element has none."""
         path = self.places.get(name)
         return None if path is None else self.node.get(*path)
 
     @property
     def line(self) -> int:
-        """The line on which it begins."""
+        """Line on which it begins."""
         return self.reader.line(self.node)
 
     @property
     def where(self) -> str:
-        """Its path in the document."""
+        """Path in the document."""
         return self.node.where
 
     @property
     def name(self) -> str:
-        """The name that it has."""
+        """Name of the element, empty if it has none."""
         return str(self.row.get("name") or "")
 
     @property
     def label(self) -> str:
-        """Return what it is, for messages."""
+        """Description of the element for messages."""
         return f"{self.table.what} '{self.name}'"
 
 
 class Reader:
-    """Takes rows from nodes, and keeps what there is to say about the file."""
+    """Reader of rows, which collects the entries of the report."""
 
     def __init__(self, text: str, path: str, report: Report) -> None:
         self.path, self.report = path, report
@@ -107,19 +107,23 @@ class Reader:
         self.unknown: dict[str, list[JsonNode]] = {}
 
     def line(self, node: JsonNode) -> int:
-        """The line on which a node begins, 1 is the first."""
+        """Return the line, from 1, on which a node begins."""
         return bisect_left(self._breaks, node.before) + 1
 
     def error(self, node: JsonNode, message: str, remedy: str = "") -> FormatError:
-        """Return what is wrong with a node."""
+        """Build the error for a node."""
         return FormatError(message, path=self.path, line=self.line(node), where=node.where, remedy=remedy)
 
     def warn(self, code: str, message: str, node: JsonNode) -> None:
-        """Something repaired or left out."""
+        """Warn of a repair or of something left out."""
         self.report.warn(code, message, self.line(node), node.where)
 
     def elements(self, node: JsonNode | None) -> list[JsonNode]:
-        """The objects of a list; a single object counts as a list of one, null and nothing as an empty one."""
+        """Return the objects of a list; a single object counts as a list of one, null and None as an empty one.
+
+        Raises:
+            FormatError: it is something else.
+        """
         if node is None or node.plain() is None:
             return []
         if node.kind is dict:
@@ -132,9 +136,16 @@ class Reader:
         return list(node.value)
 
     def place(self, node: JsonNode, table: Table, assembly: str = "", more: tuple[str, ...] = ()) -> SourceElement:
-        """The row of an element.
+        """Read the row of an element.
 
-        ``more`` are keys beside the table's that mean something. FormatError for a value that is not of its kind.
+        Args:
+            node: the element.
+            table: its table.
+            assembly: path of its assembly.
+            more: keys beside the table's that have a meaning.
+
+        Raises:
+            FormatError: a value is not of its kind.
         """
         row = SparseRow(table.defaults)
         places: dict[str, Path] = {}
@@ -164,7 +175,11 @@ class Reader:
         return SourceElement(table, node, row, places, assembly, self)
 
     def ends(self, node: JsonNode) -> tuple[list[JointEnd], str]:
-        """The two ends of an element, parent first, and the dialect they are in; no ends where it has none."""
+        """Return the two ends of an element, parent first, and their dialect; no ends if it has none.
+
+        Raises:
+            FormatError: they are invalid.
+        """
         pairs = node.get("body_frame_pairs") or node.get("body_frame_pair")
         if pairs is not None:
             if pairs.kind is not list or len(pairs.plain()) != 2:
@@ -178,7 +193,11 @@ class Reader:
         return [self.end(parent), self.end(child)], ENDS
 
     def end(self, node: JsonNode) -> JointEnd:
-        """One end: a body and a frame, or one text with both."""
+        """Read one end: a body and a frame, or one text with both.
+
+        Raises:
+            FormatError: it is neither.
+        """
         value = node.plain()
         if node.kind is str:
             parts = tuple(value.split(SEPARATOR))
@@ -192,7 +211,7 @@ class Reader:
         raise self.error(node, f"{_value_text(value)} is not a body and a frame", _PAIRS_REMEDY)
 
     def report_unknown_keys(self) -> None:
-        """Say which keys mean nothing here."""
+        """Report the keys that have no meaning here."""
         for key, nodes in self.unknown.items():
             if key != "comment":
                 times = f" ({len(nodes)} times, here first)" if len(nodes) > 1 else ""
@@ -202,12 +221,12 @@ class Reader:
 
 
 _ABSENT = object()
-#: Characters of a text that are looked through at once.
+#: Characters per batch of the search for line breaks.
 _CHUNK_SIZE = 1 << 20
 
 
 def _line_breaks(text: str) -> array[int]:
-    """Return where the lines of a text end."""
+    """Return the positions of the line breaks of a text."""
     found = array("q")
     for start in range(0, len(text), _CHUNK_SIZE):
         letters = np.frombuffer(text[start : start + _CHUNK_SIZE].encode("utf-32-le", "surrogatepass"), dtype="<u4")
@@ -216,7 +235,7 @@ def _line_breaks(text: str) -> array[int]:
 
 
 def _read_path(value: Any) -> tuple[str, ...] | None:
-    """The path that leads to a body, of its name or of several; None where a value is neither."""
+    """Return the path to a body, given as one name or several; None if a value is neither."""
     if isinstance(value, str):
         return tuple(value.split(SEPARATOR))
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
@@ -225,7 +244,7 @@ def _read_path(value: Any) -> tuple[str, ...] | None:
 
 
 def is_ground(path: tuple[str, ...]) -> bool:
-    """Return whether a path leads to the ground."""
+    """Return whether a path refers to the ground."""
     return path == (FIXED,)
 
 
@@ -238,12 +257,12 @@ _PAIRS_REMEDY = 'Write [["body", "frame"], ["body", "frame"]].'
 _ENDS_REMEDY = 'Write "parent": [["body"], "frame"] and "child": [["body"], "frame"].'
 
 
-#: A body (None for the ground) and the pose of a frame on it.
+#: Body (None for the ground) and the pose of a frame on it.
 FrameOnBody = tuple[str | None, Array]
 
 
 class EndResolver:
-    """Finds what names lead to.
+    """Resolver of the names of bodies and frames.
 
     ``bodies`` are ids by assembly and name, ``poses`` those of frames by body and name, ``records`` the bodies of the
     mechanism.
@@ -255,7 +274,7 @@ class EndResolver:
         self.poses: dict[tuple[str | None, str], Array] = {}
 
     def place(self, end: JointEnd, assembly: str, placed: SourceElement) -> FrameOnBody | None:
-        """The body (None for the ground) and frame of an end; None where there is no such body."""
+        """Return the body (None for the ground) and frame pose of an end; None if there is no such body."""
         if is_ground(end.path):
             body: str | None = None
         else:
@@ -273,7 +292,7 @@ class EndResolver:
         return body, pose
 
     def _body(self, path: tuple[str, ...], assembly: str, placed: SourceElement) -> str | None:
-        """A name is looked for in its own assembly, a longer path from the top."""
+        """Find a body: a single name in its own assembly, a longer path from the top."""
         if len(path) == 1:
             own = self.bodies.get(assembly, {}).get(path[0])
         else:
@@ -290,7 +309,7 @@ class EndResolver:
 
 
 def report_rotation_error(reader: Reader, turn: Any, node: JsonNode | None, label: str) -> None:
-    """Say by how much a rotation is none."""
+    """Warn of a matrix that is no rotation."""
     if turn is None or node is None:
         return
     if np.linalg.det(np.array(turn, dtype=np.float64)) < 0:
@@ -300,9 +319,9 @@ def report_rotation_error(reader: Reader, turn: Any, node: JsonNode | None, labe
         reader.warn("repaired-rotation", message, node)
 
 
-#: What an element makes: the id of a record, and which of its pieces it is.
+#: Key of an element: the id of the record that it makes, and the index of its piece.
 Key = tuple[str, int]
-#: The piece of a body that is a joint which does no more than place it.
+#: Index of the piece of a body that is a joint that only places it.
 PLACEMENT = -1
 
 _BODY_LISTS = ("frames",)
@@ -311,15 +330,15 @@ _TOP = ("model_parameters", FIXED, "frames", "lights", *_LISTS)
 
 
 def unique_paths() -> UniqueNamer:
-    """Gives every path once: one that is taken gets a number behind it."""
+    """Return a namer of unique paths: a repeated one gets a number."""
     return UniqueNamer(lambda path, number: f"{path}#{number}", 2)
 
 
 @dataclass
 class Elements:
-    """All elements of a document in order, not yet understood.
+    """All elements of a document in order, before they are interpreted.
 
-    Frames are by the body that has them, None for the ground.
+    Frames are with the body that has them, None for the ground.
     """
 
     settings: SourceElement
@@ -330,12 +349,12 @@ class Elements:
     lights: list[SourceElement] = field(default_factory=list)
     restraints: list[SourceElement] = field(default_factory=list)
     dialect: str = PAIRS
-    paths: UniqueNamer = field(default_factory=unique_paths)  # of the assemblies
+    paths: UniqueNamer = field(default_factory=unique_paths)  # paths of the assemblies
 
 
 @dataclass
 class Document:
-    """What a text holds. Bodies, joints, lights and restraints are by what they make, frames by owner and name."""
+    """Parsed document. Bodies and joints are by key, frames by owner and name."""
 
     text: str
     root: JsonNode
@@ -372,7 +391,11 @@ def _list_value(root: JsonNode, key: str) -> list[JsonNode] | None:
 
 
 def collect_elements(root: JsonNode, reader: Reader) -> Elements:
-    """The elements of a document. FormatError for one that is not what it has to be."""
+    """Read the elements of a document.
+
+    Raises:
+        FormatError: one of them is invalid.
+    """
     settings = reader.place(root, SETTINGS, more=(*_TOP, *PRESERVED_KEYS[""]))
     found = Elements(settings)
     ground = root.get(FIXED)
@@ -425,7 +448,7 @@ def _collect_parts(node: JsonNode, path: str, reader: Reader, found: Elements, d
 
 
 def _report_preserved(root: JsonNode, reader: Reader) -> None:
-    """Say what the program acts on that has no counterpart here."""
+    """Report content that the program uses but that has no counterpart here."""
     for node in _walk_assemblies(root):
         for key in ("terrain", "force_modules"):
             items = node.get(key)
@@ -446,11 +469,11 @@ def _walk_assemblies(node: JsonNode) -> Iterator[JsonNode]:
 
 
 def intermediate_body_id(joint: str, part: int) -> str:
-    """Return what stands for the body behind a piece of a joint, which is no body of the mechanism."""
+    """Return the id of the body behind a piece of a joint, which is no body of the mechanism."""
     return f"{joint}\0{part}"
 
 
 def read_extension(placed: SourceElement) -> dict:
-    """Return what we kept in an element for ourselves."""
+    """Return the extension data of an element."""
     mark = placed.row.get(EXTENSION_KEY)
     return mark if isinstance(mark, dict) else {}

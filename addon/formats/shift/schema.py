@@ -1,9 +1,9 @@
-"""What stands in a Shift file: every key, its kind, unit and default, and where each dialect has it.
+"""Schema of Shift files: every key with its kind, unit, default and path in each dialect.
 
 Reading, defaults, comparing and writing all follow these tables. Names and meanings are those of the Shift file format
 document and of its author's published models, in which two dialects are found: one that names the ends of a joint
 ``body_frame_pairs`` and has only elementary joints (``pairs``), and a later one with ``parent`` and ``child``,
-``inertia``, ``geometry`` and joint axes (``ends``). Files mix them; what is new in a document is written in its own.
+``inertia``, ``geometry`` and joint axes (``ends``). Files mix them; new content of a document is written in its own.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ Row = dict[str, Any]
 Path = tuple[str, ...]
 
 PAIRS, ENDS = "pairs", "ends"
-#: The body that is the ground, the frame that every body has, and what parts a path.
+#: Name of the ground, name of every body's own frame, and separator of paths.
 FIXED, ORIGIN, SEPARATOR = "fixed", "origin", ":"
-#: Under this key we keep what Shift has no word for, so that it is there again when the file comes back.
+#: Key of our extension data: what Shift cannot hold, restored on import.
 EXTENSION_KEY = "knuckle"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a value has to look: ``takes`` tells for a plain JSON value, ``wanted`` says it to a person."""
+    """Kind of a value: ``takes`` tests a plain JSON value, ``wanted`` describes it in messages."""
 
     wanted: str
     takes: Callable[[Any], bool]
@@ -34,10 +34,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class Field:
-    """One value.
+    """Field of an element, one value.
 
-    ``paths`` are the places where it may stand in its element, the first of them being where the dialect ``pairs`` has
-    it and ``ends_path`` where ``ends`` has it, if that differs.
+    ``paths`` are its possible paths in the element, the first of them that of the dialect ``pairs``; ``ends_path`` is
+    that of ``ends`` if it differs.
     """
 
     name: str
@@ -53,13 +53,13 @@ class Field:
         return self.paths or ((self.name,),)
 
     def path_in(self, dialect: str) -> Path:
-        """Return where a document of a dialect has it."""
+        """Return its path in documents of a dialect."""
         return self.ends_path if dialect == ENDS and self.ends_path else self.places[0]
 
 
 @dataclass(frozen=True)
 class Table:
-    """The fields of one kind of element, in the order in which they are written."""
+    """Fields of one kind of element, in the order in which they are written."""
 
     what: str
     fields: tuple[Field, ...]
@@ -76,13 +76,15 @@ class Table:
 
     @cached_property
     def defaults(self) -> Row:
-        """A row with every field at its default, not to be changed."""
+        """Row with every field at its default, not to be changed."""
         return {field.name: field.default for field in self.fields}
 
     @cached_property
     def among(self) -> Callable[[frozenset[str]], tuple[tuple[Field, tuple[Path, ...]], ...]]:
-        """For the keys of an element that the table knows: the fields that may stand beneath them, with the places at
-        which each is read. Most elements of a document have one of a few sets of keys."""
+        """Function from known keys of an element to the fields that may be under them, with the paths of each.
+
+        Cached: most elements of a document have one of a few sets of keys.
+        """
 
         @lru_cache(maxsize=256)
         def among(keys: frozenset[str]) -> tuple[tuple[Field, tuple[Path, ...]], ...]:
@@ -93,7 +95,7 @@ class Table:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """The keys of an element that the table knows."""
+        """Keys of an element that the table knows."""
         return frozenset(path[0] for field in self.fields for path in field.places)
 
 
@@ -181,7 +183,7 @@ def _inertia(name: str, default: Any, unit: str, *others: Path) -> Field:
     )
 
 
-#: The inertia tensor about the centre of mass: these are its very elements, products included.
+#: Elements of the inertia tensor about the center of mass; products are tensor elements, not negated.
 MOMENTS = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
 
 BODY = Table(
@@ -237,15 +239,15 @@ RESTRAINT = Table(
     ),
 )
 
-#: Keys under which the ends of joints and restraints stand.
+#: Keys of the ends of joints and restraints.
 END_KEYS = ("body_frame_pairs", "body_frame_pair", "parent", "child")
-#: The elementary joints: kind of motion and axis in the frames.
+#: Elementary joints: kind of motion and axis in the frames.
 ELEMENTARY: dict[str, tuple[str, tuple[float, float, float]]] = {
     f"{letter}{axis}": (kind, tuple(float(axis == other) for other in "xyz"))  # type: ignore[misc]
     for letter, kind in (("R", "rotation"), ("T", "translation"))
     for axis in "xyz"
 }
-#: All joint types of the program, and what they are here.
+#: Our types of all joint types of the program.
 TYPES: dict[str, str] = {
     **{name: "revolute" if kind == "rotation" else "prismatic" for name, (kind, _) in ELEMENTARY.items()},
     "revolute": "revolute",
@@ -254,7 +256,7 @@ TYPES: dict[str, str] = {
     "float": "free",
     "rigid": "weld",
 }
-#: Keys of elements that have a meaning to the program but none here; they stay in the document.
+#: Keys of elements with a meaning to the program but none here; they stay in the document.
 PRESERVED_KEYS = {
     "": ("terrain", "comment"),
     "fixed": ("terrain", "comment"),

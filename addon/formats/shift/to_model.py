@@ -1,4 +1,4 @@
-"""Elements of a Shift document to the records of a mechanism."""
+"""Conversion of a Shift document's elements to a mechanism."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from .schema import (
     TYPES,
 )
 
-#: A loop open by more than this (length units or radians) is worth a warning.
+#: A loop open by more than this (length units or radians) is a warning.
 LOOP_TOLERANCE = 1e-3
-#: Where a body's mesh files stand.
+#: Fields of a body with mesh files.
 _GEOMETRY_FIELDS = ("definition", "geometry")
 
 
 def build(text: str, root: JsonNode, elements: Elements, reader: Reader) -> Document:
-    """The document of its elements, with the mechanism that they describe."""
+    """Build the document of its elements, with the mechanism that they describe."""
     return _Builder(text, root, elements, reader).document()
 
 
@@ -63,14 +63,14 @@ class _Builder:
         self.result = Mechanism(name=PurePath(reader.path).stem or "Mechanism", report=reader.report)
         self.made = Document(text, root, elements.dialect, elements, {}, {}, {}, self.result)
         self.result.source = Source("shift", elements.dialect, reader.path, text)
-        self.id_of: dict[int, str] = {}  # of an element's node
+        self.id_of: dict[int, str] = {}  # id of the record by ``id`` of an element's node
         self.resolver = EndResolver(reader, self.result.bodies)
         self.off: set[str] = set()  # bodies that are switched off
-        self.placed_roots: set[str] = set()  # bodies that a joint to the ground does no more than place
+        self.placed_roots: set[str] = set()  # bodies with a joint to the ground that only places them
         self.turn = 1.0
 
     def document(self) -> Document:
-        """Everything, in the order in which one thing needs the other."""
+        """Build everything, in the order of dependencies."""
         self._world()
         self._assemblies()
         chains = group_chains(self.elements)
@@ -102,7 +102,7 @@ class _Builder:
             self.result.assemblies.append(Assembly(path, placed.name, bool(placed.row["active"])))
 
     def _is_on(self, assembly: str) -> bool:
-        """Return whether an assembly is active, and all those that it is in."""
+        """Return whether an assembly and all those that contain it are active."""
         known = self.elements.assemblies
         while assembly:
             if assembly in known and not known[assembly].row["active"]:
@@ -111,7 +111,7 @@ class _Builder:
         return True
 
     def _bodies(self, between: set[int]) -> None:
-        """Records of all bodies but those between the pieces of a joint, which get ids of their own for now."""
+        """Create the bodies, except those between the pieces of a joint, which get temporary ids."""
         paths = unique_paths()
         for number, placed in enumerate(self.elements.bodies):
             name = self._named(placed, f"body {number + 1}")
@@ -243,7 +243,7 @@ class _Builder:
         joints = {joint.id: joint for joint in self.result.joints}
         errors = (
             loop_openings(self.result, tree=tree) if tree.loop_joints else {}
-        )  # else all would be posed for nothing
+        )  # without loops there is nothing to pose
         for chord, (distance, angle) in errors.items():
             joint = joints[chord]
             severity = "warning" if max(distance, angle) > LOOP_TOLERANCE else "info"
@@ -282,7 +282,7 @@ _LIGHTS = {"point", "spot", "directional"}
 
 
 def read_light(placed: SourceElement, resolver: EndResolver, reader: Reader) -> Light:
-    """The light of an element."""
+    """Convert an element to a light."""
     row = placed.row
     light = Light(str(row["name"]), "point")
     if row["type"] in _LIGHTS:
@@ -304,7 +304,11 @@ def read_light(placed: SourceElement, resolver: EndResolver, reader: Reader) -> 
 
 
 def read_restraint(placed: SourceElement, resolver: EndResolver, joints: Collection[str], reader: Reader) -> Restraint:
-    """The restraint of an element; ``joints`` are the ids of all. FormatError where its knots and pieces do not fit."""
+    """Convert an element to a restraint; ``joints`` are the ids of all joints.
+
+    Raises:
+        FormatError: its knots and pieces do not match.
+    """
     row = placed.row
     made = Restraint(str(row["name"]), row["type"], distance=row["distance_type"], assembly=placed.assembly)
     made.knots = [float(x) for x in row["knot_points"]]
@@ -340,7 +344,7 @@ def _find_joint(name: str, placed: SourceElement, joints: Collection[str], reade
 
 @dataclass
 class Chain:
-    """The elements that make one joint, usually one, and the bodies between them."""
+    """Elements that make one joint, usually one, and the bodies between them."""
 
     name: str
     pieces: list[SourceElement]
@@ -348,7 +352,7 @@ class Chain:
 
 
 def group_chains(elements: Elements) -> list[Chain]:
-    """The joints of a document in order, those that are marked as one chain together."""
+    """Return the joints of a document in order, those marked as one chain grouped."""
     bodies: dict[tuple[str, str], SourceElement] = {}
     for body in elements.bodies:
         bodies.setdefault((body.assembly, body.name), body)
@@ -392,7 +396,7 @@ def _make_chain(
 
 
 def merge_chain(pieces: list[Joint]) -> Joint:
-    """One joint of the pieces of a chain, which all turn and slide through one point."""
+    """Merge the pieces of a chain, whose axes all pass through one point, into one joint."""
     joint = replace(pieces[0], type="", child=pieces[-1].child, dofs=[])
     turned: Array = np.eye(4)
     for number, piece in enumerate(pieces):
@@ -407,7 +411,7 @@ def merge_chain(pieces: list[Joint]) -> Joint:
 
 
 def _snap_axis(axis: Array) -> Array:
-    """A unit vector without the rounding of the turns that it went through."""
+    """Return a unit vector without the rounding errors of rotations where it is a coordinate axis."""
     whole = np.round(axis)
     return whole if np.abs(axis - whole).max() < 1e-14 else axis
 
@@ -422,13 +426,19 @@ _RAW_FIELDS = ("axis", "initial_displacement", "initial_velocity", "stiffness", 
 
 
 class JointBuilder:
-    """Makes joints, without ids. ``turn`` is the file's unit of angle in radians."""
+    """Builder of joints, without ids; ``turn`` is the file's unit of angle in radians."""
 
     def __init__(self, resolver: EndResolver, reader: Reader, turn: float) -> None:
         self.resolver, self.reader, self.turn = resolver, reader, turn
 
     def joint(self, placed: SourceElement, off: set[str], assembly_is_on: bool) -> Joint:
-        """The joint of an element; ``off`` are bodies that are switched off."""
+        """Convert an element to a joint.
+
+        Args:
+            placed: the element.
+            off: ids of inactive bodies.
+            assembly_is_on: whether its assembly is active.
+        """
         row = placed.row
         kind = TYPES.get(str(row["type"]))
         ends = [self.resolver.place(end, placed.assembly, placed) for end in placed.ends]
@@ -460,7 +470,7 @@ class JointBuilder:
         return "joins a body to itself" if ends[0][0] == ends[1][0] else ""
 
     def _freedom(self, joint: Joint, placed: SourceElement, kind: str | None) -> None:
-        """Degrees of freedom, with where they are and what pulls on them."""
+        """Set the degrees of freedom with their initial values and passive forces."""
         row = placed.row
         displacement, velocity = row["initial_displacement"], row["initial_velocity"]
         if isinstance(displacement, dict):
@@ -503,7 +513,7 @@ class JointBuilder:
 
 
 def _none_if_zero(numbers: Array) -> tuple[float, ...]:
-    """Numbers as a record has them: none where they are all zero."""
+    """Return numbers as a record holds them: an empty tuple if all are zero."""
     return tuple(float(x) for x in numbers) if np.any(numbers) else ()
 
 
@@ -511,8 +521,14 @@ MATERIALS = {".mtl"}
 
 
 def mesh_file_groups(written: Any) -> list[list[str]]:
-    """The groups of files of a ``definition`` (names of one mesh and its materials) or a ``geometry`` (an object
-    ``{"type": "mesh", "filename": names}``, or a list of them). ValueError for what is neither."""
+    """Return the groups of files of a ``definition`` or a ``geometry``.
+
+    A ``definition`` has the names of one mesh and its materials, a ``geometry`` is an object ``{"type": "mesh",
+    "filename": names}`` or a list of them.
+
+    Raises:
+        ValueError: it is neither.
+    """
     if written is None:
         return []
     if isinstance(written, str):
@@ -535,15 +551,17 @@ def mesh_file_groups(written: Any) -> list[list[str]]:
 
 
 def pick_mesh_file(files: list[str]) -> str:
-    """The one of a group of files that has the mesh: the first that is not a material."""
+    """Return the mesh of a group of files: the first that is not a material."""
     return next((name for name in files if os.path.splitext(name)[1].lower() not in MATERIALS), files[0])
 
 
 def read(text: str, path: str = "", report: Report | None = None, root: JsonNode | None = None) -> Document:
-    """Read a document (``root`` where its text is parsed already).
+    """Read a document; ``root`` is its parsed text, if available.
 
-    FormatError names line and path of what cannot be read; what was repaired, kept or left out is in the mechanism's
-    report.
+    Repairs and what was kept or left out are in the mechanism's report.
+
+    Raises:
+        FormatError: naming line and path, where it cannot be read.
     """
     report = Report() if report is None else report
     root = parse(text, path, report) if root is None else root

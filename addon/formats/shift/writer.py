@@ -1,4 +1,4 @@
-"""Rows as elements of a document, and a mechanism as a whole new one."""
+"""Writer of Shift files: minimal edits of the document from which a mechanism was read, or a new document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .schema import (
     Table,
 )
 
-#: What is always written of an element, whether it says anything or not.
+#: Fields of an element that are written even at their defaults.
 _REQUIRED_FIELDS = {
     "body": {"name", "center_of_mass", "mass", "Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx"},
     "frame": {"name", "T"},
@@ -43,7 +43,11 @@ _VERSIONS = {PAIRS: "0.2", ENDS: "2.0.0"}
 
 
 def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> str:
-    """The text of a Shift file with everything of a mechanism that Shift can hold, and the rest kept aside in it."""
+    """Return the text of a new Shift file, with everything that Shift cannot hold as extension data.
+
+    Raises:
+        FormatError: two bodies or two joints have the same id.
+    """
     _reject_duplicate_ids(mechanism)
     lowering = ShiftConverter(mechanism, dialect, top=mechanism.name or "model")
     lowered = lowering.lowered()
@@ -67,8 +71,7 @@ def new_document(mechanism: Mechanism, report: Report, dialect: str = PAIRS) -> 
 
 
 def encodes_unicode(encoding: str) -> bool:
-    """Return whether any letter can be written in an encoding; else letters beyond ASCII are written as their
-    numbers."""
+    """Return whether an encoding has all characters; if not, those beyond ASCII are escaped."""
     return encoding == "" or encoding.lower().startswith("utf")
 
 
@@ -86,7 +89,7 @@ def _reject_duplicate_ids(mechanism: Mechanism) -> None:
 
 
 def assembly_contents(path: str, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
-    """Return what stands in an assembly, or at the top: its bodies, joints, restraints and assemblies."""
+    """Return the contents of an assembly, or of the top: its bodies, joints, restraints and assemblies."""
     held = lowered.held.get(path, _EMPTY_CONTENTS)
     lists = {
         "bodies": [body_object(part, lowered, dialect) for part in held.bodies],
@@ -99,37 +102,37 @@ def assembly_contents(path: str, lowered: ShiftRows, dialect: str) -> dict[str, 
 
 
 def assembly_object(path: str, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
-    """An assembly with all that is in it."""
+    """Return an assembly with its contents."""
     return {**row_object(ASSEMBLY, lowered.assemblies[path], dialect), **assembly_contents(path, lowered, dialect)}
 
 
 def body_object(part: OutputElement, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
-    """A body with its frames."""
+    """Return a body with its frames."""
     made = row_object(BODY, part.row, dialect)
     if part.key[1] and not part.row["mass"]:
         made = {
             "name": part.row["name"],
             EXTENSION_KEY: part.row[EXTENSION_KEY],
-        }  # between the pieces of a joint: it has nothing
+        }  # between the pieces of a joint: no other values
     owner = part.key[0] if not part.key[1] else f"{part.key[0]}\0{part.key[1]}"
     frames = frame_list(lowered, owner)
     return {**made, "frames": frames} if frames else made
 
 
 def frame_list(lowered: ShiftRows, owner: str | None) -> list[dict[str, Any]]:
-    """The frames on a body, None for the ground."""
+    """Return the frames on a body, None for the ground."""
     return [row_object(FRAME, row, PAIRS) for row in lowered.frames.get(owner, {}).values()]
 
 
 def joint_object(part: OutputElement, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
-    """A joint."""
+    """Return a joint."""
     made = row_object(JOINT, part.row, dialect)
     name = made.pop("name")
     return {"name": name, **ends_row(part, lowered, dialect), **made}
 
 
 def ends_row(part: OutputElement, lowered: ShiftRows, dialect: str) -> dict[str, Any]:
-    """The two ends of a joint, as a dialect has them."""
+    """Return the two ends of a joint in the form of a dialect."""
     pairs = [(lowered.reference(owner, part.assembly), frame) for owner, frame in part.ends]
     if dialect == PAIRS:
         return {"body_frame_pairs": [list(pair) for pair in pairs]}
@@ -138,7 +141,7 @@ def ends_row(part: OutputElement, lowered: ShiftRows, dialect: str) -> dict[str,
 
 
 def light_object(part: OutputElement, lowered: ShiftRows) -> dict[str, Any]:
-    """A light on its frame."""
+    """Return a light on its frame."""
     made = row_object(LIGHT, part.row, PAIRS)
     name, kind = made.pop("name"), made.pop("type")
     ((owner, frame),) = part.ends
@@ -146,7 +149,7 @@ def light_object(part: OutputElement, lowered: ShiftRows) -> dict[str, Any]:
 
 
 def restraint_object(part: OutputElement, lowered: ShiftRows) -> dict[str, Any]:
-    """A restraint, along a joint or between two frames."""
+    """Return a restraint, along a joint or between two frames."""
     made = row_object(RESTRAINT, part.row, PAIRS)
     name, kind = made.pop("name"), made.pop("type")
     pairs = [[lowered.reference(owner, part.assembly), frame] for owner, frame in part.ends]
@@ -154,7 +157,7 @@ def restraint_object(part: OutputElement, lowered: ShiftRows) -> dict[str, Any]:
 
 
 def row_object(table: Table, row: Row, dialect: str) -> dict[str, Any]:
-    """The values of a row that say something, where a dialect has them."""
+    """Return the required and non-default values of a row at their paths in a dialect."""
     made: dict[str, Any] = {}
     for item in table:
         if item.name not in row:
@@ -171,18 +174,18 @@ def row_object(table: Table, row: Row, dialect: str) -> dict[str, Any]:
 
 
 def patch_document(document: Document, mechanism: Mechanism, report: Report) -> str:
-    """The text of the document that a mechanism was read from, with the mechanism's edits."""
+    """Return the text of the document from which a mechanism was read, with the mechanism's edits."""
     return _Patch(document, mechanism, report).text()
 
 
 def _document_rows(document: Document, placed: set[str]) -> tuple[ShiftConverter, ShiftRows]:
-    """The rows of a document's mechanism, and what made them."""
+    """Return the converter and the rows of a document's mechanism."""
     lowering = ShiftConverter(document.mechanism, document.dialect, placed=placed)
     return lowering, lowering.lowered()
 
 
 class _Patch:
-    """Collects the differences between a document and a mechanism, then makes them all."""
+    """Differences between a document and a mechanism, collected and then applied."""
 
     def __init__(self, document: Document, mechanism: Mechanism, report: Report) -> None:
         self.document, self.report, self.dialect = document, report, document.dialect
@@ -197,7 +200,7 @@ class _Patch:
         self.new_assemblies = [path for path in self.now.assemblies if path not in document.elements.assemblies]
 
     def text(self) -> str:
-        """The document's text with every edit made; the very text where there is none."""
+        """Return the document's text with all edits; the exact text where there are none."""
         self._row(self.document.elements.settings, self.before.settings, self.now.settings)
         self._assemblies()
         self._parts(self.document.bodies, self.before.bodies, self.now.bodies, "bodies")
@@ -237,7 +240,7 @@ class _Patch:
             if at is not None and was is not None and was.assembly == part.assembly:
                 self._row(at, was.row, part.row, self._changed_ends(at, was, part))
             elif at is None and was is not None and self._is_same(was, part):
-                continue  # it never stood in the document, and need not now
+                continue  # it is not in the document, and need not be now
             else:
                 if at is not None:
                     self._delete(at.node)
@@ -283,7 +286,7 @@ class _Patch:
                     self._delete(placed.node)
 
     def _frame_holder(self, owner: str | None) -> JsonNode | None:
-        """The node whose list of frames is the owner's; None where the owner is new, and written with its frames."""
+        """Return the node with the owner's list of frames; None if the owner is new, and written with its frames."""
         if owner is None:
             ground = self.document.root.get(FIXED)
             return self.document.root if ground is None or self.document.root.get("frames") is not None else ground
@@ -294,7 +297,7 @@ class _Patch:
         return None if moved or placed is None else placed.node
 
     def _numbered(self, key: str) -> None:
-        """Lights or restraints, which have no ids: by name and order."""
+        """Edit lights or restraints, which have no ids and are matched by name and order."""
         placed = list(getattr(self.document.elements, key))
         before, now = list(getattr(self.before, key)), list(getattr(self.now, key))
         pairs = _match_elements(before, now)
@@ -320,7 +323,7 @@ class _Patch:
         return [(lowered.reference(owner, part.assembly), frame) for owner, frame in part.ends]
 
     def _changed_ends(self, placed: SourceElement, was: OutputElement, part: OutputElement) -> bool:
-        """Write the ends that differ; whether any does."""
+        """Edit the ends that differ; returns whether any does."""
         old, new = self._named(was, self.before), self._named(part, self.now)
         if old == new:
             return False
@@ -349,7 +352,7 @@ class _Patch:
             self.edits.put(end.frame_node, new[1])
 
     def _row(self, placed: SourceElement, before: Row, now: Row, changed: bool = False) -> None:
-        """Write the values of one element that differ."""
+        """Edit the values of one element that differ."""
         missing: Row = {}
         for name, value in now.items() if before is not now else ():
             was = before.get(name)
@@ -369,7 +372,7 @@ class _Patch:
         self.counts["changed"] += changed
 
     def _insert(self, placed: SourceElement, row: Row, missing: Row) -> None:
-        """Put values into an element that lacks them; a group that it lacks is written whole."""
+        """Insert values that an element lacks; a group that it lacks is written completely."""
         groups: dict[str, Row] = {}
         for name, value in missing.items():
             item = placed.table[name]
@@ -399,7 +402,7 @@ class _Patch:
         self.pending.setdefault((id(holder), key), (holder, []))[1].append(_tuples_to_lists(value))
 
     def _put(self) -> None:
-        """Put new elements at the end of their lists, which are made where there are none."""
+        """Append new elements to their lists, which are created if missing."""
         for (_, wanted), (holder, items) in self.pending.items():
             single = wanted == "restraints" and holder.get(wanted) is None and holder.get("restraint") is not None
             key = "restraint" if single else wanted
@@ -414,9 +417,9 @@ class _Patch:
 
 
 def _match_elements(before: list[OutputElement], now: list[OutputElement]) -> list[tuple[OutputElement, OutputElement]]:
-    """Return which element of the document is which of now: by name, those of one name by order.
+    """Match the document's elements to the current ones: by name, those of one name in order.
 
-    Where there are as many as before, one of another name is the one that was in its place.
+    If their numbers are equal, the rest is matched by index, as renamed.
     """
     left: dict[str, deque[OutputElement]] = {}
     for old in before:
@@ -431,7 +434,7 @@ def _match_elements(before: list[OutputElement], now: list[OutputElement]) -> li
 
 
 def _tuples_to_lists(value: Any) -> Any:
-    """A value with lists where it has tuples."""
+    """Return a value with its tuples replaced by lists."""
     if isinstance(value, dict):
         return {key: _tuples_to_lists(item) for key, item in value.items()}
     return [_tuples_to_lists(item) for item in value] if isinstance(value, (list, tuple)) else value

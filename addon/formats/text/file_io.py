@@ -149,7 +149,7 @@ def declared_encoding(text: str) -> str | None:
         return None
 
 
-def encode(text: str, encoding: str, as_read: bool = False) -> bytes:
+def encode_text(text: str, encoding: str, as_read: bool = False) -> bytes:
     """Encode a text in the encoding that it declares, else in the given one, else in UTF-8.
 
     A character that the encoding lacks becomes a character reference. A text that is unchanged (``as_read``) is in the
@@ -172,7 +172,7 @@ def encode_like(text: str, original: str, encoding: str) -> bytes:
     The result has that encoding, though the text may declare another in which it could not be read, unless the
     declaration has changed since.
     """
-    return encode(text, encoding, as_read=declared_encoding(text) == declared_encoding(original))
+    return encode_text(text, encoding, as_read=declared_encoding(text) == declared_encoding(original))
 
 
 def _without_bom(encoding: str) -> str:

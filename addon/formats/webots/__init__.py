@@ -72,10 +72,7 @@ def dump(motions: Sequence[Motion], report: Report) -> str:
 
 
 def report_pose_names(motions: Sequence[Motion], report: Report) -> None:
-    """For another format: report the names of poses in .motion files, which nothing else has.
-
-    Those that merely count the poses say nothing.
-    """
+    """Report names of poses in .motion files, which no other format has, except those that only count the poses."""
     for motion in motions:
         if motion.source is None or motion.source.format != FORMAT:
             continue

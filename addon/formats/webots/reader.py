@@ -237,7 +237,7 @@ def _check_length(text: str, start: int, end: int, line: int, path: str) -> None
 
 
 def _names_below(text: str, line: tuple[int, int]) -> list[LineField]:
-    """The servos of the variant that names them on the second line; a pose there begins with a time."""
+    """Return the servos that a variant of the format names on the second line; empty if it begins with a time."""
     fields = _fields(text, *line)
     return fields if fields and _TIME.fullmatch(fields[0].text) is None else []
 
@@ -273,8 +273,10 @@ def _parse_time(text: str, line: int, path: str) -> int:
 
 
 class PoseTable:
-    """The values of poses, (rows, servos), made of some poses at a time: all their words at once would take ten times
-    the memory of the file."""
+    """Values of poses (rows, servos), parsed in batches.
+
+    All words at once would take ten times the memory of the file.
+    """
 
     def __init__(self, names: list[LineField], path: str, report: Report) -> None:
         self.names, self.path, self.report = names, path, report

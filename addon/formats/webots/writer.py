@@ -40,7 +40,7 @@ class _Patch:
         table = np.stack([track.at(times) for track in self.tracks], axis=1)
         places = self._rows(times, table)
         same = self._same(times, table, places)
-        lines = [f"{line}\n" for line in self._header().split("\n")[:-1]]  # one, or two with the names below
+        lines = [f"{line}\n" for line in self._header().split("\n")[:-1]]  # one line, or two if the names are below
         for number, line in enumerate(lines, 1):
             check_length(line, number, self.motion)
         head = len(lines)

@@ -32,7 +32,7 @@ from .from_model_parts import (
 )
 from .schema import joint_kind
 from .to_model import JOINT_FRAME, build, extension_from_pose, reverse_joint
-from .values import LinkRow, ModelRow, OmcRow, ReportCollector, restore_name, safe_name, unique_names
+from .values import LinkRow, ModelRow, OmcRow, ReportCollector, restore_name, safe_name, unique_element_names
 
 _BODY_EXCLUDED = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
 _JOINT_EXCLUDED = frozenset({"parent", "child", "frame_parent", "frame_child", "dofs", "line"})
@@ -99,7 +99,7 @@ class _RowWriter:
         self.followed: set[str] = set()  # bodies whose mass, or its spread, follows their geoms
         self.tree: Tree = spanning_tree(mechanism)
         self.linked = {link.body for link in self.tree.links}
-        self.names = unique_names()
+        self.names = unique_element_names()
         self.out = ModelRow()
         self.index_of_body: dict[str | None, int | None] = {None: None}  # of the link that carries a body
         self.joint_of: dict[str, Joint] = {}  # as it is written, from the carrier to the body
@@ -211,7 +211,7 @@ class _RowWriter:
 
     def _frames(self, scenery: Body | None) -> None:
         """Markers where they belong, other frames as frozen bodies."""
-        names = unique_names()
+        names = unique_element_names()
         for frame in self.mechanism.frames:
             carrier = frame.body if scenery is None or frame.body != scenery.id else None
             if carrier not in self.index_of_body:

@@ -19,7 +19,7 @@ from ...core.report import Report
 from ...core.transforms import inverse, rotation_with_z
 from . import values as geometry
 from .comments import ExtensionData, changed_fields, non_default_fields
-from .schema import COLORS, DOF_ATTRIBUTES, GEOM_OF_SHAPE, GEOMS, JOINTS, Color, JointKind, Vector, joint_kind
+from .schema import COLORS, DOF_ATTRIBUTES, GEOM_OF_SHAPE, GEOMS, JOINTS, GeomColor, JointKind, Vector, joint_kind
 from .to_model import WORLD_BODY, rest_numbers, shape_from_row
 from .values import EQUAL_TOLERANCE, GeomRow, LinkRow, ReportCollector, format_x_xy_numbers, is_close
 
@@ -134,7 +134,7 @@ def _color(shape: Shape) -> str:
     return format_x_xy_numbers(shape.color if shape.color[3] != 1.0 else shape.color[:3])
 
 
-def _same_color(shape: Shape, color: Color) -> bool:
+def _same_color(shape: Shape, color: GeomColor) -> bool:
     return shape.color is not None and bool(np.allclose(shape.color, color, atol=1e-6))
 
 

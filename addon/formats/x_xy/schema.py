@@ -167,19 +167,19 @@ GEOM_OF_SHAPE = {kind.shape: kind for kind in GEOMS.values()}
 #: How the joint's four lists of numbers are called in the file and in a degree of freedom.
 DOF_ATTRIBUTES = {"damping": "damping", "armature": "armature", "spring_stiff": "stiffness", "spring_zero": "rest"}
 
-Color = tuple[float, float, float, float]
+GeomColor = tuple[float, float, float, float]
 
 
-def _opaque(red: float, green: float, blue: float) -> Color:
+def _opaque(red: float, green: float, blue: float) -> GeomColor:
     return red, green, blue, 1.0
 
 
-def _from_bytes(red: int, green: int, blue: int) -> Color:
+def _from_bytes(red: int, green: int, blue: int) -> GeomColor:
     return red / 255, green / 255, blue / 255, 1.0
 
 
 #: The colours that imt-ring's renderers know by name.
-COLORS: dict[str, Color] = {
+COLORS: dict[str, GeomColor] = {
     "self": _opaque(0.7, 0.5, 0.1),
     "effector": _opaque(0.7, 0.4, 0.1),
     "decoration": _opaque(0.3, 0.5, 0.7),

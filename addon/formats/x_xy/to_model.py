@@ -21,7 +21,7 @@ from ...core.transforms import inverse, rotation_matrix, rotation_vector
 from . import comments as notes
 from . import values as geometry
 from .schema import COLORS, DOF_ATTRIBUTES, GEOMS, Block, JointKind, Vector, joint_kind
-from .values import GeomRow, Key, LinkRow, ModelRow, ReportCollector, parse_color, restore_name, unique_names
+from .values import GeomRow, Key, LinkRow, ModelRow, ReportCollector, parse_color, restore_name, unique_element_names
 
 R = TypeVar("R")
 WORLD_BODY = "worldbody"
@@ -66,7 +66,7 @@ class _Builder:
         out.name = restore_name(model.model) if model.model else PurePath(self.path).stem or "Mechanism"
         out.world = World(gravity=-np.array(model.gravity) + 0.0, time_step=model.dt)
         self.keys: list[Key] = [("", "", 0)] * len(model.links)
-        self.ids, self.frame_ids = unique_names(), unique_names()
+        self.ids, self.frame_ids = unique_element_names(), unique_element_names()
         self.body_of: list[str | None] = [None] * len(model.links)  # the id of the body that a link carries
         self.poses: dict[str | None, Array] = {None: identity()}
         self.stretch = self._stretches()
@@ -140,7 +140,7 @@ class _Builder:
 
     def _world_body(self) -> None:
         """The geoms of the world, as a body that never moves."""
-        names = unique_names()
+        names = unique_element_names()
         for row in self.model.links:
             names.add(row.name)
         own = self.ids(names.free(WORLD_BODY))

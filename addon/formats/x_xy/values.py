@@ -17,7 +17,7 @@ from ...core.report import FormatError, Report
 from ...core.transforms import bitwise_equal
 from ..text.xml_reader import element_attributes, element_path, source_line
 from .comments import ExtensionData
-from .schema import ATTRIBUTES, COLORS, OLD_ATTRIBUTES, Color
+from .schema import ATTRIBUTES, COLORS, OLD_ATTRIBUTES, GeomColor
 
 #: Who a link is: the id of the body (or the name of the frame) that it carries, what of it, and the number of the step.
 Key = tuple[str, str, int]
@@ -396,7 +396,7 @@ class Reader:
             self.remarks.warn("repaired-count", f"{what}; {repair}", element)
         return (*values[: len(default)], *default[len(values) :])
 
-    def color(self, element: etree._Element, text: str | None) -> Color | None:
+    def color(self, element: etree._Element, text: str | None) -> GeomColor | None:
         """A colour by its three or four numbers or its name; None for none, and for a name that the program lacks."""
         color = parse_color(text or "")
         if text is None or color is not None:
@@ -405,7 +405,7 @@ class Reader:
         return None
 
 
-def parse_color(text: str) -> Color | None:
+def parse_color(text: str) -> GeomColor | None:
     """A colour by its three or four numbers or its name; None for what is neither."""
     if not text:
         return None
@@ -461,6 +461,6 @@ def restore_name(name: str) -> str:
     return name.removeprefix(_NUMERIC_NAME_PREFIX) if is_numeric(name.lstrip(_NUMERIC_NAME_PREFIX)) else name
 
 
-def unique_names() -> UniqueNamer:
+def unique_element_names() -> UniqueNamer:
     """Gives every name once: one that is taken gets a number in brackets behind it."""
     return UniqueNamer(lambda name, number: f"{name} ({number})", 2)

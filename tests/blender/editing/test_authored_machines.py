@@ -16,7 +16,7 @@ from addon import formats
 from addon.blender.data.access import record_of, settings
 from addon.blender.data.channels import servo_channels
 from addon.blender.data.queries import parts
-from addon.blender.editing.joints import joint_frame
+from addon.blender.editing.joints import joint_frame_matrix
 from addon.blender.scene.read.mechanism import extract
 from addon.core.summary import describe_mechanism
 
@@ -196,7 +196,7 @@ def test_it_runs_under_physics(blank: Any, name: str, servo: str, target: float)
 def moved(empty: Any) -> tuple[float, float]:
     """By how much a joint's child is turned about its axis (rad) and slid along it, seen from its parent."""
     joint = record_of(empty).joint
-    frame = joint_frame(empty)
+    frame = joint_frame_matrix(empty)
     ends = []
     for end in (joint.parent, joint.child):
         design = np.linalg.inv(np.array(end.matrix_basis)) @ frame

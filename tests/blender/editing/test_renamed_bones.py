@@ -13,7 +13,7 @@ import pytest
 from addon.blender.animation import renamed_bones
 from addon.blender.animation.actions import motion_actions
 from addon.blender.animation.apply_motion import servo_name_mapping
-from addon.blender.animation.pose_library import key_servos, recall_pose, store_pose, stored_poses
+from addon.blender.animation.pose_library import key_servos_at_frame, recall_pose, store_pose, stored_poses
 from addon.blender.compat import all_curves
 from addon.blender.data import channels
 from addon.blender.data.access import record_of, settings
@@ -36,7 +36,7 @@ def rig(blank: Any) -> Iterator[Any]:
     write_pose(rig, knee_channels(rig), np.array([0.3]))
     settle()
     store_pose(rig, "Bent")
-    key_servos(rig, scene)
+    key_servos_at_frame(rig, scene)
     rig.animation_data.action.name = "Plays"
     rig.animation_data.action.copy().name = "Rests"
     bpy.data.actions["Rests"].use_fake_user = True
@@ -211,7 +211,7 @@ def test_poses_and_motions_of_a_model_that_is_merged_in(rig: Any) -> None:
     write_pose(second, knee_channels(second), np.array([0.2]))
     settle()
     store_pose(second, "Theirs")
-    key_servos(second, bpy.context.scene)
+    key_servos_at_frame(second, bpy.context.scene)
     second.animation_data.action.name = "Their Motion"
     pick(second, rig)
     assert bpy.ops.knuckle.merge_models() == {"FINISHED"}

@@ -15,7 +15,7 @@ from addon import formats
 from addon.blender.data.access import armature_of, record_of
 from addon.blender.data.queries import joint_bones, parts
 from addon.core.model import Motion, Trajectory
-from addon.formats.text.file_io import encode
+from addon.formats.text.file_io import encode_text
 from tests.support.exam import rigs
 from tests.support.scenes import pick
 
@@ -136,7 +136,7 @@ def test_motion_of_servos_of_odd_names(blank: Any, tmp_path: Path, format: str, 
     times = np.array([0.0, 0.032, 0.064])
     tracks = [Trajectory(name, times, np.array([0.0, 0.1 * at, 0.0])) for at, name in enumerate(names, 1)]
     source = tmp_path / f"odd{formats.MOTION_FORMATS[format].extensions[0]}"
-    source.write_bytes(encode(formats.dumps_motions(Motion("odd\nname", tracks), format), ""))
+    source.write_bytes(encode_text(formats.dumps_motions(Motion("odd\nname", tracks), format), ""))
     pick(rig)
     assert bpy.ops.import_anim.servo_motion(filepath=str(source)) == {"FINISHED"}
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "kept.blend"))

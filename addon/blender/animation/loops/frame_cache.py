@@ -127,8 +127,7 @@ def pose_value_paths(channels: Sequence[Channel]) -> list[tuple[str, int, str]]:
 
 @dataclass
 class CachedFrame:
-    """Solution of a rig's loops at a frame: the numbers that are evaluated there, which of them the loops give, and the
-    states of the loops."""
+    """Solution of a rig's loops at a frame: evaluated values, the part given by the loops, and the loops' states."""
 
     numbers: PoseArray
     given: ChosenValues

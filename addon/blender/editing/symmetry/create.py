@@ -25,7 +25,7 @@ from ...rig.pose_channels import read_joint_values
 from ..design_poses import JointEdit, rigid_design_pose
 from ..joints import (
     change_joint_type,
-    joint_frame,
+    joint_frame_matrix,
     move_joint,
     move_joint_to,
     require_swappable,
@@ -174,9 +174,9 @@ def move_joint_pair(
     if mate is None:
         return move_joint(empty, place, keep_axes)
     plane = require_plane(record_of(empty).model)
-    flip = flip_between(joint_frame(empty), joint_frame(mate), plane)
+    flip = flip_between(joint_frame_matrix(empty), joint_frame_matrix(mate), plane)
     report = move_joint(empty, place, keep_axes)
-    report.extend(move_joint_to(mate, mirror_pose(joint_frame(empty), plane, flip)))
+    report.extend(move_joint_to(mate, mirror_pose(joint_frame_matrix(empty), plane, flip)))
     return report
 
 

@@ -350,17 +350,17 @@ def mirror_part_restraints(
     joints: _Objects,
     report: Report,
 ) -> None:
-    """Mirror the restraints on parts to the twins of these, which are mirror images by now. Physics has to be away.
+    """Mirror the restraints of parts to their twins, which are mirror images already. Physics has to be cleared before.
 
     Args:
-        rig: the armature.
-        led: the bodies and joints that lead.
-        plane: the mirror plane.
-        bodies: all bodies of the model, by id.
-        joints: all joints, by id.
-        report: gets what is left out.
+        rig: The armature.
+        led: The bodies and joints that are mirrored.
+        plane: The mirror plane.
+        bodies: All bodies of the mechanism, by id.
+        joints: All joints, by id.
+        report: Gets the restraints that are left out.
     """
-    base = read_document(rig) if settings(rig).format == "shift" else None  # others have none
+    base = read_document(rig) if settings(rig).format == "shift" else None  # other formats have none
     if base is None or not base.restraints:
         return
     mechanism = replace(extract(rig), restraints=with_mirrored_restraints(rig, base.restraints))
@@ -376,9 +376,13 @@ def mirror_part_restraints(
 
 
 def refresh_restraints(rig: bpy.types.Object, base: Mechanism, bodies: _Objects, joints: _Objects) -> None:
-    """Keep the restraints of a model's document ``base`` anew for physics, with those that mirroring made or set.
+    """Store the restraints of a mechanism's document again for physics, with those that mirroring created or changed.
 
-    ``bodies`` and ``joints`` are all there are, by id: restraints on others are left out.
+    Args:
+        rig: The armature.
+        base: Mechanism of the document.
+        bodies: All bodies, by id; restraints on others are left out.
+        joints: All joints, by id.
     """
     if settings(rig).mirrored_restraints:
         now, known = extract(rig), {joint.id for joint in base.joints}

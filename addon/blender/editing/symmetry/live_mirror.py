@@ -333,7 +333,7 @@ def without_live_mirror(rig: bpy.types.Object) -> Iterator[None]:
             start_live_mirror(rig)
 
 
-def value_changed(empty: bpy.types.Object) -> None:
+def mirror_value_change(empty: bpy.types.Object) -> None:
     """A value of a joint was edited: its twin gets it as well, and what is derived from the twin's follows."""
     mate = _live_twin(empty)
     if mate is None:
@@ -344,7 +344,7 @@ def value_changed(empty: bpy.types.Object) -> None:
         act(mate)
 
 
-def body_changed(obj: bpy.types.Object) -> None:
+def mirror_body_change(obj: bpy.types.Object) -> None:
     """A body's mass was edited, or whether it is held where it is."""
     mate = _live_twin(obj)
     if mate is None:
@@ -387,7 +387,7 @@ def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
         rename_twin_bones(rig, went.values(), found, require_plane(rig))
 
 
-def symmetry_changed(armature: bpy.types.Armature) -> None:
+def restart_live_mirror(armature: bpy.types.Armature) -> None:
     """The switch was thrown."""
     rig = armature_settings(armature).rig
     if rig is not None and armature_settings(armature).symmetric:
@@ -423,12 +423,12 @@ _HANDLERS: Handlers = (
     ("redo_post", after_undo_step),
 )
 _LISTENERS: Connections = (
-    (listeners.on_value_change, value_changed),
-    (listeners.on_body_change, body_changed),
+    (listeners.on_value_change, mirror_value_change),
+    (listeners.on_body_change, mirror_body_change),
     (listeners.on_twin_change, invalidate_twins),
     (listeners.on_rig_update, invalidate_twins),
     (listeners.on_bones_renamed, bones_renamed),
-    (listeners.on_symmetry_change, symmetry_changed),
+    (listeners.on_symmetry_change, restart_live_mirror),
 )
 
 

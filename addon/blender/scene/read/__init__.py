@@ -1,1 +1,1 @@
-"""The mechanism that stands in a scene, edits included."""
+"""Reading of a mechanism from the scene, with the user's edits."""

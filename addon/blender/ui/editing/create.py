@@ -48,7 +48,7 @@ WHERE_ITEMS = [
     ("NEAREST", "Nearest Points", "Where the two bodies are nearest"),
     ("CHILD", "Child's Origin", "Where the child's centre of mass is, about its Z"),
 ]
-AXIS_ITEMS = [
+JOINT_AXIS_ITEMS = [
     ("X", "X", "The X axis of the place"),
     ("Y", "Y", "The Y axis of the place"),
     ("Z", "Z", "The Z axis of the place"),
@@ -187,7 +187,7 @@ class KNUCKLE_OT_add_joint(TwinsOption, ModelOperator):
     axis: EnumProperty(
         name="Axis",
         description="Which axis of the place is the joint's",
-        items=AXIS_ITEMS,
+        items=JOINT_AXIS_ITEMS,
         default="Z",
     )
     name: StringProperty(name="Name", description="That of its bodies if empty")

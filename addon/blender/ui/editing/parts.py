@@ -12,7 +12,7 @@ from ....core.editing.sides import abbreviate_names
 from ....core.transforms import rotation_vector
 from ...data.access import record_of
 from ...data.channels import servo_channels
-from ...editing.joints import delete_parts, joint_frame, joint_placement
+from ...editing.joints import delete_parts, joint_frame_matrix, joint_placement
 from ...editing.repair.rig_mismatch import applied_pose_message, joints_with_applied_pose
 from ...editing.rig_update import update_armature
 from ...editing.symmetry.create import move_joint_pair, set_joint_types, swap_ends_of_pair
@@ -21,13 +21,13 @@ from ...rig.pose_channels import reset_unused_channels
 from ..base.operators import ModelOperator, Result, TwinsOption, active_model, count_with_noun, report_result
 from ..base.panels import PANEL_ORDER, ModelPanel, property_layout
 from ..base.selection import active_joint, selected_parts
-from .create import AXIS_ITEMS, AXIS_ROTATIONS, TYPE_ITEMS, WHERE_ITEMS
+from .create import AXIS_ROTATIONS, JOINT_AXIS_ITEMS, TYPE_ITEMS, WHERE_ITEMS
 
 #: Placements that give the joint a new axis.
 _WITH_AXIS = {"FACE", "RING"}
 MOVED_AXIS_ITEMS = [
     ("AUTO", "Automatic", "The joint keeps its own axis, but at a face or a ring: there it is square to that"),
-    *AXIS_ITEMS,
+    *JOINT_AXIS_ITEMS,
 ]
 #: Rotation of a moved joint (degrees) up to which nothing is reported.
 _TURN_TOLERANCE = 0.01
@@ -129,9 +129,9 @@ class KNUCKLE_OT_move_joint(_JointOperator):
             raise ValueError(f"{empty.name!r} has no body")
         place = joint_placement(context, self.where, joint.parent if joint.child is not None else None, child)
         keeps = self.axis == "AUTO" and self.where not in _WITH_AXIS
-        before = joint_frame(empty)[:3, :3]
+        before = joint_frame_matrix(empty)[:3, :3]
         report = move_joint_pair(empty, mate, place @ AXIS_ROTATIONS.get(self.axis, AXIS_ROTATIONS["Z"]), keeps)
-        angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame(empty)[:3, :3] @ before.T))))
+        angle = degrees(float(np.linalg.norm(rotation_vector(joint_frame_matrix(empty)[:3, :3] @ before.T))))
         told = f"{empty.name!r} moved"
         if mate is not None:
             told = f"{empty.name!r} moved, and so did its twin {mate.name!r}"

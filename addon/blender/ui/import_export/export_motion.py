@@ -38,7 +38,7 @@ from ..base.operators import (
     with_extension,
 )
 from ..base.selection import selected_bones
-from .import_motion import EXTENSIONS, menu_label
+from .import_motion import MOTION_EXTENSIONS, menu_label
 
 #: Report codes of motion exports; the next export replaces them.
 EXPORT_CODES = (
@@ -64,10 +64,10 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
     bl_options = {"PRESET"}
     only_reads = True
 
-    filename_ext = EXTENSIONS[0]
+    filename_ext = MOTION_EXTENSIONS[0]
     check_extension = None
     filepath: StringProperty(name="File", description="The file to write", subtype="FILE_PATH")
-    filter_glob: StringProperty(default=extension_glob(EXTENSIONS), options={"HIDDEN"})
+    filter_glob: StringProperty(default=extension_glob(MOTION_EXTENSIONS), options={"HIDDEN"})
     motions: EnumProperty(
         name="Motions",
         description="Which motions to write",
@@ -160,7 +160,7 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
 
     def check(self, context: bpy.types.Context) -> bool:
         """Give the file an extension of a motion format; return whether its path changed."""
-        return keep_extension(self, EXTENSIONS)
+        return keep_extension(self, MOTION_EXTENSIONS)
 
     def draw(self, context: bpy.types.Context) -> None:
         """Draw the options."""
@@ -185,7 +185,7 @@ class EXPORT_ANIM_OT_servo_motion(ModelOperator, ExportHelper):
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
         """Write the motions to the file, and report the result."""
-        path = with_extension(bpy.path.abspath(self.filepath), EXTENSIONS)
+        path = with_extension(bpy.path.abspath(self.filepath), MOTION_EXTENSIONS)
         report = Report()
         motions = self._taken(context, rig, self._options(context, rig, path), report)
         report.extend(formats.save_motion(motions, path, xmdi_tags=preferences.xmdi_tags()))
@@ -340,7 +340,7 @@ def _action_extension(rig: bpy.types.Object) -> str:
     """Return the extension of the active Action's source file; that of the first motion format without one."""
     origin = _action_source(rig)
     suffix = Path(origin.path).suffix.lower() if origin is not None else ""
-    return suffix if suffix in EXTENSIONS else EXTENSIONS[0]
+    return suffix if suffix in MOTION_EXTENSIONS else MOTION_EXTENSIONS[0]
 
 
 def _motion_name(rig: bpy.types.Object) -> str:

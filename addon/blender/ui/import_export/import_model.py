@@ -103,7 +103,7 @@ def _are_close(numbers: Any, others: Any) -> bool:
     return bool(np.allclose(np.array(numbers), others, atol=_TRANSFORM_TOLERANCE))
 
 
-EXTENSIONS = unique_extensions(row.extensions for row in formats.FORMATS.values())
+MODEL_EXTENSIONS = unique_extensions(row.extensions for row in formats.FORMATS.values())
 
 
 class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions):
@@ -114,10 +114,10 @@ class IMPORT_SCENE_OT_mechanism(bpy.types.Operator, ImportHelper, ImportOptions)
     bl_description = "Bring in mechanisms: bodies, joints that turn within their stops, physics and the file's gait"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    filename_ext = EXTENSIONS[0]
+    filename_ext = MODEL_EXTENSIONS[0]
     # not remembered: ``invoke_popup`` opens the file browser unless a file was dropped
     filepath: StringProperty(name="File", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE", "SKIP_PRESET"})
-    filter_glob: StringProperty(default=extension_glob(EXTENSIONS), options={"HIDDEN"})
+    filter_glob: StringProperty(default=extension_glob(MODEL_EXTENSIONS), options={"HIDDEN"})
     files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
 
@@ -198,7 +198,7 @@ class IO_FH_mechanism(bpy.types.FileHandler):
     bl_label = "Mechanism"
     bl_import_operator = "import_scene.mechanism"
     bl_export_operator = "export_scene.mechanism"
-    bl_file_extensions = ";".join(EXTENSIONS)
+    bl_file_extensions = ";".join(MODEL_EXTENSIONS)
 
     @classmethod
     def poll_drop(cls, context: bpy.types.Context) -> bool:
@@ -227,7 +227,7 @@ def _select_models(context: bpy.types.Context, rigs: list[bpy.types.Object]) -> 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
     """Draw the entry of File > Import."""
-    self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=told(f"Mechanism ({' '.join(EXTENSIONS)})"))
+    self.layout.operator(IMPORT_SCENE_OT_mechanism.bl_idname, text=told(f"Mechanism ({' '.join(MODEL_EXTENSIONS)})"))
 
 
 CLASSES = (IMPORT_SCENE_OT_mechanism, IO_FH_mechanism)

@@ -35,7 +35,7 @@ from ..base.operators import (
 )
 from ..servos.operators import select_keyed_bones
 
-EXTENSIONS = unique_extensions(row.extensions for row in formats.MOTION_FORMATS.values())
+MOTION_EXTENSIONS = unique_extensions(row.extensions for row in formats.MOTION_FORMATS.values())
 
 
 class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
@@ -46,9 +46,9 @@ class IMPORT_ANIM_OT_servo_motion(ModelOperator, ImportHelper):
     bl_description = "Key the servos of the active mechanism from a motion file, by their names, in a new Action"
     bl_options = {"REGISTER", "UNDO", "PRESET"}
 
-    filename_ext = EXTENSIONS[0]
+    filename_ext = MOTION_EXTENSIONS[0]
     filepath: StringProperty(name="File", subtype="FILE_PATH", options={"HIDDEN", "SKIP_SAVE", "SKIP_PRESET"})
-    filter_glob: StringProperty(default=extension_glob(EXTENSIONS), options={"HIDDEN"})
+    filter_glob: StringProperty(default=extension_glob(MOTION_EXTENSIONS), options={"HIDDEN"})
     files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
     model: StringProperty(
@@ -248,7 +248,7 @@ class IO_FH_servo_motion(bpy.types.FileHandler):
     bl_label = "Servo Motion"
     bl_import_operator = "import_anim.servo_motion"
     # .xml is left to the model importer, which reports a motion file: with one handler Blender asks nothing
-    bl_file_extensions = ";".join(extension for extension in EXTENSIONS if extension != ".xml")
+    bl_file_extensions = ";".join(extension for extension in MOTION_EXTENSIONS if extension != ".xml")
 
     @classmethod
     def poll_drop(cls, context: bpy.types.Context) -> bool:
@@ -258,7 +258,7 @@ class IO_FH_servo_motion(bpy.types.FileHandler):
 
 def menu_label() -> str:
     """Return the label of servo motion in the menus File > Import and File > Export."""
-    return f"Servo Motion ({' '.join(e for e in EXTENSIONS if e != '.xml')})"
+    return f"Servo Motion ({' '.join(e for e in MOTION_EXTENSIONS if e != '.xml')})"
 
 
 def menu(self: bpy.types.Menu, _context: bpy.types.Context) -> None:

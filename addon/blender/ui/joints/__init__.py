@@ -1,1 +1,1 @@
-"""Joints and stops."""
+"""Joints and stops: list, table, panel, operators and gizmos."""

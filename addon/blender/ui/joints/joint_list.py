@@ -1,4 +1,4 @@
-"""The one list of joints: the value and the keyframe of each servo, its stops, and what the motion asks of it."""
+"""List of joints: values and keyframes of servos, stops, and the ranges and speeds that the motion demands."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ..base.selection import is_joint
 from ..servos.sliders import Slider, servo_sliders
 from .stops import selected_joints
 
-#: The share of a row that is left to a name beside columns.
+#: Share of a row's width for the name beside the columns.
 _NAME_SHARE = 0.46
-#: From this width of the sidebar on (pixels at UI scale 1) names and columns fit into one line.
+#: Sidebar width (pixels at UI scale 1) from which names and columns fit into one line.
 _MIN_WIDE_WIDTH = 380
 _COLUMN_ITEMS = [
     ("VALUES", "Values", "Value of each servo between its stops, with a button for its keyframe"),
@@ -53,12 +53,12 @@ KIND_ITEMS = [
     ("LOOP", "Closed Loops", "Joints that close a loop, and joints that depend on one"),
     ("SELECTED", "Selected", "The selected joints"),
 ]
-#: What Blender shows beside a property: a dot, a diamond where it is keyed, a full one where a keyframe is here.
+#: Blender's decorators: a dot, a diamond for an animated property, a filled diamond on a keyframe.
 _KEY_ICONS: dict[str, Any] = {"none": "DECORATE", "elsewhere": "DECORATE_ANIMATE", "here": "DECORATE_KEYFRAME"}
 
 
 class KnuckleJointList(bpy.types.PropertyGroup):
-    """State of the list of joints. Lives on the window manager, ``WindowManager.knuckle_joint_list``."""
+    """State of the list of joints: ``WindowManager.knuckle_joint_list``."""
 
     columns: EnumProperty(
         name="Columns", description="Columns of the list of joints", items=_COLUMN_ITEMS, translation_context=CONTEXT
@@ -68,12 +68,12 @@ class KnuckleJointList(bpy.types.PropertyGroup):
 
 
 def joint_list_settings(context: bpy.types.Context) -> KnuckleJointList:
-    """The state of the list of joints."""
+    """Return the state of the list of joints."""
     return cast(KnuckleJointList, context.window_manager.knuckle_joint_list)  # type: ignore[attr-defined]
 
 
 def matches_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Object]) -> bool:
-    """Return whether a joint is one of those that are to be listed."""
+    """Return whether a joint passes the list's filter by kind."""
     joint = record_of(empty).joint
     kinds = [dof.kind for dof in joint.dofs]
     return {
@@ -88,7 +88,7 @@ def matches_kind(empty: bpy.types.Object, kind: str, selected: set[bpy.types.Obj
 
 
 def joint_icon(joint: Any, kinds: list[str]) -> str:
-    """The icon of a joint's type."""
+    """Return the icon of a joint's type."""
     if not joint.active:
         return "UNLINKED"
     return {"rotation": "DRIVER_ROTATIONAL_DIFFERENCE", "translation": "EMPTY_SINGLE_ARROW"}.get(
@@ -97,13 +97,15 @@ def joint_icon(joint: Any, kinds: list[str]) -> str:
 
 
 def joint_label(empty: bpy.types.Object) -> str:
-    """The name of a joint in the interface."""
+    """Return the name of a joint in the interface."""
     return file_name(empty) or empty.name
 
 
 def dof_rows(empty: bpy.types.Object) -> Iterator[tuple[str, Any, bool]]:
-    """Name, record and whether it is a number of a ball, of all degrees of freedom of a joint; of balls and free
-    blocks first the whole, which has no stops of its own, and then its numbers."""
+    """Yield name, record, and whether it is one coordinate of a ball, of the degrees of freedom of a joint.
+
+    A ball or free block comes first as a whole, which has no stops of its own, and then by coordinate.
+    """
     joint, name = record_of(empty).joint, joint_label(empty)
     for number, dof in enumerate(joint.dofs):
         own = name if len(joint.dofs) == 1 else f"{name}/{dof.name or number + 1}"
@@ -114,11 +116,12 @@ def dof_rows(empty: bpy.types.Object) -> Iterator[tuple[str, Any, bool]]:
 
 
 class KNUCKLE_UL_joints(bpy.types.UIList):
-    """A row for each joint of the mechanism, with a line for each of its servos; a click selects the joint."""
+    """List of joints, with a line for each servo. A click selects the joint."""
 
     opened: BoolProperty(description="The filter was shown once")
 
     def draw_filter(self, context: Any, layout: Any) -> None:
+        """Draw the filter: name, kind and order."""
         shown, column = joint_list_settings(context), layout.column(align=True)
         row = column.row(align=True)
         row.prop(self, "filter_name", text="", icon="VIEWZOOM")
@@ -128,6 +131,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
         row.prop(shown, "order", text="")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        """Return the filter flags of the rows and their order; show the filter the first time."""
         if not self.opened:
             self.use_filter_show = self.opened = True
         shown, rig, objects = joint_list_settings(context), active_model(context), list(getattr(data, propname))
@@ -147,6 +151,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
+        """Draw the lines of a joint in the chosen columns."""
         column = layout.column(align=True)
         columns = joint_list_settings(context).columns
         rows = servo_rows(item)
@@ -164,7 +169,7 @@ class KNUCKLE_UL_joints(bpy.types.UIList):
 
 
 def servo_rows(empty: bpy.types.Object) -> list[Slider]:
-    """The sliders of a joint's servos; none where it has no bone."""
+    """Return the sliders of a joint's servos; empty for a joint without a bone."""
     rig = record_of(empty).model
     if rig is None:
         return []
@@ -175,7 +180,7 @@ def servo_rows(empty: bpy.types.Object) -> list[Slider]:
 def list_order(
     context: bpy.types.Context, rig: bpy.types.Object | None, objects: list[bpy.types.Object], shown: KnuckleJointList
 ) -> list[int]:
-    """The position in the list of each object; nothing where they stay in the order of the file."""
+    """Return the position of each object in the list; empty for file order."""
     if rig is None or shown.order == "FILE":
         return []
     joints = [obj if is_joint(obj, rig) else None for obj in objects]
@@ -191,8 +196,11 @@ def list_order(
 
 
 def _urgency(rig: bpy.types.Object, empty: bpy.types.Object, columns: str, asked: dict[str, ServoRow]) -> float:
-    """Return how critical the most critical of a joint's servos is: 1 is on a stop, more is beyond; of speeds the
-    largest."""
+    """Return how critical a joint's most critical servo is.
+
+    For values and ranges, 1 is on a stop and more is beyond it. For speeds, it is the largest velocity, and infinite
+    for a jump. -1 without a value.
+    """
     out = -1.0
     for row in servo_rows(empty):
         found = asked.get(row.channel.name)
@@ -212,7 +220,7 @@ def _urgency(rig: bpy.types.Object, empty: bpy.types.Object, columns: str, asked
 
 
 def _stop_proximity(value: float, stops: StopPair) -> float:
-    """Return how near a value is to its stops, from 0 in the middle to 1 on one of them; -1 without two stops."""
+    """Return how near a value is to its stops: 0 midway, 1 on a stop, more beyond; -1 without two stops."""
     lower, upper = stops
     if lower is None or upper is None:
         return -1.0
@@ -224,7 +232,7 @@ def _stop_proximity(value: float, stops: StopPair) -> float:
 
 
 def _draw_name(layout: Any, empty: bpy.types.Object) -> None:
-    """A joint without servos: a weld, or one that closes a loop."""
+    """Draw a joint without servos or stops: a weld, or one that closes a loop."""
     joint = record_of(empty).joint
     row = layout.row(align=True)
     row.active = joint.active
@@ -234,7 +242,7 @@ def _draw_name(layout: Any, empty: bpy.types.Object) -> None:
 
 
 def _draw_value(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, row: Slider) -> None:
-    """A slider from stop to stop with the servo's name, its stops, and the button for its keyframe."""
+    """Draw a servo's slider with the button for its keyframe."""
     pose = rig.pose.bones[row.channel.bone]
     line = layout.row(align=True)
     line.enabled = not row.follows
@@ -256,7 +264,7 @@ def _draw_value(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
 
 
 def _draw_stops(context: bpy.types.Context, layout: Any, empty: bpy.types.Object) -> None:
-    """Lower and upper stop of each degree of freedom; grey where the stop is off."""
+    """Draw lower and upper stop of each degree of freedom; gray where the stop is off."""
     for name, dof, _is_part in dof_rows(empty):
         left, right = _cells(context, layout)
         left.label(text=name, translate=False)
@@ -269,7 +277,7 @@ def _draw_stops(context: bpy.types.Context, layout: Any, empty: bpy.types.Object
 
 
 def _draw_demand(context: bpy.types.Context, layout: Any, name: str, row: ServoRow | None, columns: str) -> None:
-    """Draw what the motion asks of a servo, with a button that goes to where it asks most."""
+    """Draw the range or speed that the motion demands of a servo, and a button that goes to its extreme."""
     left, right = _cells(context, layout)
     if row is None:
         left.label(text=name, translate=False)
@@ -293,7 +301,7 @@ def _draw_demand(context: bpy.types.Context, layout: Any, name: str, row: ServoR
 
 
 def _cells(context: bpy.types.Context, layout: Any) -> tuple[Any, Any]:
-    """Room for a name and for what stands beside it, or below it where the sidebar is too narrow for both."""
+    """Return layouts for a name and its values: side by side, or one below the other in a narrow sidebar."""
     if sidebar_width(context) < _MIN_WIDE_WIDTH:
         return layout.row(align=True), layout.row(align=True)
     split = layout.split(factor=_NAME_SHARE, align=True)
@@ -301,7 +309,7 @@ def _cells(context: bpy.types.Context, layout: Any) -> tuple[Any, Any]:
 
 
 def draw_header(context: bpy.types.Context, layout: Any, columns: str) -> None:
-    """The titles of the columns."""
+    """Draw the titles of the columns."""
     titles = {  # translated by us: Blender's own words are too long for a column
         "STOPS": (told("Lower Stop"), told("Upper Stop")),
         "RANGE": (told("Range"), told("Stops")),
@@ -322,12 +330,12 @@ def draw_header(context: bpy.types.Context, layout: Any, columns: str) -> None:
 
 
 def frame_at_time(scene: bpy.types.Scene, seconds: float) -> float:
-    """The frame of a time since the scene's first, without the dust of 32 bits."""
+    """Return the frame of a time (s) since the scene's first, rounded to 0.001 against single-precision errors."""
     return round(float(Clock.of(scene).frames(seconds)), 3)
 
 
 def number_text(row: ServoRow, value: float | None) -> str:
-    """An angle in degrees or a length, in as few digits as tell it."""
+    """Format an angle in degrees, or a length, in few digits; a dash for None."""
     if value is None:
         return "–"
     if not row.turns:
@@ -339,7 +347,7 @@ def number_text(row: ServoRow, value: float | None) -> str:
 
 
 def _rate_text(row: ServoRow, value: float | None, per: str) -> str:
-    """A speed or an acceleration; a dash alone where there is none."""
+    """Format a velocity or an acceleration; a dash for None."""
     return number_text(row, value) if value is None else f"{number_text(row, value)}/{per}"
 
 
@@ -363,10 +371,10 @@ CLASSES = (KnuckleJointList, KNUCKLE_UL_joints)
 
 
 def register() -> None:
-    """Keep what the list shows. The classes are registered before."""
+    """Register the state of the list, after its classes."""
     bpy.types.WindowManager.knuckle_joint_list = PointerProperty(type=KnuckleJointList)  # type: ignore[attr-defined]
 
 
 def unregister() -> None:
-    """Undo ``register``."""
+    """Unregister the state of the list."""
     del bpy.types.WindowManager.knuckle_joint_list  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The table of all joints: their stops, gains and forces side by side, and many of them set at once."""
+"""Table of all joints: stops, gains and forces side by side, and editing of many joints at once."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from ..base.selection import active_joint, is_joint, joints_collection
 from .joint_list import KIND_ITEMS, dof_rows, joint_icon, joint_label, matches_kind
 from .stops import JointsOperator, selected_joints
 
-_WIDTH = 1040  # of the popup
-_NAME_SHARE, _STOPS_SHARE = 0.24, 0.4  # shares of the width, of what is left
+_WIDTH = 1040  # of the popup, in pixels
+_NAME_SHARE, _STOPS_SHARE = 0.24, 0.4  # of the width, and of the rest
 _COLUMNS = (
     ("each_gain", "Gain"),
     ("each_max_force", "Max Force"),
@@ -36,30 +36,32 @@ _COLUMNS = (
     ("each_friction", "Friction"),
     ("each_stiffness", "Stiffness"),
 )
-#: Of servos under PD, besides.
+#: Additional columns under the control law PD.
 _PD_COLUMNS = (("each_servo_stiffness", "PD Stiff."), ("each_servo_damping", "PD Damp."))
-#: What a single number of a ball has not.
+#: Columns that one coordinate of a ball does not have.
 _SERVO_COLUMNS = {"each_gain", "each_max_force", *(field for field, _title in _PD_COLUMNS)}
 
 
 def table_columns(rig: bpy.types.Object) -> list[tuple[str, str]]:
-    """The numbers of joints that the table shows, with their titles."""
+    """Return the fields that the table shows, with their titles."""
     return [*_COLUMNS[:2], *(_PD_COLUMNS if settings(rig).law == "PD" else ()), *_COLUMNS[2:]]
 
 
 class KNUCKLE_UL_joint_table(bpy.types.UIList):
-    """A row for every degree of freedom of every joint."""
+    """List with a row for each degree of freedom of each joint."""
 
     kind: EnumProperty(name="Kind", description="Which joints are listed", items=KIND_ITEMS)
     opened: BoolProperty(description="The filter was shown once")
 
     def draw_filter(self, context: Any, layout: Any) -> None:
+        """Draw the filter: name and kind."""
         row = layout.row(align=True)
         row.prop(self, "filter_name", text="", icon="VIEWZOOM")
         row.prop(self, "use_filter_invert", text="", icon="ARROW_LEFTRIGHT")
         row.prop(self, "kind", text="")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        """Return the filter flags of the rows, in file order; show the filter the first time."""
         if not self.opened:
             self.use_filter_show = self.opened = True
         objects = getattr(data, propname)
@@ -76,6 +78,7 @@ class KNUCKLE_UL_joint_table(bpy.types.UIList):
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
+        """Draw the rows of a joint."""
         joint = record_of(item).joint
         column, columns = layout.column(align=True), table_columns(record_of(item).model)
         picture = joint_icon(joint, [dof.kind for dof in joint.dofs])
@@ -87,7 +90,7 @@ class KNUCKLE_UL_joint_table(bpy.types.UIList):
 
 
 def _cells(layout: Any) -> tuple[Any, Any, Any]:
-    """Room for the name, the stops and the other numbers of a row."""
+    """Return layouts for the name, the stops and the other values of a row."""
     split = layout.split(factor=_NAME_SHARE, align=True)
     name = split.row(align=True)
     rest = split.split(factor=_STOPS_SHARE, align=True)
@@ -117,6 +120,8 @@ def _draw_row(
 
 
 class KNUCKLE_OT_joint_table(ModelOperator):
+    """Operator: show the table of joints in a popup."""
+
     bl_idname = "knuckle.joint_table"
     bl_label = "Table of Joints"
     bl_description = "Show the stops, gains and forces of all joints side by side, and set those of many at once"
@@ -124,25 +129,28 @@ class KNUCKLE_OT_joint_table(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if parts(rig, "JOINT") else "The mechanism has no joints"
 
     _before: JointValues | None = None
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Store the values of all joints, then open the popup."""
         self._before = joint_values(active_model(context))
         return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        """Make one step of undo of what was edited already."""
+        """Finish, which makes the edits one undo step."""
         return {"FINISHED"}
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Left with Cancel or Esc, all joints are as they were."""
+        """Restore the values of all joints."""
         rig = active_model(context)
         if self._before is not None and rig is not None:
             set_joint_values(rig, self._before)
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the table and its buttons."""
         layout: Any = self.layout
         rig = active_model(context)
         joints = joints_collection(rig) if rig is not None else None
@@ -168,6 +176,8 @@ class KNUCKLE_OT_joint_table(ModelOperator):
 
 
 class KNUCKLE_OT_tick_joints(ModelOperator):
+    """Operator: tick joints to edit together in the table."""
+
     bl_idname = "knuckle.tick_joints"
     bl_label = "Tick Joints"
     bl_description = "Choose which joints are edited together in the table of joints"
@@ -185,6 +195,7 @@ class KNUCKLE_OT_tick_joints(ModelOperator):
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Tick or untick all degrees of freedom of joints."""
         selected = set(selected_joints(context, rig)) if self.to == "SELECTED" else set()
         count = 0
         for empty in parts(rig, "JOINT"):
@@ -198,6 +209,8 @@ class KNUCKLE_OT_tick_joints(ModelOperator):
 
 
 class KNUCKLE_OT_copy_joint(JointsOperator):
+    """Operator: copy the values of the active joint to other joints."""
+
     bl_idname = "knuckle.copy_joint"
     bl_label = "Copy Joint's Values"
     bl_description = "Give other joints the stops, the servo and the springs of the active one"
@@ -218,10 +231,12 @@ class KNUCKLE_OT_copy_joint(JointsOperator):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        """Return the tooltip for the joints that get the values."""
         items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
         return told(f"Give other joints the stops, the servo and the springs. {items[properties.to].description}")
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the options."""
         layout = self.layout
         layout.use_property_split = True
         layout.prop(self, "to")
@@ -231,6 +246,7 @@ class KNUCKLE_OT_copy_joint(JointsOperator):
             column.prop(self, name)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Copy values to the selected or ticked joints, or from each selected joint to its twin."""
         chosen = selected_joints(context, rig)
         if self.to == "TWINS":
             lone = sum(twin_of(empty) is None for empty in chosen)

@@ -1,4 +1,4 @@
-"""Joints and Stops in the sidebar: the list of joints, the active joint with all of its properties, and its poses."""
+"""Panel Joints and Stops: the list of joints, and the active joint with its properties."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ from ..base.selection import active_joint, joints_collection
 from ..servos.sliders import servo_sliders
 from .joint_list import dof_rows, draw_header, frame_at_time, joint_icon, joint_label, joint_list_settings, number_text
 
-#: So many of the times at which a servo leaves its stops are listed.
+#: Number of listed stretches in which a servo exceeds its stops.
 _MAX_EXCESSES = 6
 
 
 class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
+    """Panel: list of the mechanism's joints."""
+
     bl_label = "Joints and Stops"
     bl_order = PANEL_ORDER["joints"]
     help_page = "stops"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout: Any = self.layout
         rig = active_model(context)
         joints = joints_collection(rig)
@@ -48,7 +51,7 @@ class VIEW3D_PT_knuckle_servos(ModelPanel, bpy.types.Panel):
 
 
 def _draw_all(layout: Any) -> None:
-    """Draw the buttons for all servos at once."""
+    """Draw the buttons that key or pose all servos."""
     grid = layout.column(align=True)
     row = grid.row(align=True)
     row.operator("knuckle.key_servos", text="Key All", icon="KEY_HLT").only_selected = False
@@ -62,7 +65,7 @@ def _draw_all(layout: Any) -> None:
 
 
 def _draw_motion(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, columns: str) -> None:
-    """Draw whether the motion keeps within the stops, and where the active servo leaves them."""
+    """Draw whether the motion keeps within the stops, and where the active servo exceeds them."""
     rows = cached_rows(rig, context.scene)
     if not rows:
         layout.label(text="No motion plays")
@@ -94,12 +97,13 @@ def _draw_motion(context: bpy.types.Context, layout: Any, rig: bpy.types.Object,
 
 
 class _JointPanel(ModelPanel):
-    """A part of the panel that shows the active joint."""
+    """Base of the subpanels that show the active joint."""
 
     bl_parent_id = "VIEW3D_PT_knuckle_servos"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether there is an active joint with something to show."""
         if not super().poll(context):
             return False
         rig = active_model(context)
@@ -108,18 +112,22 @@ class _JointPanel(ModelPanel):
 
     @classmethod
     def shows(cls, empty: bpy.types.Object) -> bool:
-        """Return whether there is something to show of a joint."""
+        """Return whether the panel has something to show of a joint."""
         return len(record_of(empty).joint.dofs) > 0
 
 
 class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
+    """Panel: values, stops and bodies of the active joint."""
+
     bl_label = "Active Joint"
 
     @classmethod
     def shows(cls, empty: bpy.types.Object) -> bool:
+        """Return True: every joint is shown."""
         return True
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         rig = active_model(context)
         empty = active_joint(context, rig)
@@ -153,7 +161,7 @@ class VIEW3D_PT_knuckle_joint(_JointPanel, bpy.types.Panel):
 
 
 def _draw_state(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, empty: bpy.types.Object) -> None:
-    """Draw why a joint cannot be posed, where it cannot."""
+    """Draw the reason why a joint cannot be posed, if there is one."""
     joint = record_of(empty).joint
     if not joint.active:
         draw_paragraph(context, layout, "Inactive: the joint lacks a body, or joins a body to itself", "UNLINKED")
@@ -167,7 +175,7 @@ def _draw_state(context: bpy.types.Context, layout: Any, rig: bpy.types.Object, 
 
 
 def _draw_stops(layout: bpy.types.UILayout, dof: Any, name: str = "") -> None:
-    """Both stops of a degree of freedom, or of a part of a ball."""
+    """Draw both stops of a degree of freedom or of a coordinate of a ball."""
     stops = property_layout(layout.column(align=True))
     for end, label in (("lower", told("Lower Stop")), ("upper", told("Upper Stop"))):
         row = stops.row(align=True, heading=f"{name} {label}" if name else label)
@@ -178,7 +186,7 @@ def _draw_stops(layout: bpy.types.UILayout, dof: Any, name: str = "") -> None:
 
 
 def _draw_stop_buttons(layout: bpy.types.UILayout) -> None:
-    """Draw the buttons that set stops from the pose or the motion, switch them and play through them."""
+    """Draw the buttons that set stops from pose or motion, switch them, and sweep the joint."""
     column = layout.column(align=True)
     row = column.row(align=True)
     row.operator("knuckle.set_stops", text="Lower from Pose", icon="TRIA_DOWN").to = "LOWER"
@@ -192,9 +200,12 @@ def _draw_stop_buttons(layout: bpy.types.UILayout) -> None:
 
 
 class VIEW3D_PT_knuckle_joint_servo(_JointPanel, bpy.types.Panel):
+    """Panel: servo settings of the active joint."""
+
     bl_label = "Servo"
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         rig = active_model(context)
         empty = active_joint(context, rig)
@@ -214,13 +225,16 @@ class VIEW3D_PT_knuckle_joint_servo(_JointPanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_knuckle_joint_spring(_JointPanel, bpy.types.Panel):
+    """Panel: spring, damping and friction of the active joint."""
+
     bl_label = "Spring, Damping, Friction"
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         empty = active_joint(context, active_model(context))
         for name, dof, _is_part in dof_rows(empty):
             if dof.parts:
-                continue  # the numbers of the ball have them
+                continue  # its coordinates have these properties
             column = _dof_column(self.layout, empty, name)
             column.prop(dof, "stiffness")
             column.prop(dof, "rest_angle" if is_angle(dof) else "rest")
@@ -230,9 +244,12 @@ class VIEW3D_PT_knuckle_joint_spring(_JointPanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_knuckle_joint_start(_JointPanel, bpy.types.Panel):
+    """Panel: initial values and velocities of the active joint."""
+
     bl_label = "Initial State"
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         empty = active_joint(context, active_model(context))
         for name, dof, is_part in dof_rows(empty):
             if is_part:
@@ -250,7 +267,7 @@ class VIEW3D_PT_knuckle_joint_start(_JointPanel, bpy.types.Panel):
 
 
 def _dof_column(layout: bpy.types.UILayout, empty: bpy.types.Object, name: str) -> bpy.types.UILayout:
-    """A column for the properties of a degree of freedom, under its name where the joint has several."""
+    """Return a column for properties of a degree of freedom, under its name if the joint has several."""
     column = property_layout(layout.column(align=True), decorate=True)
     if name != joint_label(empty):
         column.label(text=name, translate=False)

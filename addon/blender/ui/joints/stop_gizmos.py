@@ -1,4 +1,4 @@
-"""Handles in the view that drag the stops of the active joint. Esc or the right button gives a stop back."""
+"""Gizmos that drag the stops of the active joint in the 3D View. Esc or a right click restores the stop."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from ..overlay import Batches, active_kinds, draw_batches, make_batches, overlay
 
 _ENDS = ("lower", "upper")
 _MAX_DOFS = 6  # degrees of freedom of a joint that get handles
-_RADIAL_POSITION, _LATERAL_POSITION = 1.12, 0.0  # where a handle sits: a little beyond a dial's rim, on a slide's line
-_HANDLE_SIZE = 0.085  # of the size of Blender's gizmos
+_RADIAL_POSITION, _LATERAL_POSITION = 1.12, 0.0  # of a handle: just beyond a dial's rim, on a prismatic joint's line
+_HANDLE_SIZE = 0.085  # relative to Blender's gizmo size
 _STOP_LABELS = {"lower": "Lower Stop", "upper": "Upper Stop"}
 
 
 class GizmoState:
-    """The active joint as it was last drawn: all views show the same one."""
+    """Shared state of the gizmos: the active joint as last drawn, the same in all views."""
 
     degrees: DofGlyphs | None = None
     numbers: list[int] = []  # noqa: RUF012 - replaced as a whole, never changed
     batches: Batches = []  # noqa: RUF012
     label: tuple[str, Vector] | None = None
-    drawn: Any = None  # the label's handle, while it is hung in
+    drawn: Any = None  # the label's draw handler, while there is one
 
 
 def gizmo_joint(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The joint that gets handles: the active one, where it can be edited and somebody wants them."""
+    """Return the joint that gets handles: the active one if it is editable and handles are on, else None."""
     if not overlay_settings(context.scene).handles or context.mode not in {"OBJECT", "POSE"}:
         return None
     rig = rig_of(context.view_layer.objects.active)
@@ -62,12 +62,12 @@ def gizmo_joint(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def has_stops(joint: bpy.types.Object) -> bool:
-    """Return whether there is a stop to be dragged."""
+    """Return whether a joint has an enabled stop."""
     return any(dof.use_lower or dof.use_upper for dof in record_of(joint).joint.dofs)
 
 
 def set_stop(joint: bpy.types.Object, number: int, end: str, value: float) -> None:
-    """Move a stop, ``lower`` or ``upper``, of one of a joint's degrees of freedom: not past the other one."""
+    """Set a stop, ``lower`` or ``upper``, of a joint's degree of freedom, but not beyond the other stop."""
     dof: Any = record_of(joint).joint.dofs[number]
     other = _ENDS[1 - _ENDS.index(end)]
     setattr(
@@ -78,37 +78,42 @@ def set_stop(joint: bpy.types.Object, number: int, end: str, value: float) -> No
 
 
 class KNUCKLE_GT_dial(bpy.types.Gizmo):
-    """The dials of the active joint, where they are not drawn over the whole model: nothing to take hold of."""
+    """Gizmo: dials of the active joint where the overlay does not draw them. Not interactive."""
 
     bl_idname = "KNUCKLE_GT_dial"
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the dials."""
         draw_batches(GizmoState.batches, (context.region.width, context.region.height))
 
 
 class KNUCKLE_GT_stop(bpy.types.Gizmo):
-    """A handle at one stop of one degree of freedom."""
+    """Gizmo: handle at a stop of a degree of freedom."""
 
     bl_idname = "KNUCKLE_GT_stop"
     __slots__ = ("before", "drag", "end", "number", "shape")
-    end: str  # which stop
-    number: int  # of which degree of freedom of its joint's record
+    end: str  # of the range: lower or upper
+    number: int  # index of the degree of freedom in the joint's record
 
     def setup(self) -> None:
+        """Create the handle's shape, a sphere."""
         self.shape = self.new_custom_shape("TRIS", _sphere_triangles())
 
     def draw(self, _context: bpy.types.Context) -> None:
+        """Draw the handle."""
         self.draw_custom_shape(self.shape)
 
     def draw_select(self, context: bpy.types.Context, select_id: int = 0) -> None:
+        """Draw the handle for selection."""
         self.draw_custom_shape(self.shape, select_id=select_id)
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Start to drag the stop."""
         joint, degree = gizmo_joint(context), self.degree()
         if joint is None or degree is None:
             return {"CANCELLED"}
         self.before = float(getattr(self.dof(joint), self.end))
-        # the stop, where on it the pointer took hold, and where the pointer is, all as coordinates
+        # value of the stop, and value under the pointer
         held = value_at_ray(degree, *_pointer_ray(context, event), self.before)
         self.drag = [self.before, held]
         _show_label()
@@ -116,6 +121,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event, _tweak: Any) -> Result:
+        """Drag the stop with the pointer: Shift is ten times finer, Ctrl snaps."""
         joint, degree = gizmo_joint(context), self.degree()
         if joint is None or degree is None:
             return {"CANCELLED"}
@@ -131,6 +137,7 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
         return {"RUNNING_MODAL"}
 
     def exit(self, context: bpy.types.Context, cancel: bool) -> None:
+        """End the drag: restore the stop if it was canceled, else push an undo step."""
         _hide_label()
         if context.area is not None:
             context.area.header_text_set(None)
@@ -143,17 +150,17 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
             bpy.ops.ed.undo_push(message=_STOP_LABELS[self.end])
 
     def dof(self, joint: bpy.types.Object) -> Any:
-        """The record that it drags a stop of."""
+        """Return the record of the handle's degree of freedom."""
         return record_of(joint).joint.dofs[self.number]
 
     def degree(self) -> DofGlyphs | None:
-        """Return where it stands."""
+        """Return the glyph of the handle's degree of freedom; None if it is not drawn."""
         if GizmoState.degrees is None or self.number not in GizmoState.numbers:
             return None
         return GizmoState.degrees.some(np.array(GizmoState.numbers) == self.number)
 
     def tell(self, context: bpy.types.Context, joint: bpy.types.Object) -> None:
-        """Say what the stop is at, in the header and beside the handle."""
+        """Show the value of the stop in the header and beside the handle."""
         dof = self.dof(joint)
         text = format_dof_value(getattr(dof, self.end), dof.kind != "translation")
         GizmoState.label = text, self.matrix_basis.translation.copy()
@@ -162,6 +169,8 @@ class KNUCKLE_GT_stop(bpy.types.Gizmo):
 
 
 class VIEW3D_GGT_knuckle_stops(bpy.types.GizmoGroup):
+    """Gizmo group: dials and stop handles of the active joint."""
+
     bl_idname = "VIEW3D_GGT_knuckle_stops"
     bl_label = "Stop Handles"
     bl_space_type = "VIEW_3D"
@@ -170,9 +179,11 @@ class VIEW3D_GGT_knuckle_stops(bpy.types.GizmoGroup):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether there is a joint that gets handles."""
         return gizmo_joint(context) is not None
 
     def setup(self, _context: bpy.types.Context) -> None:
+        """Create the dial and two handles per degree of freedom."""
         dial = self.gizmos.new(KNUCKLE_GT_dial.bl_idname)
         dial.hide_select = True
         dial.use_draw_modal = True
@@ -186,18 +197,19 @@ class VIEW3D_GGT_knuckle_stops(bpy.types.GizmoGroup):
                 knob.color_highlight, knob.alpha_highlight = (1.0, 1.0, 1.0), 1.0
 
     def draw_prepare(self, context: bpy.types.Context) -> None:
+        """Update the dials, and place the handles at the stops."""
         joint = gizmo_joint(context)
         if joint is None:
             return
         _update_joint(context, joint)
-        knobs = list(self.gizmos)[1:]  # behind the dial
+        knobs = list(self.gizmos)[1:]  # without the dial
         for place, (low, high) in enumerate(zip(knobs[::2], knobs[1::2], strict=True)):
             for knob in (low, high):
                 _place_handle(knob, record_of(joint), place)
 
 
 def _update_joint(context: bpy.types.Context, joint: bpy.types.Object) -> None:
-    """Gather what is drawn of a joint."""
+    """Update the glyphs and batches of the active joint."""
     GizmoState.degrees, GizmoState.numbers = joint_dials(joint, overlay_settings(context.scene).size)
     kinds, drawing = active_kinds(context.scene), OverlayDrawing()
     if "axes" not in kinds:
@@ -208,7 +220,7 @@ def _update_joint(context: bpy.types.Context, joint: bpy.types.Object) -> None:
 
 
 def _place_handle(knob: Any, record: KnuckleObject, place: int) -> None:
-    """Put a handle at its stop, if there is one."""
+    """Place a handle at its stop, or hide it without one."""
     knob.number = GizmoState.numbers[place] if place < len(GizmoState.numbers) else -1
     dof: Any = record.joint.dofs[knob.number] if knob.number >= 0 else None
     knob.hide = dof is None or not getattr(dof, f"use_{knob.end}")
@@ -223,7 +235,7 @@ def _place_handle(knob: Any, record: KnuckleObject, place: int) -> None:
 
 
 def _pointer_ray(context: bpy.types.Context, event: bpy.types.Event) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the ray under the pointer begins, and its direction."""
+    """Return origin (3,) and direction (3,) of the ray under the pointer."""
     region, seen = context.region, context.region_data
     point = event.mouse_region_x, event.mouse_region_y
     start = view3d_utils.region_2d_to_origin_3d(region, seen, point)
@@ -233,13 +245,13 @@ def _pointer_ray(context: bpy.types.Context, event: bpy.types.Event) -> tuple[np
 
 
 def _show_label() -> None:
-    """Hang the label in: once, also where the handle before it was never let go, as when another file came."""
+    """Add the label's draw handler, unless a drag that never ended has left it, as when a file was opened."""
     if GizmoState.drawn is None:
         GizmoState.drawn = bpy.types.SpaceView3D.draw_handler_add(_draw_label, (), "WINDOW", "POST_PIXEL")
 
 
 def unregister() -> None:
-    """A handle may be dragged now: Blender then tells nobody that this ended."""
+    """Remove the label of a handle that is being dragged: Blender then calls no ``exit``."""
     _hide_label()
 
 
@@ -251,7 +263,7 @@ def _hide_label() -> None:
 
 
 def _draw_label() -> None:
-    """The value beside the handle that is dragged."""
+    """Draw the value beside the handle that is dragged."""
     context = bpy.context
     if GizmoState.label is None or context.region is None:
         return
@@ -270,7 +282,7 @@ def _draw_label() -> None:
 
 
 def _sphere_triangles(rings: int = 6, sides: int = 12) -> list[tuple[float, float, float]]:
-    """The faces of a ball of radius 1, three corners each."""
+    """Return the triangles of a unit sphere, three corners each."""
     across = [math.pi * k / rings for k in range(rings + 1)]
     around = [2.0 * math.pi * k / sides for k in range(sides + 1)]
 

@@ -1,4 +1,4 @@
-"""Stops set from the pose or from a motion, switched on and off, and the sweep that plays through them."""
+"""Operators on stops: set them from pose or motion, switch them, and sweep joints through their ranges."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TIMER_INTERVAL = 1.0 / 60.0
 
 
 def selected_joints(context: bpy.types.Context, rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The joints that are selected, by their bones or themselves, else the one that is shown."""
+    """Return the joints that are selected, by their bones or themselves; else the active one."""
     found = [obj for obj in selected_parts(context, rig) if record_of(obj).role == "JOINT"]
     active = active_joint(context, rig)
     return found or ([active] if active is not None else [])
@@ -52,10 +52,13 @@ class JointsOperator(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if selected_joints(context, rig) else "Select joints, their bones, or bodies that they move"
 
 
 class KNUCKLE_OT_set_stops(JointsOperator):
+    """Operator: set the stops of the selected joints."""
+
     bl_idname = "knuckle.set_stops"
     bl_label = "Set Stops"
     bl_description = "Put stops of the selected joints where they stand now, or where the motion takes them"
@@ -73,10 +76,12 @@ class KNUCKLE_OT_set_stops(JointsOperator):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        """Return the tooltip for the source of the stops."""
         items = cls.bl_rna.properties["to"].enum_items  # type: ignore[attr-defined]
         return told(f"{items[properties.to].description}. For all selected joints")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Set the stops from the pose or the active motion."""
         chosen = selected_joints(context, rig)
         if self.to == "MOTION":
             editable_action(rig)
@@ -92,6 +97,8 @@ class KNUCKLE_OT_set_stops(JointsOperator):
 
 
 class KNUCKLE_OT_switch_stops(JointsOperator):
+    """Operator: switch the stops of the selected joints on or off."""
+
     bl_idname = "knuckle.switch_stops"
     bl_label = "Switch Stops"
     bl_description = "Switch stops of the selected joints on or off. Their values stay"
@@ -110,11 +117,13 @@ class KNUCKLE_OT_switch_stops(JointsOperator):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        """Return the tooltip for switching on or off."""
         if properties.on:
             return told("Have the selected joints stop at their stops. Stops that were never set begin beside 0")
         return told("Have the selected joints go beyond their stops. Their values stay")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Switch the stops on or off."""
         ends = [end for end in STOP_ENDS if self.ends in {"BOTH", end.upper()}]
         count = switch_stops(rig, selected_joints(context, rig), self.on, ends)
         report_message(
@@ -124,6 +133,8 @@ class KNUCKLE_OT_switch_stops(JointsOperator):
 
 
 class KNUCKLE_OT_sweep(JointsOperator):
+    """Operator: play joints through their ranges."""
+
     bl_idname = "knuckle.sweep"
     bl_label = "Sweep"
     bl_description = (
@@ -141,18 +152,19 @@ class KNUCKLE_OT_sweep(JointsOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run, such as physics; empty if it can."""
         if settings(rig).drive != "KEYS":
             return "Physics moves the bodies: set Drive to Keyframes to see a sweep"
         return super().poll_message(context, rig)
 
     def begin(self, context: bpy.types.Context) -> JointSweep:
-        """The sweep of the joints that are meant."""
+        """Return the sweep of the named joint, else of the selected ones."""
         rig = active_model(context)
         named = bpy.data.objects.get(self.joint) if self.joint else None
         return JointSweep(rig, [named] if named is not None else selected_joints(context, rig), self.seconds)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        """Without a window: all of it, frame by frame."""
+        """Play the whole sweep step by step, without a window."""
         sweep = self.begin(context)
         try:
             for step in range(int(sweep.duration / _TIMER_INTERVAL)):
@@ -164,6 +176,7 @@ class KNUCKLE_OT_sweep(JointsOperator):
         return {"FINISHED"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Start the sweep in a window; without one, play it at once."""
         if not is_interactive(context):
             return self.execute(context)
         if context.screen.is_animation_playing:
@@ -178,7 +191,10 @@ class KNUCKLE_OT_sweep(JointsOperator):
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
-        """Only looking about is let through: an edit would be of a pose that does not stay."""
+        """Show the sweep on each timer event; Esc, Return or a click ends it.
+
+        Only view navigation is passed on: an edit would change a pose that does not stay.
+        """
         if event.type in {"ESC", "LEFTMOUSE", "RIGHTMOUSE", "RET"} and event.value == "PRESS":
             return self._leave()
         if event.type in {"MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE", "TRACKPADPAN", "TRACKPADZOOM"}:
@@ -187,7 +203,7 @@ class KNUCKLE_OT_sweep(JointsOperator):
             return {"RUNNING_MODAL"}
         try:
             goes_on = self._show()
-        except (ReferenceError, KeyError):  # the armature, or its bones: in another window, or by a script
+        except (ReferenceError, KeyError):  # armature or bones deleted, in another window or by a script
             self._leave()
             return cancel_with_error(
                 self, f"{self.bl_label}: stopped, as what it works on was deleted or undone meanwhile"
@@ -198,7 +214,7 @@ class KNUCKLE_OT_sweep(JointsOperator):
         return {"RUNNING_MODAL"} if goes_on else self._leave()
 
     def _show(self) -> bool:
-        """Pose the joints as they are now; whether there is more to come."""
+        """Pose the joints for the present time; return whether the sweep goes on."""
         assert self._sweep is not None and self._running_task is not None
         shown = self._sweep.at(time.perf_counter() - self._began)
         if shown is None:
@@ -210,7 +226,7 @@ class KNUCKLE_OT_sweep(JointsOperator):
         return True
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Blender closes, or another file is opened."""
+        """End the sweep when Blender closes its window or opens another file."""
         self._leave()
 
     def _leave(self) -> Result:
@@ -220,7 +236,7 @@ class KNUCKLE_OT_sweep(JointsOperator):
 
 
 def value_label(each: JointDof, value: float) -> str:
-    """A value in the units that people read: degrees, or lengths."""
+    """Format a joint value in the interface's units: degrees or lengths."""
     return format_dof_value(value, is_angular(each))
 
 

@@ -1,6 +1,7 @@
-"""The Mechanism menu in the header of the 3D View, in Object and Pose mode: every command, by subject.
+"""Menus: Mechanism in the header of the 3D View, Add > Mechanism, and entries of the context menus.
 
-Blender's search (F3), shortcuts and Quick Favorites reach an operator only through a menu.
+The Mechanism menu, in Object and Pose mode, has every command by subject: Blender's search (F3), shortcuts and Quick
+Favorites reach an operator only through a menu.
 """
 
 from __future__ import annotations
@@ -32,8 +33,13 @@ from ..editing.create import KNUCKLE_OT_new_model
 
 
 class MenuEntry(NamedTuple):
-    """One operator of a menu: its id, the text where its own label needs the context of a panel, and the property
-    whose choices are listed each."""
+    """Operator in a menu.
+
+    Attributes:
+        operator: Identifier of the operator; empty for a separator.
+        text: Label, if the operator's own needs the context of a panel; else empty.
+        choices: Enum property whose items are listed in a submenu; else empty.
+    """
 
     operator: str
     text: str = ""
@@ -41,21 +47,21 @@ class MenuEntry(NamedTuple):
 
 
 class MenuSubject(NamedTuple):
-    """A submenu."""
+    """Submenu of the Mechanism menu."""
 
     label: str
     entries: tuple[MenuEntry, ...]
 
     @property
     def menu(self) -> str:
-        """The id of its menu."""
+        """Identifier of the submenu's class."""
         return f"KNUCKLE_MT_{self.label.lower().replace(' ', '_')}"
 
 
-#: What stands between two groups of entries.
+#: Separator between two groups of entries.
 _SEPARATOR = MenuEntry("")
 
-#: The submenus in their order.
+#: Submenus, in order.
 MENU_SUBJECTS = (
     MenuSubject(
         "Simulation",
@@ -154,7 +160,7 @@ MENU_SUBJECTS = (
 
 
 def _submenu(subject: MenuSubject) -> type[bpy.types.Menu]:
-    """Make the class of a submenu, which lists the entries of a subject."""
+    """Create the class of a submenu, which lists the entries of a subject."""
 
     def draw(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
         for entry in subject.entries:
@@ -171,11 +177,12 @@ def _submenu(subject: MenuSubject) -> type[bpy.types.Menu]:
     return type(subject.menu, (bpy.types.Menu,), {**content, "__module__": __name__})
 
 
-class KNUCKLE_MT_mechanism(bpy.types.Menu):
+class KNUCKLE_MT_mechanism(bpy.types.Menu):  # noqa: D101 - Blender shows a menu's docstring as tooltip
     bl_idname = "KNUCKLE_MT_mechanism"
     bl_label = "Mechanism"
 
     def draw(self, _context: bpy.types.Context) -> None:
+        """Draw the menu."""
         layout = self.layout
         layout.operator_context = "INVOKE_REGION_WIN"
         layout.menu(KNUCKLE_MT_add.bl_idname, text="Add Mechanism", icon="ADD")
@@ -187,7 +194,7 @@ class KNUCKLE_MT_mechanism(bpy.types.Menu):
 
 
 def menu(self: bpy.types.Menu, context: bpy.types.Context) -> None:
-    """The entry in the header of the 3D View."""
+    """Draw the Mechanism menu in the header of the 3D View."""
     if context.mode in {"OBJECT", "POSE"}:
         self.layout.menu(KNUCKLE_MT_mechanism.bl_idname)
 
@@ -198,7 +205,7 @@ _KIND_ITEMS: list[Any] = [
     ("slider_crank", "Slider-Crank", "A crank that moves a slider with a rod, as in an engine", "DRIVER", 2),
     ("walker", "Walker", "A trunk on pairs of legs with two hinges each, twins of one another", "ARMATURE_DATA", 3),
 ]
-#: Which lengths each kind has.
+#: Options of each kind.
 _FIELDS = {
     "pendulum": ("length", "links"),
     "four_bar": ("crank", "coupler", "rocker", "ground"),
@@ -212,6 +219,8 @@ def _length_property(name: str, description: str, default: float) -> Any:
 
 
 class KNUCKLE_OT_add_mechanism(AddModelOperator):
+    """Operator: add a template mechanism at the 3D cursor."""
+
     bl_idname = "knuckle.add_mechanism"
     bl_label = "Add Mechanism"
     bl_description = "Add a mechanism to begin with, at the 3D cursor"
@@ -229,6 +238,7 @@ class KNUCKLE_OT_add_mechanism(AddModelOperator):
     height: _length_property("Hip Height", "From the ground to the hips", 1.0)
 
     def draw(self, _context: bpy.types.Context) -> None:
+        """Draw the kind and its options."""
         layout = self.layout
         layout.use_property_split = True
         layout.prop(self, "kind")
@@ -236,6 +246,7 @@ class KNUCKLE_OT_add_mechanism(AddModelOperator):
             layout.prop(self, name)
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Build the mechanism, move it to the 3D cursor and select it."""
         try:
             mechanism = TEMPLATES[self.kind](**{name: getattr(self, name) for name in _FIELDS[self.kind]})
             with shown_in_local_views(context):
@@ -248,11 +259,12 @@ class KNUCKLE_OT_add_mechanism(AddModelOperator):
         return {"FINISHED"}
 
 
-class KNUCKLE_MT_add(bpy.types.Menu):
+class KNUCKLE_MT_add(bpy.types.Menu):  # noqa: D101 - Blender shows a menu's docstring as tooltip
     bl_idname = "KNUCKLE_MT_add"
     bl_label = "Mechanism"
 
     def draw(self, _context: bpy.types.Context) -> None:
+        """Draw the menu."""
         layout = self.layout
         layout.operator_context = "EXEC_REGION_WIN"
         layout.operator(KNUCKLE_OT_new_model.bl_idname, text="Empty", icon="ARMATURE_DATA")
@@ -270,15 +282,16 @@ class KNUCKLE_MT_add(bpy.types.Menu):
 
 
 def add_menu_entries(self: bpy.types.Menu, _context: bpy.types.Context) -> None:
-    """The entry of Blender's Add menu."""
+    """Draw the entry of Blender's Add menu."""
     self.layout.menu(KNUCKLE_MT_add.bl_idname, icon="CON_ARMATURE")
 
 
-class KNUCKLE_MT_context(bpy.types.Menu):
+class KNUCKLE_MT_context(bpy.types.Menu):  # noqa: D101 - Blender shows a menu's docstring as tooltip
     bl_idname = "KNUCKLE_MT_context"
     bl_label = "Mechanism"
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the menu."""
         layout = self.layout
         rig = active_model(context)
         selected = context.view_layer.objects.selected
@@ -309,7 +322,7 @@ class KNUCKLE_MT_context(bpy.types.Menu):
 
 
 def context_menu_entries(self: bpy.types.Menu, context: bpy.types.Context) -> None:
-    """The entry of Blender's context menus, where something of a mechanism is selected."""
+    """Draw the entry of Blender's context menus if a part of a mechanism is selected."""
     if any(rig_of(obj) is not None for obj in context.view_layer.objects.selected):
         self.layout.separator()
         self.layout.menu(KNUCKLE_MT_context.bl_idname, icon="CON_ARMATURE")

@@ -1,4 +1,4 @@
-"""The first panel of the sidebar's tab: the mechanism, or how to get one."""
+"""Mechanism panel, the first of the sidebar's tab, and Report panel."""
 
 from __future__ import annotations
 
@@ -35,8 +35,15 @@ from ..overlay import draw_overlay_button as overlay_button
 
 
 class _ModelStatus(NamedTuple):
-    """What a look at all parts of a model tells: how many there are, how many joints close loops or were moved by hand,
-    and what is missing."""
+    """Facts that require a pass over all parts of a mechanism.
+
+    Attributes:
+        bodies: Number of bodies.
+        joints: Number of joints.
+        loops: Number of joints that close a loop.
+        moved: Number of joints moved by hand since their bones were fitted.
+        lacks: Messages about missing parts.
+    """
 
     bodies: int
     joints: int
@@ -54,11 +61,14 @@ def _model_status(rig: bpy.types.Object) -> _ModelStatus:
 
 
 class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
+    """Panel: facts and settings of the active mechanism, or ways to get one."""
+
     bl_label = "Mechanism"
     bl_order = PANEL_ORDER["mechanism"]
     help_page = "import"
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         rig = active_model(context)
         if rig is None:
@@ -102,7 +112,7 @@ class VIEW3D_PT_knuckle_model(Panel, bpy.types.Panel):
 
 
 def _draw_assemblies(layout: bpy.types.UILayout, model: Any) -> None:
-    """A checkbox for each, where there is something to switch."""
+    """Draw a checkbox for each assembly, if there are several or one is off."""
     rows = model.assemblies
     if len(rows) < 2 and all(row.active for row in rows):
         return
@@ -118,7 +128,7 @@ def _draw_assemblies(layout: bpy.types.UILayout, model: Any) -> None:
 
 
 def _draw_moved_joints(context: bpy.types.Context, layout: bpy.types.UILayout, moved: int) -> None:
-    """Joints that were moved by hand, and what makes the bones follow."""
+    """Draw a warning about joints moved by hand, and the button that updates the armature."""
     if moved:
         box = layout.box()
         told = count_with_noun(moved, "joint was moved", "joints were moved")
@@ -127,7 +137,7 @@ def _draw_moved_joints(context: bpy.types.Context, layout: bpy.types.UILayout, m
 
 
 class KnuckleSeverities(bpy.types.PropertyGroup):
-    """The severities that the lists of the report show. Lives on the window manager."""
+    """Severities that the lists of reports and checks show: ``WindowManager.knuckle_severities``."""
 
     error: BoolProperty(name="Errors", description="Show errors", default=True)
     warning: BoolProperty(name="Warnings", description="Show warnings", default=True)
@@ -135,30 +145,36 @@ class KnuckleSeverities(bpy.types.PropertyGroup):
 
 
 class KNUCKLE_UL_report(bpy.types.UIList):
-    """Entries of the report, row by row, errors first."""
+    """List of the report's entries, errors first."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
+        """Draw a row of the list."""
         draw_message(context, layout, item, f" ({told(f'line {item.line}')})" if item.line else "")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        """Return the filter flags of the rows and their order."""
         return filter_rows(self, context, getattr(data, propname))
 
 
 class VIEW3D_PT_knuckle_report(ModelPanel, bpy.types.Panel):
+    """Panel: report about what happened to the mechanism."""
+
     bl_label = "Report"
     bl_order = PANEL_ORDER["report"]
     help_page = "import#what-the-report-says"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: bpy.types.Context) -> None:
+        """Draw the icon of the worst severity: error or warning."""
         lines = settings(active_model(context)).report
         worst = next((s for s in ("error", "warning") if any(line.severity == s for line in lines)), None)
         if worst is not None:
             self.layout.label(text="", icon=SEVERITY_ICONS[worst])
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         model = settings(active_model(context))
         if not model.report:
@@ -183,10 +199,10 @@ CLASSES = (
 
 
 def register() -> None:
-    """Keep which severities are shown. The classes are registered before."""
+    """Register the shown severities, after the classes."""
     bpy.types.WindowManager.knuckle_severities = PointerProperty(type=KnuckleSeverities)  # type: ignore[attr-defined]
 
 
 def unregister() -> None:
-    """Undo ``register``."""
+    """Unregister the shown severities."""
     del bpy.types.WindowManager.knuckle_severities  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Retiming the motion that plays: repeated, mirrored, moved, sped up."""
+"""Operators on motion: repeat, mirror, offset and scale the active one, bake gait and simulation."""
 
 from __future__ import annotations
 
@@ -39,18 +39,19 @@ from ..base.modal_tasks import ModalTask, TaskSteps
 from ..base.operators import ModelOperator, Result, active_model, count_with_noun, report_message, report_result
 from ..base.selection import target_bones
 
-_WIDTH = 300  # of the popup that asks for options
+_WIDTH = 300  # of the popup with options, in pixels
 _AXIS_VECTORS = {axis: np.eye(3)[k] for k, axis in enumerate("XYZ")}
 
 
 class _RetimeOperator(ModelOperator):
-    """Base of the operators that change the keys of the motion that plays."""
+    """Base of operators that change the keyframes of the active motion. Not registered itself."""
 
     bl_idname = "knuckle.retimes"
     bl_label = "Retimes"
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the active Action cannot be edited; empty if it can."""
         try:
             editable_action(rig)
         except ValueError as reason:
@@ -58,9 +59,11 @@ class _RetimeOperator(ModelOperator):
         return ""
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Open the options in a popup."""
         return context.window_manager.invoke_props_dialog(self, width=_WIDTH)
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the options."""
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
@@ -71,7 +74,7 @@ class _RetimeOperator(ModelOperator):
         """Draw the operator's own options."""
 
     def extend_range(self, context: bpy.types.Context, rig: bpy.types.Object) -> float:
-        """The last frame of the scene at which servos have keys; the scene's range holds it if that is wanted."""
+        """Return the scene frame of the last servo keyframe; extend the scene's range to it if wanted."""
         options: Any = self
         clock = Clock.of(context.scene)
         last = float(clock.frames(clock.key_times(motion_range(rig)[1])))
@@ -80,30 +83,30 @@ class _RetimeOperator(ModelOperator):
         return last
 
     def report_path_warnings(self, left: Iterable[str]) -> None:
-        """Warn of what did not come along in rounds."""
+        """Report as warnings why root motion was left out of the repetition."""
         for why in left:
             report_message(self, {"WARNING"}, why)
 
     def bones(self, context: bpy.types.Context, rig: bpy.types.Object) -> set[str] | None:
-        """The bones that are meant; None for all."""
+        """Return the names of the bones to change; None for all."""
         options: Any = self
         return target_bones(context, rig, options.only_selected)
 
 
 def _frames_to_keys(scene: bpy.types.Scene, frames: float) -> float:
-    """Return how far apart in an Action the keys are that are some frames of the scene apart."""
+    """Convert a duration in scene frames to one in the frames of an Action."""
     clock = Clock.of(scene)
     return _seconds_to_keys(scene, frames / clock.rate)
 
 
 def _seconds_to_keys(scene: bpy.types.Scene, seconds: float) -> float:
-    """Return how far apart in an Action the keys are that are some seconds apart."""
+    """Convert a duration in seconds to one in the frames of an Action."""
     begin, end = Clock.of(scene).keys([0.0, seconds])
     return float(end - begin)
 
 
 def _duration(scene: bpy.types.Scene, first: float, last: float) -> float:
-    """The seconds from one place in an Action to another."""
+    """Return the time (s) between two frames of an Action."""
     begin, end = Clock.of(scene).key_times([first, last])
     return float(end - begin)
 
@@ -135,6 +138,8 @@ def _gap_property() -> Any:
 
 
 class KNUCKLE_OT_loop_motion(_RetimeOperator):
+    """Operator: repeat the active motion."""
+
     bl_idname = "knuckle.loop_motion"
     bl_label = "Loop Motion"
     bl_description = "Repeat the motion of the mechanism, by keys or without end"
@@ -164,6 +169,7 @@ class KNUCKLE_OT_loop_motion(_RetimeOperator):
     only_selected: _only_selected_property()
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
+        """Draw the operator's own options."""
         layout.prop(self, "way")
         if self.way == "KEYS":
             layout.prop(self, "rounds")
@@ -175,6 +181,7 @@ class KNUCKLE_OT_loop_motion(_RetimeOperator):
             layout.prop(self, "blend")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Repeat the motion by keyframes or by Cycles modifiers."""
         bones, scene = self.bones(context, rig), context.scene
         seam = cast(SeamMode, self.seam.lower())
         blend, gap = _frames_to_keys(scene, self.blend), _frames_to_keys(scene, self.gap)
@@ -195,11 +202,13 @@ class KNUCKLE_OT_loop_motion(_RetimeOperator):
 
     @staticmethod
     def frames_of(scene: bpy.types.Scene, span: MotionSpan) -> float:
-        """Return how many frames of the scene a round takes."""
+        """Return the number of scene frames of a round."""
         return round(_duration(scene, 0.0, span.period) * Clock.of(scene).rate, 4)
 
 
 class KNUCKLE_OT_stop_looping(_RetimeOperator):
+    """Operator: remove the Cycles modifiers of the active motion."""
+
     bl_idname = "knuckle.stop_looping"
     bl_label = "Stop Looping"
     bl_description = "Remove the Cycles modifiers that repeat the motion without end. Its keys stay"
@@ -208,9 +217,11 @@ class KNUCKLE_OT_stop_looping(_RetimeOperator):
     only_selected: _only_selected_property()
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Run without a popup."""
         return self.execute(context)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Remove the Cycles modifiers."""
         report_message(
             self,
             {"INFO"},
@@ -220,6 +231,8 @@ class KNUCKLE_OT_stop_looping(_RetimeOperator):
 
 
 class KNUCKLE_OT_mirror_motion(_RetimeOperator):
+    """Operator: mirror the active motion."""
+
     bl_idname = "knuckle.mirror_motion"
     bl_label = "Mirror Motion"
     bl_description = "Have each servo do what its twin on the other side does, as in a mirror"
@@ -265,6 +278,7 @@ class KNUCKLE_OT_mirror_motion(_RetimeOperator):
     only_selected: _only_selected_property()
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
+        """Draw the operator's own options."""
         layout.prop(self, "side")
         layout.prop(self, "phase")
         if self.phase:
@@ -272,6 +286,7 @@ class KNUCKLE_OT_mirror_motion(_RetimeOperator):
         layout.prop(self, "axis")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Mirror the keyframes, and report pairs of servos found by name."""
         side = cast(Side, self.side.lower())
         period, bones = _frames_to_keys(context.scene, self.period) or None, self.bones(context, rig)
         report = mirror_keys(rig, side, self.phase, period, bones, _AXIS_VECTORS.get(self.axis))
@@ -283,6 +298,8 @@ class KNUCKLE_OT_mirror_motion(_RetimeOperator):
 
 
 class KNUCKLE_OT_offset_motion(_RetimeOperator):
+    """Operator: offset the active motion in time."""
+
     bl_idname = "knuckle.offset_motion"
     bl_label = "Offset Motion"
     bl_description = "Move the motion in time"
@@ -307,12 +324,14 @@ class KNUCKLE_OT_offset_motion(_RetimeOperator):
     only_selected: _only_selected_property()
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
+        """Draw the operator's own options."""
         layout.prop(self, "unit", expand=True)
         layout.prop(self, "frames" if self.unit == "FRAMES" else "seconds")
         layout.prop(self, "wrap")
         layout.prop(self, "gap" if self.wrap else "extend")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Offset the keyframes, and wrap them if wanted."""
         scene = context.scene
         frames = self.frames if self.unit == "FRAMES" else self.seconds * Clock.of(scene).rate
         bones = self.bones(context, rig)
@@ -325,6 +344,8 @@ class KNUCKLE_OT_offset_motion(_RetimeOperator):
 
 
 class KNUCKLE_OT_scale_motion(_RetimeOperator):
+    """Operator: scale the speed of the active motion."""
+
     bl_idname = "knuckle.scale_motion"
     bl_label = "Scale Speed"
     bl_description = "Play the motion faster or slower"
@@ -348,24 +369,27 @@ class KNUCKLE_OT_scale_motion(_RetimeOperator):
     only_selected: _only_selected_property()
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Set the duration to the motion's, then open the options in a popup."""
         if not self.properties.is_property_set("duration"):
-            with suppress(ValueError):  # it is said when the operator runs
+            with suppress(ValueError):  # reported when the operator runs
                 self.duration = _duration(context.scene, *motion_range(active_model(context)))
         return _RetimeOperator.invoke(self, context, event)
 
     def draw_options(self, layout: bpy.types.UILayout) -> None:
+        """Draw the operator's own options."""
         layout.prop(self, "to", expand=True)
         layout.prop(self, "speed" if self.to == "SPEED" else "duration")
         layout.prop(self, "about")
         layout.prop(self, "extend")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Scale the keyframes in time."""
         bones = self.bones(context, rig)
         scene = context.scene
         wanted = _seconds_to_keys(scene, self.duration)
         speed = self.speed if self.to == "SPEED" else action_speed_for_duration(rig, wanted, bones)
         start = motion_range(rig, bones)[0]
-        # Blender counts the current frame as an Action's places where time is remapped
+        # frame_current_final is the frame of Actions under time remapping
         scale_action_speed(rig, speed, start if self.about == "START" else scene.frame_current_final, bones)
         lasts = _duration(scene, *motion_range(rig, bones))
         self.extend_range(context, rig)
@@ -374,6 +398,8 @@ class KNUCKLE_OT_scale_motion(_RetimeOperator):
 
 
 class KNUCKLE_OT_bake_gait(ModelOperator):
+    """Operator: bake the gait to an Action."""
+
     bl_idname = "knuckle.bake_gait"
     bl_label = "Bake Gait"
     bl_description = "Write the gait as keyframes in a new Action, for the inputs as they are set or keyed"
@@ -388,9 +414,11 @@ class KNUCKLE_OT_bake_gait(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if settings(rig).format == "juice" else "The mechanism came without a gait"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Bake the gait over the chosen range, by default the scene's."""
         if not self.properties.is_property_set("frame_start"):
             self.frame_start = context.scene.frame_start
         if not self.properties.is_property_set("frame_end"):
@@ -407,6 +435,8 @@ class KNUCKLE_OT_bake_gait(ModelOperator):
 
 
 class KNUCKLE_OT_bake_physics(ModalTask):
+    """Operator: simulate and bake the result to an Action."""
+
     bl_idname = "knuckle.bake_physics"
     bl_label = "Bake Simulation"
     bl_description = "Simulate from the first frame and write the result as keyframes in a new Action"
@@ -428,11 +458,13 @@ class KNUCKLE_OT_bake_physics(ModalTask):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         if settings(rig).drive == "KEYS" and ("knuckle.drive", 0) not in settings_curves(rig):
             return "The bodies follow their keyframes: set Drive to Servos or Ragdoll first"
         return simulated_elsewhere_message(context.scene, rig) or stopped_world_message(context.scene)
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
+        """Return the generator that simulates and bakes."""
         scene = context.scene
         last = self.frame_end if self.properties.is_property_set("frame_end") else scene.frame_end
         if last < scene.frame_start:
@@ -441,6 +473,7 @@ class KNUCKLE_OT_bake_physics(ModalTask):
         return bake_steps(scene, rig, last, f"{record_of(rig).source_name} Bake", self.all_bodies)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
+        """Report the Action and the accuracy of the simulation."""
         action, recording = result
         lines = accuracy_lines(recording.plant.rig)
         bad = [line for line in lines if line.good is False]
@@ -461,6 +494,8 @@ class KNUCKLE_OT_bake_physics(ModalTask):
 
 
 class KNUCKLE_OT_remove_body_keys(ModelOperator):
+    """Operator: remove the keyframes of bodies."""
+
     bl_idname = "knuckle.remove_body_keys"
     bl_label = "Remove Body Keyframes"
     bl_description = "Let the bodies follow the bones again. Keyframes of the servos stay"
@@ -468,9 +503,11 @@ class KNUCKLE_OT_remove_body_keys(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if settings(rig).body_keys is not None else "The bodies have no keyframes of their own"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Remove the keyframes of the bodies, which follow the bones again."""
         remove_body_keys(rig)
         report_message(self, {"INFO"}, "The bodies follow the bones")
         return {"FINISHED"}

@@ -1,4 +1,4 @@
-"""The motions of the mechanism in the sidebar: import and export, a list of them, and tools to change one."""
+"""Panel Motion: import and export, the list of motions, and operators that play one or go to a servo."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from ..base.selection import select_part
 
 
 class KNUCKLE_UL_motions(bpy.types.UIList):
-    """The Actions that key the model's servos; a click lets one play."""
+    """List of the Actions that key the mechanism's servos. A click plays one."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
+        """Draw a row of the list."""
         rig = active_model(context)
         found = next((each for each in cached_overviews(rig, context.scene) if each.name == item.name), None)
         row = layout.split(factor=0.58)
@@ -39,6 +40,7 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
             numbers.label(text=str(found.servos), icon="BONE_DATA")
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        """Return the filter flags of the rows and their order."""
         rig = active_model(context)
         own = {each.name for each in cached_overviews(rig, context.scene)} if rig is not None else set()
         wanted = self.filter_name.lower()
@@ -50,12 +52,15 @@ class KNUCKLE_UL_motions(bpy.types.UIList):
 
 
 class VIEW3D_PT_knuckle_motion(ModelPanel, bpy.types.Panel):
+    """Panel: active Action, import and export of motion."""
+
     bl_label = "Motion"
     bl_order = PANEL_ORDER["motion"]
     help_page = "gait"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         data = active_model(context).animation_data
         if data is not None:
@@ -67,17 +72,23 @@ class VIEW3D_PT_knuckle_motion(ModelPanel, bpy.types.Panel):
 
 
 class _MotionPanel(ModelPanel):
+    """Base of subpanels shown if the mechanism has motions."""
+
     bl_parent_id = "VIEW3D_PT_knuckle_motion"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether an Action keys servos of the active mechanism."""
         return super().poll(context) and bool(cached_overviews(active_model(context), context.scene))
 
 
 class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
+    """Panel: list of motions, and operators on the active one."""
+
     bl_label = "Motions"
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout: Any = self.layout
         rig = active_model(context)
         motions = cached_overviews(rig, context.scene)
@@ -108,21 +119,21 @@ class VIEW3D_PT_knuckle_motions(_MotionPanel, bpy.types.Panel):
 
 
 def active_motion_row(armature: bpy.types.Armature) -> int:
-    """Row of the Action that plays in the list of all, -1 for none."""
+    """Return the row of the active Action among all Actions; -1 for none."""
     rig = armature_settings(armature).rig
     action = active_action(rig) if rig is not None and rig.data == armature else None
     return bpy.data.actions.find(action.name) if action is not None else -1
 
 
 def select_motion_row(armature: bpy.types.Armature, row: int) -> None:
-    """A row of the list was clicked: let that Action play."""
+    """Make the Action of the row that was clicked the active one."""
     rig = armature_settings(armature).rig
     if rig is not None and rig.data == armature and 0 <= row < len(bpy.data.actions):
         activate_action(rig, bpy.data.actions[row])
 
 
 def register() -> None:
-    """What the lists need, and the listening to changes. The classes are registered before."""
+    """Register the list's active row and the change handlers of motion checks, after the classes."""
     bpy.types.Armature.knuckle_motion_row = IntProperty(  # type: ignore[attr-defined]
         name="Motion",
         description="The motion that plays; click one to let it play",
@@ -134,12 +145,14 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Undo ``register``."""
+    """Unregister the change handlers and the list's active row."""
     motion_checks.unregister()
     del bpy.types.Armature.knuckle_motion_row  # type: ignore[attr-defined]
 
 
 class KNUCKLE_OT_use_motion(ModelOperator):
+    """Operator: play one of the mechanism's motions."""
+
     bl_idname = "knuckle.use_motion"
     bl_label = "Use Motion"
     bl_description = "Let the mechanism play one of its motions"
@@ -148,6 +161,7 @@ class KNUCKLE_OT_use_motion(ModelOperator):
     motion: StringProperty(name="Motion", description="Name of the Action")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Make the Action the active one."""
         if self.motion not in {found.name for found in motion_overviews(rig, context.scene)}:
             raise ValueError(f"No Action called {self.motion!r} keys a servo of {rig.name!r}")
         activate_action(rig, bpy.data.actions[self.motion])
@@ -155,6 +169,8 @@ class KNUCKLE_OT_use_motion(ModelOperator):
 
 
 class KNUCKLE_OT_show_servo(ModelOperator):
+    """Operator: go to a frame and select a servo."""
+
     bl_idname = "knuckle.show_servo"
     bl_label = "Show Servo"
     bl_description = "Go to the frame and select the servo: its bone in pose mode, else its joint"
@@ -165,9 +181,11 @@ class KNUCKLE_OT_show_servo(ModelOperator):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        """Return the tooltip with servo and frame."""
         return told(f"{properties.servo}: go to frame {properties.frame:g} and select it")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Go to the frame and select the servo's bone or joint."""
         every = (channel for own in servo_channels(rig).values() for channel in own)
         channel = next((channel for channel in every if channel.name == self.servo), None)
         if channel is None:

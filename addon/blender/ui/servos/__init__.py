@@ -1,1 +1,1 @@
-"""Servos posed, keyed and named."""
+"""Servos: sliders, keyframes, names in motion files, and stored poses."""

@@ -1,4 +1,4 @@
-"""What motions call the servos of a model: a list that the user edits and that is saved with the model."""
+"""Servo names in motion files: an editable list per mechanism, saved with it, and its operators."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from ..base.panels import ModelPanel, draw_paragraph
 
 
 class KNUCKLE_UL_servo_names(bpy.types.UIList):
-    """A motion's name on the left, the model's servo on the right, and whether it is left out."""
+    """List of names in motion files, the servos they mean, and whether each is left out."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
+        """Draw a row of the list."""
         row = layout.row(align=True)
         row.prop(item, "name", text="", emboss=False, placeholder=told("Name in the file"))
         known = servo_names_by_joint(data.rig) if data.rig is not None else {}
@@ -38,7 +39,7 @@ def _known_names(rig: bpy.types.Object) -> set[str]:
 
 
 class KNUCKLE_OT_add_servo_name(ModelOperator):
-    """Say which servo a motion means by a name"""
+    """Say which servo a motion means by a name"""  # noqa: D415 - the tooltip
 
     bl_idname = "knuckle.add_servo_name"
     bl_label = "Add Servo Name"
@@ -48,6 +49,7 @@ class KNUCKLE_OT_add_servo_name(ModelOperator):
     servo: StringProperty(name="Servo", description="The model's servo")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Add a row, or set the servo of a name that is listed already."""
         model = settings(rig)
         if self.servo and self.servo not in _known_names(rig):
             raise ValueError(f"{rig.name!r} has no servo {self.servo!r}")
@@ -59,7 +61,7 @@ class KNUCKLE_OT_add_servo_name(ModelOperator):
 
 
 class KNUCKLE_OT_remove_servo_name(ModelOperator):
-    """Take the chosen name out of the list"""
+    """Take the chosen name out of the list"""  # noqa: D415 - the tooltip
 
     bl_idname = "knuckle.remove_servo_name"
     bl_label = "Remove Servo Name"
@@ -67,9 +69,11 @@ class KNUCKLE_OT_remove_servo_name(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if len(settings(rig).servo_names) else "The list is empty"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Remove the active row."""
         model = settings(rig)
         model.servo_names.remove(min(model.servo_name_index, len(model.servo_names) - 1))
         model.servo_name_index = max(0, min(model.servo_name_index, len(model.servo_names) - 1))
@@ -77,13 +81,14 @@ class KNUCKLE_OT_remove_servo_name(ModelOperator):
 
 
 class _FileActionOperator(ModelOperator):
-    """Base of operators on an Action that came from a file. Not registered itself."""
+    """Base of operators on an Action that was imported from a motion file. Not registered itself."""
 
     bl_idname = "knuckle.needs_file"
     bl_label = "Needs a File's Action"
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         action = active_action(rig)
         if action is None or not len(action.knuckle.origins):  # type: ignore[attr-defined]
             return "The Action that plays was not imported from a motion file"
@@ -91,13 +96,14 @@ class _FileActionOperator(ModelOperator):
 
 
 class KNUCKLE_OT_list_left_over(_FileActionOperator):
-    """Put the servos of the Action's file that move nothing here into the list, to say which they are"""
+    """Put the servos of the Action's file that move nothing here into the list, to say which they are"""  # noqa: D415 - the tooltip
 
     bl_idname = "knuckle.list_left_over"
     bl_label = "List Unmatched Servos"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Add a row for each servo of the file that matches no joint and is not listed yet."""
         rows = settings(rig).servo_names
         names = [name for name in dict.fromkeys(unmatched_servos(active_action(rig))) if rows.get(name) is None]
         for name in names:
@@ -110,13 +116,14 @@ class KNUCKLE_OT_list_left_over(_FileActionOperator):
 
 
 class KNUCKLE_OT_key_left_over(_FileActionOperator):
-    """Key the servos of the Action's file that moved nothing so far and that the list names now"""
+    """Key the servos of the Action's file that moved nothing so far and that the list names now"""  # noqa: D415 - the tooltip
 
     bl_idname = "knuckle.key_left_over"
     bl_label = "Key Them Now"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Key the servos that match since rows were added."""
         keyed, report = key_unmatched_servos(rig, active_action(rig))
         add_to_report(rig, report, IMPORT_CODES)
         report_result(
@@ -126,12 +133,15 @@ class KNUCKLE_OT_key_left_over(_FileActionOperator):
 
 
 class VIEW3D_PT_knuckle_servo_names(ModelPanel, bpy.types.Panel):
+    """Panel: servo names in motion files."""
+
     bl_parent_id = "VIEW3D_PT_knuckle_motion"
     bl_label = "Servo Names"
     help_page = "motion"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         model = settings(active_model(context))
         draw_paragraph(context, layout, "Names in motion files, and the servos they mean")

@@ -1,4 +1,4 @@
-"""Servos keyed and posed together, or one by one."""
+"""Operators that key and pose servos, together or one by one, and the keying set *Servos*."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ...animation.pose_library import key_servos, toggle_key, zero_servos
+from ...animation.pose_library import key_servos_at_frame, toggle_key, zero_servos
 from ...compat import action_curves, is_bone_selected, select_bone
 from ...data.access import record_of
 from ...data.channels import bone_path, servo_channels
@@ -19,7 +19,7 @@ from ..base.selection import target_bones
 
 
 def only_selected() -> Any:
-    """The option of that name."""
+    """Return the property ``only_selected``."""
     return BoolProperty(
         name="Only Selected",
         description="The servos of the selected bones, joints and bodies alone",
@@ -28,6 +28,8 @@ def only_selected() -> Any:
 
 
 class KNUCKLE_OT_zero_servos(ModelOperator):
+    """Operator: pose servos at zero or in the initial pose."""
+
     bl_idname = "knuckle.zero_servos"
     bl_label = "Zero Servos"
     bl_description = "Pose servos at 0, or on the stop that is nearest to it"
@@ -45,9 +47,11 @@ class KNUCKLE_OT_zero_servos(ModelOperator):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        """Return the tooltip for the chosen pose."""
         return told(cls.bl_rna.properties["to"].enum_items[properties.to].description)  # type: ignore[attr-defined]
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Pose the servos at zero, within their stops, or at their initial values."""
         bones = target_bones(context, rig, self.only_selected)
         count = zero_servos(rig, context.scene, bones, "zero" if self.to == "ZERO" else "start")
         posed = count_with_noun(count, "servo")
@@ -56,6 +60,8 @@ class KNUCKLE_OT_zero_servos(ModelOperator):
 
 
 class KNUCKLE_OT_key_servos(ModelOperator):
+    """Operator: key servos at the current frame."""
+
     bl_idname = "knuckle.key_servos"
     bl_label = "Key Servos"
     bl_description = "Insert a keyframe for each servo at the current frame, except for dependent joints"
@@ -64,7 +70,8 @@ class KNUCKLE_OT_key_servos(ModelOperator):
     only_selected: only_selected()
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        count = key_servos(rig, context.scene, target_bones(context, rig, self.only_selected))
+        """Insert a keyframe for each servo, except for dependent joints."""
+        count = key_servos_at_frame(rig, context.scene, target_bones(context, rig, self.only_selected))
         report_message(
             self, {"INFO"}, f"{count_with_noun(count, 'servo')} keyed at frame {context.scene.frame_current}"
         )
@@ -72,6 +79,8 @@ class KNUCKLE_OT_key_servos(ModelOperator):
 
 
 class KNUCKLE_OT_key_servo(ModelOperator):
+    """Operator: insert or remove a servo's keyframe at the current frame."""
+
     bl_idname = "knuckle.key_servo"
     bl_label = "Key Servo"
     bl_description = "Insert or remove the keyframe of this servo at the current frame"
@@ -80,6 +89,7 @@ class KNUCKLE_OT_key_servo(ModelOperator):
     servo: StringProperty(name="Servo", description="The name that motion files use")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Toggle the servo's keyframe."""
         frame = context.scene.frame_current
         keyed = toggle_key(rig, self.servo, frame)
         gone = f"{self.servo!r} no longer keyed at frame {frame}"
@@ -88,17 +98,22 @@ class KNUCKLE_OT_key_servo(ModelOperator):
 
 
 class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):
-    """Keys the servos of selected bones, the placement of selected root bones, and location, rotation and scale of what
-    else is selected; never a locked channel of a mechanism."""
+    """Keying set *Servos*, used by Blender's *Insert Keyframe* (I).
+
+    Keys the servos of selected bones, location and rotation of selected root bones, and location, rotation and scale
+    of other selected bones and objects, but never a locked channel of a mechanism.
+    """
 
     bl_idname = "KNUCKLE_KSI_servos"
     bl_label = "Servos"
     bl_description = "Insert a keyframe on each servo of the selected bones, and on the transform of other objects"
 
     def poll(self, context: bpy.types.Context) -> bool:
+        """Return whether bones are selected in pose mode, else objects."""
         return bool(context.selected_pose_bones) if context.mode == "POSE" else bool(context.selected_objects)
 
     def iterator(self, context: bpy.types.Context, keying_set: Any) -> None:
+        """Add the channels of all selected bones, else of all selected objects."""
         if context.mode != "POSE":
             for obj in context.selected_objects:
                 self.generate(context, keying_set, obj)
@@ -112,7 +127,7 @@ class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):
                     self.generate(context, keying_set, pose)
 
     def generate(self, context: bpy.types.Context, keying_set: Any, data: Any) -> None:
-        """Add the transform of an object, or of a bone that is no mechanism's."""
+        """Add the transform of an object, or of a bone that belongs to no mechanism."""
         is_bone = isinstance(data, bpy.types.PoseBone)
         grouping = {"group_method": "NAMED", "group_name": data.name if is_bone else "Object Transforms"}
         rotation = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
@@ -121,7 +136,7 @@ class KNUCKLE_KSI_servos(bpy.types.KeyingSetInfo):
 
 
 def _channels(rig: bpy.types.Object) -> Iterator[tuple[str, str, int]]:
-    """Bone, data path and index of each channel to key of a mechanism's selected bones; -1: all of a property."""
+    """Yield bone, data path and index of each channel of the selected bones; index -1 for a whole property."""
     chosen = {bone.name for bone in rig.pose.bones if is_bone_selected(bone)}
     follows = {record_of(empty).source_id for empty in parts(rig, "JOINT") if record_of(empty).joint.follows}
     servos = (
@@ -141,13 +156,17 @@ def _channels(rig: bpy.types.Object) -> Iterator[tuple[str, str, int]]:
 
 
 def use_servo_keying_set(scene: bpy.types.Scene) -> None:
-    """Make *Servos* the scene's keying set, unless the user chose one."""
+    """Make *Servos* the scene's active keying set, unless the user chose one."""
     if scene.keying_sets_all.active is None:
         scene.keying_sets_all.active = scene.keying_sets_all[KNUCKLE_KSI_servos.bl_label]
 
 
 def select_keyed_bones(rig: bpy.types.Object) -> None:
-    """Select the bones that a mechanism's Action moves: timeline and dope sheet show the keys of selected bones."""
+    """Select the bones that a mechanism's Action moves.
+
+    Note:
+        Timeline and Dope Sheet show the keyframes of selected bones only.
+    """
     data = rig.animation_data
     curves = action_curves(rig, data.action, create=False) if data is not None and data.action is not None else None
     paths = {curve.data_path for curve in curves or ()}

@@ -1,4 +1,4 @@
-"""Poses that are kept by name: stored, recalled, also mirrored or in part, renamed and deleted."""
+"""Stored poses: operators that store, recall (also mirrored or in part) and delete them, and their panel."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from .operators import only_selected
 
 
 class KNUCKLE_UL_poses(bpy.types.UIList):
-    """The poses of the model, which can be renamed here: each recalled, recalled mirrored, or deleted."""
+    """List of the mechanism's poses, with buttons that recall, recall mirrored, and delete each."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
+        """Draw a row of the list."""
         row = layout.row(align=True)
         row.prop(item, "name", text="", emboss=False, icon="POSE_HLT", translate=False)
         for mirrored, picture in ((False, "CHECKMARK"), (True, "MOD_MIRROR")):
@@ -29,6 +30,7 @@ class KNUCKLE_UL_poses(bpy.types.UIList):
         row.operator("knuckle.delete_pose", text="", icon="X", emboss=False).pose = item.name
 
     def filter_items(self, context: Any, data: Any, propname: str) -> Any:
+        """Return the filter flags of the rows and their order."""
         rig = active_model(context)
         own = set(stored_poses(rig)) if rig is not None else set()
         wanted = self.filter_name.lower()
@@ -37,12 +39,15 @@ class KNUCKLE_UL_poses(bpy.types.UIList):
 
 
 class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
+    """Panel: stored poses."""
+
     bl_label = "Poses"
     help_page = "pose#keep-a-pose"
     bl_parent_id = "VIEW3D_PT_knuckle_servos"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout: Any = self.layout
         rig = active_model(context)
         if stored_poses(rig):
@@ -51,6 +56,8 @@ class VIEW3D_PT_knuckle_poses(ModelPanel, bpy.types.Panel):
 
 
 class KNUCKLE_OT_store_pose(ModelOperator):
+    """Operator: store the pose of the servos by name."""
+
     bl_idname = "knuckle.store_pose"
     bl_label = "Store Pose"
     bl_description = "Keep the present pose of the servos by a name. Blender's pose library shows it, too"
@@ -60,9 +67,11 @@ class KNUCKLE_OT_store_pose(ModelOperator):
     only_selected: only_selected()
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Open the options in a popup."""
         return context.window_manager.invoke_props_dialog(self)
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Store the pose; replace one of the same name."""
         context.view_layer.update()
         known = {action.name for action in stored_poses(rig)}
         action = store_pose(rig, self.name, target_bones(context, rig, self.only_selected))
@@ -72,15 +81,22 @@ class KNUCKLE_OT_store_pose(ModelOperator):
 
 
 class _PoseOperator(ModelOperator):
+    """Base of operators on a stored pose. Not registered itself."""
+
     bl_idname = "knuckle.of_pose"
     bl_label = "Of a Pose"
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if stored_poses(rig) else "The mechanism has no poses: Store Pose keeps one"
 
     def action(self, rig: bpy.types.Object) -> bpy.types.Action:
-        """The pose that is meant."""
+        """Return the Action of the pose named by ``pose``.
+
+        Raises:
+            ValueError: If the mechanism has no such pose.
+        """
         options: Any = self
         found = next((action for action in stored_poses(rig) if action.name == options.pose), None)
         if found is None:
@@ -89,6 +105,8 @@ class _PoseOperator(ModelOperator):
 
 
 class KNUCKLE_OT_recall_pose(_PoseOperator):
+    """Operator: pose the servos as in a stored pose."""
+
     bl_idname = "knuckle.recall_pose"
     bl_label = "Recall Pose"
     bl_description = "Pose the servos as a pose has them, all the way or in part"
@@ -106,10 +124,12 @@ class KNUCKLE_OT_recall_pose(_PoseOperator):
 
     @classmethod
     def description(cls, context: bpy.types.Context, properties: Any) -> str:
+        """Return the tooltip with the name of the pose."""
         how = ", as in a mirror" if properties.mirrored else ""
         return told(f"Pose the servos as {properties.pose!r} has them{how}")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Blend the present pose into the stored one, mirrored if wanted."""
         bones = target_bones(context, rig, self.only_selected)
         count = recall_pose(rig, self.action(rig), context.scene, self.weight, self.mirrored, bones)
         report_message(self, {"INFO"}, f"{count_with_noun(count, 'joint')} posed as in {self.pose!r}")
@@ -117,6 +137,8 @@ class KNUCKLE_OT_recall_pose(_PoseOperator):
 
 
 class KNUCKLE_OT_delete_pose(_PoseOperator):
+    """Operator: delete a stored pose."""
+
     bl_idname = "knuckle.delete_pose"
     bl_label = "Delete Pose"
     bl_description = "Delete a pose that was kept by name"
@@ -125,6 +147,7 @@ class KNUCKLE_OT_delete_pose(_PoseOperator):
     pose: StringProperty(name="Pose", description="Name of the pose")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Delete the Action of the pose."""
         bpy.data.actions.remove(self.action(rig))
         report_message(self, {"INFO"}, f"Pose {self.pose!r} deleted")
         return {"FINISHED"}
@@ -140,12 +163,12 @@ CLASSES = (
 
 
 def register() -> None:
-    """What the list needs. The classes are registered before."""
+    """Register the list's active row, after the classes."""
     bpy.types.Armature.knuckle_pose_row = IntProperty(  # type: ignore[attr-defined]
         name="Pose", description="The pose whose row is lit", options={"SKIP_SAVE"}
     )
 
 
 def unregister() -> None:
-    """Undo ``register``."""
+    """Unregister the list's active row."""
     del bpy.types.Armature.knuckle_pose_row  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
-"""Sliders for servos whose ends are the servos' own stops: properties of bones that read and set the channels.
+"""Sliders of servos: bone properties with the servos' stops as limits, which read and set the channels.
 
-The ends of a slider belong to its property, so there is one for every pair of stops that is shown, made when it is
-needed. It stores nothing and cannot be keyed itself: what is keyed is the channel. While Blender draws, nothing can be
-made: what is missing then is made right after, and drawn again.
+The limits of a slider belong to its property definition, so each pair of stops on display has a property of its own,
+created on demand. It stores nothing and cannot be keyed; the channel is keyed instead. Properties cannot be defined
+while Blender draws: missing ones are created right after, and the views drawn again.
 """
 
 from __future__ import annotations
@@ -25,16 +25,23 @@ from ...editing.joint_settings import is_angular, joint_dofs
 from ...rig.ball_channels import block_bone_channels
 from ...rig.pose_channels import read_pose
 
-#: More pairs of stops than this get sliders without ends: dragging a stop shows many for a moment each.
+#: Number of properties from which new ones have no limits: dragging a stop creates many that are shown for a moment.
 _MAX_PROPERTIES = 2000
 _PREFIX = "knuckle_servo_"
-#: What rounding leaves of zero would be shown with all its digits.
+#: Smaller values are shown as 0: all digits of a rounding error would be shown.
 _ZERO_TOLERANCE = 1e-6
 
 
 class Slider(NamedTuple):
-    """What a servo's row shows: its channel, the bone's property for it (empty while it is to be made), its stops,
-    whether the property has two ends, and whether the servo follows a loop."""
+    """Row of a servo.
+
+    Attributes:
+        channel: Channel of the servo.
+        prop: Name of the bone's property; empty until it is created.
+        stops: Lower and upper stop.
+        is_slider: Whether the property has two limits.
+        follows: Whether the servo is of a dependent joint.
+    """
 
     channel: Channel
     prop: str
@@ -43,7 +50,7 @@ class Slider(NamedTuple):
     follows: bool
 
     def is_beyond(self, pose: bpy.types.PoseBone) -> bool:
-        """Return whether the channel says more than the stops let it be."""
+        """Return whether the servo's value exceeds its stops."""
         return bool(self.prop) and bool(stop_excess(np.array([getattr(pose, self.prop)]), self.stops)[0])
 
 
@@ -52,19 +59,19 @@ class _PropertyKey:
     prop: str
     index: int
     angle: bool
-    block: str  # the kind of a ball or free block that the number is of, or empty
+    block: str  # kind of the ball or free block that the coordinate belongs to, or empty
     against: bool
     limits: StopPair
 
 
 _properties: dict[_PropertyKey, str] = {}
 _pending: set[_PropertyKey] = set()
-#: Rows by bone, and the state of things that they are for, by the rig's ``session_uid``.
+#: State for which sliders are valid, and sliders by bone, by the armature's ``session_uid``.
 _slider_cache: dict[int, tuple[tuple[Any, ...], dict[str, list[Slider]]]] = {}
 
 
 def servo_sliders(rig: bpy.types.Object) -> dict[str, list[Slider]]:
-    """The sliders of a model's servos by bone, kept while its joints, stops and names stay."""
+    """Return the sliders of a mechanism's servos by bone; cached while its joints, stops and names stay."""
     state = change_count(), joint_and_bone_names(rig)
     kept = _slider_cache.get(rig.session_uid)
     if kept is None or kept[0] != state:
@@ -84,7 +91,7 @@ def servo_sliders(rig: bpy.types.Object) -> dict[str, list[Slider]]:
 
 
 def _property(channel: Channel, angle: bool, stops: StopPair) -> str:
-    """The name of the bone's property for a channel with these stops; empty while it is to be made."""
+    """Return the name of the bone property for a channel with these stops; empty until it is created."""
     limits = tuple(None if stop is None else round(stop, 6) for stop in stops)
     if len(_properties) >= _MAX_PROPERTIES:
         limits = (None, None)
@@ -104,7 +111,7 @@ def _property(channel: Channel, angle: bool, stops: StopPair) -> str:
 
 
 def _create_property(key: _PropertyKey) -> str:
-    """Give bones the property, and return its name."""
+    """Define the property on pose bones, and return its name."""
     name = f"{_PREFIX}{len(_properties)}"
     setattr(bpy.types.PoseBone, name, _build_property(key))
     _properties[key] = name
@@ -112,7 +119,7 @@ def _create_property(key: _PropertyKey) -> str:
 
 
 def _create_pending() -> None:
-    """Make the properties that were missed while Blender drew, and have it draw again."""
+    """Define the properties that were missing while Blender drew, and redraw the 3D views."""
     for key in _pending - _properties.keys():
         _create_property(key)
     _pending.clear()
@@ -167,14 +174,14 @@ def _write(pose: Any, key: _PropertyKey, value: float) -> None:
 
 
 def _block_channels(pose: Any, key: _PropertyKey) -> list[Channel]:
-    """The channels of a ball's or free block's bone, as if it were alone in its joint."""
+    """Return the channels of a ball's or free block's bone, as if it were alone in its joint."""
     size = 6 if key.block == "free" else 3
     kind: Any = key.block
     return [Channel("", k, "", kind, pose.name, key.prop, k, key.against, 0.0) for k in range(size)]
 
 
 def unregister() -> None:
-    """Take all properties away again."""
+    """Remove all properties."""
     if bpy.app.timers.is_registered(_create_pending):
         bpy.app.timers.unregister(_create_pending)
     _pending.clear()

@@ -38,7 +38,7 @@ from ..base.panels import ModelPanel, draw_fact, property_layout
 from ..base.selection import active_joint
 from .view import ViewFollower, root_body
 
-AXIS_ITEMS: list[Any] = [
+LIVE_AXIS_ITEMS: list[Any] = [
     ("UP_DOWN", "Up/W, Down/S", "Arrow keys up and down, or W and S"),
     ("RIGHT_LEFT", "Right/D, Left/A", "Arrow keys right and left, or D and A"),
     ("E_Q", "E, Q", "Keys E and Q"),
@@ -46,14 +46,14 @@ AXIS_ITEMS: list[Any] = [
     ("L_J", "L, J", "Keys L and J"),
     ("O_U", "O, U", "Keys O and U"),
 ]
-AXIS_LABELS = {item[0]: item[1] for item in AXIS_ITEMS}
+AXIS_LABELS = {item[0]: item[1] for item in LIVE_AXIS_ITEMS}
 
 
 class KnuckleLiveServo(bpy.types.PropertyGroup):
     """A servo that keys move."""
 
     joint: StringProperty(description="The id of its joint")
-    axis: EnumProperty(name="Keys", description="Pair of keys that moves the servo", items=AXIS_ITEMS)
+    axis: EnumProperty(name="Keys", description="Pair of keys that moves the servo", items=LIVE_AXIS_ITEMS)
     speed: FloatProperty(
         name="Speed", description="Speed while a key is held, in rad or length units per second", default=1.0
     )
