@@ -1,4 +1,7 @@
-"""Collections of a mechanism: Joints, Helpers, Bodies, Collision, Frames, with its tree of assemblies."""
+"""Collections of a mechanism: Joints, Helpers, Bodies, Collision and Frames.
+
+Joints and Bodies contain a tree of its assemblies.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class ModelCollections:
     """
 
     def __init__(self, name: str, assemblies: Iterable[Assembly], top: bpy.types.Collection | None = None) -> None:
-        """Create the main collections below ``top``, an existing mechanism's collection; what it has is used."""
+        """Create the collections missing in ``top``, an existing mechanism's collection; None: in a new one."""
         self.top = top or bpy.data.collections.new(name)
         self._assemblies = {assembly.path: assembly for assembly in assemblies}
         self._made: dict[tuple[str, ...], bpy.types.Collection] = {}

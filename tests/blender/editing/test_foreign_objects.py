@@ -272,7 +272,7 @@ def test_an_edit_that_fails_leaves_physics_as_it_was(blank: Any, monkeypatch: py
     def fail(*_args: Any) -> None:
         raise RuntimeError("no bones today")
 
-    monkeypatch.setattr("addon.blender.editing.rig_update.edit_bones", fail)
+    monkeypatch.setattr("addon.blender.editing.rig_update.write_edit_bones", fail)
     with pytest.raises(RuntimeError, match="no bones today"):
         update_armature(rig)
     assert simulating_scene(rig) == bpy.context.scene

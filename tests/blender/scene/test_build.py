@@ -397,7 +397,16 @@ def test_the_model_knows_its_file_from_any_folder(blank: Any, tmp_path: Path, mo
 
 
 @pytest.mark.parametrize(
-    "stage", ["make_bodies", "make_joints", "_adapt_scene", "build_physics", "pose_bones", "put_gait", "_keep_report"]
+    "stage",
+    [
+        "create_bodies",
+        "create_joints",
+        "_adapt_scene",
+        "build_physics",
+        "set_up_pose_bones",
+        "set_up_gait",
+        "_store_report",
+    ],
 )
 def test_an_error_leaves_nothing_behind(blank: Any, monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
     import addon.blender.reconcile.build as room

@@ -1,6 +1,8 @@
-"""Effects of *Apply* (Ctrl+A) on a model: Blender moves the transform of an object into its data, and nothing is seen
-to move. Read without this, the design would have the turn that stands a model upright, and bodies would be elsewhere
-than their shapes."""
+"""Detection of *Apply* (Ctrl+A): Blender moves an object's transform into its data, and nothing is seen to move.
+
+If that were ignored, the design would include the rotation that stands a mechanism upright, and bodies would be
+separated from their shapes.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +19,19 @@ from ...data.access import armature_of, bone_record, record_of, settings
 from ...data.conversion import read_shape, unflatten_pose
 from ..meshes import primitive_mesh
 
-#: Entries of rotations that differ by no more are the same.
+#: Tolerance of entries of rotation matrices.
 _ROTATION_TOLERANCE = 1e-3
-#: Lengths and angles (rad) that were nothing to clear.
+#: Lengths and angles (rad) up to which there was nothing to clear.
 _CLEARED_TOLERANCE = 1e-6
-#: Distances, as shares of a mesh's size, within which points are the same.
+#: Distance within which points are the same, as a share of the mesh's size.
 _POINT_TOLERANCE = 2e-5
 
 
 def applied_upright(rig: bpy.types.Object) -> Matrix | None:
-    """The turn that stood a model upright at import, where the rotation of its armature was applied since: then it is
-    in the bones and in everything on them. None where the armature still has it."""
+    """Return the upright rotation (4, 4) of the import where the armature's rotation was applied since, else None.
+
+    It is then in the rest matrices of the bones and in everything that is parented to them.
+    """
     turn = Quaternion(settings(rig).upright)
     if turn.magnitude < 0.5 or abs(turn.w) > 1.0 - 1e-9:
         return None
@@ -43,12 +47,12 @@ def applied_upright(rig: bpy.types.Object) -> Matrix | None:
         or np.ptp(turns, axis=0).max() > _ROTATION_TOLERANCE
         or np.abs(turns[0] - np.eye(3)).max() < _ROTATION_TOLERANCE
     ):
-        return None  # bones that were turned each by itself were edited, or posed with the pose applied
+        return None  # bones rotated individually were edited, or got their pose applied as rest pose
     return turn.to_matrix().to_4x4()
 
 
 def store_rest_rotations(rig: bpy.types.Object) -> None:
-    """Have bones know their present rests as those that they were made with."""
+    """Record the bones' present rest rotations as those that they were created with."""
     for bone in armature_of(rig).bones:
         record = bone_record(bone)
         if record.joint or record.root:
@@ -56,9 +60,11 @@ def store_rest_rotations(rig: bpy.types.Object) -> None:
 
 
 def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
-    """Warn of an empty or light that has exactly the place or turn of what it hangs on, and was built with another:
-    Apply and Clear leave it so, as it has no mesh that could take its transform over. Nobody can tell that from what
-    was put there on purpose."""
+    """Warn of an object that was built elsewhere and now is exactly at the origin or axes of its parent.
+
+    Apply and Clear leave empties and lights so, which have no mesh that could take over the transform. It cannot be
+    told from an intended placement.
+    """
     place, turn, _size = obj.matrix_basis.decompose()
     was_place, was_turn, _size = Matrix(unflatten_pose(record_of(obj).built).tolist()).decompose()
     told = []
@@ -77,8 +83,14 @@ def report_cleared_transform(obj: bpy.types.Object, report: Report) -> None:
 
 
 def applied_mesh_transform(obj: bpy.types.Object, design: Matrix) -> Matrix | None:
-    """The map from a body's mesh as it was made to the mesh as it is, where that moved, turned and sized all of it
-    alike; None where nothing did, or where points were edited by hand. ``design`` is the body's design pose now."""
+    """Return the affine map (4, 4) from a body's mesh as it was created to its present mesh.
+
+    It is None where the mesh is unchanged, or vertices were edited by hand.
+
+    Args:
+        obj: The body's object.
+        design: Its present design pose.
+    """
     if obj.type != "MESH":
         return None
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
@@ -98,10 +110,16 @@ def applied_mesh_transform(obj: bpy.types.Object, design: Matrix) -> Matrix | No
 
 
 def _choose_mesh_transform(found: Array | None, known: Array | None, made: Array) -> Array | None:
-    """The map of a mesh: ``known`` from some of its points, ``found`` from those (n, 3) that its shapes are ``made``
-    with, which a mesh that was mirrored has in another order. None where the record was edited, and the mesh not.
+    """Choose the affine map (4, 4) of a mesh; None where its record was edited and the mesh was not.
 
-    (Of models of release 1.0 no points are known: then only a motion can be told from an edit of the record.)"""
+    Note:
+        Mechanisms of release 1.0 have no reference points: only a rigid motion is then told from an edit of the record.
+
+    Args:
+        found: Map from the points ``made`` to those of the mesh; a mirrored mesh has them in another order.
+        known: Map of the reference points; None where there are none.
+        made: Points (n, 3) that the shapes are created with.
+    """
     if found is None or (known is not None and abs(np.linalg.det(known)) < 1e-12):
         return None
     if known is None:
@@ -115,7 +133,7 @@ def _choose_mesh_transform(found: Array | None, known: Array | None, made: Array
 
 
 def _transform_from_reference_points(obj: bpy.types.Object, points: Array) -> Array | None:
-    """The affine map of the four points of a mesh that are known; None where none are."""
+    """Return the affine map (4, 4) of a mesh's four reference points; None where none are stored."""
     corners = np.array(record_of(obj).corners, dtype=np.float64).reshape(4, 4)
     numbers = corners[:, 0].astype(int)
     if not corners.any() or numbers.max() >= len(points):
@@ -133,19 +151,19 @@ def _mesh_points(obj: bpy.types.Object) -> Array:
 
 
 def _shape_points(shapes: list[Shape], com: Array) -> Array:
-    """The points (n, 3) that the mesh of shapes was made with."""
+    """Return the points (n, 3) that the mesh of shapes was created with, relative to the center of mass."""
     made = [primitive_mesh(shape).vertices @ shape.pose[:3, :3].T + shape.pose[:3, 3] - com for shape in shapes]
     return np.concatenate(made)
 
 
 def _transform_from_points(made: Array, points: Array) -> Array | None:
-    """The affine map between two sets of as many points, None where there is none."""
+    """Fit the affine map (4, 4) between two point sets (n, 3) of equal order; None where there is none."""
     if made.shape != points.shape or len(made) < 4:
         return None
     size = float(np.ptp(points, axis=0).max()) or 1.0
     wide = np.column_stack([made, np.ones(len(made))])
     if np.linalg.matrix_rank(wide, tol=1e-9 * size) < 4:
-        return None  # a flat mesh does not tell
+        return None  # undetermined for a flat mesh
     solved = np.linalg.lstsq(wide, points, rcond=None)[0]
     if np.abs(wide @ solved - points).max() > _POINT_TOLERANCE * size:
         return None
@@ -155,9 +173,14 @@ def _transform_from_points(made: Array, points: Array) -> Array | None:
 
 
 def _transform_from_fingerprint(obj: bpy.types.Object, points: Array, design: Matrix) -> Array | None:
-    """Return the affine map of a mesh from a file, None where there is none, by four of its points that are known, the
-    number of all and the means of their squares. (Of models of release 1.0 no points are: then only that the body's own
-    transform was applied, or the same scale in all directions.)"""
+    """Return the affine map (4, 4) of a mesh from a file, None where there is none.
+
+    It is the map of the four reference points if the mesh has the stored number of vertices and mean squares.
+
+    Note:
+        Mechanisms of release 1.0 have no reference points: only the body's own transform, or a uniform scale, is
+        detected.
+    """
     count, *spread = record_of(obj).surface
     if len(points) != count or not any(spread):
         return None

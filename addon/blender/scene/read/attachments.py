@@ -1,4 +1,4 @@
-"""Frames and lights as they are now. They are told apart by their number in the document."""
+"""Reading of reference frames and lights from their objects, which are identified by their index in the document."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from .design_poses import DesignPoses
 from .edit_detection import edited_pose, shortest_float, was_moved
 
 P = TypeVar("P", Frame, Light)
-#: What a report says of a frame that was deleted though something is at it.
+#: Report code of a deleted frame that is still in use.
 FRAME_KEPT_CODE = "frame-kept"
-#: The center of mass, in the document and now, of what stands in the world.
+#: Centers of mass, in the document and now, for parts of the world.
 _WORLD = (np.zeros(3),) * 2
-#: Scales that differ from 1 by no more are none.
+#: Tolerance within which a scale is 1.
 _SCALE_TOLERANCE = 1e-6
 
 
 @dataclass
 class AttachmentReader:
-    """Reads the objects of frames, and then of lights, over the document's.
+    """Reader of the objects of reference frames, and then of lights, over the document's.
 
-    ``coms`` are the centers of mass of its bodies, where their objects stand, in the document and now. ``bodies`` are
-    these, by id, and new ones: what is on another went with it.
+    ``coms`` are the centers of mass of the document's bodies, in the document and now; body objects are there.
+    ``bodies`` are their objects by id, and new ones: parts of other bodies were removed with them.
     """
 
     coms: Mapping[str, tuple[Array, Array]]
     bodies: Mapping[str, bpy.types.Object]
     designs: DesignPoses
     report: Report
-    #: New names of frames, by their body (None for the world) and the old one.
+    #: New names of frames by body (None for the world) and old name.
     renamed: dict[tuple[str | None, str], str] = field(default_factory=dict)
-    #: Of each frame's object what its pose on its body was, and the frame as it is now.
+    #: Previous pose on the body and present frame, by frame object.
     frames: dict[bpy.types.Object, tuple[Array, Frame]] = field(default_factory=dict)
-    #: The objects of the document's frames, by their body and old name; of several the first, as lights mean it.
+    #: Objects of the document's frames by body and old name; the first of several, to which lights refer.
     named: dict[tuple[str | None, str], bpy.types.Object] = field(default_factory=dict)
-    #: The frames of the document whose objects were deleted.
+    #: Frames of the document whose objects were deleted.
     gone: list[Frame] = field(default_factory=list)
 
     def read(self, objects: list[bpy.types.Object], base: list[P]) -> list[P]:
-        """The frames, or the lights, that objects stand for now; ``base`` are the document's."""
+        """Return the frames, or the lights, that objects stand for now; ``base`` are the document's."""
         for obj in [obj for obj in objects if not record_of(obj).source_id.isdigit()]:
             self.report.warn("stranger", f"{obj.name!r} is no part of the mechanism and was left out")
         objects = [obj for obj in objects if record_of(obj).source_id.isdigit()]
@@ -85,7 +85,7 @@ class AttachmentReader:
         return out
 
     def is_carried(self, part: Frame | Light) -> bool:
-        """Return whether what a frame or light is on is still there."""
+        """Return whether the body of a frame or light still exists; the world does."""
         return part.body is None or part.body in self.bodies
 
     def _now(self, obj: bpy.types.Object, part: P, name: str) -> P:
@@ -99,8 +99,7 @@ class AttachmentReader:
         return part
 
     def _on_other_body(self, obj: bpy.types.Object, part: P) -> P | None:
-        """A copy of a frame or light, ``part``, as it is on the body, or the frame, whose child it is; None where it is
-        neither's."""
+        """Return a copied frame or light on the body or frame that it is a child of; None if it is of neither."""
         parent = obj.parent
         if parent is None:
             return None
@@ -123,7 +122,7 @@ class AttachmentReader:
         return part
 
     def _pose(self, obj: bpy.types.Object, part: Frame | Light) -> Array:
-        """The pose of what was made a child of its body, or of the model where it is the world's."""
+        """Return the pose (4, 4) of a part created as a child of its body, or of the armature for the world."""
         holder = self.designs.rig if part.body is None else self.bodies[part.body]
         design = self.designs.on(obj, _copied_holder(obj, holder))
         scale = np.ones(3) if part.body is None else self._scale_of(holder)
@@ -133,14 +132,12 @@ class AttachmentReader:
         report_cleared_transform(obj, self.report)
         exact = pose_from_com(part.pose, before)
         pose = edited_pose(obj, exact if _was_built_at(obj, exact) else None, design)[0]
-        pose[:3, 3] = [
-            shortest_float(x) for x in scale * pose[:3, 3] + com
-        ]  # a scaled body takes along what hangs on it
+        pose[:3, 3] = [shortest_float(x) for x in scale * pose[:3, 3] + com]  # a scaled body moves its attachments
         kept = np.abs(pose - part.pose).max() <= 1e-6 * max(1.0, float(np.abs(part.pose[:3, 3]).max()))
         return part.pose if com is not before and kept else pose
 
     def _scale_of(self, body: bpy.types.Object) -> Array:
-        """The scale (3,) of a body, exactly 1 where it has none."""
+        """Return the scale (3,) of a body, exactly 1 where it has none."""
         scale = np.array(self.designs.of(body).to_scale())
         return (
             np.ones(3)
@@ -149,7 +146,7 @@ class AttachmentReader:
         )
 
     def _frame_of(self, obj: bpy.types.Object, light: Light) -> bpy.types.Object | None:
-        """The object of the frame that a light's object was made a child of, or of the copy of it that it hangs on."""
+        """Return the frame object that a light's object was created as a child of, or its copy that is now."""
         frame = self.named.get((light.body, str(light.extra.get("frame"))))
         if frame is None:
             return None
@@ -162,7 +159,7 @@ class AttachmentReader:
         return copied or frame
 
     def _pose_on_frame(self, obj: bpy.types.Object, before: Array, on: bpy.types.Object) -> Array:
-        """The pose on its body of a light whose object is the child of a frame's."""
+        """Return the pose (4, 4) on its body of a light whose object is the child of a frame's object."""
         frame_before, frame = self.frames[on]
         design = self.designs.on(obj, on)
         if not was_moved(obj, design) and frame.pose is frame_before:
@@ -172,7 +169,7 @@ class AttachmentReader:
         return pose
 
     def report_removed_frames(self, mechanism: Mechanism) -> None:
-        """A word on each frame that was deleted. At some there is still a part, which has files keep them."""
+        """Report each deleted frame; with a warning those that files keep because a part still uses them."""
         users = frame_users(mechanism) if self.gone else {}
         for frame in self.gone:
             user = users.get((frame.body, frame.name))
@@ -186,7 +183,7 @@ class AttachmentReader:
         self.report.info("deleted", f"{type(part).__name__} {part.name!r} was deleted", where=part.body or "")
 
     def rename_references(self, mechanism: Mechanism) -> None:
-        """Have joints, lights and restraints name the frames that they are at as these are called now."""
+        """Update joints, lights and restraints to the new names of the frames that they use."""
         for joint in mechanism.joints if self.renamed else ():
             self._rename(joint.extra, (joint.parent, joint.child))
         for item in mechanism.restraints if self.renamed else ():
@@ -202,8 +199,10 @@ class AttachmentReader:
 
 
 def frame_users(mechanism: Mechanism) -> dict[tuple[str | None, str], str]:
-    """By body (None for the world) and name of the frames that joints, lights and restraints are at: the name of the
-    first of these."""
+    """Return the frames that joints, lights and restraints use, with the name of the first user.
+
+    Frames are given by their body (None for the world) and name.
+    """
     users: dict[tuple[str | None, str], str] = {}
     for joint in mechanism.joints:
         for place in zip((joint.parent, joint.child), _names(joint.extra), strict=False):
@@ -226,8 +225,7 @@ def _document_index(obj: bpy.types.Object) -> int:
 
 
 def _copied_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Object:
-    """Return what an object hangs on where that is a copy of what it was made a child of, which was copied with it;
-    else this itself."""
+    """Return the parent of an object if it is a copy of ``holder`` that was copied with the object, else ``holder``."""
     parent = obj.parent
     if parent is None or record_of(parent).role != "BODY":
         return holder
@@ -236,12 +234,12 @@ def _copied_holder(obj: bpy.types.Object, holder: bpy.types.Object) -> bpy.types
 
 
 def _was_built_at(obj: bpy.types.Object, local: Array) -> bool:
-    """Return whether an object was made with this local matrix."""
+    """Return whether an object was built with this local matrix (4, 4)."""
     return bool(np.allclose(unflatten_pose(record_of(obj).built), local, rtol=1e-5, atol=1e-6))
 
 
 def _read_light_edits(lamp: Any, light: Light) -> None:
-    """Take over an edited kind and colour. The file says nothing of a light's strength."""
+    """Apply edits of a light's type and color. Files state no strength of a light."""
     kind = LIGHT_KINDS.get(lamp.type, light.type)
     if kind != light.type:
         light.type = light.extra["type"] = kind

@@ -1,7 +1,7 @@
-"""Stance of a model: where its bones have its bodies, and by which joints, and from which roots, they place them.
+"""Design poses of a mechanism's parts, whatever their parents are now, and the joints and roots that place its bodies.
 
-Bones outlast what they were made for. A joint that was deleted with Blender's own *Delete* leaves them, and what they
-carry is seen where they have it until the armature is fitted to what is left.
+Bones outlast what they were created for: a joint removed with Blender's own *Delete* leaves them, and what they carry
+is seen where they have it until the armature is updated to what is left.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ from .edit_detection import MeshEditCache, can_detect_mesh_edit, mesh_was_edited
 
 
 def body_motions(designs: DesignPoses, ids: Mapping[bpy.types.Object, str]) -> dict[str, Array]:
-    """Return the motion of each body from its design to where it is seen, (4, 4) in the model's frame, by its id: what
-    its bone does. ``ids`` are those of the bodies' objects."""
+    """Return the motion (4, 4) of each body from its design to where it is seen, by body id: the motion of its bone.
+
+    Motions are in the mechanism's frame. ``ids`` are those of the bodies' objects.
+    """
     done, out = dict[str, Array](), dict[str, Array]()
     for obj, own in ids.items():
         bone = designs.holder(obj)
@@ -41,7 +43,7 @@ def body_motions(designs: DesignPoses, ids: Mapping[bpy.types.Object, str]) -> d
 
 
 def placing_joint_ids(rig: bpy.types.Object) -> set[str]:
-    """The ids of the joints that place bodies: those that have bones; where the armature was deleted, had them."""
+    """Return the ids of the joints that place bodies: those with bones; without any bones, those that close no loop."""
     boned = set(joint_bones(rig))
     if boned:
         return boned
@@ -50,7 +52,7 @@ def placing_joint_ids(rig: bpy.types.Object) -> set[str]:
 
 
 def root_ranks(rig: bpy.types.Object, placing: Iterable[str]) -> dict[str, float]:
-    """The rank of each body that is placed freely, by its id: the keyed first, then the largest."""
+    """Return the rank of each root body by its id: those with keyframes first, then by the number of bodies carried."""
     objects = {record_of(obj).source_id: obj for obj in parts(rig, "BODY")}
     carried: dict[str, list[str]] = {}
     moved = set()
@@ -81,7 +83,7 @@ def root_ranks(rig: bpy.types.Object, placing: Iterable[str]) -> dict[str, float
 
 
 def keyed_bones(rig: bpy.types.Object) -> set[str]:
-    """The names of the bones that the Action keys which plays."""
+    """Return the names of the bones that the active Action has F-curves for."""
     data = rig.animation_data
     if data is None or data.action is None:
         return set()
@@ -90,8 +92,13 @@ def keyed_bones(rig: bpy.types.Object) -> set[str]:
 
 
 def design_tree(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str, float]) -> Tree:
-    """The spanning tree in which joints that are ``placing`` bodies go on to, and ``roots`` stay such, by their
-    ranks."""
+    """Return the spanning tree in which the joints ``placing`` bodies go on to, and ``roots`` stay roots.
+
+    Args:
+        mechanism: The mechanism.
+        placing: Ids of joints.
+        roots: Ranks of root bodies by id.
+    """
     known = set(placing)
     if not known:
         return spanning_tree(mechanism, roots)
@@ -100,13 +107,15 @@ def design_tree(mechanism: Mechanism, placing: Iterable[str], roots: Mapping[str
 
 
 def design_as_seen(designs: DesignPoses, mechanism: Mechanism, ids: Mapping[bpy.types.Object, str]) -> None:
-    """Have bodies be designed where they are seen whose bones place them by joints that are gone, and copies that have
-    no bones of their own yet. A model that its bones fit stays as it is.
+    """Set the design of bodies to where they are seen, if what placed them is gone.
+
+    These are bodies whose bones place them by joints that are gone, and copies that have no bones yet. A mechanism that
+    fits its bones stays as it is.
 
     Args:
-        designs: where the parts of the model are designed.
-        mechanism: the model as its objects have it, which is changed.
-        ids: the ids that the bodies' objects have in it; those of new copies are not in their records yet.
+        designs: Design poses of its parts.
+        mechanism: The mechanism as its objects have it; it is changed.
+        ids: Ids of the bodies' objects in it; those of new copies are not in their records yet.
     """
     rig = designs.rig
     placing = placing_joint_ids(rig)
@@ -120,21 +129,21 @@ def design_as_seen(designs: DesignPoses, mechanism: Mechanism, ids: Mapping[bpy.
         joint.frame_child = held.frame_child
 
 
-#: Entries of two matrices that differ by no more, as shares of what they place, are the same.
+#: Tolerance of matrix entries; of translations relative to the part's distance from the origins.
 _POSE_TOLERANCE = 1e-5
-#: The same for what 32 bits round.
+#: Tolerance of matrix entries for the rounding to 32 bits.
 _ROUNDING_TOLERANCE = 5e-7
-#: Where 32 bits cannot reckon any more; Blender keeps an infinite number as the last that it knows.
+#: Limit of 32-bit arithmetic; Blender stores an infinite number as the largest that it knows.
 _MAX_COORDINATE = 1e18
 _IDENTITY = Matrix()
 
 
 class DesignPoses:
-    """The design poses of a model's bodies and joints in the model's own frame.
+    """Design poses of a mechanism's bodies and joints in its own frame.
 
-    What hangs on the armature is designed where it is seen at rest, which is its local matrix where it hangs as it was
-    made. What the user hung elsewhere is designed so that the model, posed as it is now, has it where it is seen. What
-    merely lost its parent, or whose bone is gone, keeps the design that it was made with.
+    A part parented to the armature is designed where it is seen at rest: with its original parenting, at its local
+    matrix. A part that the user parented elsewhere is designed such that the mechanism in its present pose has it where
+    it is seen. A part that only lost its parent, or whose bone is gone, keeps its design.
     """
 
     def __init__(self, rig: bpy.types.Object) -> None:
@@ -149,7 +158,7 @@ class DesignPoses:
 
     @cached_property
     def _carriers(self) -> dict[bpy.types.Object, str]:
-        """The bones that carry bodies; without those of the world and of copies that have none yet."""
+        """Return the bones that carry bodies, without those of the world and of copies that have none yet."""
         chains, roots = servo_bones(self.rig), root_bones(self.rig)
         out = {obj: roots[own] for obj in parts(self.rig, "BODY") if (own := record_of(obj).source_id) in roots}
         for empty in parts(self.rig, "JOINT"):
@@ -160,19 +169,19 @@ class DesignPoses:
         return out
 
     def carrier(self, obj: bpy.types.Object) -> str:
-        """The bone that carries a body, or the body that a joint stands on; empty where none is known."""
+        """Return the bone that carries a body, or a joint's parent (else child) body; empty where none is known."""
         record = record_of(obj)
         body = obj if record.role == "BODY" else record.joint.parent or record.joint.child
         return self._carriers.get(body, "") if body is not None else ""
 
     def holder(self, obj: bpy.types.Object) -> bpy.types.PoseBone | None:
-        """The bone that has a part where it is seen: its carrier, or the bone that it hangs on where none is known."""
+        """Return the bone that places a part: its carrier, or where none is known the bone that it is parented to."""
         hung = obj.parent == self.rig and obj.parent_type == "BONE"
         name = self.carrier(obj) or (obj.parent_bone if hung else "")
         return self.rig.pose.bones.get(name) if self.rig.pose is not None else None
 
     def move(self, bone: bpy.types.PoseBone) -> Array:
-        """Return what a bone does to what hangs on it, (4, 4) in the model's frame."""
+        """Return the motion (4, 4) from a bone's rest to its pose, in the mechanism's frame."""
         now, rest = (np.array(each, dtype=np.float64) for each in (bone.matrix, bone.bone.matrix_local))
         move = now @ inverse(rest)
         if self._back is None:
@@ -181,9 +190,10 @@ class DesignPoses:
         return back @ move @ inverse(back)
 
     def of(self, obj: bpy.types.Object) -> Matrix:
-        """A body's or joint's design pose, scale included; its local matrix itself where it hangs as it was made.
+        """Return a part's design matrix, scale included; with the original parenting its local matrix itself.
 
-        ValueError where that is no number.
+        Raises:
+            ValueError: If it is not finite.
         """
         design = self._of(obj)
         if not all(-_MAX_COORDINATE < number < _MAX_COORDINATE for number in flatten_pose(design)):
@@ -192,8 +202,10 @@ class DesignPoses:
         return design if applied is None else _snap_to_built(obj, design @ applied)
 
     def applied(self, obj: bpy.types.Object, design: Matrix | None = None) -> Matrix | None:
-        """Return what a body's mesh took over of its transform as that was applied (``applied_mesh_transform``), of a
-        body that does not stand as it was made or whose mesh is another."""
+        """Return the transform that was applied to a body's mesh (``applied_mesh_transform``), else None.
+
+        It is looked for only if the body was moved or its mesh differs.
+        """
         if record_of(obj).role != "BODY":
             return None
         if obj not in self._applied:
@@ -231,20 +243,19 @@ class DesignPoses:
         return _snap_to_built(obj, design)
 
     def carried_by(self, obj: bpy.types.Object) -> Matrix | None:
-        """Return how far the bone that a part hangs on has taken it along since it was hung there, in the model's
-        frame; None where it did not, and where it hangs elsewhere."""
+        """Return the motion of a part's parent bone since parenting, in the mechanism's frame; None without any."""
         hung = self._hung(obj)
         return None if hung is None or _is_identity(hung, obj) else hung
 
     def on(self, obj: bpy.types.Object, holder: bpy.types.Object | None) -> Matrix:
-        """The pose of a frame, light or collision shape on the object that it was made a child of."""
+        """Return the matrix of a frame, light or collision shape on the object that it was created as a child of."""
         basis = obj.matrix_basis
         back = self._back if holder is None or holder == self.rig else self._unapplied(holder)
         if holder is None or (obj.parent == holder and obj.parent_type == "OBJECT"):
             hung = obj.matrix_parent_inverse if back is None else back @ obj.matrix_parent_inverse
             return basis if hung == _IDENTITY or _is_identity(hung, obj) else _snap_to_built(obj, hung @ basis)
         if obj.parent is None and is_pose_as_built(obj, basis):
-            return _snap_to_built(obj, basis)  # it merely lost its parent
+            return _snap_to_built(obj, basis)  # it only lost its parent
         local = _world_matrix(holder).inverted_safe() @ _world_matrix(obj)
         return _snap_to_built(obj, local if back is None else back @ local)
 
@@ -253,12 +264,11 @@ class DesignPoses:
         return None if applied is None else applied.inverted_safe()
 
     def _in_file(self, design: Matrix | None) -> Matrix | None:
-        """A design in the axes of the armature in those of the file."""
+        """Convert a design matrix from the armature's axes to those of the file."""
         return design if self._back is None or design is None else self._back @ design
 
     def _hung(self, obj: bpy.types.Object) -> Matrix | None:
-        """Return what comes between an object's local matrix and the model's frame at rest, None where it hangs
-        elsewhere."""
+        """Return the matrix from an object's parent space to the mechanism at rest; None if parented elsewhere."""
         if obj.parent != self.rig:
             return None
         if obj.parent_type != "BONE":
@@ -270,8 +280,11 @@ class DesignPoses:
 
 
 def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[float]) -> bool:
-    """Return whether two local matrices of an object (16 numbers by rows) differ, and by no more than the rounding of
-    32 bits: *Apply* on an armature has Blender work out those of its children anew."""
+    """Return whether two local matrices of an object (16 numbers by rows) differ, and only by 32-bit rounding.
+
+    Note:
+        *Apply* on an armature has Blender recompute the local matrices of its children.
+    """
     if list(now) == list(before):
         return False
     off = np.abs(np.subtract(now, before)).reshape(4, 4)
@@ -284,13 +297,13 @@ def is_rounding(obj: bpy.types.Object, now: Sequence[float], before: Sequence[fl
 
 
 def is_pose_as_built(obj: bpy.types.Object, now: Matrix) -> bool:
-    """Return whether a pose is the one that a part was made with, as far as a change of parents can tell."""
+    """Return whether a pose is the one that a part was built with, as far as a change of parents can tell."""
     off = np.abs(np.array(now) - unflatten_pose(record_of(obj).built))
     return bool(off[:3, :3].max() <= _POSE_TOLERANCE and off[:3, 3].max() <= _POSE_TOLERANCE * _distance_scale(obj))
 
 
 def _snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
-    """A pose that was reckoned through the world, without the rounding of that: what is as it was built is that."""
+    """Remove the rounding of a pose computed through the world: components as built get exactly the built values."""
     built = unflatten_pose(record_of(obj).built)
     pose, reach = np.array(now, dtype=np.float64), _distance_scale(obj)
     if np.abs(pose - built)[:3, :3].max() <= _POSE_TOLERANCE:
@@ -302,13 +315,13 @@ def _snap_to_built(obj: bpy.types.Object, now: Matrix) -> Matrix:
 
 
 def _distance_scale(obj: bpy.types.Object) -> float:
-    """Return how far from the origins, of the world and of the model, a part is: what 32 bits can tell goes by that."""
+    """Return a part's distance from the origins of world and mechanism, which scales its 32-bit rounding."""
     here, parent = obj.matrix_world.translation.length, obj.matrix_parent_inverse.translation.length
     return max(here, parent, float(np.linalg.norm(unflatten_pose(record_of(obj).built)[:3, 3])), 1e-3)
 
 
 def _is_identity(hung: Matrix, obj: bpy.types.Object) -> bool:
-    """Return whether what comes between an object and what holds it is nothing but the rounding of a bone's place."""
+    """Return whether the matrix between an object and its parent is only the rounding of a bone's position."""
     a, b, c, x, d, e, f, y, g, h, i, z = flatten_pose(hung)[:12]
     near = _POSE_TOLERANCE * max(1.0, obj.matrix_parent_inverse.translation.length)
     off = (a - 1.0, b, c, d, e - 1.0, f, g, h, i - 1.0)
@@ -324,19 +337,19 @@ def _has_lost_bone(obj: bpy.types.Object) -> bool:
 
 
 def _unsimulated_world_matrix(obj: bpy.types.Object) -> Matrix:
-    """Return where an object stands in the world, without what a simulation does to it."""
+    """Return an object's world matrix without the effect of a simulation."""
     if obj.rigid_body is None or obj.rigid_body.kinematic or obj.rigid_body.type != "ACTIVE":
         return obj.matrix_world
     return local_to_parent_matrix(obj, _unsimulated_world_matrix)
 
 
 def _world_matrix(obj: bpy.types.Object) -> Matrix:
-    """Return where an object is in the world, also where it is hidden and Blender does not reckon that."""
+    """Return an object's world matrix, also where it is hidden and Blender does not evaluate it."""
     return local_to_parent_matrix(obj, _world_matrix) if obj.hide_viewport else obj.matrix_world
 
 
 def local_to_parent_matrix(obj: bpy.types.Object, place: Callable[[bpy.types.Object], Matrix]) -> Matrix:
-    """Return where its local matrix has an object, on a parent whose ``place`` is told."""
+    """Return an object's world matrix as its local matrix has it; ``place`` returns that of its parent."""
     parent = obj.parent
     if parent is None:
         return obj.matrix_basis

@@ -1,7 +1,7 @@
-"""The numbers of an edit.
+"""Detection of edits: values and meshes compared with what the mechanism was built with.
 
-Blender's are 32-bit: what was not edited keeps the document's own 64-bit value, and what was edited becomes the
-shortest number that Blender shows it as.
+Blender's numbers are 32-bit. Those that were not edited keep the document's own 64-bit value, and edited ones become
+the shortest number that Blender shows them as.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from ....core.surfaces import has_analytic_surface, is_mesh_of_shapes
 from ...data.access import record_of
 from ...data.conversion import flatten_pose, mesh_fingerprint, read_shape, unflatten_pose
 
-#: Two rotations of Blender's whose matrices differ by no more are the same rotation.
+#: Tolerance of matrix entries within which two of Blender's rotations are the same.
 _ROTATION_TOLERANCE = 1e-6
-#: Coordinates that differ by no more units in the last place, of the largest of them, are the same: Blender's tools
-#: turn them to the world and back.
+#: Tolerance of coordinates, in units in the last place of the largest of them: Blender's tools transform them to the
+#: world and back.
 _POSITION_TOLERANCE_ULP = 4.0
-_DIGITS = 9  # tell all 32-bit numbers apart
-#: How far (rad) the angle of a turn is off after it went through Blender's matrices and quaternions.
+_DIGITS = 9  # distinguish all 32-bit numbers
+#: Error (rad) of a rotation's angle after conversion by Blender's matrices and quaternions.
 _ANGLE_TOLERANCE = 1e-6
-#: The cosine and the sine of no, one, two and three quarters of a turn.
+#: Cosine and sine of 0, 1, 2 and 3 quarter turns.
 _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 
 
 def is_same_value(now: object, before: object) -> bool:
-    """Return whether a value is what it was: numbers as far as 32 bits can tell."""
+    """Return whether a value is unchanged; numbers as far as 32 bits can tell."""
     if now == before:
         return True
     if isinstance(now, float) and isinstance(before, (int, float)):
@@ -41,8 +41,10 @@ def is_same_value(now: object, before: object) -> bool:
 
 
 def shortest_float(value: float, unit: float = 1.0) -> float:
-    """The number with the fewest digits, counted in ``unit``, that Blender keeps as this one or as its neighbour:
-    2.1 moved by 0.05 is 2.1499999 in 32 bits, and 2.15 for people."""
+    """Return the number with the fewest digits, in units of ``unit``, that is this one in 32 bits or its neighbor.
+
+    For example 2.1 moved by 0.05 is 2.1499999 in 32 bits, and 2.15 for people.
+    """
     kept = np.float32(value)
     near = float(np.spacing(np.abs(kept)))
     for digits in range(1, _DIGITS):
@@ -53,30 +55,34 @@ def shortest_float(value: float, unit: float = 1.0) -> float:
 
 
 def shortest_angle(value: float) -> float:
-    """The angle (rad) with the fewest digits, in degrees or in radians, that Blender keeps as this one."""
+    """Return the angle (rad) with the fewest digits, in degrees or in radians, that is this one in 32 bits."""
     degrees, radians = shortest_float(value, math.radians(1.0)), shortest_float(value)
     return radians if len(f"{radians:.9g}") < len(f"{math.degrees(degrees):.9g}") else degrees
 
 
 def edited_number(now: float, before: float) -> float:
-    """A number of the document's after it went through Blender."""
+    """Return ``before`` where 32 bits cannot tell the two apart, else ``now`` with the fewest digits."""
     return before if is_same_value(now, before) else shortest_float(now)
 
 
 def was_moved(obj: bpy.types.Object, design: Matrix | None = None) -> bool:
-    """Return whether an object's design was moved, turned or scaled since it was built.
+    """Return whether an object's design was moved, rotated or scaled since it was built.
 
-    ``design``: where it is now, if not at its local matrix.
+    ``design``: its design matrix, if that is not its local matrix.
     """
     return flatten_pose(obj.matrix_basis if design is None else design) != list(record_of(obj).built)
 
 
 def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | None = None) -> tuple[Array, Array]:
-    """An object's design pose (4, 4) without its scale, and that scale (3,): all negative for a mirrored object, which
-    Blender takes as one turned inside out through its origin.
+    """Return an object's design pose (4, 4) without its scale, and that scale (3,).
 
-    ``exact`` is the pose that it was built at in full, None where nobody knows it; ``design`` the matrix that it has
-    now, its local one if None."""
+    The scale is all negative for a mirrored object, which Blender decomposes into a point reflection and a rotation.
+
+    Args:
+        obj: The object.
+        exact: The 64-bit pose that it was built at; None where it is unknown.
+        design: Its present design matrix; its local matrix if None.
+    """
     design = obj.matrix_basis if design is None else design
     place, turn, size = design.decompose()
     pose = np.eye(4)
@@ -96,14 +102,17 @@ def edited_pose(obj: bpy.types.Object, exact: Array | None, design: Matrix | Non
 
 
 def _edited_rotation(before: Array, now: Array) -> Array:
-    """A rotation (3, 3) of which 32 bits are known, in full where it is an earlier one turned about an axis of the
-    model or of its own, as people turn things: by the angle with the fewest digits."""
+    """Return an edited rotation (3, 3) in 64 bits, if it is ``before`` rotated about a single axis.
+
+    That is an axis of the mechanism or of the object, as users rotate objects. The angle is the one with the fewest
+    digits. Other rotations are returned as they are.
+    """
     for turn, is_own in ((now @ before.T, False), (before.T @ now, True)):
         axis = int(np.diag(turn).argmax())
         i, j = (axis + 1) % 3, (axis + 2) % 3
         if (
             max(np.abs(turn[axis, [i, j]]).max(), np.abs(turn[[i, j], axis]).max()) > 2.0 * _ROTATION_TOLERANCE
-        ):  # both are off
+        ):  # both are inexact
             continue
         angle = _shortest_rotation_angle(math.atan2(turn[j, i] - turn[i, j], turn[i, i] + turn[j, j]))
         quarters = angle / (0.5 * math.pi)
@@ -116,8 +125,10 @@ def _edited_rotation(before: Array, now: Array) -> Array:
 
 
 def _shortest_rotation_angle(angle: float) -> float:
-    """The angle (rad) with the fewest digits, in degrees or in radians, that 32 bits of a rotation cannot tell from
-    this one; of two that are about as long the nearer."""
+    """Return the angle (rad) with the fewest digits, in degrees or radians, that 32-bit rotations take for this one.
+
+    Of two that are about as long, it is the nearer.
+    """
     told = []
     for unit in (math.radians(1.0), 1.0):
         texts = (f"{angle / unit:.{digits}g}" for digits in range(1, _DIGITS + 1))
@@ -129,7 +140,7 @@ def _shortest_rotation_angle(angle: float) -> float:
 
 
 def _rotation_matrix(turn: Quaternion) -> Array:
-    """The matrix (3, 3) of a quaternion, a rotation to all 64 bits: Blender's own matrices are so to 32 only."""
+    """Return the matrix (3, 3) of a quaternion, orthonormal in 64 bits; Blender's own are so in 32 bits only."""
     numbers = np.array(turn, dtype=np.float64)
     w, x, y, z = numbers / np.linalg.norm(numbers)
     return np.array(
@@ -141,29 +152,29 @@ def _rotation_matrix(turn: Quaternion) -> Array:
     )
 
 
-#: Shares of a mesh's spread by which it may seem another in 32 bits.
+#: Error of mesh fingerprints in 32 bits, as a share of the mesh's spread.
 _SURFACE_TOLERANCE = 1e-5
 
 
 def has_own_mesh(obj: bpy.types.Object) -> bool:
-    """Return whether files get a body's mesh as it is seen, modifiers and all: it came from none."""
+    """Return whether files get a body's evaluated mesh, modifiers applied, because it came from no file."""
     return any(shape.visual and shape.type == "mesh" and not shape.mesh for shape in record_of(obj).shapes)
 
 
 def can_detect_mesh_edit(obj: bpy.types.Object) -> bool:
-    """Return whether ``mesh_was_edited`` can tell: of some shapes neither the surface nor the figures are known."""
+    """Return whether ``mesh_was_edited`` is conclusive: a fingerprint is stored, or all surfaces are analytic."""
     shapes = [shape for shape in record_of(obj).shapes if shape.visual]
     return any(record_of(obj).surface) or all(has_analytic_surface(read_shape(shape)) for shape in shapes)
 
 
-#: What is known of meshes already: bodies that are alike share theirs.
+#: Results of ``mesh_was_edited`` by mesh, bounds and shapes: equal bodies share theirs.
 MeshEditCache = dict[tuple[object, ...], bool]
 
 
 def mesh_was_edited(obj: bpy.types.Object, judged: MeshEditCache | None = None) -> bool:
-    """Return whether the mesh no longer is the surface of the shapes that it was made for.
+    """Return whether a body's mesh is no longer the surface of the shapes that it was created for.
 
-    ``judged`` keeps the answers.
+    ``judged`` caches the results.
     """
     shapes = [read_shape(shape) for shape in record_of(obj).shapes if shape.visual]
     if not shapes or has_own_mesh(obj):
@@ -177,7 +188,7 @@ def mesh_was_edited(obj: bpy.types.Object, judged: MeshEditCache | None = None) 
         shape.pose[:3, 3] -= com
     judged = {} if judged is None else judged
     alike = tuple((shape.type, *shape.size.items(), *shape.spheres, shape.pose.tobytes()) for shape in shapes)
-    box = obj.bound_box  # its corners come in the order of the axes: the first and the seventh are the ends
+    box = obj.bound_box  # corners 0 and 6 are its minimum and maximum
     key = (obj.data.session_uid, *box[0], *box[6], *alike)
     if key not in judged:
         judged[key] = _differs_from_shapes(obj, shapes)
@@ -185,7 +196,7 @@ def mesh_was_edited(obj: bpy.types.Object, judged: MeshEditCache | None = None) 
 
 
 def _differs_from_shapes(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
-    """Return whether a mesh is no longer the surface of shapes in its own axes."""
+    """Return whether a mesh is no longer the surface of shapes, which are in its own axes."""
     halves = [(shape.pose[:3, 3], half_extent(shape, shape.pose[:3, :3])) for shape in shapes]
     low = np.min([at - half for at, half in halves], axis=0)
     high = np.max([at + half for at, half in halves], axis=0)
@@ -197,9 +208,9 @@ def _differs_from_shapes(obj: bpy.types.Object, shapes: list[Shape]) -> bool:
 
 
 def _differs_from_file(obj: bpy.types.Object) -> bool:
-    """Return whether a mesh that was read from a file is not as it was read.
+    """Return whether a mesh from a file differs from its fingerprint at import.
 
-    (Models of earlier releases do not know.)
+    It is False where no fingerprint is stored, as in mechanisms of earlier releases.
     """
     before = np.array(record_of(obj).surface)
     now = np.array(mesh_fingerprint(cast(bpy.types.Mesh, obj.data)))
@@ -208,7 +219,7 @@ def _differs_from_file(obj: bpy.types.Object) -> bool:
 
 
 def _vertices_and_face_centers(mesh: bpy.types.Mesh) -> tuple[Array, Array]:
-    """The points (n, 3) of a mesh, and the middles (m, 3) of its polygons."""
+    """Return the vertices (n, 3) of a mesh and the centers (m, 3) of its polygons."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
     middles = np.empty(3 * len(mesh.polygons), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Meshes that are in no file: those of bodies that were made in Blender. They are written beside the model."""
+"""Export of meshes that are in no file, those of bodies created in Blender: .obj files beside the model file."""
 
 from __future__ import annotations
 
@@ -22,15 +22,20 @@ from ..meshes import mesh_file_name
 from .design_poses import DesignPoses
 from .mechanism import own_ids
 
-#: Formats that name no mesh files: bodies have the size of their meshes there.
+#: Formats without mesh files: bodies become boxes of the size of their meshes.
 _FORMATS_WITHOUT_MESHES = {"juice"}
 
 
 def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, format_: str) -> Report:
-    """Write the meshes of a model's bodies that are in no file yet as ``NAME_meshes/BODY.obj`` beside the model's own
-    file, in the axes of their bodies, and have the shapes of ``mechanism`` name them. In formats without meshes the
-    shapes become boxes of their size. What lies there already is overwritten only where nothing but the old file of
-    that ``path`` names it. FormatError where they cannot be written."""
+    """Write the meshes of bodies that are in no file yet as ``NAME_meshes/BODY.obj`` beside the model file.
+
+    They are in the axes of their bodies, and the shapes of ``mechanism`` name them. In formats without meshes the
+    shapes become boxes of their size. An existing mesh is overwritten only where nothing but the old file of that
+    ``path`` names it.
+
+    Raises:
+        FormatError: If they cannot be written.
+    """
     report = Report()
     designs = DesignPoses(rig)
     objects = {own: obj for obj, own in own_ids(all_parts(rig, "BODY")).items()}
@@ -62,7 +67,7 @@ def write_own_meshes(rig: bpy.types.Object, mechanism: Mechanism, path: str, for
 
 @dataclass
 class _MeshFolder:
-    """The folder for the meshes of a model that is written to ``path``: its names, and what is in them by now."""
+    """Folder for the meshes of a mechanism that is written to ``path``: names in use, and what was written so far."""
 
     path: Path
     named_elsewhere: Collection[str]
@@ -73,7 +78,7 @@ class _MeshFolder:
         return self.path.with_name(self.path.stem + "_meshes")
 
     def put(self, name: str, data: bytes) -> str:
-        """Write a mesh under this name, or one like it that is free; equal ones once. Its name from the model's."""
+        """Write a mesh, equal ones once, under this name or a similar free one; return its relative path."""
         if (kept := _nameless_content(data)) not in self.written:
             taken, out, number = {each.lower() for each in (*self.written.values(), *self.named_elsewhere)}, name, 1
             while out.lower() in taken or not self._is_ours(out, data):
@@ -85,8 +90,11 @@ class _MeshFolder:
         return f"{self.folder.name}/{self.written[kept]}"
 
     def _is_ours(self, name: str, data: bytes) -> bool:
-        """Return whether a mesh may be written under a name: nothing is there, or the same, or what is going to be
-        written anew. Models of one name in several formats share the folder."""
+        """Return whether a mesh may be written under a name.
+
+        That is so if nothing is there, or the same mesh, or one that only the model file to be overwritten names: model
+        files of one name in several formats share the folder.
+        """
         place = self.folder / name
         if not os.path.lexists(place):
             return True
@@ -99,13 +107,12 @@ class _MeshFolder:
 
 
 def _nameless_content(data: bytes) -> bytes:
-    """Return what two equal meshes have in common: all but what they are called."""
+    """Return an OBJ file without names and comments, which is equal for equal meshes."""
     return b"\n".join(line for line in data.splitlines() if not line.startswith((b"o ", b"#")))
 
 
 def _mesh_surface(obj: bpy.types.Object, body: Body, scale: Array) -> tuple[Array, list[tuple[int, ...]]]:
-    """Points (n, 3) of a body's mesh in the body's own frame, and its polygons; modifiers are applied,
-    and the ``scale`` (3,) of its design."""
+    """Return points (n, 3) in the body frame, and polygons, of a body's mesh with modifiers and ``scale`` (3,)."""
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     mesh = evaluated.to_mesh()
     try:
@@ -120,7 +127,7 @@ def _mesh_surface(obj: bpy.types.Object, body: Body, scale: Array) -> tuple[Arra
 
 
 def _bounding_box_shape(shape: Shape, points: Array) -> Shape:
-    """The box along a body's axes that holds a mesh."""
+    """Return the bounding box of a mesh along its body's axes as a shape."""
     low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (np.zeros(3), np.ones(3))
     pose = np.eye(4)
     pose[:3, 3] = 0.5 * (low + high)
