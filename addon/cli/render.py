@@ -219,7 +219,7 @@ def _render_video(args: argparse.Namespace) -> VerbResult:
     try:
         report = jobs.render_to_file(args.model, args.out, render_job(jobs, args, film))
     except KeyboardInterrupt:
-        left = jobs.frames_left(str(args.out))
+        left = jobs.resumable_frames(str(args.out))
         if left:
             print(f"{left} frames are kept: the same command with --resume goes on with them", file=sys.stderr)
         raise

@@ -68,7 +68,7 @@ def test_a_frame_looks_for_what_is_linked_once(tmp_path: Path, monkeypatch: pyte
     _, collection = put_factory(tmp_path, 6)
     wheels = [obj for obj in collection.all_objects if record_of(obj).is_flywheel]
     assert len(wheels) > 20, "each of them was asked for the collections that it is in"
-    looks = Counted(monkeypatch, stripping, "linked_objects")
+    looks = Counted(monkeypatch, stripping, "objects_in_collections")
 
     def each(_obj: object) -> object:
         raise AssertionError("an object was asked for its collections: that looks through all objects of the file")

@@ -37,7 +37,7 @@ def test_every_loss_says_what_it_changes() -> None:
     codes = set()
     for path in ADDON.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            is_add = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("losses.add", "_Lost"))
+            is_add = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("losses.add", "_LossKind"))
             if is_add and isinstance(node.args[0], ast.Constant):
                 codes.add(node.args[0].value)
     assert len(codes) > 30

@@ -147,7 +147,7 @@ def test_points_that_no_polygon_uses_are_not_multiplied(tmp_path: Path) -> None:
 
 def test_places_of_many_pieces_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path, "a.dae", samples.dae())
-    for limit in ("_MOST_CORNERS", "_MOST_VISITS"):
+    for limit in ("_MAX_CORNERS", "_MAX_VISITS"):
         with monkeypatch.context() as patch, pytest.raises(MeshError, match="more than 0"):
             patch.setattr(f"addon.formats.meshes.collada.{limit}", 0)
             read_collada(path)

@@ -297,8 +297,8 @@ NOT_EDITED: dict[str, str] = {
         "KnuckleObject.flywheel KnuckleObject.weld KnuckleObject.is_flywheel KnuckleObject.flywheel_of "
         "KnuckleObject.flywheel_share KnuckleObject.keeps_source KnuckleObject.is_ground KnuckleObject.is_apart "
         "KnuckleJoint.motor KnuckleJoint.preload KnuckleJoint.motors KnuckleJoint.losses KnuckleJoint.far_stops "
-        "KnuckleJoint.pushes KnuckleMotor.* KnuckleServoState.* KnuckleModel.anchor KnuckleModel.throws "
-        "KnuckleModel.lift KnuckleModel.before KnuckleModel.body_keys KnuckleTruth.* KnuckleJointTruth.* "
+        "KnuckleJoint.pushes KnuckleMotor.* KnuckleWorldBackup.* KnuckleModel.anchor KnuckleModel.throws "
+        "KnuckleModel.lift KnuckleModel.before KnuckleModel.body_keys KnuckleAccuracy.* KnuckleJointAccuracy.* "
         "KnuckleModel.truth KnuckleModel.contact_friction"
     ),
     "settings of simulation, display and motion that no model file has": (

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from addon import formats
 from addon.core.model import Motion, Trajectory
-from tests.support.mechanisms import body, bone_of, joint, model, put
+from tests.support.mechanisms import body, bone_of, joint, model
 
 ARM = model(
     body(1, (0, 0, 4), (2, 2, 2)),
@@ -22,11 +21,6 @@ ARM = model(
     joint(22, 2, 3, (4, 0, 4), (0, 90, 0), stops=(-57.29577951308232, 57.29577951308232), name="Elbow"),
     joint(23, 1, 4, (0, 1.5, 4), (0, 90, 0), name="Slide", tag="PrismaticJoint"),
 )
-
-
-@pytest.fixture
-def rig(blank: Any) -> Any:
-    return put(ARM, gait=False, adapt_scene=False)
 
 
 def ops() -> Any:

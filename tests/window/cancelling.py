@@ -179,7 +179,7 @@ def dragged():
     bpy.context.view_layer.objects.active = joint
     pause(0.5)
     yield
-    degrees, _ = import_module(f"{NAME}.blender.overlay.state").degrees_of(joint)
+    degrees, _ = import_module(f"{NAME}.blender.overlay").joint_dials(joint)
     dof = joint.knuckle.joint.dofs[0]
 
     def place(value):
@@ -197,7 +197,7 @@ def dragged():
         move(*place(before + share * math.radians(30.0)))
         yield
     expect(dof.upper > before + 0.2, f"the stop is dragged: {before:.3f} to {dof.upper:.3f}")
-    shown = import_module(f"{NAME}.blender.ui.stop_handles").Shown
+    shown = import_module(f"{NAME}.blender.ui.joints.stop_gizmos").GizmoState
     expect(shown.drawn is not None, "its value is drawn")
     shot("dragged")
     at = place(before)

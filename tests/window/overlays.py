@@ -49,7 +49,7 @@ def handle(name, value, out=1.12):
     from importlib import import_module
 
     package = next(name for name in __import__("sys").modules if name.endswith(".knuckle"))
-    degrees, _ = import_module(f"{package}.blender.overlay.state").degrees_of(joint(name))
+    degrees, _ = import_module(f"{package}.blender.overlay").joint_dials(joint(name))
     return on_screen(degrees.at([value], out)[0])
 
 

@@ -19,11 +19,18 @@ _MAX_FPS = 32767
 
 @dataclass(frozen=True)
 class Clock:
-    """Mapping from a motion's times (s) to frames: time 0 is scene frame ``start``, a second ``fps / fps_base`` frames.
+    """Mapping from a motion's times (s) to frames.
+
+    Attributes:
+        start: Scene frame of time 0.
+        fps: Frames per second, times ``fps_base``.
+        fps_base: Divisor of ``fps``.
+        old: Number of frames of an Action that time remapping shows in ``new`` frames of the scene.
+        new: See ``old``.
 
     Note:
-        With time remapping, Blender evaluates Actions at other frames than the scene's: ``old`` frames of an Action are
-        shown in ``new`` frames of the scene. Keyframes are then not at the scene's frames.
+        With time remapping, Blender evaluates Actions at other frames than the scene's. Keyframes are then not at the
+        scene's frames.
     """
 
     start: float
@@ -77,7 +84,7 @@ _UNIT_NAMES: dict[str, MotionUnit] = {"RAD": "rad", "DEG": "deg", "M": "m", "MM"
 
 @dataclass(frozen=True)
 class Units:
-    """Units of a motion file, by the names of ``motion_properties``."""
+    """Units of a motion file, as enum identifiers of the motion properties."""
 
     angle: Literal["RAD", "DEG"] = "RAD"
     length: Literal["M", "MM"] = "M"

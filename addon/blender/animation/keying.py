@@ -19,7 +19,7 @@ from ..data.access import action_record, model_uid
 from ..data.channels import Channel, block_rotation, bone_path, root_channels, servo_channels
 from ..rig.ball_channels import block_bone_channels, subdivide_rotations
 
-CONSTANT, LINEAR = 0, 1  # Blender's numbers for the interpolation of a key
+CONSTANT, LINEAR = 0, 1  # Blender's enum values for the interpolation of a key
 #: Largest value that a key can have.
 _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 

@@ -317,7 +317,7 @@ def _refine_frames(frames: Array, vectors: Array) -> Array:
     return np.interp(subdivision_positions(counts)[0], np.arange(len(frames)), frames)
 
 
-# ---------------------------------------------------------------- kept until something changes
+# ---------------------------------------------------------------- cache
 
 
 @dataclass

@@ -190,7 +190,7 @@ def _is_motion_of(rig: bpy.types.Object, action: bpy.types.Action, matches_bones
     )
 
 
-# ---------------------------------------------------------------- what else names bones
+# ---------------------------------------------------------------- other references to bones
 
 
 def _follow_drivers(rig: bpy.types.Object, names: Mapping[str, str]) -> None:
@@ -230,7 +230,7 @@ def listed_servos(rig: bpy.types.Object) -> list[tuple[Any, str]]:
     return [(row, own[row.number] if row.number < len(own := names.get(row.joint, ())) else row.servo) for row in rows]
 
 
-# ---------------------------------------------------------------- what Blender calls
+# ---------------------------------------------------------------- handlers
 
 
 @persistent

@@ -313,7 +313,7 @@ def bone_values(rig: bpy.types.Object, prop: str) -> NDArray[np.float32]:
     return values.reshape(-1, 3)
 
 
-# ---------------------------------------------------------------- what Blender calls
+# ---------------------------------------------------------------- handlers
 
 
 def after_evaluation(depsgraph: bpy.types.Depsgraph, models: SceneModels) -> None:

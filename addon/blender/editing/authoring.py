@@ -85,7 +85,7 @@ def fit_solid(mesh: bpy.types.Mesh, scale: Array, as_mesh: bool = False) -> Fitt
 
 
 def _surface(mesh: bpy.types.Mesh, scale: Array) -> tuple[Array, NDArray[np.int32], Array, Array]:
-    """Points (n, 3), triangles (m, 3), and normals (k, 3) and areas (k,) of the polygons of a scaled mesh."""
+    """Return vertices (n, 3) and triangles (m, 3) of a scaled mesh, with the triangles' unit normals and areas (m,)."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
     mesh.calc_loop_triangles()

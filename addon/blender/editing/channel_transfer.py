@@ -215,8 +215,7 @@ def _move_curves(
     moved: Mapping[ChannelPath, tuple[ChannelPath, float]],
     gone: Collection[ChannelPath],
 ) -> None:
-    """Have the curves and drivers of a model pose the channels that their coordinates have now; of those that no
-    coordinate has they go."""
+    """Move curves and drivers of a mechanism to the new channels of their joint values; remove those without one."""
     for curves in _curve_owners(rig, present):
         found = [(curve, (curve.data_path, curve.array_index)) for curve in curves if not is_screw_driver(curve.driver)]
         going = [(curve, *moved[place]) for curve, place in found if place in moved]
@@ -251,7 +250,7 @@ def _shift_curves(rig: bpy.types.Object, present: RigState, own: Sequence[Channe
             if curve is not None:
                 _offset_curve(curve, -float(zero[0]))
         return
-    # the bone's motion is multiplied by the inverse of zero's: from the left, or from the right if the joint is against
+    # the bone's rotation becomes old * zero⁻¹, or zero * old if the joint points against the tree
     _places, turns = block_bone_channels(zero[None, :3], block_rotation(rig, first.bone), first.against)
     w, x, y, z = turns[0] * (1.0, -1.0, -1.0, -1.0)
     side = -1.0 if first.against else 1.0
@@ -321,7 +320,7 @@ def _offset_curve(curve: bpy.types.FCurve, by: float) -> None:
 
 
 def _map_values(curve: bpy.types.FCurve, factor: float, offset: float) -> None:
-    """Make each value of a curve, or of the driver that it maps, ``factor * value + offset``, but not its modifiers."""
+    """Map each value of a curve, or of a driver's mapping, to ``factor * value + offset``, but not its modifiers."""
     points = curve.keyframe_points
     if curve.driver is not None and not len(points):  # without keys the mapping is the identity
         curve.extrapolation = "LINEAR"

@@ -1,4 +1,8 @@
-"""Where things of the scene are in a model's design: from where bodies carry them now to where all joints are at 0."""
+"""Design poses: conversion of world poses to the design (all joint values 0), and state of a mechanism before an edit.
+
+``RigState`` stores what bones pose and where bodies are seen, and ``current_plan`` plans the bones again so that both
+continue.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +69,7 @@ def _to_design_pose(rig: bpy.types.Object, body: bpy.types.Object | None, here: 
 
 
 def posed_matrix(body: bpy.types.Object) -> Matrix:
-    """Return where the pose of its model has a body in the world, whatever physics or keys of its own do to it."""
+    """Return the world matrix of a body by its mechanism's pose, without physics and the body's own keyframes."""
     on_bone = body.parent == record_of(body).model and body.parent_type == "BONE"
     return local_to_parent_matrix(body, _world_matrix) if on_bone else body.matrix_world
 
@@ -209,7 +213,7 @@ def _actions(rig: bpy.types.Object) -> list[bpy.types.Action]:
     return list(dict.fromkeys((*motion_actions(rig), *stored_poses(rig), *([] if played is None else [played]))))
 
 
-# ---------------------------------------------------------------- bones planned anew
+# ---------------------------------------------------------------- bone plans
 
 
 def current_tree(rig: bpy.types.Object, mechanism: Mechanism) -> Tree:

@@ -1,6 +1,6 @@
-"""What hangs on a model without being a part of it: the user's cameras, lights, props and bones, and other models.
+"""The user's objects on a mechanism that are no part of it: cameras, lights, props, bones and other mechanisms.
 
-No edit takes it away, and none moves it.
+No edit deletes or moves them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from mathutils import Matrix
 from ..data.access import armature_of, bone_record, record_of
 from ..data.queries import mechanism_bones
 
-#: A joint's id or a root body's, and which bone of the joint's chain; -1 is a root's.
+#: Id of a joint or root body, and index of the bone in the joint's chain; -1 for a root.
 BoneSlot = tuple[str, int]
 
 
 def is_part_of(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
-    """Return whether an object is a part of a model, in whatever role."""
+    """Return whether an object is a part of a mechanism, in any role."""
     record = record_of(obj)
     return record.model == rig and record.role != "NONE"
 
@@ -28,12 +28,12 @@ def is_part_of(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
 def attached_objects(
     objects: Iterable[bpy.types.Object], rig: bpy.types.Object
 ) -> tuple[list[bpy.types.Object], list[bpy.types.Object]]:
-    """Return what of a model hangs on objects, however deep, and the strangers that hang on these or on that.
+    """Return the parts of a mechanism that descend from objects, and the foreign objects parented to these or to those.
 
-    What hangs on a stranger is its own affair.
+    Descendants of foreign objects are not included.
     """
     below: dict[bpy.types.Object, list[bpy.types.Object]] = {}
-    for obj in bpy.data.objects:  # once: each ``Object.children`` looks through the whole file
+    for obj in bpy.data.objects:  # once: each ``Object.children`` searches all objects of the .blend
         if obj.parent is not None:
             below.setdefault(obj.parent, []).append(obj)
     own: list[bpy.types.Object] = []
@@ -54,12 +54,12 @@ def attached_objects(
 
 
 def foreign_children(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The strangers that hang on a model's armature or on its bones."""
+    """Return the foreign objects that are parented to a mechanism's armature or its bones."""
     return [child for child in rig.children if not is_part_of(child, rig)]
 
 
 def carried_bones(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> tuple[set[str], set[str]]:
-    """The bones that carry bodies, with the user's that hang on them, and the user's bones that hang on others."""
+    """Return the bones that carry bodies, with the user's bones below them, and the user's other bones."""
     bones, own = armature_of(rig).bones, mechanism_bones(rig)
     carrying = {_bone_owner(bones[obj.parent_bone]) for obj in bodies if obj.parent_bone in own}
     along: set[str] = set()
@@ -78,7 +78,7 @@ def _bone_owner(bone: bpy.types.Bone) -> tuple[str, str]:
 
 
 def remove_lost_drivers(rig: bpy.types.Object) -> None:
-    """Take away the drivers of bones that are gone."""
+    """Remove the drivers of deleted bones."""
     data = rig.animation_data
     for curve in list(data.drivers) if data is not None else ():
         if curve.data_path.startswith("pose.bones["):
@@ -89,7 +89,7 @@ def remove_lost_drivers(rig: bpy.types.Object) -> None:
 
 
 def bone_slots(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, BoneSlot]:
-    """On what of a model objects hang that hang on a bone of its: joint or root, and the step of the joint's chain."""
+    """Return the bone slots of objects that are parented to a mechanism's bones."""
     bones, own = armature_of(rig).bones, mechanism_bones(rig)
     hung = [obj for obj in objects if obj.parent_type == "BONE" and obj.parent_bone in own]
     return {obj: _bone_slot(bones[obj.parent_bone]) for obj in hung}
@@ -101,7 +101,7 @@ def _bone_slot(bone: bpy.types.Bone) -> BoneSlot:
 
 
 def attach_to_slots(rig: bpy.types.Object, objects: Mapping[bpy.types.Object, BoneSlot | None]) -> None:
-    """Hang objects on a model's armature, on the bones of their spots where it has such."""
+    """Parent objects to a mechanism's armature, to the bones of their slots where these exist."""
     every = armature_of(rig).bones
     bones = {_bone_slot(every[name]): name for name in mechanism_bones(rig)}
     for obj, spot in objects.items():
@@ -112,8 +112,10 @@ def attach_to_slots(rig: bpy.types.Object, objects: Mapping[bpy.types.Object, Bo
 
 @contextmanager
 def preserve_world_poses(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
-    """Within it objects may be hung elsewhere, and what they hang on may be changed; afterwards they stand in the world
-    where they stood. Costs nothing where there are none."""
+    """Context manager after which objects are at the same world pose, though their parents may have changed.
+
+    Costs nothing without objects.
+    """
     kept = list(objects)
     if not kept:
         yield
@@ -127,9 +129,9 @@ def preserve_world_poses(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
 
 
 def _set_world_pose(obj: bpy.types.Object, place: Matrix) -> None:
-    """Have an object stand at a place in the world.
+    """Move an object to a world pose.
 
-    One that hangs on something keeps its own channels, which may be keyed: it is hung differently.
+    A child keeps its own channels, which may be keyed: its parent inverse is changed.
     """
     now = obj.matrix_world
     if np.abs(np.array(now) - np.array(place)).max() < 1e-6 * max(1.0, np.abs(np.array(place)).max()):

@@ -103,10 +103,9 @@ def _record_colors(rig: bpy.types.Object) -> None:
 
 
 def _record_bones(rig: bpy.types.Object) -> None:
-    """To 4.
+    """Migrate to version 4: store channels of joints, built names of bones, the upright rotation and the ground's flag.
 
-    Joints did not know on which channels of which bones they are posed, and for which degrees of freedom these were
-    made; bones not how they were named; a model not how it was stood upright; a ground not that it is.
+    Joints get the channels of their degrees of freedom and the kinds for which their bones were made.
     """
     joints = [record_of(empty).joint for empty in parts(rig, "JOINT")]
     if any(dof.step < 0 for joint in joints if not joint.loop for dof in joint.dofs):
@@ -191,7 +190,7 @@ _MIGRATIONS: dict[int, Callable[[bpy.types.Object], None]] = {
 _MIN_LIBRARY_VERSION = 4
 
 
-# ---------------------------------------------------------------- when models come
+# ---------------------------------------------------------------- handlers
 
 #: ``session_uid`` of the armature data of mechanisms that were checked.
 _checked: set[int] = set()

@@ -217,8 +217,10 @@ def _shift_designs(rig: bpy.types.Object, shifts: Mapping[str, Array], designs: 
 
 
 def moved_joints(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The joints whose empties were moved since their bones were made for them: posing still turns them where they
-    were."""
+    """Return the joints whose empties were moved since their bones were made.
+
+    These bones still rotate about the old place.
+    """
     return [empty for empty in parts(rig, "JOINT") if is_moved_from_bones(empty)]
 
 
@@ -393,7 +395,7 @@ def _update_bones(
             for number, place in places.items():
                 pose_initially(pose, bone, place, joint.dofs[number], starts[number])
         limited.add(joint.id)
-    chains = joint_bones(rig)  # of all at once: bodies do not hang on their bones yet, which would tell of each
+    chains = joint_bones(rig)  # of all at once: one by one needs bodies parented to bones, which they are not yet
     for joint_id in limited & empties.keys():
         update_joint_bone_limits(empties[joint_id], chains.get(joint_id, ()))
     _size_joints(rig, [empties[joint] for joint in limited & empties.keys()], decided)
@@ -407,7 +409,7 @@ def _has_custom_shape(rig: bpy.types.Object, name: str) -> bool:
 
 
 def _size_joints(rig: bpy.types.Object, empties: Collection[bpy.types.Object], decided: BuildPlan) -> None:
-    """Have joints whose bones show no dial yet, as those of older files, be as large as what they join."""
+    """Set the display size of empties whose bones have no dial yet (older files), by the bodies that they connect."""
     chains = joint_bones(rig)
     for empty in empties:
         record = record_of(empty)

@@ -328,7 +328,7 @@ def _clear_lost_links(rig: bpy.types.Object) -> None:
         rows.clear()
 
 
-# ---------------------------------------------------------------- two models that become one
+# ---------------------------------------------------------------- merging
 
 
 def merge_models(rig: bpy.types.Object, others: Sequence[bpy.types.Object]) -> tuple[int, Report]:

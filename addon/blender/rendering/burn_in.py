@@ -1,4 +1,4 @@
-"""Words and numbers over a picture: the film's name, the time, what its servos are at.
+"""Burned-in text and marks: name, time, servo values, axes and stops over a picture, and pictures side by side.
 
 Pillow draws them, in the fonts that come with Blender.
 """
@@ -26,18 +26,18 @@ _PANEL_COLOR = (16, 20, 28, 150)
 _MIN_LETTER_HEIGHT = 9  # pixels
 _LINE_SPACING = 1.55  # letters
 _MAX_NAME_LENGTH = 22
-#: The share of the picture's width, or of its height where it is high, that the table of servos may take.
+#: Share of the picture's width, or height if in portrait, that the table of servos may take.
 TABLE_SHARE = 0.28
-_TABLE_HEIGHT = 0.66  # of a wide picture
+_TABLE_HEIGHT = 0.66  # share of the height of a wide picture
 
 
 def has_room_beside(size: tuple[int, int]) -> bool:
-    """Return whether there is room for a table beside the model rather than beneath it."""
+    """Return whether there is room for a table beside the mechanism rather than beneath it."""
     return size[0] > 1.2 * size[1]
 
 
 class _Table(NamedTuple):
-    """Which rows a table has, their names, its letters' height and the width of its bars (0 has none) and of it all."""
+    """Layout of a table: dof indices and names of its rows; letter height, bar width (0: none), width (pixels)."""
 
     rows: list[int]
     names: list[str]
@@ -47,7 +47,7 @@ class _Table(NamedTuple):
 
 
 class TextLayer:
-    """Writes into a transparent layer of a size, to be laid over a picture."""
+    """Transparent layer with text, to be laid over a picture of its size."""
 
     def __init__(self, width: int, height: int) -> None:
         from PIL import Image, ImageDraw
@@ -61,8 +61,10 @@ class TextLayer:
     def write(
         self, text: str, corner: str, scale: float = 1.0, left: int = 0, right: int | None = None, row: int = 0
     ) -> None:
-        """Write a line into a corner ("top left" and so on, or "top" for the middle) of the part from ``left`` to
-        ``right``, so many rows further down."""
+        """Write a line into a corner of the part from ``left`` to ``right`` (pixels), ``row`` rows further down.
+
+        ``corner`` is "top left" and so on, or "top" for the middle.
+        """
         font = _font(round(scale * self.letter))
         right = self.size[0] if right is None else right
         text = self._fitting(text, font, right - left - 4 * self.margin)
@@ -80,8 +82,11 @@ class TextLayer:
     def tabulate(
         self, readings: DofRecording, now: DofGlyphs, left: int, right: int, most: DofRecording | None = None
     ) -> None:
-        """Write what servos are at, each with a bar from stop to stop, at the right of the part from ``left`` to
-        ``right``, or at its foot where it is high. Where not all have room, those that move most have, in ``most``."""
+        """Write a table of servo values, each with a bar from stop to stop.
+
+        It is at the right of the part from ``left`` to ``right`` (pixels), or at its foot in a portrait part. Where
+        there is no room for all, it has those that move most, in ``most``.
+        """
         beside = has_room_beside((right - left, self.size[1]))
         room = (TABLE_SHARE if beside else 0.9) * (right - left) - 2 * self.margin
         table = self._plan(most or readings, now, room, (_TABLE_HEIGHT if beside else TABLE_SHARE) * self.size[1])
@@ -108,7 +113,7 @@ class TextLayer:
             self._draw.text((x, middle), f"and {left_out} more", font=font, fill=PALE, anchor="lm")
 
     def _plan(self, readings: DofRecording, now: DofGlyphs, room: float, high: float) -> _Table:
-        """A table for so much room in pixels: smaller letters first, then no bars, then shorter names."""
+        """Plan a table for an area in pixels: smaller letters first, then no bars, then shorter names."""
         stopped = bool(np.isfinite(now.lower + now.upper).any())
         letter = max(_MIN_LETTER_HEIGHT, round(0.72 * self.letter))
         while True:
@@ -132,7 +137,7 @@ class TextLayer:
         return _Table(rows, names, letter, bar, wide - 2 * gap)
 
     def _bar(self, x: float, y: float, wide: float, half: float, now: DofGlyphs, row: int, beyond: bool) -> None:
-        """A line from stop to stop with the present value on it."""
+        """Draw a line from stop to stop with the present value on it."""
         lower, upper, value = now.lower[row], now.upper[row], now.value[row]
         if not np.isfinite([lower, upper, value]).all() or upper <= lower:
             return
@@ -144,15 +149,17 @@ class TextLayer:
         self._draw.rounded_rectangle((left, top, right, bottom), radius=0.35 * self.letter, fill=_PANEL_COLOR)
 
     def _fitting(self, text: str, font: Any, wide: float) -> str:
-        """As much of a text as there is room for."""
+        """Truncate a text to a width (pixels)."""
         while len(text) > 2 and self._draw.textlength(text, font=font) > wide:
             text = text[:-2].rstrip() + "…"
         return text
 
 
 def select_rows(readings: DofRecording, most: int) -> list[int]:
-    """Return which degrees are told of, in their order: all, or as many as there is room for, of those that move
-    most."""
+    """Select the dofs for a table of ``most`` rows, in their order.
+
+    Where there are more, those that move most are selected, and one row is left for the number of the others.
+    """
     values = np.nan_to_num(readings.moving["value"])
     count = values.shape[1] if values.ndim == 2 else 0
     if count <= most:
@@ -162,7 +169,7 @@ def select_rows(readings: DofRecording, most: int) -> list[int]:
 
 
 def value_text(now: DofGlyphs, row: int) -> str:
-    """Return what a degree is at: degrees, or the model's lengths."""
+    """Format the value of a dof: degrees for a rotation, else the mechanism's length unit."""
     value = float(now.value[row])
     if not np.isfinite(value):
         return "–"
@@ -172,7 +179,7 @@ def value_text(now: DofGlyphs, row: int) -> str:
 
 
 def shorten_name(name: str) -> str:
-    """A name that is not too long for a table."""
+    """Shorten a name that is too long for a table."""
     return name if len(name) <= _MAX_NAME_LENGTH else name[: _MAX_NAME_LENGTH - 1] + "…"
 
 
@@ -189,13 +196,13 @@ def _font(size: int, mono: bool = False) -> Any:
         return ImageFont.load_default(size)
 
 
-_SUPERSAMPLING = 2  # marks are drawn so many times as large and then made small
+_SUPERSAMPLING = 2  # factor by which marks are drawn larger and then reduced
 _THIN_LINE, _THICK_LINE = 1.6, 3.2  # widths of lines in a picture of 720 lines
-_NEAR_CLIP = 1e-3  # of the way to the model: nothing nearer is drawn
+_NEAR_CLIP = 1e-3  # share of the largest depth: nothing nearer is drawn
 
 
 class FramePart(NamedTuple):
-    """One stage's part of a frame: where it begins in the picture, its scene and what that knows."""
+    """Part of a frame by one stage: its left edge in the picture (pixels), its scene, video state and recording."""
 
     left: int
     scene: bpy.types.Scene
@@ -209,9 +216,9 @@ def compose_picture(
     frame: int,
     picture: str,
 ) -> None:
-    """Make one picture of those of the stages, with what is burnt in.
+    """Compose one picture of those of the stages, with what is burned in.
 
-    Where that is nothing the picture is the very file that Blender wrote.
+    Where that is nothing, the picture is the very file that Blender wrote.
     """
     reel = stages[0][1]
     title = reel.look.get("title", "")
@@ -235,9 +242,9 @@ def compose_picture(
 
 
 def draw_text_layer(reel: VideoState, title: str, halves: Sequence[FramePart], frame: int, step: int) -> Any:
-    """All words of a frame as a transparent layer."""
+    """Draw all text of a frame as a transparent layer."""
     page = TextLayer(*reel.size)
-    most = halves[-1].readings  # both halves tell of the same servos
+    most = halves[-1].readings  # both halves show the same servos
     name = title_text(title, reel.name if "NAME" in reel.burn else "")
     if name:
         page.write(name, "top left", 1.25 if len(halves) == 1 else 1.0)
@@ -256,12 +263,12 @@ def draw_text_layer(reel: VideoState, title: str, halves: Sequence[FramePart], f
 
 
 def title_text(title: str, name: str) -> str:
-    """The title and the mechanism's name, which is not repeated where the title has it."""
+    """Return the title and the mechanism's name, which is not repeated where the title has it."""
     return " – ".join(filter(None, [title, "" if name.casefold() in title.casefold() else name]))
 
 
 def draw_frame_overlay(seen: Any, half: FramePart, frame: int) -> Any:
-    """Axes and stops over the picture of one stage."""
+    """Draw axes and stops over the picture of one stage."""
     kinds = {"AXES", "STOPS"} & set(half.reel.burn)
     if not kinds or half.readings is None:
         return seen
@@ -304,8 +311,17 @@ def rasterize(layer: Any, drawing: OverlayDrawing, scene: bpy.types.Scene, size:
 def project_strokes(
     scene: bpy.types.Scene, strokes: VertexBuffer, corners: int, size: tuple[int, int]
 ) -> tuple[list[Array], list[Array]]:
-    """Return where the pieces of strokes, of so many corners each, are in a picture, (n, corners, 2) in pixels from the
-    upper left, and their colours (n, 4) from 0 to 255: the farthest first, without those behind the camera."""
+    """Project strokes into a picture, the farthest first, without those behind the camera.
+
+    Args:
+        scene: The scene, with its camera.
+        strokes: The strokes, in pieces.
+        corners: Number of corners per piece.
+        size: Of the picture, in pixels.
+
+    Returns:
+        Corners of the n pieces, (n, corners, 2) in pixels from the upper left, and their colors (n, 4) from 0 to 255.
+    """
     points, colours = strokes.arrays()
     if not len(points):
         return [], []

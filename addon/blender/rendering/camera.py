@@ -1,4 +1,4 @@
-"""Where a camera stands so that a moving model stays well in the picture. Numbers only, no Blender."""
+"""Camera placement that keeps a moving mechanism well in the picture. Plain numbers, no bpy."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .options import Camera
 
 LENS = 50.0  # mm
 SENSOR = 36.0  # mm, along the longer side of the picture
-FILL_WIDTH = 0.78  # of the picture's width that the model may take
-FILL_HEIGHT = 0.68  # of its height, over the whole take
-TALLEST = 0.5  # of its height in any one frame
-CLEARANCE = 1.5  # times as far away as the nearest that the model comes to the camera from where that looks
+FILL_WIDTH = 0.78  # share of the picture's width that the mechanism may take
+FILL_HEIGHT = 0.68  # share of its height, over the whole take
+TALLEST = 0.5  # share of its height in any one frame
+CLEARANCE = 1.5  # least distance, as a multiple of the mechanism's largest reach from the aim towards the camera
 SMOOTHING_TIME = 1.2  # s, standard deviation of the camera's smoothing: longer than a step of a walker
 FIT_ITERATIONS = 5  # of centering and measuring, which depend on each other: the last changes less than a pixel
-TRAVEL_RATIO = 1.0  # a model that gets further than so many times its size is gone along with
+TRAVEL_RATIO = 1.0  # travel, in sizes of the mechanism, beyond which the camera follows it
 
 
 class Margins(NamedTuple):
-    """What is kept free of the model: a share of the picture's width at its right, and of its height at its foot."""
+    """Margins to keep free of the mechanism: shares of the picture's width at its right and height at its foot."""
 
     right: float = 0.0
     foot: float = 0.0
@@ -32,13 +32,13 @@ NO_MARGINS = Margins()
 
 
 class ViewAngles(NamedTuple):
-    """From where a camera looks: ``turn`` (rad) from the model's heading to the camera, ``pitch`` (rad) down."""
+    """Direction of view: ``turn`` (rad) from the mechanism's heading to the camera, ``pitch`` (rad) downwards."""
 
     turn: float
     pitch: float
 
 
-#: Three quarters, rather from the side, and looking down enough to keep the horizon out of a landscape picture.
+#: Three-quarter view, more from the side, with enough pitch to keep the horizon out of a landscape picture.
 _THREE_QUARTER = ViewAngles(float(np.radians(48.0)), float(np.radians(17.0)))
 VIEWS: dict[Camera, ViewAngles] = {
     "FOLLOW": _THREE_QUARTER,
@@ -52,9 +52,12 @@ VIEWS: dict[Camera, ViewAngles] = {
 
 @dataclass
 class CameraShot:
-    """A camera that looks in ``rotations`` (n, 3, 3; columns: right, up, back) from ``positions`` (n, 3) per filmed
-    frame; ``aims`` (n, 3) is what it looks at, ``distance`` what lies between the two. ``shift`` moves its lens, in
-    shares of the picture's longer side: to the right and up, where the model is seen further to the left and lower."""
+    """Camera motion over n rendered frames: ``rotations`` (n, 3, 3; columns: right, up, back), ``positions`` (n, 3).
+
+    ``aims`` (n, 3) are the points looked at, ``distance`` the camera's distance from them. ``shift`` is the lens shift
+    in shares of the picture's longer side, to the right and up: the mechanism is then seen further to the left and
+    lower.
+    """
 
     rotations: Array
     positions: Array
@@ -64,14 +67,16 @@ class CameraShot:
 
     @property
     def rotation(self) -> Array:
-        """Return how it looks in the first frame, (3, 3): what lights are set up for."""
+        """Return the rotation (3, 3) in the first frame, for which lights are set up."""
         first: Array = self.rotations[0]
         return first
 
 
 def travel_heading(centres: Array, size: float, front: float = -0.5 * np.pi) -> float:
-    """Angle (rad) about +Z of the travel from the first to the last of ``centres`` (n, 3); ``front``, which is that
-    of Blender's scenes, -Y, for a model that stays within half its size."""
+    """Return the heading (rad about +Z) of the travel from the first to the last of ``centres`` (n, 3).
+
+    For a mechanism that stays within half its size it is ``front``, by default -Y as in Blender's scenes.
+    """
     travel = centres[-1, :2] - centres[0, :2]
     if np.hypot(*travel) < 0.5 * size:
         return front
@@ -79,7 +84,7 @@ def travel_heading(centres: Array, size: float, front: float = -0.5 * np.pi) -> 
 
 
 def view_rotation(heading: float, view: ViewAngles = _THREE_QUARTER) -> Array:
-    """3x3 rotation of a camera that sees a model heading there from ``view``."""
+    """Return the rotation (3, 3) of a camera that sees a mechanism with a heading (rad) from ``view``."""
     azimuth, pitch = heading + view.turn, view.pitch
     back = np.array([np.cos(azimuth) * np.cos(pitch), np.sin(azimuth) * np.cos(pitch), np.sin(pitch)])
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
@@ -87,7 +92,7 @@ def view_rotation(heading: float, view: ViewAngles = _THREE_QUARTER) -> Array:
 
 
 def smooth_track(track: Array, sigma: float) -> Array:
-    """``track`` (n, 3) after a Gaussian of ``sigma`` samples, without delay.
+    """Smooth ``track`` (n, 3) by a Gaussian of ``sigma`` samples, without delay.
 
     Ends are continued by point reflection, so a steady walk stays a steady walk up to the last frame.
     """
@@ -103,20 +108,20 @@ def smooth_track(track: Array, sigma: float) -> Array:
 
 
 def half_angle_tangents(size: tuple[int, int]) -> tuple[float, float]:
-    """Tangents of half the picture's horizontal and vertical angle."""
+    """Return the tangents of half the horizontal and vertical angles of view of a picture (pixels)."""
     width, height = size
     along = 0.5 * SENSOR / LENS
     return along * width / max(size), along * height / max(size)
 
 
 def distance_for(offsets: Array, rotations: Array, size: tuple[int, int], room: Margins = NO_MARGINS) -> float:
-    """Least distance from which a model takes no more than its shares of the picture.
+    """Return the least distance from which a mechanism takes no more than its shares of the picture.
 
     Args:
-        offsets: its points relative to the aim, (n, m, 3).
-        rotations: how the camera looks, (n, 3, 3).
-        size: of the picture, in pixels.
-        room: what of the picture is kept free.
+        offsets: Its points relative to the aim, (n, m, 3).
+        rotations: Of the camera, (n, 3, 3).
+        size: Of the picture, in pixels.
+        room: Margins of the picture to keep free.
     """
     right, up, back = np.moveaxis(offsets @ rotations, -1, 0)
     wide, high = (slope * (1.0 - share) for slope, share in zip(half_angle_tangents(size), room, strict=True))
@@ -140,9 +145,20 @@ def plan_shot(
     front: float = -0.5 * np.pi,
     pitch: float | None = None,
 ) -> CameraShot:
-    """The shot for a model whose box is ``lows``..``highs`` (n, 3) and whose points are ``corners``
-    (n, m, 3) in the n filmed frames. No point leaves the picture in any of them, nor gets into ``room``. ``pitch``
-    (rad) is how far a camera at three quarters looks down, where its stage wants another than the usual."""
+    """Plan the shot of a mechanism in n rendered frames: no point leaves the picture or gets into its margins.
+
+    Args:
+        lows: Lower corner of the mechanism's box, (n, 3).
+        highs: Upper corner, (n, 3).
+        corners: Its points, (n, m, 3).
+        size: Of the picture, in pixels.
+        fps: Rendered frames per second.
+        heading: Of the mechanism (rad about +Z); None: where it travels.
+        camera: Kind of camera.
+        room: Margins of the picture to keep free.
+        front: Heading (rad) of a mechanism that does not travel.
+        pitch: Downward angle (rad) of three-quarter cameras, where the stage wants another than the usual.
+    """
     centres = 0.5 * (lows + highs)
     extent = float(np.linalg.norm((highs - lows).max(axis=0)))
     heading = travel_heading(centres, extent, front) if heading is None else heading
@@ -164,22 +180,24 @@ def plan_shot(
 
 
 def make_shot(rotations: Array, aims: Array, distance: float, shift: tuple[float, float] = (0.0, 0.0)) -> CameraShot:
-    """A shot of ``aims`` (n, 3) from one distance."""
+    """Create a shot of ``aims`` (n, 3) from a constant distance."""
     return CameraShot(rotations, aims + distance * rotations[:, :, 2], aims, distance, shift)
 
 
 def follows_model(camera: Camera, centres: Array, extent: float) -> bool:
-    """Return whether the camera moves with a model of a size whose middle goes through ``centres`` (n, 3)."""
+    """Return whether the camera moves with a mechanism of size ``extent`` with its center at ``centres`` (n, 3)."""
     if camera in ("FOLLOW", "FIXED"):
         return camera == "FOLLOW"
     return bool(np.ptp(centres, axis=0).max() > TRAVEL_RATIO * extent)
 
 
 def center_aims(aims: Array, corners: Array, rotations: Array, distance: float) -> Array:
-    """``aims`` moved by one constant offset so that what is seen from ``distance`` over the whole take has equal room
-    above and below and, for a camera that looks in one direction, left and right."""
+    """Move ``aims`` by a constant offset that centers what is seen from ``distance`` over the whole take.
+
+    There is equal room above and below and, for a camera that looks in one direction, left and right.
+    """
     seen = (corners - aims[:, None]) @ rotations
-    seen /= 1.0 - seen[..., 2:] / distance  # what is near is seen larger
+    seen /= 1.0 - seen[..., 2:] / distance  # perspective: what is near is seen larger
     offset = 0.5 * (seen.min(axis=(0, 1)) + seen.max(axis=(0, 1)))
     if not np.allclose(rotations, rotations[:1]):
         return aims + np.array([0.0, 0.0, offset[1] / rotations[0, 2, 1]])

@@ -1,4 +1,4 @@
-"""How each render engine is set up."""
+"""Set-up of render engines, colors, and picture and video output."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from ..compat import EEVEE, set_video_output
 from .camera import Array
 from .options import RenderEngine
 
-#: The engine that is rasterised without node materials, the one that needs no lamps of ours.
+#: The engine that rasterizes without node materials and needs no lights of ours.
 WORKBENCH: RenderEngine = "WORKBENCH"
 
 
 def engine_id(engine: RenderEngine) -> str:
-    """Blender's name of the engine."""
+    """Return Blender's identifier of an engine."""
     return {"EEVEE": EEVEE, "WORKBENCH": "BLENDER_WORKBENCH", "CYCLES": "CYCLES"}[engine]
 
 
 def set_up_engine(
     scene: bpy.types.Scene, engine: RenderEngine, samples: int, size: float, key: Array, shadow: float
 ) -> None:
-    """Choose the engine and its quality for a model of about ``size`` (length); ``key`` is the direction
-    in the world (3,) from which the main light comes, ``shadow`` how dark it leaves what it does not reach."""
+    """Set a scene's engine and its quality for a mechanism of about ``size`` (length).
+
+    ``key`` is the direction in the world (3,) towards the main light, ``shadow`` how dark Workbench's shadows are (0 to
+    1).
+    """
     scene.render.engine = engine_id(engine)  # type: ignore[assignment]
     if engine == "WORKBENCH":
         set_up_workbench(scene, samples, size, key, shadow)
@@ -34,7 +37,7 @@ def set_up_engine(
 
 
 def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Array, shadow: float) -> None:
-    """Studio light, cavities and shadows, in the materials' viewport colours."""
+    """Set up Workbench: studio light, cavities and shadows, in the materials' viewport colors."""
     display: Any = scene.display
     set_samples(scene, samples)
     display.light_direction = (key[0], key[2], -key[1])  # Blender keeps it with Y up
@@ -47,7 +50,7 @@ def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Arr
     shading.light = "STUDIO"
     shading.studio_light = "paint.sl"  # the one of Blender's own that is neutral and bright from above
     shading.use_world_space_lighting = False
-    shading.color_type = "TEXTURE"  # the ground's palette; what has no texture keeps its material's colour
+    shading.color_type = "TEXTURE"  # the floor's palette; objects without a texture keep their material's color
     shading.show_shadows = True
     shading.shadow_intensity = shadow
     shading.show_cavity = True
@@ -62,7 +65,7 @@ def set_up_workbench(scene: bpy.types.Scene, samples: int, size: float, key: Arr
 
 
 def set_up_eevee(scene: bpy.types.Scene, samples: int) -> None:
-    """Few samples with soft shadows; no ray tracing, which costs several times the picture."""
+    """Set up EEVEE: few samples with soft shadows; no ray tracing, which costs several times the picture."""
     eevee: Any = scene.eevee
     set_samples(scene, samples)
     eevee.use_shadows = True
@@ -72,7 +75,7 @@ def set_up_eevee(scene: bpy.types.Scene, samples: int) -> None:
 
 
 def set_up_cycles(scene: bpy.types.Scene, samples: int) -> None:
-    """Denoised, few bounces: everything here is matt and in the open."""
+    """Set up Cycles: denoised, few bounces, since everything here is matt and in the open."""
     cycles: Any = scene.cycles
     set_samples(scene, samples)
     cycles.use_adaptive_sampling = False
@@ -82,7 +85,7 @@ def set_up_cycles(scene: bpy.types.Scene, samples: int) -> None:
 
 
 def set_samples(scene: bpy.types.Scene, samples: int) -> int:
-    """Draw each pixel with so many samples, or the next number that its engine has; how many they were."""
+    """Set the samples per pixel, or the next number that the engine has; return the previous number."""
     display, eevee, cycles = (getattr(scene, name, None) for name in ("display", "eevee", "cycles"))
     if scene.render.engine == "BLENDER_WORKBENCH":
         steps = {"FXAA": 1, "5": 5, "8": 8, "11": 11, "16": 16, "32": 32}
@@ -96,7 +99,7 @@ def set_samples(scene: bpy.types.Scene, samples: int) -> int:
 
 
 def set_up_picture(scene: bpy.types.Scene, size: tuple[int, int]) -> None:
-    """Whole frames of ``size`` as PNG, colours as they are."""
+    """Set up output of whole frames of ``size`` (pixels) as PNG, with unchanged colors."""
     render = scene.render
     render.resolution_x, render.resolution_y = size
     render.resolution_percentage = 100
@@ -107,7 +110,7 @@ def set_up_picture(scene: bpy.types.Scene, size: tuple[int, int]) -> None:
     render.use_sequencer = False
     render.film_transparent = False
     render.dither_intensity = 1.0
-    for prop in render.bl_rna.properties:  # when, where and in how long: it differs in equal pictures
+    for prop in render.bl_rna.properties:  # metadata (date, file, render time) would differ in equal pictures
         if prop.identifier.startswith("use_stamp"):
             setattr(render, prop.identifier, False)
     settings: Any = render.image_settings
@@ -119,7 +122,7 @@ def set_up_picture(scene: bpy.types.Scene, size: tuple[int, int]) -> None:
 
 
 def set_standard_colors(scene: bpy.types.Scene) -> None:
-    """sRGB in, sRGB out: a new scene would come with a film-like curve."""
+    """Set up color management from sRGB to sRGB: a new scene would come with a film-like curve."""
     display: Any = scene.display_settings
     display.display_device = "sRGB"
     view: Any = scene.view_settings
@@ -130,7 +133,10 @@ def set_standard_colors(scene: bpy.types.Scene) -> None:
 
 
 def set_up_video(scene: bpy.types.Scene, ending: str) -> None:
-    """H.264 in MP4, 8 bits, 4:2:0, no sound, which every browser plays, or VP9 in WebM, which all new ones do."""
+    """Set up video output: H.264 in MP4, 8 bits, 4:2:0, no sound, or VP9 in WebM.
+
+    Every browser plays the former, all new ones the latter.
+    """
     settings: Any = scene.render.image_settings
     set_video_output(settings)
     settings.color_mode = "RGB"

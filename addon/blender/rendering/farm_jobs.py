@@ -1,5 +1,4 @@
-"""Filming in parts that may run in different processes, one after another or on many machines: prepare a stage, render
-ranges of its frames, encode them."""
+"""Farm jobs: prepare a stage, render chunks of its frames and encode them, each in any process or on any machine."""
 
 from __future__ import annotations
 
@@ -30,11 +29,17 @@ def prepare(
     blend: str,
     report: Report | None = None,
 ) -> VideoState:
-    """Play the scene in context, set the stage for a model and save that stage alone to the file
-    ``blend``; what it knows of its film: how many ``frames``, ``fps``, ``size``. The open file stays as it was.
+    """Play the scene in context, build the stage for a mechanism and save that alone to the file ``blend``.
 
-    ``open_stage`` brings it back, ``render_frames(scene, first, last, folder)`` renders some of its frames and
-    ``encode(folder, out, fps)`` makes the video. FormatError where there is nothing to film."""
+    ``open_stage`` loads it, ``render_frames(scene, first, last, folder)`` renders some of its frames and
+    ``encode(folder, out, fps)`` makes the video. The open file stays as it was.
+
+    Returns:
+        State of the video: how many ``frames``, ``fps``, ``size``.
+
+    Raises:
+        FormatError: If there is nothing to render.
+    """
     options.check()
     report = Report() if report is None else report
     rig = model if isinstance(model, bpy.types.Object) else rig_in(model)
@@ -62,7 +67,7 @@ def save_stage(scenes: Sequence[bpy.types.Scene], blend: str, report: Report) ->
 
 
 def stage_textures(scenes: Sequence[bpy.types.Scene]) -> list[bpy.types.Image]:
-    """The images that the materials of stages show, each once."""
+    """Return the images that the materials of stages show, each once."""
     materials = {slot.material for scene in scenes for thing in scene.objects for slot in thing.material_slots}
     trees = [material.node_tree for material in materials if material is not None and material.node_tree is not None]
     found: dict[bpy.types.Image, None] = {}
@@ -80,7 +85,7 @@ def stage_textures(scenes: Sequence[bpy.types.Scene]) -> list[bpy.types.Image]:
 
 @contextmanager
 def images_packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator[None]:
-    """Have images in the file for as long as it is saved: other machines do not have theirs.
+    """Pack images into the file while it is saved: other machines do not have theirs.
 
     The report warns of those that stay outside.
     """
@@ -106,7 +111,11 @@ def images_packed(images: Sequence[bpy.types.Image], report: Report) -> Iterator
 
 
 def open_stage(blend: str) -> bpy.types.Scene:
-    """The stage that ``prepare`` saved, brought into the open file. FormatError where the file holds none."""
+    """Load the stage that ``prepare`` saved into the open file.
+
+    Raises:
+        FormatError: If there is no such file, Blender cannot read it, or it has no stage.
+    """
     if not os.path.isfile(blend):
         raise FormatError("there is no such file", path=blend, remedy="Check the name.")
     try:

@@ -1,4 +1,4 @@
-"""Pictures as files: their size, loops and overviews of them. Pillow does the work and is loaded only for that."""
+"""Picture files: sizes, repeating pictures and contact sheets. Pillow does the work and is imported only for that."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from typing import Any, NamedTuple
 from ...core.report import FormatError
 from ...formats.text.file_io import make_folder, write_atomically
 
-_PALETTE_SIZE = 255  # of a .gif's palette; one is left for what stays as it is
+_PALETTE_SIZE = 255  # colors of a .gif's palette; one is left for unchanged pixels
 _QUALITY = 82  # of a .webp: the lowest at which flat floors and soft shadows showed no blocks
 
 
 class LoopFormat(NamedTuple):
-    """A format of pictures that repeat: the unit in which it counts time and the shortest time per picture that
-    browsers play as written, both in ms."""
+    """Format of pictures that repeat: unit of time, and shortest time per picture that browsers respect (ms)."""
 
     unit: int
     shortest: int
 
 
-#: By the ending of the file.
+#: By the extension of the file.
 LOOP_FORMATS = {".gif": LoopFormat(10, 20), ".webp": LoopFormat(1, 11)}
 
 
 def import_pillow() -> Any:
-    """Pillow's ``Image`` module. FormatError where it is missing."""
+    """Import Pillow's ``Image`` module.
+
+    Raises:
+        FormatError: If it is missing.
+    """
     try:
         from PIL import Image
     except ImportError:
@@ -38,7 +41,11 @@ def import_pillow() -> Any:
 
 
 def png_size(path: str) -> tuple[int, int]:
-    """Width and height of a .png, from its head."""
+    """Return width and height of a .png from its header.
+
+    Raises:
+        FormatError: If it is no .png.
+    """
     with open(path, "rb") as file:
         head = file.read(24)
     if head[:8] != b"\x89PNG\r\n\x1a\n" or len(head) < 24:
@@ -48,19 +55,19 @@ def png_size(path: str) -> tuple[int, int]:
 
 
 def is_complete_png(path: str) -> bool:
-    """Return whether a .png was written to its end."""
+    """Return whether a .png was written to its end, its chunk IEND."""
     with open(path, "rb") as file:
         file.seek(-min(12, file.seek(0, os.SEEK_END)), os.SEEK_END)
         return file.read()[4:8] == b"IEND"
 
 
 def save_loop(pictures: Sequence[str], path: str, fps: float) -> None:
-    """Write pictures as a .webp or .gif that repeats for ever; each is shown until the format's next unit of time.
+    """Write pictures as a .webp or .gif that repeats forever; each is shown until the format's next unit of time.
 
     Args:
-        pictures: paths of .png files of one size.
-        path: where to; its ending names the format.
-        fps: pictures per second.
+        pictures: Paths of .png files of one size.
+        path: Path to write to; its extension names the format.
+        fps: Pictures per second.
     """
     image = import_pillow()
     require_loop_rate(path, fps)
@@ -89,13 +96,13 @@ def require_loop_rate(path: str, fps: float) -> None:
 
 
 def _read_rgb(path: str) -> Any:
-    """A picture's colours, its file closed again."""
+    """Read a picture's colors, and close its file."""
     with import_pillow().open(path) as picture:
         return picture.convert("RGB")
 
 
 def _common_palette(image: Any, some: Sequence[Any]) -> Any:
-    """The colours of some frames all through the film, side by side."""
+    """Return a palette image from sample frames of the whole video, pasted side by side."""
     strip = image.new("RGB", (160 * len(some), 160))
     for number, frame in enumerate(some):
         strip.paste(frame.resize((160, 160)), (160 * number, 0))
@@ -103,8 +110,10 @@ def _common_palette(image: Any, some: Sequence[Any]) -> Any:
 
 
 def save_sheet(pictures: Sequence[str], path: str, columns: int = 4, rows: int = 4, width: int = 480) -> None:
-    """Write an overview of a film to a .png: up to ``columns`` x ``rows`` of its frames, evenly from the first to the
-    last, each ``width`` pixels wide."""
+    """Write a contact sheet of a video to a .png.
+
+    It has up to ``columns`` x ``rows`` of the frames, evenly from the first to the last, each ``width`` pixels wide.
+    """
     image = import_pillow()
     count = min(len(pictures), columns * rows)
     chosen = [pictures[round(number * (len(pictures) - 1) / max(count - 1, 1))] for number in range(count)]

@@ -1,4 +1,4 @@
-"""Stand-ins: what is filmed in place of the model's own objects."""
+"""Stand-ins: the objects that are rendered in place of the mechanism's own."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .temporary_studio import Studio
 
 BEVEL_SHARE = 0.035  # of a mesh's smallest side
 BEVEL_ANGLE = np.radians(40.0)
-BEVEL_FACES = 400  # meshes with more are shaped already
+BEVEL_FACES = 400  # meshes with more are detailed already
 
 
 def create_stand_ins(
     studio: Studio, take: RecordedTake, graph: bpy.types.Depsgraph, shader_nodes: bool
 ) -> list[bpy.types.Object]:
-    """One stand-in for every object of the take, in its order, in the studio's scene."""
+    """Create a stand-in for every object of the take, in its order, in the studio's scene."""
     meshes: dict[tuple[object, ...], bpy.types.Mesh] = {}
     dressed: dict[bpy.types.Material, bpy.types.Material] = {}
     actors = []
@@ -50,7 +50,7 @@ def create_stand_ins(
 def stand_in_mesh(
     source: bpy.types.Object, graph: bpy.types.Depsgraph, scale: tuple[float, ...], deformed: bool
 ) -> bpy.types.Mesh:
-    """A mesh of its own in the object's true size, with its edges broken: real edges catch light."""
+    """Create a mesh in the object's true size, with beveled edges unless it is deformed: real edges catch light."""
     data: Any = source.data
     mesh: Any = (
         bpy.data.meshes.new_from_object(source.evaluated_get(graph), depsgraph=graph) if deformed else data.copy()
@@ -88,7 +88,7 @@ def bevel_edges(mesh: bpy.types.Mesh) -> None:
 
 
 def key_poses(studio: Studio, actors: list[bpy.types.Object], poses: Array) -> None:
-    """Key the stand-ins where their originals were: world matrices (n, k, 4, 4) of the frames from 1 on.
+    """Keyframe the stand-ins at the poses of their originals: world matrices (n, k, 4, 4) of the frames from 1 on.
 
     Scale is in their meshes.
     """
@@ -98,9 +98,9 @@ def key_poses(studio: Studio, actors: list[bpy.types.Object], poses: Array) -> N
 
 
 def key_transforms(studio: Studio, thing: bpy.types.Object, places: Array, turns: Sequence[Quaternion]) -> None:
-    """Key where an object is, (n, 3), and how it is turned in the frames from 1 on.
+    """Keyframe the location (n, 3) and rotation of an object in the frames from 1 on.
 
-    What stands still is only put there.
+    Channels that do not change get no keyframes.
     """
     thing.rotation_mode = "QUATERNION"
     thing.location, thing.rotation_quaternion = places[0], turns[0]
@@ -118,9 +118,9 @@ def key_transforms(studio: Studio, thing: bpy.types.Object, places: Array, turns
 def shading_material(
     studio: Studio, material: bpy.types.Material, dressed: dict[bpy.types.Material, bpy.types.Material]
 ) -> bpy.types.Material:
-    """The material for engines that shade by nodes.
+    """Return the material for engines that shade by nodes.
 
-    One that has only a viewport colour, its nodes as Blender made them, is replaced by a matt paint of that colour.
+    One with only a viewport color, its nodes as Blender created them, is replaced by a paint of that color.
     """
     if material not in dressed:
         dressed[material] = viewport_paint(studio, material) if has_only_viewport_color(material) else material
@@ -128,7 +128,7 @@ def shading_material(
 
 
 def has_only_viewport_color(material: bpy.types.Material) -> bool:
-    """Return whether the nodes say nothing: none, or an untouched Principled shader beside a viewport colour."""
+    """Return whether there are no nodes, or only an untouched Principled shader beside a viewport color."""
     nodes = active_nodes(material)
     shader = next((node for node in nodes if node.type == "BSDF_PRINCIPLED"), None)
     if shader is None:
@@ -139,12 +139,12 @@ def has_only_viewport_color(material: bpy.types.Material) -> bool:
 
 
 def viewport_paint(studio: Studio, material: bpy.types.Material) -> bpy.types.Material:
-    """Matt paint of a material's viewport colour."""
+    """Create a paint of a material's viewport color."""
     return make_paint(studio, f"Film {material.name}", tuple(material.diffuse_color[:3]))
 
 
 def make_paint(studio: Studio, name: str, color: Sequence[float]) -> bpy.types.Material:
-    """Satin paint of a colour (linear), for every engine."""
+    """Create a satin paint of a color (linear), for every engine."""
     material = studio.own(bpy.data.materials.new(name))
     material.diffuse_color = (*color, 1.0)
     shader: Any = next(node for node in ensure_node_tree(material).nodes if node.type == "BSDF_PRINCIPLED")

@@ -1,7 +1,7 @@
-"""A scene of our own to film in, which leaves nothing behind.
+"""Temporary scene for rendering videos, which leaves nothing behind.
 
-The user's scene, cameras, worlds and settings are never touched: what is filmed are stand-ins that share the
-models' meshes and materials, in a scene that exists only while it is filmed.
+The user's scene, cameras, worlds and settings are never touched: the scene shows stand-ins, which share the mechanisms'
+materials, and exists only while it is rendered.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Data = TypeVar("Data", bound=bpy.types.ID)
 
 @contextmanager
 def stdout_silenced() -> Iterator[None]:
-    """Keep Blender's own lines about every frame off the standard output of a command-line run.
+    """Keep Blender's messages about every frame off the standard output of a background run.
 
-    They come from below Python, so the file descriptor itself is turned away.
+    They are written below Python, so the file descriptor itself is redirected.
     """
     if not bpy.app.background:
         yield
@@ -46,16 +46,20 @@ def stdout_silenced() -> Iterator[None]:
 
 
 def render_still(scene: bpy.types.Scene, path: str) -> None:
-    """Render the present frame of a scene to ``path``.
+    """Render the current frame of a scene to ``path``.
 
-    Frame handlers of add-ons are told of this scene only, since the scene in context is this one.
+    The scene is that of the context, so frame handlers of add-ons are called for this scene only.
     """
     scene.render.filepath = render_path(path)
     _render(scene, path, write_still=True)
 
 
 def _render(scene: bpy.types.Scene, path: str, **how: Any) -> None:
-    """Have Blender render a scene; FormatError where that tells of an error, as of a full disk."""
+    """Render a scene with Blender's operator; ``how`` are its options.
+
+    Raises:
+        FormatError: If Blender reports an error, such as a full disk.
+    """
     try:
         with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]), stdout_silenced():
             bpy.ops.render.render(**how)
@@ -64,7 +68,7 @@ def _render(scene: bpy.types.Scene, path: str, **how: Any) -> None:
 
 
 class Studio:
-    """Use as a context manager: on leaving, everything that was made or owned through it is gone."""
+    """Temporary scene, as a context manager: on leaving, everything created or owned through it is removed."""
 
     def __init__(self, name: str = "Knuckle Film") -> None:
         self.known_images = set(bpy.data.images)
@@ -85,17 +89,17 @@ class Studio:
         return data
 
     def place(self, name: str, data: bpy.types.ID | None) -> bpy.types.Object:
-        """A new object in the scene."""
+        """Create an object in the scene."""
         thing = self.own(bpy.data.objects.new(name, data))
         self.scene.collection.objects.link(thing)
         return thing
 
     def render(self, path: str) -> None:
-        """Render one frame of the scene to ``path``."""
+        """Render the current frame of the scene to ``path``."""
         render_still(self.scene, path)
 
     def look(self) -> NDArray[np.float32]:
-        """Render one frame; its pixels (height, width, 4), sRGB from 0 to 1, the lowest row first."""
+        """Render the current frame; return its pixels (height, width, 4), sRGB from 0 to 1, the lowest row first."""
         with tempfile.TemporaryDirectory(prefix="knuckle-film-") as folder:
             path = os.path.join(folder, "look.png")
             self.render(path)
@@ -109,13 +113,13 @@ class Studio:
         return pixels.reshape(height, width, 4)
 
     def render_animation(self) -> None:
-        """Render the scene's range to its file path."""
+        """Render the scene's frame range to its file path."""
         _render(self.scene, self.scene.render.filepath, animation=True)
 
     def dispose(self) -> None:
         """Remove the scene, all that is owned, and the render result if there was none before.
 
-        An undo in another window may have taken some of it already.
+        An undo in another window may have removed some of it already.
         """
         if still_exists(self.scene):
             bpy.data.scenes.remove(self.scene)

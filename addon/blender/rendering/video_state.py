@@ -1,6 +1,6 @@
-"""What a stage knows of the film that is shot on it.
+"""State of a video, as its stage knows it.
 
-It is kept with the stage's scene, so that another process can go on from the saved file alone.
+It is stored with the stage's scene, so that another process can continue from the saved file alone.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from .options import Burn
 from .playback import DofRecording
 
 _STATE_KEY, _RECORDING_KEY, _BESIDE_KEY = "knuckle_reel", "knuckle_readings", "knuckle_beside"
-#: Counted up where frames are drawn otherwise than before: those of an older film are then not gone on with.
+#: Increased where frames are drawn otherwise than before: an older video is then not resumed.
 _RENDER_VERSION = 1
 
 
 @dataclass
 class VideoState:
-    """``frames`` are those of the stage's scene from 1 on, ``fps`` the rate of the film, ``size`` of a whole picture.
+    """State of a video: number of ``frames`` of the stage's scene, rate ``fps``, ``size`` of a picture (pixels).
 
-    ``start`` (s) is the time shown in the first one, ``label`` what is written over the stage, ``poster`` the frame
-    that stands for the film and ``poster_samples`` how fine. ``look`` is all that was wished for, as plain values.
+    The scene's frames count from 1. ``start`` (s) is the time shown in the first frame, ``label`` the text over the
+    stage, ``poster`` the frame that is the poster, with ``poster_samples`` per pixel. ``look`` are all options that
+    affect what is seen, as plain values.
     """
 
     frames: int
@@ -48,7 +49,7 @@ class VideoState:
 def write_video_state(
     scene: bpy.types.Scene, reel: VideoState, readings: DofRecording | None, beside: bpy.types.Scene | None = None
 ) -> None:
-    """Write what is known of the film into a stage's scene; ``beside`` is the stage that is shown at its right."""
+    """Store the state of a video with a stage's scene; ``beside`` is the stage that is shown at its right."""
     scene[_STATE_KEY] = json.dumps(asdict(reel))
     if beside is not None:
         scene[_BESIDE_KEY] = beside
@@ -59,7 +60,11 @@ def write_video_state(
 
 
 def read_video_state(scene: bpy.types.Scene) -> VideoState:
-    """Return what a stage's scene knows of its film. ValueError where it is no stage."""
+    """Return the state of a video that a stage's scene has.
+
+    Raises:
+        ValueError: If it is no stage.
+    """
     if not is_stage(scene):
         raise ValueError(f"The scene {scene.name!r} is no stage")
     facts = json.loads(scene[_STATE_KEY])
@@ -67,7 +72,7 @@ def read_video_state(scene: bpy.types.Scene) -> VideoState:
 
 
 def linked_stages(scene: bpy.types.Scene) -> list[bpy.types.Scene]:
-    """A stage and those that are shown beside it."""
+    """Return a stage and those that are shown beside it."""
     out = [scene]
     while (beside := out[-1].get(_BESIDE_KEY)) is not None:
         out.append(beside)
@@ -75,12 +80,12 @@ def linked_stages(scene: bpy.types.Scene) -> list[bpy.types.Scene]:
 
 
 def is_stage(scene: bpy.types.Scene) -> bool:
-    """Return whether a film can be shot in a scene."""
+    """Return whether a scene is a stage, of which a video can be rendered."""
     return scene.get(_STATE_KEY) is not None
 
 
 def read_recording(scene: bpy.types.Scene) -> DofRecording | None:
-    """Return what the joints of the model did, where that is burnt in."""
+    """Return the recording of the mechanism's joints; None where none of it is burned in."""
     store = scene.get(_RECORDING_KEY)
     if store is None:
         return None
@@ -89,7 +94,7 @@ def read_recording(scene: bpy.types.Scene) -> DofRecording | None:
 
 
 def scene_fingerprint(scenes: Iterable[bpy.types.Scene]) -> str:
-    """A number that tells films from one another by all that is seen in them: shapes, colours, motion and wishes."""
+    """Return a hash of a video by all that is seen in its stages: shapes, colors, motion and options."""
     hasher = hashlib.sha256(f"{_RENDER_VERSION} {bpy.app.version_string}".encode())
     for scene in scenes:
         hasher.update(str(scene[_STATE_KEY]).encode())
@@ -133,7 +138,7 @@ def _hash_mesh(hasher: Any, mesh: bpy.types.Mesh) -> None:
 
 
 def _texture_state(image: bpy.types.Image | None) -> list[Any]:
-    """Return what tells a texture from another, and from itself as it was before somebody painted on it."""
+    """Return what distinguishes a texture from others, and from itself before it was painted on."""
     if image is None:
         return []
     packed = image.packed_file

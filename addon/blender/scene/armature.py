@@ -1,4 +1,7 @@
-"""The armature: a bone (or a short chain) per joint of the spanning tree and one per root, made in one edit session."""
+"""Armature: a bone (or a short chain) per joint of the spanning tree and one per root, created in one edit session.
+
+Includes the channels, stops and drivers of its pose bones, and the parenting of objects to bones.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,10 @@ from .temporary_scene import operator_context, scratch_scene, shown_in_viewport
 
 
 def create_armature(plan: BuildPlan) -> tuple[bpy.types.Object, list[str]]:
-    """The armature object, in no collection yet, and the names its bones got, in the order of the plan.
+    """Create the armature object, in no collection yet; return it and its bones' names in the order of the plan.
 
-    Edit mode evaluates its whole scene twice, so the bones are made in a scene of their own.
+    Note:
+        Edit mode evaluates its whole scene twice, so the bones are created in a scene of their own.
     """
     data = bpy.data.armatures.new(plan.mechanism.name)
     rig = bpy.data.objects.new(plan.mechanism.name, data)
@@ -43,14 +47,14 @@ def create_armature(plan: BuildPlan) -> tuple[bpy.types.Object, list[str]]:
 
 
 def record_bone(rig: bpy.types.Object, name: str, bone: BonePlan) -> None:
-    """Keep with a bone which joint it turns, or which root it carries."""
+    """Record with a bone the joint that it poses, or the root that it carries."""
     record = bone_record(armature_of(rig).bones[name])
     for key, value in _bone_record_values(bone).items():
         setattr(record, key, value)
 
 
 def bone_task(bone: BonePlan) -> tuple[str, str, int]:
-    """What a bone is for: its joint, its root, and which step of the joint's chain it is."""
+    """Return the purpose of a bone: ids of its joint and its root, and its index in the joint's chain."""
     values = _bone_record_values(bone)
     return values["joint"], values["root"], values.get("step", 0)
 
@@ -67,10 +71,10 @@ def _bone_record_values(bone: BonePlan) -> dict[str, Any]:
 
 
 def write_edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: Sequence[str | None] = ()) -> list[str]:
-    """Make the bones of a plan, and return their names.
+    """Create the bones of a plan, and return their names.
 
-    Those that are ``present`` by name already, None where one is not, are set anew; bones of joints and roots that are
-    in no plan go. Bones that the user added stay, on the nearest of the bones above them that does.
+    Bones that are ``present`` by name (None: not yet) are set again; bones of joints and roots in no plan are removed.
+    Bones that the user added stay, on the nearest of their ancestors that does.
     """
     known: Sequence[str | None] = present or [None] * len(bones)
     own = mechanism_bones(rig)
@@ -103,7 +107,7 @@ def write_edit_bones(rig: bpy.types.Object, bones: Sequence[BonePlan], present: 
 
 
 def remove_bones(rig: bpy.types.Object, names: Collection[str]) -> None:
-    """Take bones out of an armature; those below them hang on nothing then."""
+    """Remove bones from an armature; their children have no parent then."""
     if not names:
         return
     with scratch_scene([rig]) as scene, shown_in_viewport(rig), operator_context(scene, [rig]):
@@ -115,13 +119,15 @@ def remove_bones(rig: bpy.types.Object, names: Collection[str]) -> None:
 
 
 def _truncate_name(name: str, limit: int = 63) -> str:
-    """A name that Blender takes: whole characters within its 63 bytes."""
+    """Truncate a name to Blender's 63 bytes, at whole characters."""
     return name.encode()[:limit].decode(errors="ignore") or "Joint"
 
 
 def set_up_pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan, report: Report) -> None:
-    """Leave each bone the channels of its joint, with the stops as constraints and on a dial, and pose it as the file
-    begins. Needs the rig in a scene, and that all its bones are the plan's."""
+    """Set up pose bones: channels of their joints, stops as constraints and on dials, initial pose, drivers of screws.
+
+    The armature has to be in a scene, and all its bones the plan's.
+    """
     limit = BoneLimitWriter()
     poses = {pose.name: pose for pose in rig.pose.bones}
     every = [_dof_placements(bone) for bone in plan.bones]
@@ -161,7 +167,7 @@ def set_up_pose_bones(rig: bpy.types.Object, names: Sequence[str], plan: BuildPl
 def assign_dials(
     rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan, only: Container[str] | None = None
 ) -> None:
-    """Show the bones of a plan, or ``only`` some of them by name, as dials as large as their joints."""
+    """Show the bones of a plan, or those named in ``only``, as dials of the size of their joints."""
     sizes = {record_of(empty).source_id: empty.empty_display_size for empty in parts(rig, "JOINT")}
     dofs, radii = {}, {}
     for name, bone in zip(names, plan.bones, strict=True):
@@ -180,13 +186,13 @@ def _dof_placements(bone: BonePlan) -> Mapping[int, DofPlacement]:
 
 
 def lock_other_channels(pose: bpy.types.PoseBone, bone: BonePlan, places: Mapping[int, DofPlacement]) -> None:
-    """Lock every channel but those of the joint, for hand and for IK."""
+    """Lock every channel of a bone but those of its joint, for posing by hand and for IK."""
     for name, value in _channel_settings(bone, places).items():
         setattr(pose, name, value)
 
 
 def _write_channels(rig: bpy.types.Object, channels: Sequence[Mapping[str, Any]]) -> None:
-    """The same of all bones of a model at once, in the armature's order; none of them is scaled."""
+    """Set the channel settings of all bones of a mechanism at once, in the armature's order; lock their scale."""
     bones, count = rig.pose.bones, len(channels)
     modes: Any = bpy.types.PoseBone.bl_rna.properties["rotation_mode"]
     numbers = {item.identifier: item.value for item in modes.enum_items}
@@ -199,7 +205,7 @@ def _write_channels(rig: bpy.types.Object, channels: Sequence[Mapping[str, Any]]
 
 
 def _channel_settings(bone: BonePlan, places: Mapping[int, DofPlacement]) -> dict[str, Any]:
-    """How a bone is turned and what of it is locked. A root's is free."""
+    """Return rotation mode and locked channels of a bone. A root's bone is free."""
     block = bone.degrees.block is not None or bone.link is None
     free = bone.degrees.free or bone.link is None
     slides = {place.index for place in places.values() if place.prop == "location"}
@@ -217,7 +223,7 @@ def _channel_settings(bone: BonePlan, places: Mapping[int, DofPlacement]) -> dic
 
 
 def add_screw_drivers(rig: bpy.types.Object, names: Sequence[str], plan: BuildPlan) -> None:
-    """Let the sliding bones of screws follow the turning ones."""
+    """Add drivers by which the sliding bones of screws follow the rotating ones."""
     if not any(bone.degrees.driven for bone in plan.bones):
         return
     turning: dict[tuple[str, int], tuple[str, DofPlacement]] = {}
@@ -239,7 +245,7 @@ def add_screw_drivers(rig: bpy.types.Object, names: Sequence[str], plan: BuildPl
 
 
 def remove_screw_drivers(rig: bpy.types.Object, bones: Collection[str]) -> None:
-    """Take the drivers that screws have off bones; those that the user made stay."""
+    """Remove the drivers of screws from bones; drivers that the user added stay."""
     data = rig.animation_data
     paths = {bone_path(name, "location") for name in bones}
     for curve in list(data.drivers) if data is not None else ():
@@ -248,7 +254,7 @@ def remove_screw_drivers(rig: bpy.types.Object, bones: Collection[str]) -> None:
 
 
 def is_screw_driver(driver: bpy.types.Driver | None) -> bool:
-    """Whether a driver is one that lets the sliding bone of a screw follow the turning one."""
+    """Return whether a driver makes the sliding bone of a screw follow the rotating one."""
     if driver is None or [each.name for each in driver.variables] != ["angle"]:
         return False
     source = driver.variables[0].targets[0].id
@@ -257,14 +263,14 @@ def is_screw_driver(driver: bpy.types.Driver | None) -> bool:
 
 
 def split_coordinates(dofs: Sequence[Dof], joint: Array | None) -> list[Array]:
-    """A joint's coordinates (its size,) dof by dof; those of the file, if None."""
+    """Split a joint's coordinates (size,) dof by dof; None: the file's."""
     if joint is None or not dofs:
         return [dof.initial for dof in dofs]
     return np.split(joint, np.cumsum([DOF_SIZE[dof.kind] for dof in dofs])[:-1])
 
 
 def pose_initially(pose: bpy.types.PoseBone, bone: BonePlan, place: DofPlacement, dof: Dof, start: Array) -> None:
-    """Pose a degree of freedom at its coordinates ``start``. What is zero is left as it is."""
+    """Pose a dof at its coordinates ``start``. A dof at zero is left as it is."""
     if not start.any():
         return
     if place.index >= 0:
@@ -278,22 +284,21 @@ def pose_initially(pose: bpy.types.PoseBone, bone: BonePlan, place: DofPlacement
 
 
 def block_axes_rotation(bone: BonePlan) -> Array:
-    """The turn (3, 3) from a bone's axes to the frame of its joint, in which a ball's coordinates count."""
+    """Return the rotation (3, 3) from a bone's axes to its joint's frame, which the coordinates of a ball refer to."""
     assert bone.frame is not None
     return bone.frame[:3, :3].T @ bone.matrix[:3, :3]
 
 
 def column_major(pose: Array) -> Any:
-    """A pose (4, 4) as Blender takes its matrices from plain numbers: by columns.
+    """Return a pose (4, 4) by columns, as Blender takes matrices from plain numbers.
 
-    (A ``Matrix`` says the same, but has to be made first.)
+    (A ``Matrix`` would do as well, but has to be created first.)
     """
     return pose.T.tolist()
 
 
 class BoneParenting:
-    """Hangs objects on the bones that carry a model's bodies, so that an object's local matrix is its design pose in
-    the model's frame."""
+    """Parenting of objects to the bones of bodies: local matrices are design poses in the mechanism's frame."""
 
     def __init__(self, plan: BuildPlan, rig: bpy.types.Object, bone_names: Sequence[str]) -> None:
         self.rig = rig
@@ -301,18 +306,19 @@ class BoneParenting:
         self._rests: Mapping[str, Array] = {}
 
     def parent_to_rig(self) -> None:
-        """From now on hang all on the model as a whole: its bones are to be made yet."""
+        """Parent all further objects to the armature object: its bones do not exist yet."""
         self._bone_of_body = {}
 
     def hang(self, obj: bpy.types.Object, body: str | None, pose: Array) -> None:
-        """Hang an object on a body's bone (by the body's id), or on the model as a whole where there is none."""
+        """Parent an object to a body's bone (by body id), or to the armature if there is none, at a pose (4, 4)."""
         self.hold(obj, body)
         obj.matrix_basis = column_major(pose)
 
     def parent_all(self, new: BulkObjects, bodies: Sequence[str | None], poses: Sequence[Array]) -> list[list[float]]:
-        """The same of many new objects, each on its body's bone at its pose, turned by quaternions.
+        """Parent many new objects, each to its body's bone at its pose (4, 4), with quaternion rotations.
 
-        Returns their local matrices as Blender keeps them, each 16 numbers row by row.
+        Returns:
+            Their local matrices as Blender stores them, each 16 numbers by rows.
         """
         count = len(new.objects)
         rests = np.tile(np.eye(4).ravel(), (count, 1))
@@ -329,12 +335,12 @@ class BoneParenting:
         return kept.reshape(count, 16).tolist()  # type: ignore[no-any-return]
 
     def _rest_of(self, bone: str) -> Array:
-        """What undoes a bone's rest frame at its tail, (16,) by columns."""
+        """Return the inverse of a bone's rest matrix at its tail, (16,) by columns."""
         self._rests = self._rests or _inverse_rests_by_bone(self.rig)
         return self._rests[bone]
 
     def hold(self, obj: bpy.types.Object, body: str | None) -> None:
-        """The same for an object that keeps its local matrix."""
+        """Parent an object to a body's bone, or to the armature if there is none, keeping its local matrix."""
         obj.parent = self.rig
         number = self._bone_of_body.get(body or "")
         if number is not None:
@@ -348,8 +354,10 @@ class BoneParenting:
 
 
 def inverse_rest_matrices(rig: bpy.types.Object) -> tuple[list[str], Array]:
-    """The names of a model's bones and what undoes their rest frames at their tails, where Blender hangs what is on a
-    bone: matrices (n, 4, 4)."""
+    """Return the names of a mechanism's bones, and the inverses (n, 4, 4) of their rest matrices at their tails.
+
+    The tail is where Blender parents objects to a bone.
+    """
     bones = armature_of(rig).bones
     matrices, lengths = np.empty(16 * len(bones), dtype=np.float32), np.empty(len(bones), dtype=np.float32)
     bones.foreach_get("matrix_local", matrices)  # type: ignore[arg-type]
@@ -360,6 +368,6 @@ def inverse_rest_matrices(rig: bpy.types.Object) -> tuple[list[str], Array]:
 
 
 def _inverse_rests_by_bone(rig: bpy.types.Object) -> dict[str, Array]:
-    """The same by the bones' names, (16,) by columns."""
+    """Return the inverses of the bones' rest matrices at their tails, (16,) by columns, by bone name."""
     names, rests = inverse_rest_matrices(rig)
     return dict(zip(names, rests.transpose(0, 2, 1).reshape(-1, 16), strict=True))

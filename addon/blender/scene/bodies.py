@@ -1,4 +1,7 @@
-"""Bodies: one mesh object each, origin at the centre of mass, hung on the bone that moves it."""
+"""Body objects: one mesh object each, with its origin at the center of mass, parented to the bone that moves it.
+
+Bodies whose visible mesh is not what they collide with get collision shapes as hidden wire children.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,9 @@ def create_bodies(
     bodies: dict[str, bpy.types.Object],
     only: Container[str] | None = None,
 ) -> CreationTask[None]:
-    """Put body objects by id into ``bodies``, of all bodies or ``only`` of some.
+    """Create the objects of all bodies, or of those in ``only``, and add them to ``bodies`` by id.
 
-    A mesh that cannot be had is a box, with a label beside it.
+    A missing mesh is replaced by a box, with a label beside it.
     """
     aside, tensors = scenery_bodies(plan.mechanism), unit_tensors(plan.mechanism.bodies)
     seen: dict[str, tuple[Body, list[Shape]]] = {}
@@ -62,7 +65,7 @@ def create_bodies(
 
 
 def _create_label(body: bpy.types.Object, shape: Shape, edge: float) -> bpy.types.Object:
-    """The name of a missing mesh, shown at the box that stands for it. Not filmed: it is an empty."""
+    """Create the label of a missing mesh at the box that replaces it. It is an empty, and so not rendered."""
     label = bpy.data.objects.new(f"Missing {mesh_file_name(shape)}", None)
     label.parent = body
     label.rotation_mode = "QUATERNION"
@@ -75,7 +78,7 @@ def _create_label(body: bpy.types.Object, shape: Shape, edge: float) -> bpy.type
 
 
 def com_pose(body: Body) -> Array:
-    """Design pose of a body's centre of mass, with the body's axes."""
+    """Return the design pose (4, 4) of a body's center of mass, with the body's axes."""
     if not any(body.com.tolist()):
         return body.pose
     pose = body.pose.copy()
@@ -90,7 +93,11 @@ def _transform_shape(shape: Shape, by: Array) -> Shape:
 
 
 def unit_tensors(bodies: Sequence[Body]) -> dict[int, list[float]]:
-    """The moments of inertia of bodies that the file has any for, of mass 1, by the ``id`` of their records."""
+    """Return the inertia tensors, for a mass of 1, of bodies for which the file has valid ones.
+
+    Returns:
+        9 numbers by rows, by the ``id()`` of the body.
+    """
     told = [body for body in bodies if body.inertia is not None and body.mass > 0.0]
     if not told:
         return {}
@@ -110,7 +117,7 @@ def _write_record(
     built: list[float],
     corners: dict[bpy.types.ID, list[float]],
 ) -> None:
-    """Keep with a body's object what its file says of it. ``corners`` are those of meshes that bodies share."""
+    """Write a body's record to its object. ``corners`` caches the reference points of meshes that bodies share."""
     values: dict[str, Any] = {
         "role": "BODY",
         "source_name": body.name,
@@ -157,10 +164,12 @@ def create_collision_children(
     only: Container[str] | None = None,
     lost: Container[str] | None = None,
 ) -> bool:
-    """Make the children, of all bodies or ``only`` of some, or those that were ``lost``, by their ids (the body's, a
-    slash and the shape's number); whether there are any. Each stands where its shape does, so that its own origin and
-    axes are what Blender's primitive collision shapes count from. A mesh that cannot be had has none and does not
-    collide: a box of no meaning in its place would push things about."""
+    """Create the collision shapes of all bodies, or of those in ``only``; return whether there are any.
+
+    Each child is where its shape is, so that Blender's primitive collision shapes count from its own origin and axes. A
+    shape whose mesh is missing has none and does not collide: a meaningless box in its place would push things about.
+    ``lost``: create only those with these ids (body id, slash, shape index).
+    """
     made = False
     for body in plan.bodies.values():
         if own_mesh_collides(body.shapes) or not body.collidable or (only is not None and body.id not in only):
@@ -169,7 +178,7 @@ def create_collision_children(
             if not collides(shape) or (lost is not None and f"{body.id}/{number}" not in lost):
                 continue
             record = record_of(bodies[body.id]).shapes[number]
-            record.collidable = not shelf.is_missing(replace(shape, visual=False), body)  # as what it collides with
+            record.collidable = not shelf.is_missing(replace(shape, visual=False), body)  # as a collision shape
             if record.collidable:
                 folder = folders.beside("Collision", body.assembly, body.active)
                 folder.objects.link(_create_child(bodies[body.id], body, number, shelf, plan))
@@ -199,5 +208,5 @@ def _create_child(
 
 
 def _shape_at_origin(shape: Shape) -> Shape:
-    """The shape at its own origin, drawn like all its kind; a plane as the block beneath it."""
+    """Return a shape at its own origin, without a color of its own; a plane as the block beneath it."""
     return replace(shape, pose=identity(), color=None, visual=shape.visual and shape.type != "plane")

@@ -1,14 +1,14 @@
-"""How a joint's degrees of freedom are dealt out to bones. No bpy.
+"""Layout of a joint's degrees of freedom on bone channels. No bpy.
 
-A bone's own motion is ``T(location) R(rotation)`` in its rest axes. One bone therefore holds slides, then up to three
-turns, as long as all their axes stand at right angles (or coincide): each becomes a channel of the bone that counts as
-the coordinate does, sign included. Where the next degree of freedom does not fit, the next bone of a chain begins.
+A bone's own motion is ``T(location) R(rotation)`` in its rest axes. One bone therefore holds translations, then up to
+three rotations, as long as all their axes are at right angles or coincide: each becomes a channel with the value of the
+coordinate, sign included. Where the next dof does not fit, the next bone of a chain begins.
 
-A screw takes two bones: one that turns, and before it one that slides by a driver that follows the turn. (A driver that
-reads the very bone that it drives is a dependency cycle to Blender.)
+A screw takes two bones: one that rotates, and before it one that slides by a driver on the rotation. (A driver that
+reads the bone that it drives is a dependency cycle to Blender.)
 
-A joint that points against the tree moves its parent: its bones carry the inverse of its motion, which is the same
-degrees of freedom in reverse order about opposite axes.
+A joint that points against the tree moves its parent: its bones have the inverse of its motion, which is the same dofs
+in reverse order about opposite axes.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _LETTERS = "XYZ"
 
 @dataclass(frozen=True)
 class DofPlacement:
-    """Where a degree of freedom is posed: which bone of its joint's chain, which property, which index of it.
+    """Channel of a dof: bone of its joint's chain (``step``), property and array index.
 
-    A ball and a free block have the whole quaternion (and location) of their bone: index -1.
+    A ball or free dof has the whole quaternion (and location) of its bone: index -1.
     """
 
     step: int
@@ -41,7 +41,7 @@ class DofPlacement:
 
 @dataclass(frozen=True)
 class AxisLayout:
-    """Which of a bone's axes (0 to 2 for X to Z) each of its directions is on.
+    """Assignment of a bone's axes (0 to 2 for X to Z) to the directions of its dofs.
 
     ``axes`` are the bone's X, Y and Z in the joint's frame, as columns; None where one direction or none leaves the
     choice.
@@ -53,10 +53,10 @@ class AxisLayout:
 
 @dataclass
 class BoneDofs:
-    """What one bone carries.
+    """Degrees of freedom of one bone.
 
-    ``slides`` and ``turns`` are pairs of a degree of freedom's number in its joint and of its direction's, in the order
-    of the motion; those in ``driven`` slide as screws. ``block`` is the number of a ball or free block.
+    ``slides`` and ``turns`` are pairs of a dof's index in its joint and its direction's index, in the order of the
+    motion; those in ``driven`` slide as screws. ``block`` is the index of a ball or free dof.
     """
 
     directions: list[Array] = field(default_factory=list)
@@ -69,8 +69,7 @@ class BoneDofs:
     _layouts: list[AxisLayout] = field(default_factory=list)
 
     def take(self, number: int, kind: DofKind, axis: Array) -> bool:
-        """Add the next degree of freedom of the motion, of a screw its slide; False, and nothing done, where it does
-        not fit."""
+        """Add the next dof of the motion (of a screw its translation); return False where it does not fit."""
         if self.block is not None:
             return False
         if kind in {"ball", "free"}:
@@ -87,7 +86,7 @@ class BoneDofs:
                 return False
             self.turns.append((number, direction))
         else:
-            # behind a turn it fits only along that turn's axis, where the two can be exchanged
+            # after a rotation it fits only along the rotation's axis, where the two commute
             if direction in slides or (turns and turns != {direction}):
                 return False
             self.slides.append((number, direction))
@@ -98,7 +97,7 @@ class BoneDofs:
         return True
 
     def _direction(self, axis: Array) -> int | None:
-        """The number of a direction: one that is there, or the next; None at any other than a right angle."""
+        """Return the index of a direction, a known one or the next; None unless it is parallel or at right angles."""
         found = len(self.directions)
         for number, other in enumerate(self.directions):
             along = float(axis @ other)
@@ -110,25 +109,25 @@ class BoneDofs:
 
     @property
     def first(self) -> int:
-        """The number of the direction that is on the bone's Z if it can be: of its first turn, else its first slide."""
+        """Return the index of the direction for the bone's Z if possible: of the first rotation, else translation."""
         return self._order()[0]
 
     @property
     def axis(self) -> Array:
-        """That direction in the joint's frame; Z where there is none."""
+        """Return the ``first`` direction in the joint's frame; Z where there is none."""
         return self.directions[self.first] if self.directions else np.array([0.0, 0.0, 1.0])
 
     @property
     def bound(self) -> bool:
-        """Return whether more than the bone's Z is laid down by its directions."""
+        """Return whether the directions determine more than the bone's Z."""
         return len(self.directions) > 1
 
     def _order(self) -> list[int]:
-        """Directions in the order in which they choose their axis of the bone."""
+        """Return direction indices in the order in which they choose their axis of the bone."""
         return list(dict.fromkeys([mine for _, mine in self.turns] + [mine for _, mine in self.slides]))
 
     def layouts(self) -> list[AxisLayout]:
-        """The ways in which the bone's axes can be laid on its directions: those with Z on the first, then the rest."""
+        """Return the possible layouts of the bone's axes: those with Z on the first direction, then the rest."""
         self._layouts = self._layouts or self._find_layouts()
         return self._layouts
 
@@ -152,11 +151,11 @@ class BoneDofs:
         return out
 
     def screw_locations(self, layout: AxisLayout) -> dict[int, int]:
-        """Return which location each screw drives, by its number in the joint."""
+        """Return the index of the location that each screw drives, by dof index in the joint."""
         return {number: layout.columns[direction] for number, direction in self.slides if number in self.driven}
 
     def rotation_mode(self, layout: AxisLayout) -> str:
-        """Blender's name for the order of the turns; it names the innermost first."""
+        """Return Blender's rotation mode for the order of the rotations; it names the innermost first."""
         if self.block is not None:
             return "QUATERNION"
         turning = [layout.columns[direction] for _, direction in self.turns]
@@ -164,7 +163,7 @@ class BoneDofs:
         return "".join(_LETTERS[column] for column in reversed(order))
 
     def places(self, layout: AxisLayout, step: int) -> Mapping[int, DofPlacement]:
-        """Return where each degree of freedom is posed, by its number in the joint."""
+        """Return the placement of each dof, by its index in the joint."""
         found = self._places.get((layout.columns, step))
         if found is None:
             found = self._places[layout.columns, step] = self._find_places(layout, step)
@@ -185,13 +184,13 @@ class BoneDofs:
 
 
 class BoneChains:
-    """The bones that joints' degrees of freedom need. Joints that are alike share what these carry."""
+    """Cache of the bones that joints' dofs need: joints with equal dofs share theirs."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], list[BoneDofs]] = {}
 
     def of(self, joint: Joint, against: bool) -> list[BoneDofs]:
-        """The bones of a joint, from the carrier outwards: at least one. Not to be changed."""
+        """Return the bones of a joint, from the carrier outwards, at least one. They must not be changed."""
         alike = against, *((dof.kind, np.asarray(dof.axis, dtype=np.float64).tobytes()) for dof in joint.dofs)
         found = self._known.get(alike)
         if found is None:
@@ -200,7 +199,7 @@ class BoneChains:
 
 
 def bone_chain(joint: Joint, against: bool = False) -> list[BoneDofs]:
-    """The bones that a joint's degrees of freedom need, from the carrier outwards: at least one."""
+    """Return the bones that a joint's dofs need, from the carrier outwards, at least one."""
     return _build_chain(joint.dofs, against)
 
 

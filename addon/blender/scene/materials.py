@@ -1,4 +1,4 @@
-"""Plain materials from the colours of files."""
+"""Single-color materials from the colors of files, and detection of colors edited since."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import numpy as np
 from ..compat import active_nodes, ensure_node_tree, rename_datablock
 
 MaterialColor = tuple[float, float, float, float]
-#: Colours that differ by less are the same: half of what 8 bits can tell.
+#: Tolerance of color components: half a step of 8 bits.
 _COLOR_TOLERANCE = 0.5 / 255
 _ROUGHNESS = 0.55
 
 
 def plain_material(name: str, color: MaterialColor, like: bpy.types.Material | None = None) -> bpy.types.Material:
-    """A new material of one colour, RGBA as files and people give it (sRGB).
+    """Create a material of one color, RGBA as in files and the interface (sRGB).
 
-    ``like`` is one that was made here before: Blender copies it in less than half the time in which it sets up another.
+    Note:
+        Copying ``like``, a material created here before, takes Blender less than half the time of setting up another.
     """
     made = bpy.data.materials.new(name) if like is None else like.copy()
     if like is not None:
@@ -41,20 +42,22 @@ def plain_material(name: str, color: MaterialColor, like: bpy.types.Material | N
 
 
 def store_built_color(material: bpy.types.Material) -> None:
-    """Have a material of before it was kept know its present colour as the one that it was made with."""
+    """Record a material's present color as its original, for materials from before that was recorded."""
     record = material_record(material)
     if not record.is_built and (color := _material_color(material)) is not None:
         record.is_built, record.built, material.diffuse_color = True, color, color
 
 
-#: What materials are painted with, as ``painted_color`` says it.
+#: Results of ``painted_color`` by material.
 PaintedColors = dict[bpy.types.Material, MaterialColor | None]
 
 
 def painted_color(obj: bpy.types.Object, known: PaintedColors) -> MaterialColor | None:
-    """The one colour (sRGB) that somebody painted all of an object's mesh with: None where there are several, or a
-    picture, or where it still has the colour that it was made with. ``known`` keeps what was found of materials, which
-    many objects share."""
+    """Return the single color (sRGB) that an object's whole mesh was painted with since it was built.
+
+    It is None where there are several colors, a texture, or still the original color. ``known`` caches the results of
+    materials, which many objects share.
+    """
     mesh = cast(bpy.types.Mesh, obj.data)
     used = {slot.material for slot in obj.material_slots}
     if len(used) > 1:
@@ -84,8 +87,10 @@ def _changed_color(material: bpy.types.Material) -> MaterialColor | None:
 
 
 def _material_color(material: bpy.types.Material) -> Sequence[float] | None:
-    """Return what a material is painted with: in its shader, or, where that has not changed or is none, in the
-    viewport."""
+    """Return the color (linear) of a material's shader, or its viewport color where that is unchanged or missing.
+
+    It is None where the shader's color is linked to a node.
+    """
     shader: Any = next((node for node in active_nodes(material) if node.type == "BSDF_PRINCIPLED"), None)
     shown = material.diffuse_color[:]
     if shader is None:
@@ -102,7 +107,7 @@ def _material_color(material: bpy.types.Material) -> Sequence[float] | None:
 
 
 def have_same_color(one: bpy.types.Material | None, other: bpy.types.Material | None) -> bool:
-    """Return whether two materials are the same, or both of one colour and of the same one."""
+    """Return whether two materials are identical, or both of one color and the same one."""
     if one == other or one is None or other is None:
         return one == other
     mine, its = _material_color(one), _material_color(other)
@@ -113,16 +118,16 @@ def have_same_color(one: bpy.types.Material | None, other: bpy.types.Material | 
 
 
 def material_record(material: bpy.types.Material) -> Any:
-    """Return what we keep with a material."""
+    """Return our record of a material."""
     return material.knuckle  # type: ignore[attr-defined]
 
 
 def to_srgb(part: float) -> float:
-    """A linear value as files and people give it, from 0 to 1."""
+    """Convert a linear color component to sRGB, 0 to 1 (IEC 61966-2-1)."""
     part = min(max(part, 0.0), 1.0)
     return 12.92 * part if part <= 0.0031308 else 1.055 * part ** (1 / 2.4) - 0.055
 
 
 def to_linear(part: float) -> float:
-    """sRGB, as files and people give colours, to the linear values that Blender keeps."""
+    """Convert a color component from sRGB, as in files, to Blender's linear values (IEC 61966-2-1)."""
     return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4

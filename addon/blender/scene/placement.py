@@ -1,4 +1,4 @@
-"""Where joints begin: as the file has them, or where every loop closes, and which follow others there. No bpy."""
+"""Build plan of a mechanism as plain numbers: initial joint values, dependent joints, rest matrices, colors. No bpy."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from ...core.up_axis import UpAxis, upright_transform
 from ..rig.joint_frames import main_axis
 from .dof_layout import AxisLayout, BoneChains, BoneDofs, DofPlacement
 
-#: Loops that are open by less, in length units or radians, are taken as closed.
+#: Opening (length units or rad) up to which a loop is taken as closed.
 OPEN_LOOP_TOLERANCE = 1e-6
 
 
 def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array]:
-    """The coordinates nearest to the file's at which every loop fits, by joint; nothing where they all do anyway.
+    """Find the joint coordinates nearest to the file's at which every loop closes, by joint id.
 
-    What came of it is added to the mechanism's report.
+    It is empty where all loops are closed at the file's. The result is added to the mechanism's report.
     """
     if not tree.loop_joints:
         return {}
@@ -59,7 +59,7 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
         f"and {angle:.3g} rad. {moved} joints begin elsewhere, {end}"
     )
     report = mechanism.report
-    if left <= OPEN_LOOP_TOLERANCE:  # what reading warned of, no longer holds: one line tells of it
+    if left <= OPEN_LOOP_TOLERANCE:  # the reader's warning no longer holds: one entry replaces it
         report.entries[:] = [each for each in report.entries if (each.severity, each.code) != ("warning", "loop")]
     severity = "info" if left <= OPEN_LOOP_TOLERANCE else "warning"
     report.add(severity, "assembled", message, joints[worst].line, joints[worst].name)
@@ -69,10 +69,10 @@ def closed_loop_coordinates(mechanism: Mechanism, tree: Tree) -> dict[str, Array
 def find_dependent_joints(
     mechanism: Mechanism, tree: Tree, starts: Mapping[str, Array], report: Report | None = None
 ) -> set[str]:
-    """Find the joints with bones that go where the input joints of their loops lead them.
+    """Find the dependent joints with bones, which follow the input joints of their closed loops.
 
-    Loops that do not close where they begin have none. In a loop without a degree of freedom all joints are dependent,
-    which ``report`` is told of: they stay where the loop is closed.
+    Loops that are open at the initial values have none. In a loop without a degree of freedom all joints are dependent:
+    they stay where the loop is closed, and ``report`` gets an entry.
 
     Returns:
         Ids of joints.
@@ -96,7 +96,7 @@ def find_dependent_joints(
 
 
 def report_rigid_joints(linkage: Linkage, report: Report) -> None:
-    """Report the joints of a loop without a degree of freedom."""
+    """Report the joints of a closed loop without a degree of freedom."""
     joints = linkage.system.moving
     names = ", ".join(repr(joint.name) for joint in joints[:6]) + (", …" if len(joints) > 6 else "")
     report.info(
@@ -108,11 +108,11 @@ def report_rigid_joints(linkage: Linkage, report: Report) -> None:
     )
 
 
-_EXACT_ANGLE = 2e-6  # so near (rad) that being taken for the opposite does no harm
+_EXACT_ANGLE = 2e-6  # rad; nearer, being taken for the opposite does no harm
 _BLIND_ANGLE = 0.34
-_NEAR_COSINE = -0.94  # cosine: what is further from the opposite is in no blind spot
+_NEAR_COSINE = -0.94  # axes with a larger cosine are in no blind spot
 _ARMATURE_Y = (0.0, 1.0, 0.0)
-#: Turns (rad) about a bone's Z that are tried to get out of a blind spot, the least first.
+#: Rotations (rad) about a bone's Z to try for getting out of a blind spot, the smallest first.
 _CANDIDATE_ANGLES = [sign * turn for turn in np.arange(0.02, 0.8, 0.02).tolist() for sign in (1.0, -1.0)]
 
 
@@ -120,25 +120,36 @@ Direction = Sequence[float]
 
 
 def is_rest_axis_safe(y: Direction, above: Direction | None) -> bool:
-    """Return whether Blender keeps a rest matrix with that Y (3,) well under a bone with the Y ``above``; None at the
-    root."""
+    """Return whether Blender stores a rest matrix accurately that has the Y axis ``y`` (3,).
+
+    ``above`` is the Y axis of the parent bone; None at the root.
+
+    Note:
+        Blender stores a bone as head, tail and roll, in 32 bits. For a bone whose Y is nearly but not quite opposite to
+        its
+        armature's Y, or its parent's, the rest matrix read back is off (measured, 4.2 to 5.2): by up to 5e-5 where the
+        two
+        are 0.05 to 0.3 apart, by 1e-3 and more below 0.003 where the bone is short for its distance from the origin.
+        The
+        exact opposite is stored well.
+    """
     return _is_safe_from(y, _ARMATURE_Y) and (above is None or _is_safe_from(y, above))
 
 
 def _is_safe_from(y: Direction, other: Direction) -> bool:
-    # plain numbers: asked of each bone, numpy would take ten times as long
+    # plain numbers: numpy would take ten times as long for one bone at a time
     (a, b, c), (u, v, w) = y, other
     return a * u + b * v + c * w > _NEAR_COSINE or not _EXACT_ANGLE < math.hypot(a + u, b + v, c + w) < _BLIND_ANGLE
 
 
 def y_axis(matrix: Array) -> Direction:
-    """The Y of a rest matrix (4, 4) as plain numbers."""
+    """Return the Y axis of a rest matrix (4, 4) as plain numbers."""
     y: Direction = matrix[:3, 1].tolist()
     return y
 
 
 def safe_rest_matrix(matrix: Array, above: Direction | None) -> Array:
-    """A rest matrix with the same Z, turned about it by as little as makes it clear; as it is where nothing does."""
+    """Rotate a rest matrix (4, 4) about its Z by as little as makes it safe; return it as it is where nothing does."""
     x, y = matrix[:3, 0].tolist(), y_axis(matrix)
     if is_rest_axis_safe(y, above):
         return matrix
@@ -154,7 +165,7 @@ def safe_rest_matrix(matrix: Array, above: Direction | None) -> Array:
 
 
 def _opposite_angles(x: Direction, y: Direction, above: Direction | None) -> list[float]:
-    """The turns about Z that bring Y to the very opposite of the armature's Y, or of the bone's above."""
+    """Return the angles (rad) about Z that bring Y exactly opposite to the armature's Y, or the parent bone's."""
     others = [_ARMATURE_Y] if above is None else [_ARMATURE_Y, above]
     return [math.atan2(_dot(other, x), -_dot(other, y)) for other in others]
 
@@ -164,14 +175,16 @@ def _dot(one: Direction, other: Direction) -> float:
 
 
 def _rotate_about_z(x: Direction, y: Direction, angle: float) -> Direction:
-    """Y, turned about Z."""
+    """Return the Y axis ``y``, rotated about Z by ``angle`` (rad)."""
     cos, sin = math.cos(angle), math.sin(angle)
     return [cos * b - sin * a for a, b in zip(x, y, strict=True)]
 
 
 def aim_rest_matrix(frame: Array, axis: Array, towards: Array) -> Array:
-    """A rest matrix at a joint's frame (4, 4) with Z on an axis of that frame, Y as near as it can be to ``towards``,
-    or anywhere where that is along the axis."""
+    """Return a rest matrix (4, 4) at a joint's frame, with Z on an axis of it and Y as near to ``towards`` as can be.
+
+    Where ``towards`` is along the axis, Y is arbitrary.
+    """
     out = frame.copy()
     z = frame[:3, :3] @ (axis / np.linalg.norm(axis))
     y = towards - z * (towards @ z)
@@ -183,25 +196,25 @@ def aim_rest_matrix(frame: Array, axis: Array, towards: Array) -> Array:
 
 
 def layout_rest_matrix(frame: Array, layout: AxisLayout) -> Array:
-    """The rest matrix at a joint's frame (4, 4) of a bone whose axes are all laid down."""
+    """Return the rest matrix (4, 4) at a joint's frame of a bone whose axes are all determined by its layout."""
     assert layout.axes is not None
     out = frame.copy()
     out[:3, :3] = frame[:3, :3] @ layout.axes
     return out
 
 
-#: Places and turns beyond it, multiplied, are no 32-bit numbers any more.
+#: Limit of positions and angles: products of larger ones exceed 32-bit numbers.
 _MAX_COORDINATE = 1e15
-_HUE_COUNT = 13  # more could not be told apart
+_HUE_COUNT = 13  # more would be indistinguishable
 
 
 @dataclass
 class BonePlan:
-    """A bone: its rest matrix (4x4: Y along the bone, Z the joint axis), length, and the bone that carries it.
+    """Plan of a bone: its rest matrix (4, 4; Y along the bone, Z the joint axis), length and parent bone.
 
-    ``link`` is None for a root's bone. ``body`` is the body that follows it, None for the inner bones of a joint's
-    chain, of which this is bone number ``step``. ``degrees`` and ``layout`` say what of the joint it carries, and
-    ``frame`` is the joint's design frame.
+    ``link`` is None for a root's bone. ``body`` is the body that follows the bone, None for the inner bones of a
+    joint's chain, in which the bone has index ``step``. ``degrees`` and ``layout`` are the dofs of the joint that it
+    carries and their axes, ``frame`` is the joint's design frame.
     """
 
     name: str
@@ -218,10 +231,12 @@ class BonePlan:
 
 @dataclass
 class ExistingBones:
-    """Facts of bones that are there already for the plan of their joints, so that their channels go on to mean what
-    they do: the axis (0 to 2 for X to Z) of a joint's coordinate, by the joint's id and the coordinate's number, the
-    turn (3, 3) from the bone's axes to the joint's frame where it is the first of a ball or free block; and rest
-    matrices (4, 4) of roots, by their bodies' ids."""
+    """Axes of existing bones, for a plan in which the channels of their joints keep their meaning.
+
+    ``columns``: axis (0 to 2 for X to Z) of a joint's coordinate, by joint id and coordinate index. ``turns``: rotation
+    (3, 3) from the bone's axes to the joint's frame, by joint id and index of the first coordinate of a ball or free
+    dof. ``roots``: rest matrices (4, 4) of roots, by body id.
+    """
 
     columns: dict[tuple[str, int], int] = field(default_factory=dict)
     turns: dict[tuple[str, int], Array] = field(default_factory=dict)
@@ -230,22 +245,22 @@ class ExistingBones:
 
 @dataclass
 class BuildPlan:
-    """Everything that ``build`` creates, decided."""
+    """Plan of everything that ``build`` creates."""
 
     mechanism: Mechanism
     tree: Tree
     bones: list[BonePlan]
     bone_of_body: dict[str, int]
     frames: dict[str, Array]  # joint id -> design pose of its frame
-    colors: dict[str, tuple[float, float, float, float]]  # body id -> colour of what has none of its own
-    upright: Array  # 4x4 turn of the whole model
+    colors: dict[str, tuple[float, float, float, float]]  # body id -> color of shapes without their own
+    upright: Array  # (4, 4) rotation of the whole mechanism
     size: float  # length of the diagonal of the bodies' bounding box
     bodies: dict[str, Body] = field(default_factory=dict)
-    starts: dict[str, Array] = field(default_factory=dict)  # joint id -> coordinates to begin at, where not the file's
-    followers: set[str] = field(default_factory=set)  # ids of joints that go where others drive their loops
+    starts: dict[str, Array] = field(default_factory=dict)  # joint id -> initial coordinates, where not the file's
+    followers: set[str] = field(default_factory=set)  # ids of dependent joints
 
     def places(self) -> dict[str, dict[int, DofPlacement]]:
-        """Return where each joint's degrees of freedom are posed: joint id -> number of the dof -> place."""
+        """Return the placement of each joint's dofs: joint id -> dof index -> placement."""
         out: dict[str, dict[int, DofPlacement]] = {}
         for bone in self.bones:
             if bone.link is not None:
@@ -260,8 +275,18 @@ def make_plan(
     tree: Tree | None = None,
     kept: ExistingBones | None = None,
 ) -> BuildPlan:
-    """Decide bones, colours and the upright turn for a mechanism; ``closed``: and where its joints begin, so that
-    every loop fits. ``tree``: the spanning tree that it has already, and ``kept`` what its bones say."""
+    """Plan bones, colors and upright rotation of a mechanism.
+
+    Args:
+        mechanism: The mechanism.
+        up_axis: Its up axis.
+        closed: Find initial joint values that close every loop, and the dependent joints.
+        tree: Its spanning tree if known.
+        kept: Axes of its existing bones.
+
+    Raises:
+        FormatError: If positions or angles exceed Blender's range.
+    """
     bodies = {body.id: body for body in reversed(mechanism.bodies)}
     _check_numbers(mechanism)
     tree = tree or spanning_tree(mechanism)
@@ -277,7 +302,7 @@ def make_plan(
 
 
 def _check_numbers(mechanism: Mechanism) -> None:
-    """FormatError for a place or a turn that is beyond Blender's numbers, or so far out that its products are."""
+    """Raise FormatError for positions and angles that exceed Blender's range, or whose products do."""
     dofs = [dof for joint in mechanism.joints for dof in joint.dofs]
     poses = [body.pose for body in mechanism.bodies]
     poses += [shape.pose for body in mechanism.bodies for shape in body.shapes]
@@ -312,7 +337,7 @@ def _require_in_range(where: str, line: int | None, mechanism: Mechanism, number
 
 
 def _mechanism_size(mechanism: Mechanism) -> float:
-    """Length of the diagonal of a box that holds the bodies, floors and walls left out."""
+    """Return the length of the diagonal of a box that holds the bodies, without floors and walls; 1 without bodies."""
     aside = scenery_bodies(mechanism)
     bodies = [body for body in mechanism.bodies if body.id not in aside]
     if not bodies:
@@ -355,10 +380,10 @@ def _plan_bones(
 def _plan_chain(
     link: Link, chain: Sequence[BoneDofs], frame: Array, main: Array, above: Direction | None, kept: ExistingBones
 ) -> list[BonePlan]:
-    """The bones of a joint under a carrier's (the Y of its rest matrix), without parents yet.
+    """Plan the bones of a joint, without parents yet; ``above`` is the Y axis of the carrier's rest matrix.
 
-    ``main`` is the rest matrix of a bone for the whole joint where nothing binds its X and Y. Frames that Blender would
-    keep inexactly are passed over.
+    ``main`` is the rest matrix of a bone for the whole joint where nothing determines its X and Y. Rest matrices that
+    Blender would store inaccurately are avoided.
     """
     name = link.joint.name or link.joint.id
     made: list[BonePlan] = []
@@ -374,8 +399,7 @@ def _plan_chain(
             found = safe_rest_matrix(matrix, above), degrees.layouts()[0]
         else:
             ways = [(layout_rest_matrix(frame, layout), layout) for layout in degrees.layouts()]
-            # Where channels are what they were, else Z on the first axis where that can be, and then Y where the bone
-            # should point
+            # Prefer unchanged channels, then Z on the first axis where possible, then Y where the bone should point
             ways.sort(
                 key=lambda way: (
                     _count_moved_axes(degrees.places(way[1], step), link.joint.id, firsts, kept),
@@ -394,18 +418,18 @@ def _plan_chain(
 def _count_moved_axes(
     places: Mapping[int, DofPlacement], joint: str, firsts: Sequence[int], kept: ExistingBones
 ) -> int:
-    """Return how many coordinates of a joint would be on other axes than those on which they are kept."""
+    """Return the number of a joint's coordinates that would be on other axes than those in ``kept``."""
     axes = {number: kept.columns.get((joint, firsts[number]), place.index) for number, place in places.items()}
     return sum(axes[number] != place.index for number, place in places.items())
 
 
 def body_center(body: Body) -> Array:
-    """Return where a body's centre of mass is designed to be in the world, (3,)."""
+    """Return the design position (3,) of a body's center of mass in the world."""
     return body.pose[:3, :3] @ body.com + body.pose[:3, 3]
 
 
 def _body_centers(bodies: Sequence[Body]) -> Array:
-    """Return where the centers of mass of several bodies are designed to be in the world, (n, 3)."""
+    """Return the design positions (n, 3) of the centers of mass of several bodies in the world."""
     poses = np.array([body.pose for body in bodies]).reshape(-1, 4, 4)
     coms = np.array([body.com for body in bodies]).reshape(-1, 3)
     return np.einsum("nij,nj->ni", poses[:, :3, :3], coms) + poses[:, :3, 3]
@@ -414,8 +438,11 @@ def _body_centers(bodies: Sequence[Body]) -> Array:
 def _bone_frames(
     tree: Tree, frames: dict[str, Array], bodies: dict[str, Body], shortest: float
 ) -> tuple[Array, list[float]]:
-    """Rest matrices (n, 4, 4) and lengths of the bones of links with one axis: Z on it, Y as far as it can be
-    towards the body's next joint, or its centre of mass where there is none or several."""
+    """Return rest matrices (n, 4, 4) and lengths of the bones of links with one axis.
+
+    Z is on the axis, Y points as far as possible towards the body's next joint, or its center of mass where there is
+    none or several.
+    """
     count = len(tree.links)
     frame = np.array([frames[link.joint.id] for link in tree.links]).reshape(count, 4, 4)
     local = np.array([main_axis(link.joint.dofs) for link in tree.links]).reshape(count, 3)
@@ -439,7 +466,7 @@ def _bone_frames(
     y = across(along)
     length = np.linalg.norm(y, axis=1)
     short = length < shortest
-    for column in (1, 0):  # along the axis there is no aim: the frame's own Y, or X where Y is the axis
+    for column in (1, 0):  # no aim along the axis: the frame's own Y, or X where Y is the axis
         spare = across(frame[:, :3, column])
         weak = short & (np.linalg.norm(y, axis=1) < 0.5 * (1.0 if column == 0 else np.inf))
         y[weak] = spare[weak]
@@ -452,9 +479,9 @@ def _bone_frames(
 
 
 def _body_colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
-    """Roots pale, each limb its own hue; twins share theirs, the mirror side a shade lighter.
+    """Assign colors to bodies: roots pale, each limb its own hue; twins share theirs, the mirror side a shade lighter.
 
-    Limbs begin at roots and wherever a body carries several: the root of a walker may be one of its feet.
+    Limbs begin at roots and wherever a body carries several joints: the root of a walker may be one of its feet.
     """
     colors: dict[str, tuple[float, float, float, float]] = {}
     limb_of: dict[str, int] = {}
@@ -491,7 +518,7 @@ def _body_colors(tree: Tree) -> dict[str, tuple[float, float, float, float]]:
 @cache
 def _limb_color(hue: int, depth: int, mirrored: bool) -> tuple[float, float, float, float]:
     red, green, blue = colorsys.hsv_to_rgb(
-        (0.06 + hue * 0.381966) % 1.0,  # the golden angle keeps neighbours apart
+        (0.06 + hue * 0.381966) % 1.0,  # the golden angle keeps neighbors apart
         (0.5 if mirrored else 0.72) - 0.04 * (depth % 3),
         (0.86, 0.7, 0.56)[(depth - 1) % 3] + (0.1 if mirrored else 0.0),
     )

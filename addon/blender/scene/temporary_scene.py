@@ -1,7 +1,7 @@
-"""A scene to work in.
+"""Temporary scenes for Blender's operators.
 
-Blender's operators take what is active and selected in the scene that they find, evaluate all of it, and leave it
-changed: none of that shall be the user's.
+Operators use what is active and selected in the scene of the context, evaluate all of it and leave it changed: that
+must not be the user's scene.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ObjectSequence = Sequence[bpy.types.Object]
 
 @contextmanager
 def scratch_scene(objects: ObjectSequence = ()) -> Iterator[bpy.types.Scene]:
-    """A scene with nothing in it but these objects, the first active. It goes at the end, the objects stay."""
+    """Provide a temporary scene with these objects only, the first active; it is removed, the objects stay."""
     scene = bpy.data.scenes.new("Knuckle Workshop")
     try:
         for obj in objects:
@@ -30,7 +30,7 @@ def scratch_scene(objects: ObjectSequence = ()) -> Iterator[bpy.types.Scene]:
 
 
 def operator_context(scene: bpy.types.Scene, objects: ObjectSequence = ()) -> AbstractContextManager[Any]:
-    """Within it operators work in the scene, on these objects of it, the first of them active."""
+    """Override the context so that operators work in a scene, on these objects of it, the first of them active."""
     layer = scene.view_layers[0]
     chosen: dict[str, Any] = {}
     if objects:
@@ -47,7 +47,7 @@ def operator_context(scene: bpy.types.Scene, objects: ObjectSequence = ()) -> Ab
 
 @contextmanager
 def shown_in_viewport(obj: bpy.types.Object) -> Iterator[None]:
-    """Within it an object is not switched off in viewports: Blender changes the mode of none that is."""
+    """Enable an object in viewports meanwhile: Blender changes the mode of none that is disabled there."""
     hidden = obj.hide_viewport
     obj.hide_viewport = False
     try:

@@ -1,3 +1,9 @@
+"""Overlays drawn over mechanisms in the 3D View: joint axes, stops, twins, centers of mass, inertia.
+
+The switches are stored on the scene. The draw handler exists only while one of them is on in some scene. *Save Picture*
+renders the view with its overlays to an image; Blender leaves draw handlers out of renders.
+"""
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -25,12 +31,12 @@ from ..rendering.images import is_complete_png
 from .base.operators import ExportHelper, ModelOperator, Result, report_message, with_extension
 
 _THIN_LINE, _THICK_LINE = 1.5, 3.0  # line widths in pixels
-_FACE, _SOLID = 0.0, -1.0  # what takes their place in faces, and in those of solids
+_FACE, _SOLID = 0.0, -1.0  # in place of a line width: faces, and faces of solids
 
 _draw_state: dict[str, Any] = {"handle": None}
-#: Shaders, batches and line widths, or what is in their place.
+#: Rows of shader, batch, and line width (pixels) or ``_FACE`` or ``_SOLID``.
 Batches = list[tuple[Any, Any, float]]
-#: Those of the scene that was drawn last.
+#: Batches of the scene drawn last, and its full name.
 _batch_cache: dict[str, Any] = {"scene": "", "batches": None}
 
 
@@ -43,7 +49,7 @@ def _on_switch(_settings: bpy.types.PropertyGroup, _context: bpy.types.Context) 
 
 
 class KnuckleOverlay(bpy.types.PropertyGroup):
-    """What is drawn over models. Kept on the scene, ``Scene.knuckle_overlay``."""
+    """Settings of the overlays: ``Scene.knuckle_overlay``."""
 
     axes: _kind_property("Axes", "An arrow along each joint's axis, the way a growing value turns or slides its body")
     stops: _kind_property("Stops", "A dial or a bar from stop to stop, with the present value; red where it is beyond")
@@ -63,17 +69,17 @@ class KnuckleOverlay(bpy.types.PropertyGroup):
 
 
 def overlay_settings(scene: bpy.types.Scene) -> KnuckleOverlay:
-    """A scene's switches."""
+    """Return a scene's overlay settings."""
     return cast(KnuckleOverlay, scene.knuckle_overlay)  # type: ignore[attr-defined]
 
 
 def active_kinds(scene: bpy.types.Scene) -> list[str]:
-    """Which kinds of marks are on."""
+    """Return the kinds of overlays that are on."""
     return [kind for kind in overlay.OVERLAY_KINDS if getattr(overlay_settings(scene), kind)]
 
 
 def enable_overlays(scene: bpy.types.Scene, kinds: Iterable[str]) -> None:
-    """Switch some kinds of marks on; those that are on stay."""
+    """Enable kinds of overlays; others keep their state."""
     for kind in kinds:
         setattr(overlay_settings(scene), kind, True)
 
@@ -82,7 +88,14 @@ def enable_overlays(scene: bpy.types.Scene, kinds: Iterable[str]) -> None:
 
 
 def draw_overlay(scene: bpy.types.Scene, width: float, height: float, bolder: float = 1.0) -> None:
-    """Draw a scene's marks with the matrices that are set, into a picture of so many pixels, lines so much bolder."""
+    """Draw a scene's overlays with the current GPU matrices.
+
+    Args:
+        scene: The scene.
+        width: Width of the viewport in pixels.
+        height: Height of the viewport in pixels.
+        bolder: Factor on line widths.
+    """
     wish = overlay_settings(scene)
     if _batch_cache["batches"] is None or _batch_cache["scene"] != scene.name_full:
         _batch_cache["batches"] = make_batches(overlay.draw_models(scene, active_kinds(scene), wish.size))
@@ -91,7 +104,7 @@ def draw_overlay(scene: bpy.types.Scene, width: float, height: float, bolder: fl
 
 
 def draw_batches(batches: Batches, size: tuple[float, float], in_front: bool = True, bolder: float = 1.0) -> None:
-    """Draw what ``make_batches`` made, into a picture of ``size`` pixels."""
+    """Draw the batches of ``make_batches`` into a viewport of ``size`` (width, height) pixels."""
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_test_set("NONE" if in_front else "LESS_EQUAL")
     scale = bpy.context.preferences.system.ui_scale or 1.0  # 0 without a window
@@ -108,7 +121,7 @@ def draw_batches(batches: Batches, size: tuple[float, float], in_front: bool = T
 
 
 def make_batches(drawing: OverlayDrawing) -> Batches:
-    """A drawing, handed to the graphics card: one batch for all lines of a width, or faces of a kind."""
+    """Upload a drawing to the GPU: one batch for all lines of a width, or faces of a kind."""
     faces, lines = (gpu.shader.from_builtin(name) for name in ("FLAT_COLOR", "POLYLINE_FLAT_COLOR"))
     rows = (
         (faces, "TRIS", drawing.faces, _FACE),
@@ -128,7 +141,11 @@ def _make_batch(shader: Any, kind: Any, strokes: VertexBuffer) -> Any:
 
 
 def _draw_view() -> None:
-    """The 3D view's draw handler. Blender leaves it out of renders, also of those of the view."""
+    """Draw the overlays of the current 3D View.
+
+    Note:
+        Blender leaves draw handlers out of renders, also of viewport renders.
+    """
     context = bpy.context
     space, region = context.space_data, context.region
     if not isinstance(space, bpy.types.SpaceView3D) or not space.overlay.show_overlays or region is None:
@@ -137,12 +154,16 @@ def _draw_view() -> None:
         draw_overlay(context.scene, region.width, region.height)
 
 
-# ---------------------------------------------------------------- when it is drawn anew
+# ---------------------------------------------------------------- updates
 
 
 @persistent
 def _on_scene_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """Something moved. A joint's record that was edited is told as a change of its geometry, which no pose is."""
+    """Invalidate the batches, and update the index of joints whose record was edited.
+
+    Note:
+        Blender reports an edited record as a geometry update of the empty, which a pose is not.
+    """
     _batch_cache["batches"] = None
     for update in depsgraph.updates if depsgraph is not None else ():
         if update.is_updated_geometry and isinstance(update.id, bpy.types.Object) and update.id.type == "EMPTY":
@@ -160,18 +181,18 @@ def _on_part_edit(_part: bpy.types.Object) -> None:
 
 @persistent
 def _on_file_change(*_args: Any) -> None:
-    """After undo, redo or another file."""
+    """Update the draw handler after undo, redo or loading a file."""
     update_draw_handler()
 
 
 def invalidate_overlay() -> None:
-    """Draw all anew, with the records as they are now."""
+    """Discard the cached indices and batches."""
     overlay.clear_mechanism_indices()
     _batch_cache["batches"] = None
 
 
 def update_draw_handler() -> None:
-    """Hang the drawing in if a scene wants it, else take it out."""
+    """Add the draw handler if a scene has an overlay on, else remove it; redraw the views."""
     invalidate_overlay()
     wanted = any(active_kinds(scene) for scene in bpy.data.scenes)
     if wanted and _draw_state["handle"] is None:
@@ -185,12 +206,12 @@ def update_draw_handler() -> None:
 
 
 def is_overlay_drawn() -> bool:
-    """Whether anything is hung in to draw."""
+    """Return whether the draw handler is added."""
     return _draw_state["handle"] is not None
 
 
 def redraw_views() -> None:
-    """Have all 3D views drawn anew."""
+    """Redraw all 3D views."""
     for window in bpy.context.window_manager.windows if bpy.context.window_manager is not None else ():
         for area in window.screen.areas:
             if area.type == "VIEW_3D":
@@ -208,10 +229,12 @@ _PERMANENT_HANDLERS: Handlers = tuple(
 )
 
 
-# ---------------------------------------------------------------- its place in the sidebar
+# ---------------------------------------------------------------- popover and picture
 
 
 class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
+    """Panel: popover with the switches of the overlays."""
+
     bl_label = "Overlays"
     bl_description = "What is drawn over mechanisms in the view"
     bl_space_type = "VIEW_3D"
@@ -220,6 +243,7 @@ class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
     bl_ui_units_x = 11
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         wish = overlay_settings(context.scene)
         layout.label(text="Mechanism Overlays")
@@ -236,14 +260,16 @@ class VIEW3D_PT_knuckle_overlay(bpy.types.Panel):
 
 
 def draw_overlay_button(layout: bpy.types.UILayout) -> None:
-    """The way to the switches, for the sidebar."""
+    """Draw the button that opens the popover, for the sidebar."""
     layout.popover("VIEW3D_PT_knuckle_overlay", text="Overlays", icon="OVERLAY")
 
 
-_SAMPLES = 2  # the picture is drawn this many times as large and then made small
+_SAMPLES = 2  # supersampling: factor on width and height
 
 
 class KNUCKLE_OT_overlay_picture(ExportHelper, ModelOperator):
+    """Operator: save a picture of the 3D View with its overlays."""
+
     bl_idname = "knuckle.overlay_picture"
     bl_label = "Save Picture…"
     bl_description = "Save a picture of the view with the overlays in it: as the camera sees it, or this view"
@@ -257,11 +283,13 @@ class KNUCKLE_OT_overlay_picture(ExportHelper, ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         if not active_kinds(context.scene):
             return "No overlay is on: choose some above"
         return "" if _find_view(context) is not None else "There is no 3D view to take the picture of"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Render the view and save the picture."""
         path = with_extension(bpy.path.abspath(self.filepath), (".png",))
         save_picture(render_view_pixels(context, tuple(self.size)), path)
         report_message(self, {"INFO"}, f"Picture saved: {path}")
@@ -269,7 +297,7 @@ class KNUCKLE_OT_overlay_picture(ExportHelper, ModelOperator):
 
 
 def _find_view(context: bpy.types.Context) -> tuple[bpy.types.SpaceView3D, bpy.types.Region] | None:
-    """The 3D view that is worked in, or the first there is."""
+    """Return the 3D View of the context, else the first of all windows, and its main region; None without one."""
     areas = [context.area] if context.area is not None else []
     areas += [area for window in context.window_manager.windows for area in window.screen.areas]
     for area in areas:
@@ -280,8 +308,18 @@ def _find_view(context: bpy.types.Context) -> tuple[bpy.types.SpaceView3D, bpy.t
 
 
 def render_view_pixels(context: bpy.types.Context, size: tuple[int, int]) -> Array:
-    """The 3D view with a scene's marks, (height, width, 4) from the lowest row up, 0 to 1: as the camera sees it where
-    the view looks through that, else as the view does. ValueError where nothing can be drawn here."""
+    """Render the 3D View with its overlays: as the camera sees it if the view looks through it, else as it is.
+
+    Args:
+        context: Context of the view.
+        size: Width and height in pixels.
+
+    Returns:
+        RGBA from 0 to 1, (height, width, 4), the lowest row first.
+
+    Raises:
+        ValueError: If there is no 3D view.
+    """
     found = _find_view(context)
     if found is None:
         raise ValueError("There is no 3D view to take the picture of")
@@ -321,7 +359,11 @@ def _matrices(context: bpy.types.Context, space: Any, size: tuple[int, int]) -> 
 
 
 def save_picture(pixels: Array, path: str) -> None:
-    """Write a picture (height, width, 4) to a .png as it is. FormatError where that cannot be."""
+    """Write pixels (height, width, 4) to a .png file without color management.
+
+    Raises:
+        FormatError: If the file cannot be written.
+    """
     make_folder(Path(path).parent)
     image: Any = bpy.data.images.new("knuckle picture", pixels.shape[1], pixels.shape[0], alpha=True)
     try:
@@ -330,7 +372,7 @@ def save_picture(pixels: Array, path: str) -> None:
         with replacement_file(path, ".png") as beside:
             image.filepath_raw, image.file_format = beside, "PNG"
             image.save()
-            if not is_complete_png(beside):  # on a full disk Blender says nothing of it
+            if not is_complete_png(beside):  # Blender reports no error on a full disk
                 raise disk_full_error()
     except RuntimeError as error:
         raise FormatError(f"Blender could not save it: {error}".strip(), path=path) from error
@@ -346,13 +388,13 @@ CLASSES = (
 
 
 def register() -> None:
-    """Hang the switches on scenes. What an open file wants is drawn as soon as that is looked at."""
+    """Register the settings, and the file handlers: that of ``load_post`` adds the draw handler that a file needs."""
     bpy.types.Scene.knuckle_overlay = PointerProperty(type=KnuckleOverlay)  # type: ignore[attr-defined]
     connect(_PERMANENT_HANDLERS)
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Remove all handlers and the settings."""
     disconnect(_PERMANENT_HANDLERS)
     if _draw_state["handle"] is not None:
         bpy.types.SpaceView3D.draw_handler_remove(_draw_state["handle"], "WINDOW")

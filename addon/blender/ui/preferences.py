@@ -1,4 +1,4 @@
-"""The installation checked: rows in the preferences, green or red, and a report to be sent to the developers."""
+"""Preferences: import defaults, overlays, mesh folders, Collada units, XMDI names, and the self-check."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from .base.panels import draw_paragraph
 from .import_export.options import ImportOptions, draw_options
 
 _ICONS = {"error": "CANCEL", "warning": "ERROR", "note": "INFO", "ok": "COLORSET_03_VEC"}  # the last is green
-#: What the last check of this session found.
+#: Rows of the last self-check in this session.
 _check_rows: list[CheckRow] = []
 
 
 class KNUCKLE_OT_self_check(bpy.types.Operator):
+    """Operator: check this installation."""
+
     bl_idname = "knuckle.self_check"
     bl_label = "Self-Check"
     bl_description = (
@@ -31,6 +33,7 @@ class KNUCKLE_OT_self_check(bpy.types.Operator):
     )
 
     def execute(self, _context: bpy.types.Context) -> Result:
+        """Run the self-check and report its summary."""
         _check_rows[:] = run_self_check()
         sound = _worst_state() in {"note", "ok"}
         report_message(
@@ -40,11 +43,14 @@ class KNUCKLE_OT_self_check(bpy.types.Operator):
 
 
 class KNUCKLE_OT_copy_check(bpy.types.Operator):
+    """Operator: copy the self-check's report to the clipboard."""
+
     bl_idname = "knuckle.copy_check"
     bl_label = "Copy Report"
     bl_description = "Copy what the self-check found as plain text, for a report of a defect"
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Copy the rows of the last self-check; run it first if there are none."""
         if not _check_rows:
             _check_rows[:] = run_self_check()
         context.window_manager.clipboard = rows_as_text(_check_rows)
@@ -53,7 +59,7 @@ class KNUCKLE_OT_copy_check(bpy.types.Operator):
 
 
 def draw_check(context: bpy.types.Context, layout: Any) -> None:
-    """The buttons, and what was found, the worst first."""
+    """Draw the buttons of the self-check, and its rows, the worst first."""
     row = layout.row()
     row.operator(KNUCKLE_OT_self_check.bl_idname, icon="CHECKMARK")
     row.operator(KNUCKLE_OT_copy_check.bl_idname, icon="COPYDOWN")
@@ -74,14 +80,18 @@ def _worst_state() -> str:
 
 
 def _make_absolute(self: KnuckleMeshFolder, _context: bpy.types.Context) -> None:
-    """The file browser gives paths relative to the .blend; a folder here is meant for all files."""
+    """Make the folder's path absolute.
+
+    Note:
+        The file browser gives paths relative to the .blend, but a folder in the preferences is meant for all files.
+    """
     path = bpy.path.abspath(self.path)
     if is_absolute(path) and os.path.normpath(path) != self.path:
         self.path = os.path.normpath(path)
 
 
 class KnuckleMeshFolder(bpy.types.PropertyGroup):
-    """A folder in which meshes of models may be looked for."""
+    """Folder in which meshes of model files are searched for."""
 
     path: StringProperty(
         name="Folder",
@@ -92,7 +102,7 @@ class KnuckleMeshFolder(bpy.types.PropertyGroup):
 
 
 class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
-    """What holds for all files."""
+    """Preferences of the add-on, which apply to all files."""
 
     bl_idname = ADDON
 
@@ -127,6 +137,7 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
     )
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the preferences."""
         layout = self.layout
         layout.label(text="Imports Begin With")
         box = layout.box()
@@ -152,13 +163,14 @@ class KnucklePreferences(bpy.types.AddonPreferences, ImportOptions):
 
 
 class _PreferencesOperator(bpy.types.Operator):
-    """Base of the operators that change our preferences. Not registered itself."""
+    """Base of operators that change the add-on's preferences. Not registered itself."""
 
     bl_idname = "knuckle.needs_preferences"
     bl_label = "Needs Preferences"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether the add-on is enabled; set the poll message if not."""
         if ADDON in context.preferences.addons:
             return True
         cls.poll_message_set(told("Enable Knuckle under Add-ons of the preferences first"))
@@ -166,6 +178,8 @@ class _PreferencesOperator(bpy.types.Operator):
 
 
 class KNUCKLE_OT_mesh_folder_add(_PreferencesOperator):
+    """Operator: add a mesh folder."""
+
     bl_idname = "knuckle.mesh_folder_add"
     bl_label = "Add Mesh Folder"
     bl_description = "Allow one more folder in which the meshes of models may be looked for"
@@ -174,16 +188,20 @@ class KNUCKLE_OT_mesh_folder_add(_PreferencesOperator):
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Open the file browser."""
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Add the chosen folder."""
         _preferences(context).mesh_folders.add().path = self.directory
         _mark_dirty(context)
         return {"FINISHED"}
 
 
 class KNUCKLE_OT_mesh_folder_remove(_PreferencesOperator):
+    """Operator: remove a mesh folder."""
+
     bl_idname = "knuckle.mesh_folder_remove"
     bl_label = "Remove Mesh Folder"
     bl_description = "Look for meshes in this folder no more"
@@ -192,6 +210,7 @@ class KNUCKLE_OT_mesh_folder_remove(_PreferencesOperator):
     index: IntProperty(min=0, options={"HIDDEN", "SKIP_SAVE"})
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Remove the folder at the index."""
         folders = _preferences(context).mesh_folders
         if self.index >= len(folders):
             return {"CANCELLED"}
@@ -205,7 +224,11 @@ def _preferences(context: bpy.types.Context) -> KnucklePreferences:
 
 
 def _mark_dirty(context: bpy.types.Context) -> None:
-    """Blender saves preferences at exit only if it knows that they changed, and not where the user saves them."""
+    """Mark the preferences as changed.
+
+    Note:
+        Blender saves preferences at exit only if they are marked, and not if the user saves them by hand.
+    """
     context.preferences.is_dirty = True
 
 

@@ -1,3 +1,5 @@
+"""Twins: operators that create, link, find and compare them and mirror parts to them, and their panel."""
+
 from __future__ import annotations
 
 import math
@@ -37,18 +39,19 @@ _PLANE_ITEMS = [
 
 
 def _chosen_plane(choice: str) -> Plane | None:
-    """The plane that an operator was told, None for the mechanism's own."""
+    """Return the mirror plane of an operator's option; None for the mechanism's own."""
     return None if choice == "AUTO" else axis_plane("XYZ".index(choice))
 
 
 class _PlaneOperator(ModelOperator):
-    """Asks for the plane where the mechanism has none."""
+    """Base of operators that ask for a mirror plane if the mechanism has none. Not registered itself."""
 
     bl_idname = "knuckle.asks_for_plane"
     bl_label = "Asks for a Mirror Plane"
     plane: Any
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> Result:
+        """Run at once if there is a mirror plane, else open the options in a popup."""
         rig = active_model(context)
         if rig is None or self.plane != "AUTO" or ensure_plane(rig) is not None:
             return self.execute(context)
@@ -58,15 +61,20 @@ class _PlaneOperator(ModelOperator):
 
 
 class _PartsOperator(ModelOperator):
+    """Base of operators on selected bodies and joints. Not registered itself."""
+
     bl_idname = "knuckle.needs_parts"
     bl_label = "Needs Parts"
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if selected_parts(context, rig) else "Select bodies or joints of the mechanism"
 
 
 class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
+    """Operator: make the twins of the selected parts their mirror images."""
+
     bl_idname = "knuckle.mirror_to_twin"
     bl_label = "Mirror to Twin"
     bl_description = (
@@ -80,19 +88,21 @@ class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
         description="The plane that the halves are mirrored across",
         items=_PLANE_ITEMS,
         default="AUTO",
-        options={"SKIP_SAVE"},  # another mechanism has another
+        options={"SKIP_SAVE"},  # mechanisms have different planes
     )
     materials: BoolProperty(name="Materials", description="Give the twins the materials as well", default=True)
     keys: BoolProperty(name="Keys", description="Give the twins' servos the mirrored keys as well", default=False)
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         reason = super().poll_message(context, rig)
         if reason or twins_among(selected_parts(context, rig)):
             return reason
         return "None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Mirror the parts, and the keyframes of their servos if wanted."""
         plane = _chosen_plane(self.plane)
         leading, report = mirror_to_twins(selected_parts(context, rig), plane, self.materials)
         choose_plane(rig, plane)
@@ -101,13 +111,15 @@ class KNUCKLE_OT_mirror_to_twin(_PlaneOperator, _PartsOperator):
             ids = [record_of(obj).source_id for obj in leading if record_of(obj).role == "JOINT"]
             try:
                 report.extend(mirror_keys(rig, bones={bones[key] for key in ids if key in bones}, plane=plane))
-            except ERRORS as error:  # the twins are mirrored by then
+            except ERRORS as error:  # the parts are mirrored already
                 report.warn("keys-not-mirrored", f"Keys are left as they are: {error}")
         report_result(self, f"{count_with_noun(len(leading), 'twin')} mirrored", report)
         return {"FINISHED"}
 
 
 class KNUCKLE_OT_create_twin(_PlaneOperator, _PartsOperator):
+    """Operator: create mirror images of the selected parts as their twins."""
+
     bl_idname = "knuckle.create_twin"
     bl_label = "Create Twin"
     bl_description = (
@@ -121,15 +133,16 @@ class KNUCKLE_OT_create_twin(_PlaneOperator, _PartsOperator):
         description="The plane that the halves are mirrored across",
         items=_PLANE_ITEMS,
         default="AUTO",
-        options={"SKIP_SAVE"},  # another mechanism has another
+        options={"SKIP_SAVE"},  # mechanisms have different planes
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Create the twins, and select them in object mode."""
         plane = _chosen_plane(self.plane)
         made, report = create_twins(selected_parts(context, rig), plane)
         choose_plane(rig, plane)
         if rig.mode == "OBJECT":
-            select_only(context, made)  # what is done next is done to the twins, and not to what they were made from
+            select_only(context, made)  # the next operator is meant for the twins, not for their originals
         bodies = sum(record_of(obj).role == "BODY" for obj in made)
         made_of = f"{count_with_noun(bodies, 'body', 'bodies')} and {count_with_noun(len(made) - bodies, 'joint')}"
         report_result(self, f"Twins made: {made_of}", report)
@@ -137,6 +150,8 @@ class KNUCKLE_OT_create_twin(_PlaneOperator, _PartsOperator):
 
 
 class KNUCKLE_OT_link_twins(ModelOperator):
+    """Operator: link the two selected parts as twins."""
+
     bl_idname = "knuckle.link_twins"
     bl_label = "Link Twins"
     bl_description = "Make the two selected bodies, or joints, each other's twins"
@@ -144,9 +159,11 @@ class KNUCKLE_OT_link_twins(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if len(selected_parts(context, rig)) == 2 else "Select two bodies, or two joints"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Link the two parts."""
         first, second = selected_parts(context, rig)
         link_twins(first, second)
         adopt_linked_plane(rig)
@@ -155,6 +172,8 @@ class KNUCKLE_OT_link_twins(ModelOperator):
 
 
 class KNUCKLE_OT_unlink_twins(_PartsOperator):
+    """Operator: unlink the selected parts from their twins."""
+
     bl_idname = "knuckle.unlink_twins"
     bl_label = "Unlink Twins"
     bl_description = "Have the selected parts be nobody's twins"
@@ -162,11 +181,13 @@ class KNUCKLE_OT_unlink_twins(_PartsOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         reason = super().poll_message(context, rig)
         linked = any(record_of(obj).twin for obj in selected_parts(context, rig))
         return reason or ("" if linked else "None of the selected parts has a twin")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Unlink the parts."""
         linked = [obj for obj in selected_parts(context, rig) if record_of(obj).twin]
         unlink_twins(linked)
         report_message(self, {"INFO"}, f"{count_with_noun(len(linked), 'part')} unlinked")
@@ -174,6 +195,8 @@ class KNUCKLE_OT_unlink_twins(_PartsOperator):
 
 
 class KNUCKLE_OT_find_twins(_PlaneOperator, ModelOperator):
+    """Operator: find parts that could be twins."""
+
     bl_idname = "knuckle.find_twins"
     bl_label = "Find Twins"
     bl_description = "Look for parts that could be twins, by their names and where they are. Nothing is linked yet"
@@ -184,10 +207,11 @@ class KNUCKLE_OT_find_twins(_PlaneOperator, ModelOperator):
         description="The plane that the halves are mirrored across",
         items=_PLANE_ITEMS,
         default="AUTO",
-        options={"SKIP_SAVE"},  # another mechanism has another
+        options={"SKIP_SAVE"},  # mechanisms have different planes
     )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Store the pairs found, without linking them."""
         found = twin_candidates(rig, _chosen_plane(self.plane))
         kept = settings(rig).found_twins
         kept.clear()
@@ -210,6 +234,8 @@ def _match_message(pair: TwinCandidate) -> str:
 
 
 class KNUCKLE_OT_link_found_twins(ModelOperator):
+    """Operator: link the ticked pairs as twins."""
+
     bl_idname = "knuckle.link_found_twins"
     bl_label = "Link Found"
     bl_description = "Make the ticked pairs twins"
@@ -217,9 +243,11 @@ class KNUCKLE_OT_link_found_twins(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if any(pair.use for pair in settings(rig).found_twins) else "Find Twins first, and tick pairs"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Link the ticked pairs that still exist, and clear the list."""
         done = 0
         for pair in settings(rig).found_twins:
             objects = bpy.data.objects
@@ -233,6 +261,8 @@ class KNUCKLE_OT_link_found_twins(ModelOperator):
 
 
 class KNUCKLE_OT_check_symmetry(ModelOperator):
+    """Operator: list the differences between the sides of the mechanism."""
+
     bl_idname = "knuckle.check_symmetry"
     bl_label = "Check Symmetry"
     bl_description = (
@@ -242,6 +272,7 @@ class KNUCKLE_OT_check_symmetry(ModelOperator):
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Store the differences and report their number."""
         found, model = all_differences(rig), settings(rig)
         parts = {"body": parts_by_id(rig, "BODY"), "joint": parts_by_id(rig, "JOINT")}
         model.differences.clear()
@@ -268,11 +299,12 @@ def _difference_message(each: TwinDifference) -> str:
 
 
 class KNUCKLE_UL_differences(bpy.types.UIList):
-    """What differs between twins; a click selects the two."""
+    """List of the differences between twins. A click on a name selects the part."""
 
     def draw_item(
         self, context: Any, layout: Any, data: Any, item: Any, icon: Any, active_data: Any, *_more: Any
     ) -> None:
+        """Draw a row of the list."""
         row = layout.split(factor=0.4)
         row.operator("knuckle.select_part", text=item.first, emboss=False, translate=False).part = item.first
         row = row.split(factor=0.5) if item.second else row
@@ -282,12 +314,15 @@ class KNUCKLE_UL_differences(bpy.types.UIList):
 
 
 class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
+    """Panel: symmetric editing, mirror plane, and twins."""
+
     bl_label = "Twins"
     bl_order = PANEL_ORDER["twins"]
     help_page = "twins"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         rig: Any = active_model(context)
         model = settings(rig)
@@ -319,7 +354,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
                 row = box.row(align=True)
                 row.prop(pair, "use", text="")
                 row.label(text=f"{pair.first} / {pair.second}", translate=False)
-                if pair.what != "name and place":  # what is certain needs no remark, and leaves room for the names
+                if pair.what != "name and place":  # a certain pair needs no remark, which leaves space for the names
                     row.label(text=told(pair.what), translate=False)
             box.operator("knuckle.link_found_twins", icon="LINKED")
         layout.operator("knuckle.check_symmetry", icon="CHECKMARK")
@@ -330,7 +365,7 @@ class VIEW3D_PT_knuckle_twins(ModelPanel, bpy.types.Panel):
 
 
 def _draw_plane(layout: bpy.types.UILayout, mirror: Any) -> None:
-    """The mirror plane: its axis and offset, and its normal where that is no axis."""
+    """Draw the mirror plane: its axis and offset, and its normal unless it is an axis."""
     layout.prop(mirror, "axis")
     if mirror.axis != "NONE":
         layout.prop(mirror, "offset")

@@ -1,8 +1,8 @@
 """Caches of parsed documents, keyed by content hash and path, so that an entry is never out of date.
 
-For documents that are read repeatedly: with every edit of a mechanism in Blender, which begins with what its document
-gives, and with every export, which is that document with the edits in it. Only copies of a cached mechanism are handed
-out, so that no edit gets into the cache.
+For documents that are read repeatedly: with every edit of a mechanism in Blender, which starts from its document, and
+with every export, which is that document with the edits in it. Only copies of a cached mechanism are handed out, so
+that no edit gets into the cache.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def cached_mechanism(data: bytes, path: str, read: Callable[[], tuple[Mechanism,
             if document is None or not _document_cache.has_room(data):
                 return mechanism
             _document_cache.keep(data, path, document)
-        mechanism = copy_mechanism(document.mechanism)  # a fifth of the time that reading it takes
+        mechanism = copy_mechanism(document.mechanism)  # takes a fifth of the time of reading
     attach_document(mechanism.source, document)
     return mechanism
 
@@ -117,7 +117,7 @@ _attached: dict[int, tuple[weakref.ref[Source], str, Any]] = {}
 
 def attach_document(source: Source, document: Any) -> None:
     """Attach a parsed document to its source for the source's lifetime; edits of the mechanism must not change it."""
-    key, documents = id(source), _attached  # as Python ends, the module's own name may be gone before a source is
+    key, documents = id(source), _attached  # at interpreter exit, the module's own name may be deleted before a source
     documents[key] = weakref.ref(source, lambda _: documents.pop(key, None)), source.text, document
 
 

@@ -88,14 +88,14 @@ def angles_from_rotation(rotation: Array, near: Angles = (0.0, 0.0, 0.0)) -> Ang
 
 
 def hinge_angles(axis: Array) -> Angles:
-    """Return angles of a hinge, without roll, whose z is an axis that Juice passes to ODE unchanged."""
+    """Return angles of a hinge, without roll, whose z is an axis that Juice passes to ODE as the same line."""
     flat = math.hypot(axis[0], axis[1])
     yaw = math.atan2(axis[0], -axis[1]) if flat > POSE_ROUNDING else 0.0
     return _round_degrees(math.degrees(yaw)), _round_degrees(math.degrees(math.atan2(flat, axis[2]))), 0.0
 
 
 def slider_angles(axis: Array) -> Angles:
-    """Return angles of a slider, without yaw, whose z is an axis that Juice passes to ODE unchanged."""
+    """Return angles of a slider, without yaw, whose z is an axis that Juice passes to ODE as the same line."""
     pitch = math.atan2(-axis[1], axis[2]) if math.hypot(axis[1], axis[2]) > POSE_ROUNDING else 0.0
     return (
         0.0,

@@ -346,7 +346,10 @@ def joint_frame(joint: Joint, pose_of: Mapping[str, Array]) -> tuple[Array, floa
 
 
 def _row_with_extra(table: Table, extra: Mapping[str, Any], near: Row | None) -> Row:
-    """Return what a row has of what a record says besides: any other format's file may say anything there."""
+    """Return ``near`` or the defaults, with the valid values of a record's ``extra``.
+
+    Values are checked, as other formats may put anything into ``extra``.
+    """
     kept = {path: value for path, value in extra.items() if path in table and table[path].kind.has(value)}
     return (near or table.defaults) | kept
 

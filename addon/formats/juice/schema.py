@@ -30,8 +30,10 @@ _HEXADECIMAL = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,8})\Z")
 
 @dataclass(frozen=True)
 class Kind:
-    """How a value is spelt: ``parse`` raises ValueError for what is none, ``spell`` is its inverse, of values of these
-    ``types``."""
+    """Kind of a value.
+
+    ``parse`` raises ValueError for invalid text, ``spell`` is its inverse for values of ``types``.
+    """
 
     name: str
     parse: Callable[[str], Any]
@@ -145,9 +147,12 @@ def _format_signed(value: str) -> str:
 
 
 def format_juice_number(value: float) -> str:
-    """Twelve significant digits: a value in degrees comes back as it was in radians, and what is short stays short.
+    """Format a number with twelve significant digits.
 
-    FormatError for what the product of large numbers became, and no reader takes.
+    Degrees then round-trip to radians, and short numbers stay short.
+
+    Raises:
+        FormatError: it is not finite, as a product of large numbers may be.
     """
     if not math.isfinite(value):
         raise FormatError(
@@ -206,7 +211,7 @@ _JOINT = (
     Field("HiStopValue", NUMBER, 0.0, unit="degrees or length"),
     Field("LoStopFlag", FLAG, False),
     Field("HiStopFlag", FLAG, False),
-    # ours, ignored by the program: gain and force in the source format, where other ones were chosen for Juice
+    # extension data, ignored by the program: gain and force in the source format, if others were chosen for Juice
     Field("SourceGain", NUMBER, needed=False),
     Field("SourceMaxForce", NUMBER, needed=False),
 )

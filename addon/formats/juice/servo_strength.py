@@ -120,9 +120,15 @@ def _required_forces(mechanism: Mechanism, bodies: Mapping[str, Body]) -> dict[s
 def _supported_load(
     body: Body, at: Array, below: Iterable[tuple[float, float, float, Array]]
 ) -> tuple[float, float, float]:
-    """Of what a joint at a place carries: its mass, the moment of that mass with everything stretched out, and how far
-    it reaches. A wheel, whose mass is on its axle, counts as if it were halfway out. ``below``: the same of the joints
-    on its body, with their places."""
+    """Return mass, moment of mass and reach of the load on a joint, with everything beyond it stretched out.
+
+    A wheel, whose mass is on its axle, counts as if it were halfway out.
+
+    Args:
+        body: the body on the joint.
+        at: position (3,) of the joint in the world.
+        below: load and position of the joints on the body.
+    """
     place = body.pose[:3, :3] @ body.com + body.pose[:3, 3]
     away, radius = float(np.linalg.norm(place - at)), max(map(shape_radius, body.shapes), default=0.0)
     mass, moment, reach = body.mass, body.mass * max(away, 0.5 * radius), away + radius

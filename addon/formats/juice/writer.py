@@ -1,4 +1,7 @@
-"""Rows of a Juice file to its text, indented with tabs as the program does."""
+"""Writer of Juice files: minimal edits of a mechanism's document, or a new one.
+
+Indented with tabs, as by the program.
+"""
 
 from __future__ import annotations
 

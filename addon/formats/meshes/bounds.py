@@ -25,7 +25,7 @@ from .ply import ListProperty, PlyHeader, read_ply_header
 
 #: Extensions of the mesh files that are supported.
 MESH_EXTENSIONS = (".obj", ".stl", ".ply", ".dae")
-#: Minimum edge of a box that stands for a mesh, relative to its longest edge.
+#: Minimum edge of a box in place of a mesh, relative to its longest edge.
 _MIN_EDGE = 1e-3
 
 

@@ -62,7 +62,7 @@ def bridge_holes(loops: Sequence[tuple[np.ndarray, Array]]) -> np.ndarray:
     inner = []
     for rows, points in holes:
         place = points[:, flat]
-        same_way = (_area(place) < 0.0) == clockwise  # a hole runs the other way round than its outline
+        same_way = (_area(place) < 0.0) == clockwise  # a hole has the opposite orientation of its outline
         inner.append((rows[::-1], place[::-1]) if same_way else (rows, place))
     for rows, place in sorted(inner, key=lambda hole: -float(hole[1][:, 0].max())):
         first = int(np.argmax(place[:, 0]))
@@ -117,7 +117,7 @@ _LINES = {"lines", "linestrips", "points"}
 _SURFACES = {"triangles", "tristrips", "trifans", "polylist", "polygons"}
 _NON_PRIMITIVES = {"source", "vertices", "extra"}
 _NO_NUMBER = re.compile(r"\b(?:nan|inf)", re.IGNORECASE)
-#: Semantic given to inputs that are to be ignored: their indices still stand between those of others.
+#: Semantic given to inputs that are to be ignored: their indices remain between those of others.
 _IGNORED_SEMANTIC = "COLOR"
 
 #: Upper bounds of an input's offset, of an index and of a coordinate (single precision).
@@ -138,11 +138,7 @@ def children(element: etree._Element, *names: str) -> Iterator[etree._Element]:
 
 
 def repair_collada(root: etree._Element, path: str) -> WarningCounts:
-    """Repair in place what pycollada cannot read.
-
-    Raises:
-        MeshError: points are no numbers.
-    """
+    """Repair in place what pycollada cannot read; raises a MeshError for points that are no numbers."""
     remarks = WarningCounts()
     for element in [each for each in root.iter(etree.Element) if local_name(each) in {"mesh", "skew"}]:
         if local_name(element) == "skew":
@@ -201,8 +197,7 @@ def _repair_mesh(mesh: etree._Element, path: str, remarks: WarningCounts) -> Non
 def _repair_inputs(piece: etree._Element, points: str, known: set[str], wild: set[str], remarks: WarningCounts) -> bool:
     """Disable the inputs of polygons that are missing or not used here.
 
-    Returns:
-        False where the points are missing, or where the indices cannot be assigned to the inputs.
+    Returns False where the points are missing, or where the indices cannot be assigned to the inputs.
     """
     inputs = list(children(piece, "input"))
     if not any(each.get("semantic") == "VERTEX" for each in inputs):
@@ -361,13 +356,9 @@ _IGNORED_ELEMENTS |= {f"library_{name}" for name in _IGNORED_LIBRARIES}
 class Surface:
     """Polygons of one material.
 
-    Attributes:
-        points: (n, 3), only those that are used.
-        corners: (m,) indices of points, polygon after polygon.
-        counts: (k,) number of corners of each polygon.
-        normals: (m, 3) unit vectors per corner, or None.
-        material: name of the material.
-        color: RGBA as in the file, or None.
+    ``points`` (n, 3) are only those used, ``corners`` (m,) indices of points, polygon after polygon, ``counts`` (k,)
+    the number of corners of each, ``normals`` (m, 3) unit vectors per corner, or None, ``color`` RGBA as in the file,
+    or None.
     """
 
     points: Array

@@ -154,7 +154,7 @@ class _Copier:
         self._renamed[name] = new[name]
         return new[name], [new.get(each, each) for each in listed]
 
-    # ------------------------------------------------------------ names as they are
+    # ------------------------------------------------------------ unchanged names
 
     def _keeps(self, named: Mapping[str, _File]) -> bool:
         """Copy files to the places that their names give, if that is possible for all; returns whether it was."""

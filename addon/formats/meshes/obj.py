@@ -67,7 +67,7 @@ _UNSAFE_STATEMENTS = re.compile(rb"(?<![\x21-\x5b\x5d-\x7e])(?:mtllib|curv2?|cst
 
 @dataclass
 class SanitizedObj:
-    """An .obj that refers to no file but ``MATERIAL_LIBRARY``, the bytes of that, and the images it refers to."""
+    """Sanitized .obj that refers only to ``MATERIAL_LIBRARY``, the bytes of that, and the images it refers to."""
 
     data: bytes
     materials: bytes

@@ -27,7 +27,7 @@ def keep_if_equal(raw: Any, meaning: Callable[[Any], Any], wanted: Any, fresh: A
 
 
 def pose_from_rt(turn: Any, shift: Any) -> Array:
-    """The pose of ``R`` and ``T``, (4, 4); each None for nothing. The rotation is the nearest to what is written."""
+    """Return the pose (4, 4) of ``R`` and ``T``, each None if absent, with the rotation nearest to ``R``."""
     pose = identity()
     if turn is not None:
         pose[:3, :3] = nearest_rotation(np.array(turn, dtype=np.float64))

@@ -59,7 +59,10 @@ def restore_world_extension(world: World, kept: Any) -> None:
 
 
 def body_extension(body: Body, shapes: list[Shape]) -> dict[str, Any]:
-    """Return what is kept of a body; ``shapes`` are those that the format cannot hold, all of them, or none."""
+    """Return the extension data of a body.
+
+    ``shapes`` are all of its shapes if the format cannot hold one of them, else empty.
+    """
     mark = _non_default(body, _BODY_FIELDS)
     if body.inertia is None and body.mass:
         mark["inertia"] = "shapes"

@@ -49,7 +49,7 @@ class ShiftConverter:
         self.joint_names: dict[str, SafeNames] = {}
         self.joint_of: dict[str, tuple[str, str]] = {}  # assembly and name by joint id
         self.frames: dict[str | None, FrameIndex] = {None: FrameIndex()}
-        self.wanted: dict[tuple[str | None, str], list[Array]] = {}  # by owner and name of a frame: the joints' poses
+        self.wanted: dict[tuple[str | None, str], list[Array]] = {}  # joints' poses, by owner and name of a frame
 
     def lowered(self, before: ShiftConverter | None = None) -> ShiftRows:
         """Convert everything.
@@ -216,7 +216,7 @@ class ShiftConverter:
         return joint.frame_parent
 
     def frame_name(self, owner: str | None, pose: Array, hint: str) -> str:
-        """The name of a frame on a body: the one hinted at where it is there, else one that is, else a new one."""
+        """Return the name of a frame at a pose on a body: ``hint`` if that is one, else another one, else a new one."""
         owner = owner if owner in self.out.names else None
         if hint == ORIGIN and values.same_pose(pose, identity()):
             return ORIGIN
@@ -300,7 +300,7 @@ class ShiftConverter:
         return own if not on or (self.own and excused) else False
 
     def _chain(self, joint: Joint, home: str, name: str) -> None:
-        """Several degrees of freedom: elementary joints one after another, with massless bodies between."""
+        """Convert a joint with several degrees of freedom to a chain of elementary joints and massless bodies."""
         self.losses.add(
             "split-joint", "a joint with several degrees of freedom is written as a marked chain of joints", joint
         )

@@ -1,4 +1,7 @@
-"""The row of a joint: its type, axis, displacement, velocity and forces, near to how its document has them."""
+"""Rows of joints, safe names, and the assembly tree for Shift files.
+
+A joint's row has its type, axis, displacement, velocity and forces, near to those of its document.
+"""
 
 from __future__ import annotations
 

@@ -368,8 +368,7 @@ class Document:
 
 
 def is_shift(root: JsonNode) -> bool:
-    """Return whether the top value of a JSON document is a Shift model: assemblies, or bodies and joints, of its
-    kind."""
+    """Return whether the top value of a JSON document is a Shift model: assemblies, or bodies and joints."""
     if root.kind is not dict:
         return False
     assemblies, bodies, joints = (_list_value(root, key) for key in ("assemblies", "bodies", "joints"))

@@ -134,7 +134,7 @@ class _Builder:
             own,
             str(read_extension(placed).get("name", placed.name)),
             mass=float(row["mass"]),
-            pose=IDENTITY_POSE,  # until all are placed
+            pose=IDENTITY_POSE,  # until poses are computed
             com=np.array(com, dtype=np.float64) if any(com) else ZERO_VECTOR,
             shapes=[] if said.isdisjoint(_GEOMETRY_FIELDS) else self._shapes(placed),
             assembly=placed.assembly,
@@ -235,7 +235,7 @@ class _Builder:
         self.placed_roots.add(body)
 
     def _place(self) -> None:
-        """Design poses: along the tree with every joint at zero; then what the loops say at their positions."""
+        """Compute the design poses along the tree, with every joint at zero, and report the openings of loops."""
         tree = spanning_tree(self.result, self.placed_roots)
         poses = tree.forward({})[0]
         for body, pose in zip(self.result.bodies, poses, strict=True):

@@ -20,17 +20,25 @@ def detect(opened: OpenedFile) -> bool:
 
 
 def read_opened(opened: OpenedFile) -> Document:
-    """The document in a file. FormatError for what cannot be read."""
+    """Read the document in a file.
+
+    Raises:
+        FormatError: it cannot be read.
+    """
     return read(opened.as_read, opened.path, opened.report, (opened.root, opened.text))
 
 
 def load(opened: OpenedFile) -> Mechanism:
-    """The mechanism of a document. FormatError for what cannot be read."""
+    """Load the mechanism of a document.
+
+    Raises:
+        FormatError: it cannot be read.
+    """
     return read_opened(opened).mechanism
 
 
 def dump(mechanism: Mechanism, suffix: str, report: Report) -> str:
-    """The text of a SKEL file: the mechanism's own document with its edits, where it has one, else a new one."""
+    """Return the text of a SKEL file: the mechanism's own document with its edits, if it has one, else a new one."""
     source = mechanism.source
     if source.format != "skel" or not source.text:
         return new_document(mechanism, report)

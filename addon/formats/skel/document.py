@@ -1,4 +1,4 @@
-"""A SKEL document read: its XML, the rows of its objects, and the mechanism they make."""
+"""SKEL documents: XML tree, rows of objects, and the mechanism that they make."""
 
 from __future__ import annotations
 
@@ -22,9 +22,17 @@ JOINT_TAGS = ("joint", LOOP_JOINT, INACTIVE_JOINT)
 
 @dataclass
 class Document:
-    """Contents of a text; ``sound`` is the text as it was parsed.
+    """Parsed SKEL document.
 
-    ``holder`` is the element that the skeletons are in.
+    Attributes:
+        text: the text of the file.
+        sound: the text that was parsed, after repairs.
+        root: root element of ``sound``.
+        holder: the element that contains the skeletons.
+        world: row of the <world>, None if there is none.
+        skeletons: the skeletons.
+        mechanism: the mechanism.
+        prepared: cache of ``get_prepared``.
     """
 
     text: str
@@ -38,17 +46,25 @@ class Document:
 
 
 def is_skel(root: etree._Element) -> bool:
-    """Return whether a root element begins a SKEL document."""
+    """Return whether a root element is that of a SKEL document."""
     return bool(root.tag == "skel")
 
 
 def read(
     text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
 ) -> Document:
-    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already).
+    """Read a document.
 
-    FormatError names the line and element of what cannot be read; what could be read only with a repair, or has no
-    meaning, is in the mechanism's report.
+    Repairs and elements without meaning are in the mechanism's report.
+
+    Args:
+        text: the text of the file.
+        path: its path, for messages.
+        report: receives the entries.
+        parsed: result of ``xml_reader.parse``, if already parsed.
+
+    Raises:
+        FormatError: naming line and element, where it cannot be read.
     """
     report = Report() if report is None else report
     root, sound = parse(text, path, report) if parsed is None else parsed
@@ -77,7 +93,7 @@ def read(
 
 
 def _report_ignored_worlds(root: etree._Element, reader: Reader) -> None:
-    """DART reads the first world alone."""
+    """Warn of worlds after the first, and of skeletons beside it, which DART does not read."""
     worlds = root.findall("world")
     for other in worlds[1:]:
         reader.note("warning", "ignored-element", "only the first <world> is read", other)

@@ -1,5 +1,7 @@
-"""What is to be written of a mechanism, in SKEL's words: skeletons that are trees, bodies by their names, joints of
-DART's types. What DART has no word for is approximated or left out, and reported."""
+"""Conversion of a mechanism to a plan for SKEL: skeletons that are trees, bodies by name, joints of DART's types.
+
+What DART does not support is approximated or left out, and reported.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,13 @@ from .schema import EXTENSION_TAG, INACTIVE_JOINT, LOOP_JOINT, DartNames, Row, d
 from .to_model import DOF_COUNTS, root_joint_key
 from .to_model_chains import WORLD_NAME, link_key, piece_key
 
-#: What a body between the joints of a chain weighs, and its moment: as good as nothing, but not nothing.
+#: Mass and moment of a body between the joints of a chain: negligible, but not zero.
 ZERO_TOLERANCE = 1e-9
 
 
 @dataclass
 class SkelPlan:
-    """What is to be written, by the ids of the mechanism, in order."""
+    """Objects to be written, by id in the mechanism, in order."""
 
     world: Row
     skeletons: dict[str, Row]
@@ -57,8 +59,11 @@ class SkelPlan:
     ) -> SkelPlan:
         """Plan a mechanism.
 
-        ``standing`` has the bodies and joints that keep the name that they have in a document. Bodies that are as they
-        were for the plan ``before`` are the very ones of that.
+        Args:
+            mechanism: the mechanism.
+            report: receives the losses.
+            standing: bodies and joints that keep the names that they have in a document.
+            before: an earlier plan, whose planned bodies are reused where they are unchanged.
         """
         made = {} if before is None else before.made
         return _Planner(mechanism, report, standing or ExistingElements(), made).plan()
@@ -78,7 +83,7 @@ class _Planner:
         self.body_of = {body.id: body for body in self.bodies}
         joints = [
             self._reversed(joint) if joint.active and joint.child is None and joint.parent in known else joint
-            for joint in mechanism.joints  # DART's world carries and is never carried
+            for joint in mechanism.joints  # DART's world is always a parent
         ]
         mechanism = self.mechanism = replace(mechanism, joints=joints)
         self.live = [
@@ -96,7 +101,7 @@ class _Planner:
         self.plan_of = SkelPlan({}, {}, {}, {})
 
     def plan(self) -> SkelPlan:
-        """Everything, with what is lost reported."""
+        """Plan everything, and report the losses."""
         world = self.mechanism.world
         plan = self.plan_of
         plan.world = {"physics/gravity": tuple(float(x) for x in world.gravity), "physics/time_step": world.time_step}
@@ -126,12 +131,12 @@ class _Planner:
         self.losses.tell(self.report)
         loose = next((body.id for body in self.bodies if not body.assembly), None)
         if self.mechanism.source.format != "skel" and loose is not None:
-            name = self.skeletons[self.skeleton_of[loose]]  # its own, or that of an assembly that joints lead to
+            name = self.skeletons[self.skeleton_of[loose]]  # its own, or that of a connected assembly
             self.report.info("invented-assembly", f"what is in no assembly is written as '{name}'")
         return plan
 
     def _own_name(self, record: Body | Joint) -> str | None:
-        """The name that a body or joint has in its document, and keeps."""
+        """Return the name that a body or joint keeps from its document, if any."""
         own = (self.standing.bodies if isinstance(record, Body) else self.standing.joints).get(record.id)
         return own.name if own is not None else None
 
@@ -141,13 +146,12 @@ class _Planner:
         return body.active
 
     def _tree(self) -> Tree:
-        """The joints that DART builds: a tree without those that are known to close a loop."""
+        """Return the spanning tree of the joints that DART builds, without those known to close a loop."""
         joints = [joint for joint in self.live if not joint.extra.get(CLOSES_LOOP)]
         return spanning_tree(replace(self.mechanism, bodies=self.bodies, joints=joints))
 
     def _poses(self) -> dict[str, Array]:
-        """Return where the bodies are when every joint is at zero, as its frames say; reported where a body was
-        elsewhere."""
+        """Return the poses of bodies with every joint at zero; reported where a body was elsewhere."""
         zero = SinglePoseKinematics(self.tree).forward({})
         found: dict[str, Array] = {}
         for body, pose in zip(self.bodies, zero, strict=True):
@@ -159,7 +163,7 @@ class _Planner:
         return found
 
     def _body_names(self) -> dict[str, str]:
-        """The names that DART finds bodies by: unique in a skeleton, and none that means the world."""
+        """Return the names by which DART finds bodies: unique in a skeleton, and not the name of the world."""
         unique = {key: DartNames((WORLD_NAME,)) for key in self.skeletons}
         found: dict[str, str] = {}
         for body in sorted(self.bodies, key=lambda body: self._own_name(body) is None):
@@ -203,7 +207,7 @@ class _Planner:
         return own if own is not None else self.joint_names[key](dart_name(joint.name, "joint"))
 
     def _tree_joint(self, joint: Joint, against: bool) -> None:
-        """A joint that DART builds, in the direction from the root outwards; several where it has no such type."""
+        """Plan a joint that DART builds, directed outward from the root; several where DART has no such type."""
         if against:
             joint = self._reversed(joint)
         child = joint.child
@@ -228,7 +232,7 @@ class _Planner:
         self._add(joint.id, key, "joint", self._final_joint_row(joint, name, key, found) | row, last.dofs)
 
     def _reversed(self, joint: Joint) -> Joint:
-        """Return a joint with its child as its parent."""
+        """Return a joint with parent and child exchanged."""
         return replace(
             joint,
             parent=joint.child,
@@ -239,7 +243,7 @@ class _Planner:
         )
 
     def _matched(self, joint: Joint) -> list[JointMatch]:
-        """The joint's degrees of freedom in DART's types."""
+        """Match a joint's degrees of freedom to DART's types."""
         there = self.standing.joints[joint.id].type if joint.id in self.standing.joints else ""
         kinds = [dof.kind for dof in joint.dofs]
         if there == "translational2d" and kinds == ["translation", "translation"]:
@@ -263,7 +267,7 @@ class _Planner:
         return found
 
     def _link(self, joint: Joint, number: int, name: str, key: str, pose: Array) -> str:
-        """A body between two joints of a chain."""
+        """Plan a body between two joints of a chain; returns its name."""
         unique = DartNames(tuple(item.row["@name"] for item in self.plan_of.bodies.values() if item.skeleton == key))
         own = unique(f"{name}_link_{number}")
         body = Body("", own, mass=ZERO_TOLERANCE, inertia=np.eye(3) * ZERO_TOLERANCE)
@@ -272,7 +276,7 @@ class _Planner:
         return own
 
     def _final_joint_row(self, joint: Joint, name: str, key: str, found: list[JointMatch]) -> Row:
-        """The row of a joint's last or only element, without its ends."""
+        """Return the row of a joint's last or only element, without its ends."""
         match = found[-1]
         changed = len(found) > 1 or (joint.type != match.type and not (joint.type in DOF_COUNTS and not joint.dofs))
         return {
@@ -286,7 +290,7 @@ class _Planner:
         }
 
     def _joint_twins(self) -> None:
-        """Name every joint's twin, now that all joints have the names that they are found by."""
+        """Set every joint's twin, once all joints have their final names."""
         for joint in self.mechanism.joints:
             own, twin = self.plan_of.joints.get(joint.id), self.plan_of.joints.get(joint.twin or "")
             if own is not None and twin is not None and own.skeleton == twin.skeleton:
@@ -301,7 +305,7 @@ class _Planner:
         return {"@type": match.type, **match.row, **kept, **extension_numbers(match.dofs)}
 
     def _other_joint(self, joint: Joint) -> None:
-        """A joint that closes a loop, or joins nothing: kept where DART passes over it."""
+        """Plan a joint that closes a loop or is inactive, under a tag that DART ignores."""
         ends = [end for end in (joint.child, joint.parent) if end in self.skeleton_of]
         is_loop = any(each is joint for each in self.live)
         if not ends:
@@ -333,7 +337,7 @@ class _Planner:
         self._add(joint.id, key, LOOP_JOINT if is_loop else INACTIVE_JOINT, row, found[0].dofs)
 
     def _loose(self, body: Body) -> None:
-        """DART wants a joint for every body: a free one for what hangs on nothing, a weld for what does not move."""
+        """Plan the joint that DART requires for a body without one: free, or a weld if the body is immobile."""
         key = self.skeleton_of[body.id]
         still = body.immobile
         row: Row = {
@@ -373,7 +377,7 @@ class _Planner:
 
 
 def _plan_body(key: str, told: Row, body: Body, frames: list[Frame], losses: ConversionLosses) -> PlannedBody:
-    """A body with its shapes and markers."""
+    """Plan a body with its shapes and markers."""
     planned = PlannedBody(key, told | mass_row(body, losses))
     for shape in body.shapes:
         planned.shapes += shape_rows(shape, body, losses)

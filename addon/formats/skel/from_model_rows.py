@@ -1,6 +1,6 @@
-"""The records of a mechanism to rows of a SKEL file: the inverse of ``shapes``, ``joints`` and ``mechanism``.
+"""Rows of a SKEL file from the records of a mechanism: the inverse of ``to_model`` and ``to_model_shapes``.
 
-Where a row of a document has six numbers, these rows have the 4x4 pose; the writer spells it.
+Where a row of a document has six numbers, these rows have the pose (4, 4), which the writer converts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .schema import (
 from .to_model import PLANES
 from .to_model_shapes import DERIVED_MOMENT, HEMISPHERE_IN_FILE
 
-#: The attributes of one coordinate and their defaults, as the records have them.
+#: Attributes of one coordinate of a dof, with the defaults of the records.
 COORDINATE_DEFAULTS: dict[str, float | None] = {
     "lower": None,
     "upper": None,
@@ -46,12 +46,12 @@ COORDINATE_DEFAULTS: dict[str, float | None] = {
 _SOFT_TYPES = frozenset({"box", "sphere", "ellipsoid", "cylinder"})
 _SOFT_DEFAULTS: Row = {"total_mass": 1.0, "kv": 100.0, "ke": 10.0, "damp": 0.1}
 _FACETS = {"sphere": ("slices", "stacks"), "ellipsoid": ("slices", "stacks"), "cylinder": ("slices", "stacks", "rings")}
-#: DART takes no length that is not above 0.
+#: DART rejects lengths that are not positive.
 _MIN_SIZE = 1e-6
 
 
 def mass_row(body: Body, losses: ConversionLosses) -> Row:
-    """Mass, centre and the whole tensor. ``stated`` is the tensor that the record itself has, or None."""
+    """Return mass, center of mass and the complete inertia tensor; ``stated`` is the record's own tensor, or None."""
     tensor = body_inertia(body)
     if body.inertia is None and body.mass > 0.0 and not np.linalg.eigvalsh(tensor).min() > 0.0:
         losses.add("invented-inertia", "a body's moment of inertia is not known; a ball of radius 0.1 is written", body)
@@ -68,7 +68,7 @@ def mass_row(body: Body, losses: ConversionLosses) -> Row:
 
 
 def shape_rows(shape: Shape, body: Body, losses: ConversionLosses) -> list[tuple[str, Row]]:
-    """The elements that a shape becomes, each a tag and a row: one for its look, one for its touch."""
+    """Return the elements of a shape, each a tag and a row: one for display, one for collision."""
     if shape.type == "none":
         return [(VISUAL.tag if shape.visual else COLLISION.tag, {"type": None})]
     if shape.type == "axes":
@@ -89,12 +89,14 @@ def shape_rows(shape: Shape, body: Body, losses: ConversionLosses) -> list[tuple
 
 
 def coordinate_rows(dofs: list[Dof]) -> list[dict[str, Any]]:
-    """One dict per coordinate, with the attributes of ``COORDINATE_DEFAULTS``, its ``name`` and, in ``extra``, what
-    only <dof> can hold."""
+    """Return one dict per coordinate of the dofs.
+
+    Each has the attributes of ``COORDINATE_DEFAULTS``, its ``name`` and, in ``extra``, what only <dof> can hold.
+    """
     found: list[dict[str, Any]] = []
     for dof in dofs:
         size = DOF_SIZE[dof.kind]
-        # what a block without parts says itself holds for each of its coordinates, but for its name
+        # values of a block without parts apply to each of its coordinates, except for its name
         singles = dof.parts or ([dof] if size == 1 else [replace(dof, name="", extra={})] * size)
         for i, single in enumerate(singles):
             one = {name: getattr(single, name) for name in COORDINATE_DEFAULTS} | {"extra": dict(single.extra)}
@@ -107,7 +109,7 @@ def coordinate_rows(dofs: list[Dof]) -> list[dict[str, Any]]:
 
 
 def extension_numbers(dofs: list[Dof]) -> Row:
-    """Return what SKEL has no place for, a number per coordinate block; nothing where all are zero."""
+    """Return the numbers of each coordinate block that SKEL cannot hold; None for those that are all zero."""
     values = {
         name: tuple(float(getattr(dof, attribute)) for dof in dofs) for name, attribute in EXTENSION_NUMBERS.items()
     }
@@ -115,10 +117,10 @@ def extension_numbers(dofs: list[Dof]) -> Row:
 
 
 def actuator_name(dofs: list[Dof], own: str | None) -> str:
-    """The actuator of a joint.
+    """Return the actuator of a joint.
 
-    ``servo`` is what the records call any joint; only where the document says so it is DART's, which would hold the
-    joint still.
+    ``servo`` is the records' name for any driven joint; DART's servo, which would hold the joint still, is written only
+    if the document has it.
     """
     name = dofs[0].actuator if dofs else own or "force"
     if name == "servo" and own != "servo":
@@ -154,7 +156,7 @@ def _geometry(shape: Shape, body: Body, losses: ConversionLosses) -> Row:
 
 
 def _softness(shape: Shape, body: Body, row: Row) -> Row:
-    """The numbers of a deformable shape, as its document had them or as good as any."""
+    """Return the parameters of a deformable shape: those of its document, or defaults."""
     own = shape.extra.get("soft") or {}
     soft = _SOFT_DEFAULTS | {path: value for path, value in own.items() if path in SOFT and SOFT[path].kind.has(value)}
     type_ = row["type"]
@@ -173,9 +175,9 @@ def _at_least(value: float, body: Body, losses: ConversionLosses) -> float:
 
 
 def reverse_dofs(joint: Joint, losses: ConversionLosses) -> list[Dof]:
-    """The degrees of freedom of a joint read from its child to its parent.
+    """Return the degrees of freedom of a joint from its child to its parent.
 
-    Coordinates stay what they are; those of a ball change their sign, and a free block's are worked out anew.
+    Values stay the same, except that those of a ball change sign and those of a free block are recomputed.
     """
     out, dofs = [], joint.dofs
     for dof in reversed(dofs):
@@ -211,7 +213,7 @@ _SCALARS = frozenset({str, float, int, bool})
 
 
 def same_value(old: Any, new: Any) -> bool:
-    """Return whether two values of a row are one, numbers up to rounding."""
+    """Return whether two values of a row are equal, numbers up to rounding."""
     if old is new or (type(old) in _SCALARS and type(new) is type(old) and old == new):
         return True
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
@@ -228,9 +230,9 @@ _EXACT_TOLERANCE = 1e-9
 
 @dataclass
 class JointMatch:
-    """A joint type of SKEL's.
+    """Joint of one of SKEL's types.
 
-    In frames turned by ``turn`` (4, 4) the coordinates are those of ``dofs``; ``row`` has the type's axes and order.
+    In frames rotated by ``turn`` (4, 4) its coordinates are those of ``dofs``; ``row`` has the type's axes and order.
     """
 
     type: str
@@ -240,7 +242,7 @@ class JointMatch:
 
 
 def match_joint_types(dofs: Sequence[Dof]) -> list[JointMatch]:
-    """The joints, one behind the other, that have these degrees of freedom: as few as SKEL's types allow."""
+    """Return the fewest joints of SKEL's types that have these degrees of freedom in series."""
     found: list[JointMatch] = []
     rest = list(dofs)
     while rest:
@@ -306,8 +308,7 @@ def _tuple(axis: Array) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class ExistingElement:
-    """How a body or joint stands in the document that it was read from: by which name (None if it got another since),
-    as which joint type."""
+    """Body or joint in the document that it was read from: its name (None if renamed since), and joint type."""
 
     name: str | None
     type: str = ""
@@ -315,7 +316,7 @@ class ExistingElement:
 
 @dataclass
 class ExistingElements:
-    """The bodies and joints (by id) that stand in a document."""
+    """Bodies and joints of a document, by id."""
 
     bodies: dict[str, ExistingElement] = field(default_factory=dict)
     joints: dict[str, ExistingElement] = field(default_factory=dict)
@@ -323,7 +324,7 @@ class ExistingElements:
 
 @dataclass
 class PlannedBody:
-    """A body of a skeleton: its row, its shapes as tags with rows, its markers."""
+    """Body of a skeleton: its row, its shapes as tags with rows, its markers."""
 
     skeleton: str
     row: Row
@@ -333,7 +334,7 @@ class PlannedBody:
 
 @dataclass
 class PlannedJoint:
-    """A joint of a skeleton: its tag, its row, and its coordinates (see ``rows.coordinates``)."""
+    """Joint of a skeleton: its tag, its row, and its coordinates (see ``coordinate_rows``)."""
 
     skeleton: str
     tag: str
@@ -343,7 +344,7 @@ class PlannedJoint:
 
 @dataclass
 class CachedBody:
-    """A planned body and what it was made of: ``told`` is what others have a say in."""
+    """Planned body and its inputs; ``told`` are those that depend on other objects."""
 
     body: Body
     frames: list[Frame]
@@ -355,8 +356,12 @@ class CachedBody:
 def group_by_skeleton(
     mechanism: Mechanism, bodies: list[Body], joints: Iterable[Joint]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """For every body (by id) the key of its skeleton, and for every key the skeleton's name, in the order of the
-    mechanism. A skeleton of one assembly has that assembly's path as its key."""
+    """Group bodies by skeleton: assemblies connected by joints share one.
+
+    Returns:
+        The key of the skeleton of every body (by id), and the name of every skeleton by key, in the order of the
+        mechanism. A skeleton of one assembly has that assembly's path as its key.
+    """
     assembly = {body.id: body.assembly for body in bodies}
     leader: dict[str, str] = {}
 
@@ -380,7 +385,7 @@ def group_by_skeleton(
     for group in members.values():
         filled = [path for path in group if path in used]
         if not filled and mechanism.source.format != "skel":
-            continue  # an assembly that only holds others
+            continue  # an assembly that only contains others
         key = (filled or group)[0]
         name = key if len(filled) < 2 else os.path.commonprefix(filled).rstrip(":")
         names[key] = unique(dart_name(name, dart_name(mechanism.name, "skeleton")))

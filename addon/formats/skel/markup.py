@@ -1,4 +1,4 @@
-"""Planned objects to the text of a SKEL file."""
+"""Markup of a SKEL file from planned objects, and new documents."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from .to_model import coordinate_name
 
 INDENT = "    "
 BLOCKS = frozenset({"ball", "free"})
-#: Where a coordinate's attribute stands under an axis, and in a <dof>.
+#: Paths of a coordinate's attributes under an axis, and in a <dof>.
 AXIS_PATH = {attribute: path for path, attribute, _, _ in AXIS_NUMBERS}
 DOF_PATH = {attribute: path for path, attribute in DOF_NUMBERS.items()}
 INITIAL = {"init_pos": "position", "init_vel": "velocity"}
-#: What is left out where it says no more than its absence.
+#: Values equivalent to the absence of the field, which are left out.
 _IMPLIED_VALUES: Mapping[str, Any] = {"gravity": True, "mobile": True, "@actuator": "force", "collidable": True}
 
 
 @dataclass
 class XmlNode:
-    """An element to be written: its attributes, and its text or its children."""
+    """Element to be written: its attributes, and its text or its children."""
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class XmlNode:
     children: list[XmlNode] = field(default_factory=list)
 
     def put(self, path: str, text: str) -> None:
-        """Set what stands at a path below this element, making what is on the way."""
+        """Set the text at a path below this element, creating elements along the way."""
         here = self
         *way, last = path.split("/")
         for tag in way if last.startswith("@") else [*way, last]:
@@ -73,7 +73,7 @@ class XmlNode:
             here.text = text
 
     def markup(self, indent: str = "", newline: str = "\n", step: str = INDENT) -> str:
-        """The element as text, without white space before and after."""
+        """Return the element as text, without white space around it."""
         attributes = "".join(f' {name}="{escape_attribute(value)}"' for name, value in self.attributes.items())
         if self.children:
             inside = "".join(
@@ -88,14 +88,17 @@ class XmlNode:
 
 
 def format_field(item: Field, value: Any, near: Any = None) -> str:
-    """A value as text, not yet escaped. A pose becomes six numbers, those of ``near`` where they are still true."""
+    """Format a value, not yet escaped; a pose as six numbers, those of ``near`` where they are still correct."""
     if item.kind is SIX:
         return item.kind.spell(transformation_from_pose(value, near) if isinstance(value, np.ndarray) else value)
     return item.kind.spell(value)
 
 
 def element_node(tag: str, table: Table, row: Row, always: Iterable[str] = ()) -> XmlNode:
-    """An object's element with the fields of its row that say anything."""
+    """Return an object's element with the fields of its row that are not implied by their absence.
+
+    Fields in ``always`` are always written.
+    """
     node = XmlNode(tag)
     for item in table:
         value = row.get(item.path)
@@ -108,7 +111,7 @@ def element_node(tag: str, table: Table, row: Row, always: Iterable[str] = ()) -
 
 
 def body_node(body: PlannedBody, skeleton_pose: Array | None = None) -> XmlNode:
-    """A body's element with its shapes and markers. ``skeleton_pose`` is the frame that the skeleton stands in."""
+    """Return a body's element with its shapes and markers; ``skeleton_pose`` is the skeleton's frame (4, 4)."""
     row = body.row
     if skeleton_pose is not None:
         row = row | {"transformation": affine_inverse(skeleton_pose) @ row["transformation"]}
@@ -119,7 +122,7 @@ def body_node(body: PlannedBody, skeleton_pose: Array | None = None) -> XmlNode:
 
 
 def shape_node(tag: str, row: Row) -> XmlNode:
-    """A shape's element."""
+    """Return a shape's element."""
     type_ = row["type"]
     fields = GEOMETRY_FIELDS.get(type_, ())
     own = {item.path for item in fields}
@@ -137,7 +140,7 @@ def shape_node(tag: str, row: Row) -> XmlNode:
 
 
 def joint_node(joint: PlannedJoint) -> XmlNode:
-    """A joint's element with its coordinates."""
+    """Return a joint's element with its coordinates."""
     row = joint.row | initial_row(joint)
     if joint.row["@type"] not in BLOCKS:
         for i, one in enumerate(joint.coordinates[: len(AXES)]):
@@ -153,7 +156,7 @@ def joint_node(joint: PlannedJoint) -> XmlNode:
 
 
 def dof_node(index: int, one: Mapping[str, Any], whole: bool) -> XmlNode:
-    """The <dof> of a coordinate: what only it can hold, or (``whole``) all but where it begins."""
+    """Return the <dof> of a coordinate: only what no other element can hold, or (``whole``) all but initial values."""
     node = XmlNode("dof", {"local_index": str(index)})
     for attribute, default in COORDINATE_DEFAULTS.items():
         if whole and attribute not in INITIAL.values() and one[attribute] != default:
@@ -165,7 +168,7 @@ def dof_node(index: int, one: Mapping[str, Any], whole: bool) -> XmlNode:
 
 
 def initial_row(joint: PlannedJoint) -> Row:
-    """Return where the coordinates begin and how fast; None for rest at zero."""
+    """Return initial values and velocities of the coordinates; None where all are zero."""
     return {
         path: tuple(values) if any(values := [one[attribute] for one in joint.coordinates]) else None
         for path, attribute in INITIAL.items()
@@ -181,7 +184,7 @@ def _is_implied(item: Field, value: Any) -> bool:
 
 
 def new_document(mechanism: Mechanism, report: Report) -> str:
-    """The text of a SKEL file with everything of a mechanism that SKEL can hold, and its tensors in full."""
+    """Return the text of a new SKEL file with everything of a mechanism that SKEL can hold, and complete tensors."""
     plan = SkelPlan.of(mechanism, report)
     meshes = sorted({shape.mesh for body in mechanism.bodies for shape in body.shapes if shape.mesh})
     if meshes:
@@ -197,7 +200,7 @@ def new_document(mechanism: Mechanism, report: Report) -> str:
 
 
 def skeleton_node(plan: SkelPlan, key: str) -> XmlNode:
-    """A planned skeleton with its bodies and joints."""
+    """Return the element of a planned skeleton with its bodies and joints."""
     node = element_node("skeleton", SKELETON, plan.skeletons[key])
     node.children += [body_node(body) for body in plan.bodies.values() if body.skeleton == key]
     node.children += [joint_node(joint) for joint in plan.joints.values() if joint.skeleton == key]

@@ -1,4 +1,4 @@
-"""The elements of a SKEL document as rows of values: one row per object, with the place of every field."""
+"""Reader of SKEL documents: one row of values per object, with the elements of its fields."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _TRUE, _FALSE = frozenset({"1", "true"}), frozenset({"0", "false"})
 
 @dataclass(slots=True)
 class SourceElement(HasSourceLine):
-    """An object of a document: its table, and its values by field.
+    """Object of a document: its table, and its values by field.
 
-    ``id`` is the object's in the mechanism, ``parts`` are the objects inside it.
+    ``id`` is its id in the mechanism, ``parts`` are the objects inside it.
     """
 
     table: Table
@@ -37,37 +37,44 @@ class SourceElement(HasSourceLine):
 
     @property
     def label(self) -> str:
-        """The object in words: ``body 'torso'``."""
+        """Description of the object: ``body 'torso'``."""
         name = " ".join(str(self.row.get("@name") or "").split())
         return f"{self.table.tag} '{name}'" if name else str(self.element.tag)
 
     def places(self) -> dict[str, etree._Element]:
-        """The elements that hold its values (for an attribute, the element that it stands in), by the field's path, for
-        the fields that the document has. They are looked up anew: to keep them takes several times the room of the
-        file, and few are ever asked for."""
+        """Return the elements of the fields that the document has, by path; for an attribute, the element that has it.
+
+        Computed on each call: to keep them takes several times the memory of the file, and few are needed.
+        """
         found = values_by_path(self.element, self.table)
         spellings = self.table.spellings
         told = ((path, spellings[path][0].path) for path in found if path in spellings)
         return {right: found[path] for path, right in told if path == right or right not in found}
 
     def has(self, path: str) -> bool:
-        """Return whether the document says anything under a path or the group that it names."""
+        """Return whether the document has a value at a path or in the group at it."""
         return self.row.is_set(path) or any(each.startswith(f"{path}/") for each in self.row)
 
 
 @dataclass
 class Reader:
-    """Reads rows. What is worth saying is gathered, so that what many elements share is said once."""
+    """Reader of rows, which collects report entries so that those that many elements share are reported once."""
 
     path: str
     report: Report
     notes: dict[tuple[Severity, str, str], list[etree._Element]] = field(default_factory=dict)
 
     def place(self, element: etree._Element, table: Table, group: str | None = None) -> SourceElement:
-        """One object.
+        """Read one object.
 
-        Needed fields in a group are missed only where the object has that group, or only in the ``group`` named.
-        FormatError where a number is none.
+        Args:
+            element: its element.
+            table: its table.
+            group: the only group in which needed fields are required; by default every group that the object has.
+                Needed fields outside of groups are always required.
+
+        Raises:
+            FormatError: a number is invalid.
         """
         found = values_by_path(element, table)
         row = SparseRow(table.defaults)
@@ -82,7 +89,7 @@ class Reader:
             if path == item.path or item.path not in found:
                 text = (place.get(attribute) if attribute else place.text) or ""
                 count = item.kind.count
-                plain = _plain_numbers(text) if count > 0 else ()  # as nearly all values are
+                plain = _plain_numbers(text) if count > 0 else ()  # true for nearly all values
                 if plain and len(plain) == count:
                     row[item.path] = plain[0] if count == 1 else plain
                 else:
@@ -100,7 +107,11 @@ class Reader:
         return SourceElement(table, element, row)
 
     def value(self, item: Field, text: str, element: etree._Element) -> object:
-        """Return what a text says; the field's default, reported, where it says nothing."""
+        """Parse a text; the field's default, reported, where it is empty or invalid.
+
+        Raises:
+            FormatError: a word is no number.
+        """
         kind = item.kind
         if kind is TEXT:
             return text
@@ -122,7 +133,7 @@ class Reader:
     def counted(
         self, numbers: list[float] | tuple[float, ...], count: int, path: str, element: etree._Element
     ) -> list[float]:
-        """Just so many numbers: zeros for those that are missing, none that are too many."""
+        """Return exactly ``count`` numbers, filled with zeros or truncated, and report the difference."""
         if len(numbers) == count:
             return list(numbers)
         has = f"{path} has {len(numbers)} number{'' if len(numbers) == 1 else 's'} where there should be {count}"
@@ -131,18 +142,18 @@ class Reader:
         return [*numbers, *[0.0] * count][:count]
 
     def note(self, severity: Severity, code: str, message: str, element: etree._Element) -> None:
-        """Something worth saying of an element."""
+        """Record a report entry about an element."""
         self.notes.setdefault((severity, code, message), []).append(element)
 
     def tell(self) -> None:
-        """Say everything, once per message, with the first place where it holds."""
+        """Report all entries, once per message, with the first element."""
         for (severity, code, message), elements in self.notes.items():
             more = f" (here and in {len(elements) - 1} more)" if len(elements) > 1 else ""
             report_element(self.report, severity, code, message + more, elements[0])
         self.notes.clear()
 
     def _ignored(self, path: str, found: dict[str, etree._Element], table: Table) -> None:
-        """Say of an element that it means nothing, unless what it stands in does not either."""
+        """Report an unknown element or attribute, unless its parent is unknown as well."""
         steps = re.split("/|(?=@)", path)
         group = "/".join(steps[:-1])
         inside = group and group not in table.known
@@ -155,13 +166,13 @@ class Reader:
             return low in _TRUE
         if item.kind is NUMERIC_FLAG and DECIMAL.fullmatch(text) and math.isfinite(float(text)):
             return float(text) != 0.0
-        taken = item.kind is NUMERIC_FLAG and bool(item.default)  # of the others DART makes false
+        taken = item.kind is NUMERIC_FLAG and bool(item.default)  # DART takes the others as false
         what = f"which is neither 1 nor 0; {int(taken)} is taken. Write 1 or 0."
         self.note("warning", "not-a-flag", f"{item.path} is '{_shorten(text)}', {what}", element)
         return taken
 
     def _numbers(self, item: Field, text: str, element: etree._Element) -> list[float] | None:
-        """The numbers of a text; None, reported, where one of them is not finite and has to be."""
+        """Parse the numbers of a text; None, reported, where one is not finite and has to be."""
         if "," in text or ";" in text:
             self.note("warning", "repaired-numbers", f"the numbers of {item.path} stand between commas", element)
         plain = _plain_numbers(text)
@@ -195,12 +206,14 @@ class Reader:
 
 
 def _plain_numbers(text: str) -> tuple[float, ...]:
-    """The numbers of a text that holds nothing but finite ones and white space; none where anything is out of the
-    ordinary. Documents say the same few over and over."""
+    """Return the numbers of a text of finite ones and white space only; empty for any other text.
+
+    Cached: documents repeat a few texts very often.
+    """
     return _few_numbers(text) if len(text) < _FEW_NUMBERS_LENGTH else _many_numbers(text)
 
 
-#: Numbers of texts of fewer letters are remembered.
+#: Texts with fewer characters are cached.
 _FEW_NUMBERS_LENGTH = 40
 
 
@@ -210,7 +223,7 @@ def _few_numbers(text: str) -> tuple[float, ...]:
 
 
 def _many_numbers(text: str) -> tuple[float, ...]:
-    """``float`` by itself would also take underscores and the digits of other scripts."""
+    """Parse numbers, without the underscores and non-ASCII digits that ``float`` accepts; empty if invalid."""
     try:
         numbers = tuple(map(float, text.split()))
     except ValueError:
@@ -219,9 +232,9 @@ def _many_numbers(text: str) -> tuple[float, ...]:
 
 
 def values_by_path(element: etree._Element, table: Table) -> dict[str, etree._Element]:
-    """An object's elements and attributes by their paths, without the objects inside it.
+    """Return an object's elements and attributes by path, without the objects inside it.
 
-    The first of a name counts, as it does for DART.
+    The first of a name counts, as for DART.
     """
     found: dict[str, etree._Element] = {}
     waiting = [(element, "")]
@@ -250,9 +263,9 @@ def _shorten(text: str) -> str:
 
 @dataclass(slots=True)
 class Skeleton:
-    """A skeleton of a document with the bodies and joints that are read.
+    """Skeleton of a document with the bodies and joints that are read.
 
-    ``implied`` are joints that say no more than that a body is free, which it is without them.
+    ``implied`` are joints that only make a body free, as it is without them.
     """
 
     placed: SourceElement

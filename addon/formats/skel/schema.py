@@ -1,4 +1,9 @@
-"""Poses and the six numbers in which SKEL writes them: x y z and the angles of Rx(a) Ry(b) Rz(c), in radians."""
+"""Schema of SKEL files: every element with its kind, unit and default, in the order of writing, and their conventions.
+
+Reading, defaults, comparing and writing all follow these tables. Names and units are those of DART's SKEL format
+document, defaults those of DART's parser; ``old`` are spellings that the document has and DART does not read, or reads
+only with a warning. A pose is six numbers: x y z and the angles of Rx(a) Ry(b) Rz(c) in rad.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +22,12 @@ from ...core.transforms import bitwise_equal, rotation_with_z
 from ..document.schema import FieldTable
 
 Transformation = tuple[float, ...]
-#: Poses that differ by less, in length units and in the entries of their rotations, are one.
+#: Tolerance of equal poses, in length units and in the elements of their rotations.
 POSE_ROUNDING = 1e-9
 
 
 def pose_from_transformation(six: Sequence[float]) -> Array:
-    """The 4x4 pose of six numbers."""
+    """Return the pose (4, 4) of six numbers."""
     x, y, z, a, b, c = six
     if not (a or b or c):
         return np.array([(1.0, 0.0, 0.0, x), (0.0, 1.0, 0.0, y), (0.0, 0.0, 1.0, z), (0.0, 0.0, 0.0, 1.0)])
@@ -38,10 +43,10 @@ def pose_from_transformation(six: Sequence[float]) -> Array:
 
 
 def transformation_from_pose(pose: Array, near: Sequence[float] | None = None) -> Transformation:
-    """The six numbers of a pose. What is in ``near`` and still true is taken from there.
+    """Return the six numbers of a pose (4, 4); those of ``near`` that are still correct are kept.
 
-    Near a middle angle of a quarter turn the outer two angles are hardly determined: the first is then chosen to fit
-    the third, so that all three together are exact.
+    Near gimbal lock, where the outer two angles are ill-conditioned, the first is chosen to fit the third, so that all
+    three together are exact.
     """
     turn, position = pose[:3, :3], pose[:3, 3]
     if near is not None and np.abs(pose_from_transformation(near)[:3, :3] - turn).max() < 1e-14:
@@ -62,12 +67,12 @@ def transformation_from_pose(pose: Array, near: Sequence[float] | None = None) -
 
 
 def same_pose(a: Array, b: Array) -> bool:
-    """Return whether two poses are one."""
+    """Return whether two poses are equal up to rounding."""
     return bitwise_equal(a, b) or bool(np.abs(a - b).max() <= POSE_ROUNDING * (1.0 + np.abs(b[:3, 3]).max()))
 
 
 def pose_along_z(axis: Array, distance: float = 0.0) -> Array:
-    """A pose whose Z is the unit vector ``axis`` and whose origin lies ``distance`` along it."""
+    """Return a pose (4, 4) whose z is the unit vector ``axis`` and whose origin lies ``distance`` along it."""
     pose = np.eye(4)
     pose[:3, :3] = rotation_with_z(axis)
     pose[:3, 3] = np.asarray(axis) * distance
@@ -75,14 +80,14 @@ def pose_along_z(axis: Array, distance: float = 0.0) -> Array:
 
 
 class DartNames(naming.UniqueNamer):
-    """Gives every name once: a name that is taken gets a number in brackets, as DART does."""
+    """Namer of unique names: a name that is taken gets a number in brackets, as in DART."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         super().__init__(lambda name, number: f"{name}({number})", 1, taken)
 
 
 def dart_name(name: str, otherwise: str) -> str:
-    """A name as DART finds it again: without white space around it or breaks in it, and not empty."""
+    """Return a name as DART finds it: without white space around it or line breaks in it, and not empty."""
     return " ".join(name.split()) or otherwise
 
 
@@ -95,9 +100,9 @@ def _is_finite(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Kind:
-    """How a value is spelt.
+    """Kind of a value.
 
-    ``count`` numbers make it up (0 for what is no number, -1 for any count); ``endless`` says that infinity is a value.
+    ``count`` is the number of its numbers (0 for text and flags, -1 for any count); ``endless`` allows infinity.
     """
 
     name: str
@@ -106,17 +111,17 @@ class Kind:
     endless: bool = False
 
     def has(self, value: Any) -> bool:
-        """Return whether a value is made up so; of what is no number any is."""
+        """Return whether a value has the right count of finite numbers; always True for text and flags."""
         numbers = value if self.count > 1 and isinstance(value, list | tuple) else (value,)
         return not self.count or (len(numbers) == self.count and all(map(_is_finite, numbers)))
 
 
 @dataclass(frozen=True)
 class Field:
-    """One element or attribute.
+    """Field of an object: one element or attribute.
 
-    ``path`` is the way to it from its object, an attribute's name behind an ``@``; ``old`` are other paths under which
-    files have it; ``needed`` that DART refuses or misreads a file without it.
+    ``path`` is relative to the object, an attribute's name behind an ``@``; ``old`` are other paths in files;
+    ``needed`` if DART rejects or misreads a file without it.
     """
 
     path: str
@@ -129,7 +134,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Table(FieldTable[Field]):
-    """The fields of one kind of object, in order. ``parts`` are the tags of the objects inside it."""
+    """Fields of one kind of object, in order; ``parts`` are the tags of the objects inside it."""
 
     tag: str
     fields: tuple[Field, ...]
@@ -137,12 +142,12 @@ class Table(FieldTable[Field]):
 
     @cached_property
     def defaults(self) -> Row:
-        """A row with every field at its default, not to be changed."""
+        """Row with every field at its default, not to be changed."""
         return {field.path: field.default for field in self.fields}
 
     @cached_property
     def spellings(self) -> dict[str, tuple[Field, str]]:
-        """The field of every path, new and old, and the attribute that it is, empty for an element."""
+        """Field of every path, new and old, and its attribute, empty for an element."""
         return {
             path: (field, path.rpartition("@")[2] if "@" in path else "")
             for field in self.fields
@@ -151,7 +156,7 @@ class Table(FieldTable[Field]):
 
     @cached_property
     def needed(self) -> dict[str, tuple[Field, ...]]:
-        """Return what DART wants to be there, by the group that it is in, empty for the object itself."""
+        """Fields that DART needs, by group; the group of the object itself is empty."""
         found: dict[str, tuple[Field, ...]] = {}
         for field in self.fields:
             if field.needed:
@@ -161,7 +166,7 @@ class Table(FieldTable[Field]):
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """Every path of the table, the old ones and the groups on the way to them."""
+        """All paths of the table, including old ones and the groups above them."""
         found = set(self.parts)
         for field in self.fields:
             for path in (field.path, *field.old):
@@ -171,22 +176,22 @@ class Table(FieldTable[Field]):
 
 
 def format_skel_number(value: float) -> str:
-    """Fifteen significant digits, short for what is short; infinity as C reads it."""
+    """Format a number with fifteen significant digits, or more if needed; infinity as C reads it."""
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    text = f"{float(value) + 0.0:.15g}"  # + 0.0 takes the sign off a zero
+    text = f"{float(value) + 0.0:.15g}"  # + 0.0 removes the sign of a zero
     return text if float(text) == float(value) else repr(float(value))
 
 
 def format_skel_numbers(values: Any) -> str:
-    """Numbers with one blank between them, which is all that older parsers split at."""
+    """Format numbers with one blank between them, the only separator of older parsers."""
     return " ".join(format_skel_number(value) for value in values)
 
 
 TEXT = Kind("text", 0, str)
-WORD = Kind("word", 0, str)  # white space around it means nothing
+WORD = Kind("word", 0, str)  # white space around it is ignored
 FLAG = Kind("flag", 0, lambda value: "1" if value else "0")
-NUMERIC_FLAG = Kind("flag", 0, lambda value: "1" if value else "0")  # which DART reads as a number
+NUMERIC_FLAG = Kind("flag", 0, lambda value: "1" if value else "0")  # DART reads it as a number
 NUMBER = Kind("number", 1, format_skel_number)
 LIMIT = Kind("limit", 1, format_skel_number, endless=True)
 VECTOR = Kind("vector", 3, format_skel_numbers)
@@ -199,9 +204,9 @@ _TRANSFORMATION = Field(
     "transformation", SIX, IDENTITY_TRANSFORMATION, unit="length and rad: x y z and angles of Rx Ry Rz"
 )
 
-#: What another format had and SKEL has not, written by us where DART passes over it.
+#: Tag of our extension data: what SKEL cannot hold, in an element that DART ignores.
 EXTENSION_TAG = "knuckle"
-#: Joints that DART does not build: what closes a loop, and what is switched off.
+#: Tags of joints that DART does not build: those that close a loop, and inactive ones.
 LOOP_JOINT, INACTIVE_JOINT = "loop_joint", "inactive_joint"
 
 WORLD = Table(
@@ -246,7 +251,7 @@ _SIZE = (Field("size", VECTOR, (1.0, 1.0, 1.0), unit="length, whole", needed=Tru
 _CYLINDER = (*_RADIUS, Field("height", NUMBER, 1.0, unit="length", needed=True, old=("length",)))
 _FACETS = tuple(Field(f"num_{what}", NUMBER, None) for what in ("slices", "stacks", "rings"))
 
-#: The geometries, in the order in which DART looks for them; the first that a shape has is taken.
+#: Geometries in the order in which DART tries them; the first that a shape has is used.
 GEOMETRIES: dict[str, tuple[Field, ...]] = {
     "sphere": (*_RADIUS, *_FACETS),
     "box": (*_SIZE, Field("frags", VECTOR, None)),
@@ -288,7 +293,7 @@ def _geometry_fields(type_: str) -> tuple[Field, ...]:
 
 
 _GEOMETRY = tuple(field for type_ in GEOMETRIES for field in _geometry_fields(type_))
-#: The fields of each geometry, by their paths from the shape.
+#: Fields of each geometry, with paths relative to the shape.
 GEOMETRY_FIELDS: dict[str, tuple[Field, ...]] = {type_: _geometry_fields(type_) for type_ in GEOMETRIES}
 _SPHERES = frozenset({"geometry/multi_sphere", "geometry/multi_sphere/sphere"})
 _EXTENSION_TYPE = Field(f"{EXTENSION_TAG}/@type", TEXT)
@@ -312,7 +317,7 @@ SHAPES = {table.tag: table for table in (VISUAL, COLLISION, SOFT)}
 SPHERE_ITEM = Table("sphere", (Field("radius", NUMBER, 0.5, needed=True), Field("position", VECTOR, ORIGIN)))
 MARKER = Table("marker", (Field("@name", TEXT, ""), Field("offset", VECTOR, ORIGIN, unit="length")))
 
-#: Numbers of one coordinate: path under an axis, the attribute of the record, default.
+#: Numbers of one coordinate: path under an axis, attribute of the record, default, old paths.
 AXIS_NUMBERS: tuple[tuple[str, str, float, tuple[str, ...]], ...] = (
     ("dynamics/damping", "damping", 0.0, ("damping",)),
     ("dynamics/friction", "friction", 0.0, ()),
@@ -340,7 +345,7 @@ def _axis(name: str) -> tuple[Field, ...]:
     )
 
 
-#: What a joint of another format has and SKEL has not: our attribute, and the attribute of the record.
+#: Extension data of a joint: our attribute, and the attribute of the record.
 EXTENSION_NUMBERS = {"gain": "gain", "max_force": "max_force", "armature": "armature"}
 JOINT = Table(
     "joint",
@@ -368,7 +373,7 @@ JOINT = Table(
     frozenset({"dof"}),
 )
 
-#: Attributes of a <dof>'s <position>, <velocity>, <acceleration> and <force>.
+#: Fields of a <dof>, mostly attributes of <position>, <velocity>, <acceleration> and <force>.
 DOF = Table(
     "dof",
     (
@@ -382,7 +387,7 @@ DOF = Table(
         *(Field(name, NUMBER, None) for name in ("damping", "friction", "spring_rest_position", "spring_stiffness")),
     ),
 )
-#: The record's attribute that a <dof>'s value goes to; the others are kept in its ``extra``.
+#: Attributes of the record for values of a <dof>; others are kept in its ``extra``.
 DOF_NUMBERS = {
     "position/@lower": "lower",
     "position/@upper": "upper",

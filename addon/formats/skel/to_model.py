@@ -1,4 +1,4 @@
-"""Rows of a SKEL document to the records of a mechanism."""
+"""Conversion of a SKEL document's rows to a mechanism."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _IS_DERIVED = FrozenDict({DERIVED_MOMENT: True})
 
 
 def build(world: SourceElement | None, skeletons: list[Skeleton], reader: Reader) -> Mechanism:
-    """The mechanism that a document's rows describe.
+    """Build the mechanism of a document's rows.
 
-    Gives every placed object that is read its id; bodies and joints that are not read are taken off the lists of their
+    Sets the id of every object that is read; bodies and joints that are not read are removed from the lists of their
     skeletons.
     """
     result = Mechanism(world=_world(world))
@@ -78,7 +78,7 @@ def build(world: SourceElement | None, skeletons: list[Skeleton], reader: Reader
 
 
 def root_joint_key(body: str) -> str:
-    """Return what the joint of a body that hangs on nothing is called in a plan."""
+    """Return the id in a plan of the joint of a body that no joint carries."""
     return f"{body}\nloose"
 
 
@@ -88,7 +88,7 @@ def _world(placed: SourceElement | None) -> World:
 
 
 def _assign_body_ids(skeleton: Skeleton, ids: DartNames, reader: Reader) -> None:
-    """Give bodies their ids. Of two with one name DART reads the first."""
+    """Assign ids to bodies; of two with one name only the first is read, as by DART."""
     seen: set[str] = set()
     bodies, skeleton.bodies = skeleton.bodies, []
     for item in bodies:
@@ -123,7 +123,7 @@ def _body(item: SourceElement, path: str, frame: Array, mobile: bool, reader: Re
 
 
 def _mass(item: SourceElement, body: Body, reader: Reader) -> None:
-    """Mass, centre and moment: the file's, or what DART makes of what it leaves out."""
+    """Set mass, center of mass and inertia: the file's, or DART's values for missing ones."""
     row = item.row
     offset = row["inertia/offset"]
     body.mass, body.com = row["inertia/mass"], np.array(offset) if any(offset) else ZERO_VECTOR
@@ -165,7 +165,7 @@ def _joints(skeleton: Skeleton, bodies: list[Body], ids: DartNames, reader: Read
     for item in placed:
         found = ends[id(item)]
         if item.row[f"{EXTENSION_TAG}/@loose"] is not None and item.row["init_pos"] is None and found.active:
-            # ours: DART wants a joint for a body that hangs on nothing
+            # written by us: DART requires a joint for every body
             item.id = root_joint_key(by_name[found.child or ""].id)
             skeleton.implied.append(item)
             continue
@@ -229,7 +229,7 @@ def _frames(item: SourceElement, path: str) -> list[Frame]:
 
 
 X, Y, Z = (tuple(float(i == k) for k in range(3)) for i in range(3))
-#: What other formats and careless authors write for a joint type.
+#: Spellings of joint types from other formats.
 TYPE_ALIASES = {
     "hinge": "revolute",
     "continuous": "revolute",
@@ -240,12 +240,12 @@ TYPE_ALIASES = {
     "eulerxyz": "euler",
     "universal_joint": "universal",
 }
-#: Types, and how many coordinates each has.
+#: Number of coordinates of each joint type.
 DOF_COUNTS = {
     "weld": 0, "revolute": 1, "prismatic": 1, "screw": 1, "universal": 2, "translational2d": 2, "ball": 3, "euler": 3,
     "translational": 3, "planar": 3, "free": 6,
 }  # fmt: skip
-#: The two axes of translation of a plane; the turn is about their cross product.
+#: Axes of translation of each plane; the rotation is about their cross product.
 PLANES = {"xy": (X, Y), "yz": (Y, Z), "zx": (Z, X)}
 _EULER = {"xyz": (X, Y, Z), "zyx": (Z, Y, X)}
 _COORDINATE_SUFFIXES = {
@@ -255,14 +255,14 @@ _COORDINATE_SUFFIXES = {
     "free": ("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z"),
 }
 _BLOCKS = {"ball", "free"}
-#: Of each axis the paths of its numbers, with the attributes that they are; and of what another format had.
+#: Paths of the numbers of each axis with the attributes of the record; and those of the extension data.
 _AXIS_FIELDS = [[(f"{axis}/{path}", attribute) for path, attribute, _, _ in AXIS_NUMBERS] for axis in AXES]
 _EXTENSION_FIELDS = {f"{EXTENSION_TAG}/@{name}": attribute for name, attribute in EXTENSION_NUMBERS.items()}
 _UNSUPPORTED_BY_DART = {"screw", "translational2d"}
 
 
 def parse_joint_type(placed: SourceElement, reader: Reader) -> str:
-    """The joint's type in SKEL's words; an unknown one is a weld, which keeps its bodies together."""
+    """Return the joint's SKEL type; an unknown one becomes a weld, which keeps its bodies together."""
     own = placed.row["@type"]
     if own in DOF_COUNTS:
         if own in _UNSUPPORTED_BY_DART:
@@ -277,7 +277,7 @@ def parse_joint_type(placed: SourceElement, reader: Reader) -> str:
 
 
 def parse_dofs(placed: SourceElement, type_: str, reader: Reader) -> list[Dof]:
-    """The degrees of freedom of a joint, with their limits, springs, dampers and initial positions."""
+    """Return the degrees of freedom of a joint, with their stops, springs, dampers and initial values."""
     row = placed.row
     kinds = _coordinate_axes(placed, type_, reader)
     size = DOF_COUNTS[type_]
@@ -308,7 +308,7 @@ def parse_dofs(placed: SourceElement, type_: str, reader: Reader) -> list[Dof]:
 
 
 def plane_axes(row: Row) -> tuple[tuple[float, ...], ...] | None:
-    """The two axes of translation of a planar joint's row: unit vectors at a right angle; None for what is no plane."""
+    """Return the orthonormal axes of translation of a planar joint's row; None where the plane is invalid."""
     type_ = row["plane/@type"]
     if type_ in PLANES:
         return PLANES[type_]
@@ -324,7 +324,7 @@ def plane_axes(row: Row) -> tuple[tuple[float, ...], ...] | None:
 
 
 def _coordinate_axes(placed: SourceElement, type_: str, reader: Reader) -> list[tuple]:
-    """Kind and axis of every coordinate; one block for a ball and a free joint, nothing for what does not move."""
+    """Return kind and axis of every coordinate; one block for a ball or free joint, empty for an immovable one."""
     row = placed.row
     if type_ in _BLOCKS:
         return [(type_, Z)]
@@ -359,7 +359,7 @@ def _coordinate_axes(placed: SourceElement, type_: str, reader: Reader) -> list[
 
 
 def _axis(placed: SourceElement, name: str, default: tuple[float, ...], reader: Reader) -> tuple[float, ...] | None:
-    """A joint's axis made a unit vector; None for a zero one, about which nothing moves."""
+    """Return a joint's axis as a unit vector; None for a zero one, about which nothing moves."""
     given = placed.row[f"{name}/xyz"]
     if given is None:
         message = f"a joint of type {placed.row['@type']} has no <{name}> with <xyz>; {default[0]:g} {default[1]:g} "
@@ -376,7 +376,7 @@ def _axis(placed: SourceElement, name: str, default: tuple[float, ...], reader: 
 
 
 def _read_coordinate(placed: SourceElement, type_: str, index: int, reader: Reader) -> Dof:
-    """A coordinate with what its axis element says. DART reads none for the blocks and none behind the third."""
+    """Return a coordinate with the values of its axis; DART reads none for blocks, and none beyond the third."""
     row = placed.row
     dof = Dof("rotation", name=coordinate_name(placed.row, type_, index), actuator=_actuator(placed, reader))
     if index >= len(AXES):
@@ -395,7 +395,7 @@ def _read_coordinate(placed: SourceElement, type_: str, index: int, reader: Read
 
 
 def coordinate_name(row: Row, type_: str, index: int) -> str:
-    """A coordinate's name as DART gives it (but for the turn of a plane, which DART calls ``default``)."""
+    """Return a coordinate's name as DART gives it (except for the rotation of a plane, DART's ``default``)."""
     name = row["@name"]
     if DOF_COUNTS[type_] == 1:
         return name
@@ -422,7 +422,7 @@ def _actuator(placed: SourceElement, reader: Reader) -> str:
 
 
 def _apply_dof_elements(placed: SourceElement, numbers: list[Dof], reader: Reader) -> None:
-    """What <dof> elements say comes last and wins."""
+    """Apply the values of <dof> elements, which take precedence."""
     for part in placed.parts:
         index = 0 if part.row["@local_index"] is None and len(numbers) == 1 else part.row["@local_index"]
         if index is None or not 0 <= int(index) < len(numbers):
@@ -450,15 +450,15 @@ def _apply_dof_elements(placed: SourceElement, numbers: list[Dof], reader: Reade
 
 
 def _apply_extension(row: Row, numbers: list[Dof]) -> None:
-    """What another format had of each coordinate."""
-    for path in row:  # what the document says: mostly none of it
+    """Apply the extension data of each coordinate."""
+    for path in row:  # only the fields that the document has: rarely any of these
         if path in _EXTENSION_FIELDS:
             for dof, value in zip(numbers, row[path] or (), strict=False):
                 setattr(dof, _EXTENSION_FIELDS[path], value)
 
 
 def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
-    """A ball or a free block of three or six coordinates."""
+    """Merge three or six coordinates into a ball or free block."""
     first = numbers[0]
     block = Dof(type_, name=row["@name"])  # type: ignore[arg-type]
     block.actuator, block.gain, block.max_force, block.armature = (
@@ -484,6 +484,6 @@ def _block(row: Row, type_: str, numbers: list[Dof]) -> Dof:
 
 def _unit(vector: Sequence[float]) -> tuple[float, ...] | None:
     length = math.sqrt(sum(x * x for x in vector))
-    if math.isinf(length):  # the squares are beyond all numbers
+    if math.isinf(length):  # the squares overflow
         length = math.hypot(*vector)
     return tuple(x / length for x in vector) if length > 1e-12 else None

@@ -1,4 +1,4 @@
-"""Joints that SKEL can only hold as several, with bodies of no weight between them: taken together again."""
+"""Ends of SKEL joints, and merging of the chains of joints as which some joints are written."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ LINK_OF = f"{EXTENSION_TAG}/@link_of"
 
 
 def merge_chains(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) -> tuple[list[Body], list[Joint]]:
-    """Bodies and joints with every chain that we wrote made one joint again.
+    """Merge every chain that we wrote into one joint; returns the bodies and joints.
 
-    The placed objects of a chain get keys of their own, by which the writer finds them. A chain that was taken apart by
-    hand stays as it is.
+    The objects of a chain get ids by which the writer finds them. A chain that was edited by hand stays as it is.
     """
     of_body = {item.id: item for item in skeleton.bodies}
     of_joint = {item.id: item for item in skeleton.joints}
@@ -50,19 +49,19 @@ def merge_chains(skeleton: Skeleton, bodies: list[Body], joints: list[Joint]) ->
 
 
 def piece_key(joint: str, number: int) -> str:
-    """Return what the joint of a chain is called in a plan; its last one has the id of the joint itself."""
+    """Return the id in a plan of a joint of a chain; the last one has the id of the joint itself."""
     return f"{joint}\n{number}"
 
 
 def link_key(joint: str, number: int) -> str:
-    """Return what the body between two joints of a chain is called in a plan."""
+    """Return the id in a plan of the body between two joints of a chain."""
     return f"{joint}\n{number} body"
 
 
 def _chain(
     last: Joint, links: set[str], carrying: dict[str | None, Joint], below: dict[str | None, list[Joint]]
 ) -> list[Joint]:
-    """The joints from the last real body to the next, first to last; empty where it is not our chain."""
+    """Return the joints from one real body to the next, first to last; empty where they are no chain that we wrote."""
     chain = [last] if last.active and last.child not in links else []
     while chain and chain[-1].parent in links:
         if len(below[chain[-1].parent]) != 1 or chain[-1].parent not in carrying or len(chain) > len(links):
@@ -72,7 +71,7 @@ def _chain(
 
 
 def _merge_chain(chain: list[Joint], placed: SourceElement) -> Joint | None:
-    """A chain as one joint; None where its links were moved, so that it is none any more."""
+    """Merge a chain into one joint; None where its links were moved, so that it is none any more."""
     last = chain[-1]
     turn: Array = np.eye(4)
     dofs: list[Dof] = []
@@ -101,8 +100,14 @@ WORLD_NAME = "world"
 
 @dataclass
 class ResolvedEnds:
-    """The names of a joint's bodies, None for the world or for what is not there, whether it joins them, and whether it
-    closes a ring that DART could not read."""
+    """Ends of a joint.
+
+    Attributes:
+        parent: name of the parent body, None for the world or if missing.
+        child: name of the child body, None if missing.
+        active: whether it connects them.
+        closes: whether it closes a cycle, which DART cannot read.
+    """
 
     parent: str | None
     child: str | None
@@ -111,7 +116,7 @@ class ResolvedEnds:
 
 
 def resolve_joint_ends(skeleton: Skeleton, reader: Reader) -> dict[int, ResolvedEnds]:
-    """The ends of every joint of a skeleton, by the identity of its placed object. Reports what is amiss."""
+    """Return the ends of every joint of a skeleton, by ``id`` of its element's record; problems are reported."""
     names = {item.row["@name"] for item in skeleton.bodies}
     ends: dict[int, ResolvedEnds] = {}
     carried: dict[str, str | None] = {}
@@ -187,7 +192,7 @@ def _report_unattached_bodies(skeleton: Skeleton, carried: dict[str, str | None]
 
 
 def _joint_cycles(carried: dict[str, str | None]) -> list[list[str]]:
-    """Bodies whose joints carry each other, round by round."""
+    """Return the cycles of bodies whose joints carry each other."""
     rings: list[list[str]] = []
     safe: set[str | None] = {None}
     for name in carried:

@@ -1,4 +1,9 @@
-"""Shapes of a SKEL document: from their rows to the model's records."""
+"""Shapes of a SKEL document, and the moment of inertia that DART gives a body whose file states only its mass.
+
+DART 6.20 distributes the mass by volume over all visual and collision shapes; a shape without volume counts as one
+unit. Each share is a moment about its shape's frame, moved to the center of mass in the file. Earlier versions used
+only the first shape, which is why documents that we write always state the moment.
+"""
 
 from __future__ import annotations
 
@@ -26,20 +31,20 @@ from .schema import (
     pose_from_transformation,
 )
 
-#: Noted in the ``extra`` of a hemisphere that the document itself has, though DART knows none: it may stay.
+#: Key in the ``extra`` of a hemisphere that the document itself has, although DART has none: it is kept.
 HEMISPHERE_IN_FILE = "hemisphere_in_file"
-#: How the model calls what DART calls by another name.
+#: Our names of DART's lengths.
 _LENGTH_FIELDS = {"radius": "radius", "height": "length", "base_width": "x", "base_depth": "y"}
 _VECTOR_FIELDS = {"box": "size", "ellipsoid": "size", "mesh": "scale"}
 
 
 def _paths(type_: str, names: Iterable[str]) -> dict[str, str]:
-    """The paths of the fields of these names that a geometry has."""
+    """Return the paths of a geometry's fields by name, for the given names that it has."""
     there = {field.path for field in GEOMETRY_FIELDS[type_]}
     return {name: path for name in names if (path := f"geometry/{type_}/{name}") in there}
 
 
-#: Of each geometry, the paths of its lengths by the model's names, and of all sizes that are above zero.
+#: Paths of each geometry's lengths by our names, and of all sizes that have to be positive.
 _LENGTH_PATHS = {
     type_: {_LENGTH_FIELDS[name]: path for name, path in _paths(type_, _LENGTH_FIELDS).items()} for type_ in GEOMETRIES
 }
@@ -47,10 +52,9 @@ _REPAIRED_PATHS = {type_: tuple(_paths(type_, ("size", *_LENGTH_FIELDS)).values(
 
 
 def read_shape_row(element: etree._Element, reader: Reader) -> SourceElement:
-    """A shape's row.
+    """Read a shape's row.
 
-    ``type`` in it names its geometry, ``None`` where it has none that is known; ``spheres`` the balls of a
-    multi-sphere, each (radius, x, y, z).
+    ``type`` in it is its geometry, None if unknown; ``spheres`` are those of a multi-sphere, each (radius, x, y, z).
     """
     table = SHAPES[element.tag]
     type_ = geometry_type(element)
@@ -86,14 +90,14 @@ def read_shape_row(element: etree._Element, reader: Reader) -> SourceElement:
 
 
 def geometry_type(element: etree._Element) -> str | None:
-    """The kind of a shape: the first that it has, in the order in which DART looks."""
+    """Return the geometry of a shape: the first that it has, in DART's order."""
     geometry = next((child for child in element if child.tag == "geometry"), ())
     there = {child.tag for child in geometry}
     return next((type_ for type_ in GEOMETRIES if type_ in there), None)
 
 
 def shape_from_row(row: Row, table_tag: str) -> Shape:
-    """The shape of a row. ``extra`` keeps what nothing else holds."""
+    """Return the shape of a row; ``extra`` keeps values without another field."""
     soft = table_tag == SOFT.tag
     visual, collision = soft or table_tag == VISUAL.tag, soft or table_tag == COLLISION.tag
     type_ = row["type"]
@@ -119,7 +123,10 @@ def shape_from_row(row: Row, table_tag: str) -> Shape:
 
 
 def shape_for_mass(row: SparseRow, table_tag: str) -> Shape:
-    """The shape as DART weighs it: with the sizes that it takes for those it refuses, a plane where its frame is."""
+    """Return the shape as DART uses it for mass.
+
+    It has DART's default for sizes that DART rejects, and a plane is at its frame.
+    """
     shape = shape_from_row({**row.whole(), **row["as_dart"]} if row.get("as_dart") else row, table_tag)
     if shape.type == "plane":
         shape.pose = pose_from_transformation(row["transformation"])
@@ -127,13 +134,13 @@ def shape_for_mass(row: SparseRow, table_tag: str) -> Shape:
 
 
 def shape_pose(row: Row, soft: bool) -> Array:
-    """A shape's pose in its body. DART turns no soft shape but a box."""
+    """Return a shape's pose in its body; DART applies no transformation to soft shapes other than boxes."""
     outer = identity() if soft and row["type"] != "box" else pose_from_transformation(row["transformation"])
     return outer @ inner_pose(row) if row["type"] == "plane" else outer
 
 
 def inner_pose(row: Row) -> Array:
-    """A plane's own pose within its shape, from its normal and offset; the identity for all else."""
+    """Return a plane's pose within its shape, from its normal and offset; the identity for all other shapes."""
     if row["type"] != "plane":
         return identity()
     normal = np.array(row["geometry/plane/normal"])
@@ -165,10 +172,10 @@ def _color(color: tuple[float, ...] | None) -> tuple[float, float, float, float]
 
 
 def _repair_size(path: str, row: Row, reader: Reader, element: etree._Element) -> None:
-    """Take the amount of a length below zero.
+    """Replace a negative length by its absolute value.
 
-    DART refuses what is not above it and goes on with its default of 1, which ``as_dart`` in the row notes for the mass
-    that DART gives the body.
+    DART rejects lengths that are not positive and uses its default of 1, kept as ``as_dart`` in the row for the body's
+    mass distribution.
     """
     value = row[path]
     numbers = value if isinstance(value, tuple) else (value,)
@@ -180,18 +187,23 @@ def _repair_size(path: str, row: Row, reader: Reader, element: etree._Element) -
     reader.note("warning", "refused-size", f"{path} is {what}, where DART goes on with 1", element)
 
 
-#: What is noted in a body's ``extra`` where its moment of inertia is not the file's own: True, or the tensor as lists
-#: where it was worked out only when its meshes were at hand.
+#: Key in a body's ``extra`` if its moment of inertia is not in the file: True, or the tensor as lists if it was
+#: computed later, from its meshes.
 DERIVED_MOMENT = "derived_moment"
-#: The edges (3,) of the box around a mesh, in the units of its file; None where it cannot be known.
+#: Function that gives the edges (3,) of a mesh's bounding box in the units of its file; None where it is unknown.
 MeshBox = Callable[[str], Array | None]
 
 
 def moment_of_shapes(
     shapes: Sequence[Shape], mass: float, com: Array, mesh_box: MeshBox = lambda path: None
 ) -> Array | None:
-    """Moment of inertia (3, 3) about the centre of mass ``com`` (3,), along the body's axes; None where it depends on
-    a mesh whose box is not known. DART's rule: the unit tensor without a shape, or without mass."""
+    """Return the moment of inertia (3, 3) about the center of mass ``com`` (3,), along the body's axes.
+
+    DART's rule: the unit tensor without a shape or without mass.
+
+    Returns:
+        The tensor; None where it depends on a mesh whose box is unknown.
+    """
     solid = [shape for shape in shapes if not shape.soft and shape.type != "none"]
     if not solid or mass <= 0.0:
         return np.eye(3)
@@ -208,9 +220,9 @@ def moment_of_shapes(
 
 
 def complete_moments(bodies: Iterable[Body], mesh_box: MeshBox) -> list[Body]:
-    """Give the bodies whose moment of inertia hangs on a mesh that moment, and return them.
+    """Compute the moments of inertia that depend on meshes; returns the completed bodies.
 
-    Saving the document that they came from still leaves it out, as the document does.
+    Saving the document that they came from still leaves the moment out, as the document does.
     """
     done = []
     for body in bodies:
@@ -232,10 +244,9 @@ def _volume(shape: Shape, box: Array | None) -> float:
 
 
 def _moment(shape: Shape, box: Array | None, mass: float) -> Array:
-    """About the shape's frame.
+    """Return the moment about the shape's frame, as DART computes it.
 
-    Of a cone and a pyramid it is what DART computes, not what is true: a pyramid of whatever size and mass has the unit
-    tensor.
+    Those of a cone and a pyramid are physically wrong: a pyramid of any size and mass has the unit tensor.
     """
     if shape.type == "mesh" and box is not None:
         return mass * _box_moment(box)

@@ -1,6 +1,6 @@
-"""A mechanism written into the document it was read from: what was edited changes there, and nothing else.
+"""Writer of SKEL files: minimal edits of the document from which a mechanism was read.
 
-Both the mechanism as it was read and as it is now are planned; only where the two plans differ is the text touched.
+Both the mechanism as it was read and the current one are planned; the text is edited only where the plans differ.
 """
 
 from __future__ import annotations
@@ -62,13 +62,14 @@ _MASS_PATHS = ("inertia/mass", "inertia/offset")
 
 
 class PatchError(Exception):
-    """What was edited does not fit into the document; the message says why."""
+    """Edits that do not fit into the document; the message gives the reason."""
 
 
 def patch_document(document: Document, mechanism: Mechanism, report: Report) -> str:
-    """The text of the document that a mechanism was read from, with the mechanism's edits.
+    """Return the text of the document from which a mechanism was read, with the mechanism's edits.
 
-    Unpatchable where they need another document.
+    Raises:
+        PatchError: the edits need another document.
     """
     return _Patch(document, mechanism, report).text()
 
@@ -92,13 +93,13 @@ class _Patch:
         self.homes = {id(plan): self._existing_skeletons(plan) for plan in (self.before, self.now)}
 
     def _planned(self) -> tuple[SkelPlan, set[tuple[str, str]]]:
-        """The plan of the document as it is, and what there is to say of it."""
+        """Return the plan of the unedited document, and its report entries."""
         quiet, mechanism = Report(), self.document.mechanism
         plan = SkelPlan.of(mechanism, quiet, self._standing(mechanism))
         return plan, {(entry.code, entry.message) for entry in quiet.entries}
 
     def text(self) -> str:
-        """The document's text with every edit made; the very text where there is none."""
+        """Return the document's text with all edits; the exact text where there are none."""
         self._world()
         self._skeletons()
         self._bodies()
@@ -113,7 +114,7 @@ class _Patch:
         return self.changes.made(start_edits(self.document))
 
     def _standing(self, mechanism: Mechanism) -> ExistingElements:
-        """Return how the objects of the document are called in it, but for those that were given another name."""
+        """Return the names of the document's objects, except those that were renamed."""
         read, found = self.document.mechanism, ExistingElements()
         names = {body.id: body.name for body in read.bodies}
         for body in mechanism.bodies:
@@ -155,7 +156,7 @@ class _Patch:
                 self.changes.delete(home.placed.element)
 
     def _existing_skeletons(self, plan: SkelPlan) -> dict[str, Skeleton | None]:
-        """The document's skeleton that each planned one stands in; None for a new one. Notes one that is in several."""
+        """Return the document's skeleton of each planned one, None for a new one; sets ``scattered``."""
         found: dict[str, dict[int, Skeleton]] = {key: {} for key in plan.skeletons}
         for id_, body in plan.bodies.items():
             if id_ in self.home:
@@ -195,10 +196,10 @@ class _Patch:
         self._count("changed", altered)
 
     def _mass(self, item: SourceElement, old: Row, new: Row) -> None:
-        """Choose which numbers of the mass are to be written.
+        """Choose which mass properties to write.
 
-        A tensor that the document leaves to be derived stays so while nobody states another; a body without any
-        <inertia> gets a whole one.
+        A tensor that the document leaves to be derived stays so unless another is stated; a body without <inertia> gets
+        a complete one.
         """
         tensor = [path for path in new if path.startswith(MOMENT)]
         is_derived = new["stated"] is None and not item.has(MOMENT.rstrip("/"))
@@ -208,7 +209,7 @@ class _Patch:
             if item.has("inertia") or not mass_altered:
                 return
         if not item.has(MOMENT.rstrip("/")) or item.row.is_set("inertia/transformation"):
-            # all of them, also those that are the same; a differing old value makes them differ
+            # write all of them, also the unchanged ones: without an old value they count as changed
             old |= dict.fromkeys((*tensor, *(path for path in _MASS_PATHS if not item.row.is_set(path))))
         if item.row.is_set("inertia/transformation"):
             self.changes.set(item, "inertia/transformation", None)
@@ -247,7 +248,7 @@ class _Patch:
                 self.changes.delete(placed[id_].element)
 
     def _fields(self, item: SourceElement, old: Row, new: Row) -> bool:
-        """Write the fields of one object that differ; whether there were any."""
+        """Edit the fields of one object that differ; returns whether there were any."""
         return patch_fields(self.changes, item, old, new)
 
     def _count(self, what: str, happened: bool) -> None:
@@ -255,7 +256,7 @@ class _Patch:
 
 
 def patch_fields(changes: DocumentChanges, item: SourceElement, old: Row, new: Row, skip: Iterable[str] = ()) -> bool:
-    """Write the fields of one object that differ, but for some; whether there were any."""
+    """Edit the fields of one object that differ, except ``skip``; returns whether there were any."""
     changed = [
         path
         for path in (*new, *(path for path in old if path not in new))
@@ -279,7 +280,7 @@ def _frame(skeleton: Skeleton) -> Array:
 
 
 class DocumentChanges:
-    """What is to be done to a document. Elements that are replaced or deleted are not to be changed as well."""
+    """Pending changes of a document; elements that are replaced or deleted must not be changed as well."""
 
     def __init__(self) -> None:
         self._todo: list[Callable[[XmlEdits], None]] = []
@@ -290,9 +291,9 @@ class DocumentChanges:
         return bool(self._todo or self._missing or self._added)
 
     def set(self, item: SourceElement, path: str, text: str | None) -> None:
-        """Give a field of an object another text (not yet escaped); None takes it out of the document.
+        """Set the text (not yet escaped) of an object's field; None deletes it.
 
-        What stands there in an older spelling is written in DART's.
+        A field in an older spelling is rewritten in DART's.
         """
         there = item.places().get(path)
         name = path.rpartition("/")[2]
@@ -311,11 +312,11 @@ class DocumentChanges:
             self._todo.append(lambda edits: edits.set_text(there, escape_text(text)))
 
     def delete(self, element: etree._Element) -> None:
-        """Take an element out of the document."""
+        """Delete an element."""
         self._todo.append(lambda edits: edits.delete(element))
 
     def replace(self, element: etree._Element, node: XmlNode) -> None:
-        """Put a new element in the place of one."""
+        """Replace an element."""
         self._todo.append(
             lambda edits: edits.replace(
                 element, node.markup(edits.indent(element), edits.newline, _step(edits, element))
@@ -323,11 +324,11 @@ class DocumentChanges:
         )
 
     def add(self, parent: etree._Element, node: XmlNode, after: etree._Element | None = None) -> None:
-        """Put a new element behind one of its siblings, or behind the last."""
+        """Add a new element behind one of its siblings, or behind the last."""
         self._added.append((parent, after, node))
 
     def made(self, edits: XmlEdits) -> str:
-        """The text with everything done."""
+        """Return the text with all changes applied."""
         for change in self._todo:
             change(edits)
         for element, values in self._missing.items():
@@ -348,8 +349,7 @@ def _find_element(element: etree._Element, path: str) -> etree._Element | None:
 def _new_elements(
     element: etree._Element, values: dict[str, str]
 ) -> Iterable[tuple[etree._Element, XmlNode | tuple[str, str]]]:
-    """New elements and attributes for paths below an element, each with what it has to be put into, so that elements on
-    the way that are there already are used."""
+    """Yield new elements and attributes for paths below an element, each with its (possibly existing) parent."""
     roots: dict[etree._Element, XmlNode] = {}
     for path, text in values.items():
         steps = path.split("/")
@@ -378,7 +378,7 @@ def _insert(edits: XmlEdits, parent: etree._Element, after: etree._Element | Non
 
 
 def _step(edits: XmlEdits, element: etree._Element) -> str:
-    """By how much the document indents what is inside."""
+    """Return the document's indentation per level at an element."""
     own = edits.indent(element)
     parent = element.getparent()
     outer = edits.indent(parent) if parent is not None else ""
@@ -389,7 +389,7 @@ Shapes = Sequence[tuple[str, Row]]
 
 
 def patch_shapes(changes: DocumentChanges, body: SourceElement, old: Shapes, new: Shapes) -> bool:
-    """Write the shapes of a body that differ; whether there were any."""
+    """Edit the shapes of a body that differ; returns whether there were any."""
     placed = [part for part in body.parts if part.table.tag in SHAPES]
     pairs = _match_shapes(old, new)
     altered = False
@@ -408,7 +408,7 @@ def patch_shapes(changes: DocumentChanges, body: SourceElement, old: Shapes, new
 
 
 def patch_markers(changes: DocumentChanges, body: SourceElement, old: Sequence[Row], new: Sequence[Row]) -> bool:
-    """Write the markers of a body anew where any of them differs; whether one did."""
+    """Rewrite the markers of a body if any of them differs; returns whether one did."""
     if len(old) == len(new) and all(same_value(a[path], b[path]) for a, b in zip(old, new, strict=True) for path in a):
         return False
     for part in body.parts:
@@ -420,9 +420,10 @@ def patch_markers(changes: DocumentChanges, body: SourceElement, old: Sequence[R
 
 
 def patch_coordinates(changes: DocumentChanges, item: SourceElement, old: PlannedJoint, new: PlannedJoint) -> bool:
-    """Write the numbers of a joint's coordinates that differ, each where the document has it: in its <dof>, under its
-    axis, or with where the joint begins; and the names of those that are others in this order. Whether there were
-    any."""
+    """Edit the values and names of a joint's coordinates that differ; returns whether there were any.
+
+    Each is edited where the document has it: in its <dof>, under its axis, or in the initial values.
+    """
     block = new.row["@type"] in BLOCKS
     dofs = _dof_elements(item)
     made: dict[int, XmlNode] = {}
@@ -468,7 +469,7 @@ def patch_coordinates(changes: DocumentChanges, item: SourceElement, old: Planne
 
 
 def _renamed_coordinates(old: PlannedJoint, new: PlannedJoint) -> list[tuple[int, str]]:
-    """Coordinates that are not called as at this place before, though the joint is called the same: index and name."""
+    """Return index and name of the coordinates renamed other than with their joint."""
     row = new.row | {"@name": old.row["@name"]}
     out = []
     for i, (before, after) in enumerate(zip(old.coordinates, new.coordinates, strict=True)):
@@ -503,7 +504,7 @@ def _patch_shape(changes: DocumentChanges, placed: SourceElement, old: tuple[str
         if path == "color" and value is not None and len(placed.row[path] or ()) == 3 and value[3:] == (1.0,):
             value = value[:3]  # as the document has it
         if item.kind is SIX:
-            value = value @ inverse(inner_pose(placed.row))  # a plane's own place is in its normal and offset
+            value = value @ inverse(inner_pose(placed.row))  # a plane's own pose is in its normal and offset
         near = placed.row[path] if item.kind is SIX else None
         changes.set(placed, path, None if value is None else format_field(item, value, near))
     return altered
@@ -514,8 +515,10 @@ def _same_spheres(old: Row, new: Row) -> bool:
 
 
 def _match_shapes(old: Shapes, new: Shapes) -> list[tuple[int | None, int | None]]:
-    """Which shape of the document is which of now: one by one where they are as many, else those that are the same in
-    order, and between them what is left."""
+    """Match the document's shapes to the current ones by index.
+
+    Pairwise if their numbers are equal; else the longest common subsequence, with deletions and insertions between.
+    """
     if len(old) == len(new):
         return [(i, i) for i in range(len(old))]
     common = _longest_common(old, new)

@@ -97,7 +97,7 @@ class TableLine:
 
     @property
     def cells(self) -> list[Cell]:
-        """List of its cells, parsed anew on each access."""
+        """List of its cells, parsed on each access."""
         return list(self.each())
 
     def each(self) -> Iterator[Cell]:
@@ -245,7 +245,7 @@ def iter_lines(text: str, delimiter: str, position: int = 0, number: int = 1) ->
                 last = deque(_cells(text, delimiter, position, end.start()), 1).pop()
                 yield TableLine(number, position, last.end, text, delimiter)
                 end = LINE_END.search(text, last.end)
-                number += len(LINE_END.findall(text, position, last.end)) - 1  # inside quotes; one is the line's own
+                number += len(LINE_END.findall(text, position, last.end)) - 1  # inside quotes; one is its own end
         position, number = end.end(), number + 1
 
 

@@ -378,7 +378,7 @@ class _Parser:
         """Skip the comma behind an element, if there is one, and white space and comments."""
         match = _COMMA.match(self.text, self.at)
         assert match is not None
-        if self.text.startswith("/", match.end()):  # comments may stand before the comma and behind it
+        if self.text.startswith("/", match.end()):  # comments may precede and follow the comma
             self._skip()
             match = _COMMA.match(self.text, self.at)
             assert match is not None

@@ -1,7 +1,7 @@
-"""What x_xy cannot hold, kept in comments that its program passes over: ``<!--knuckle {...}-->``.
+"""Extension data of x_xy files: what the format cannot hold, in comments that its program ignores.
 
-A note stands first inside the body that it is about; one that is about the whole model stands first in the root. It
-holds JSON in ASCII. A note that cannot be read is reported and left out, the document still counts.
+A comment ``<!--knuckle {...}-->`` is first inside the body that it is about; one about the whole model is first in the
+root. It holds JSON in ASCII. A comment that cannot be read is reported and left out; the document is read all the same.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ...core.transforms import bitwise_equal
 from ..text.json_reader import replace_invalid_characters
 from ..text.xml_reader import ElementSpans
 
-_COMMENT = re.compile(r"<!--knuckle (\{.*?)\s*-->", re.DOTALL)  # to the end of its own comment, whatever that is
+_COMMENT = re.compile(r"<!--knuckle (\{.*?)\s*-->", re.DOTALL)  # up to the end of the comment, valid or not
 
 ExtensionData = dict[str, Any]
 R = TypeVar("R")
-#: Records that are inside of others, and fields that are arrays.
+#: Fields with nested records, with arrays, and with tuples.
 _NESTED_RECORDS: dict[str, type] = {"shapes": Shape, "dofs": Dof, "parts": Dof}
 _ARRAYS = frozenset({"pose", "com", "inertia", "frame_parent", "frame_child", "axis"})
 _TUPLES = frozenset({"color", "start", "start_rates", "ambient", "diffuse", "specular", "bodies"})
@@ -41,14 +41,17 @@ WHOLE_RECORDS: dict[str, type] = {
 
 
 def format_comment(note: ExtensionData) -> str:
-    """A note as a comment."""
+    """Format extension data as a comment."""
     text = json.dumps(note, separators=(",", ":"), ensure_ascii=True, default=str)
     return f"<!--knuckle {text.replace('--', '-' + chr(92) + 'u002d')}-->"
 
 
 def find_comments(text: str, spans: ElementSpans) -> dict[int, tuple[ExtensionData | None, int, int]]:
-    """The notes of a document by the number of the element that each is in: what it says (None where that cannot be
-    read) and where it stands. Of several in one element, the first."""
+    """Find our comments in a document, by index of the element that each is in; of several in one the first.
+
+    Returns:
+        The extension data (None where they cannot be read) and the span of each comment.
+    """
     found: dict[int, tuple[ExtensionData | None, int, int]] = {}
     for match in _COMMENT.finditer(text):
         number = spans.enclosing_element(match.start())
@@ -64,12 +67,12 @@ def find_comments(text: str, spans: ElementSpans) -> dict[int, tuple[ExtensionDa
     return found
 
 
-#: Fields of records that are no part of any file: where it was read, and the gains of Blender's own control law.
+#: Fields of records that are in no file: the line it was read from, and the gains of Blender's own control law.
 _INTERNAL_KEYS = frozenset({"line", "servo_stiffness", "servo_damping"})
 
 
 def _record_fields(kind: type) -> tuple[dataclasses.Field, ...]:
-    """The fields of records of a kind: they are asked for at every one."""
+    """Return the fields of records of a kind, cached as every record needs them."""
     if kind not in _FIELDS:
         _FIELDS[kind] = dataclasses.fields(kind)
     return _FIELDS[kind]
@@ -79,7 +82,7 @@ _FIELDS: dict[type, tuple[dataclasses.Field, ...]] = {}
 
 
 def _valid_text(value: Any) -> Any:
-    """A value of JSON with no letters that no other program's text can hold."""
+    """Replace characters in the strings of a JSON value that other programs' texts cannot hold."""
     if isinstance(value, dict):
         return {replace_invalid_characters(key): _valid_text(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -88,7 +91,7 @@ def _valid_text(value: Any) -> Any:
 
 
 def non_default_fields(record: Any, leave: frozenset[str] = frozenset()) -> ExtensionData:
-    """The fields of a record that are not at their defaults, as JSON has them."""
+    """Return the fields of a record that differ from their defaults, as JSON values."""
     out: ExtensionData = {}
     for item in _record_fields(type(record)):
         value = getattr(record, item.name)
@@ -99,7 +102,7 @@ def non_default_fields(record: Any, leave: frozenset[str] = frozenset()) -> Exte
 
 
 def changed_fields(record: Any, other: Any, leave: frozenset[str] = frozenset()) -> ExtensionData:
-    """The fields of a record that another record of its kind has otherwise."""
+    """Return the fields of a record that differ from those of another record of its kind."""
     out: ExtensionData = {}
     for item in _record_fields(type(record)):
         if item.name in leave or item.name in _INTERNAL_KEYS:
@@ -121,19 +124,23 @@ def changed_fields(record: Any, other: Any, leave: frozenset[str] = frozenset())
 
 
 def apply_fields(note: Any, record: Any) -> None:
-    """Give a record the fields that a note has. ValueError, TypeError or KeyError where it has none such."""
+    """Set the fields of a record to those of its extension data.
+
+    Raises:
+        ValueError, TypeError, KeyError: the data do not fit.
+    """
     kind: Any = type(record)
     for name, value in dict(note).items():
         if name not in kind.__dataclass_fields__:
             raise KeyError(name)
         if name == "extra":
             record.extra = record.extra | _checked_value(kind, name, value)
-        elif value is not None or _value_check(kind, name)(None):  # what is beyond all numbers is written so
+        elif value is not None or _value_check(kind, name)(None):  # numbers that are not finite are written as null
             setattr(record, name, _checked_value(kind, name, _restore_value(name, value)))
 
 
 def restore_record(kind: type, note: Any) -> Any:
-    """A record from all of its fields that are not at their defaults. Raises what ``apply_fields`` raises."""
+    """Create a record from its fields that differ from their defaults. Raises what ``apply_fields`` raises."""
     required = {item.name for item in dataclasses.fields(kind) if _has_no_default(item)}
     values = {name: _checked_value(kind, name, _restore_value(name, value)) for name, value in dict(note).items()}
     missing = {name: _checked_value(kind, name, None) for name in required - values.keys()}
@@ -141,7 +148,11 @@ def restore_record(kind: type, note: Any) -> Any:
 
 
 def validate_record(record: R) -> R:
-    """A record that was made of a note, or changed by one. ValueError where its values are none of its kind's."""
+    """Return a record that was made or changed by extension data.
+
+    Raises:
+        ValueError: its sizes or numbers of coordinates are invalid.
+    """
     if isinstance(record, Shape):
         if not {*_SIZES.get(record.type, ())} <= record.size.keys():
             raise ValueError("size")
@@ -158,12 +169,16 @@ _Check = Callable[[Any], bool]
 
 @cache
 def _value_check(kind: Any, name: str) -> _Check:
-    """Tells whether records of a kind may have a value there."""
+    """Return the test of whether a field of a kind of record may have a value."""
     return _type_check(get_type_hints(kind)[name])
 
 
 def _checked_value(kind: type, name: str, value: Any) -> Any:
-    """A value that a record may have there; ValueError for any other, since a file may say anything."""
+    """Return a value that a field may have.
+
+    Raises:
+        ValueError: it may not, as a file can contain anything.
+    """
     if not _value_check(kind, name)(value):
         raise ValueError(name)
     if name == "extra" and not all(_type_check(_EXTRAS[key])(part) for key, part in value.items() if key in _EXTRAS):
@@ -171,14 +186,14 @@ def _checked_value(kind: type, name: str, value: Any) -> Any:
     return value
 
 
-#: The sizes that a shape of each type has.
+#: Sizes of each type of shape.
 _SIZES = {
     **dict.fromkeys(("box", "ellipsoid"), ("x", "y", "z")),
     **dict.fromkeys(("sphere", "hemisphere"), ("radius",)),
     **dict.fromkeys(("cylinder", "capsule", "cone"), ("length", "radius")),
     "pyramid": ("x", "y", "length"),
 }
-#: What those that write and build take out of what a record has besides, and a note of the fields that a note has.
+#: Types of the values that writers and builders use in ``extra`` (``_EXTRAS``) and in extension data.
 _NUMBERS = list[float] | tuple[float, ...] | None
 _TEXTS = list[str] | None
 _EXTRAS: dict[str, Any] = {
@@ -207,15 +222,15 @@ _COMMENT_TYPES: dict[str, Any] = {
 
 
 def is_valid_comment(note: ExtensionData) -> bool:
-    """Return whether the parts of a note are of the kinds that a note has."""
+    """Return whether the entries of extension data have the right types."""
     return all(_type_check(_COMMENT_TYPES[name])(value) for name, value in note.items() if name in _COMMENT_TYPES)
 
 
 @cache
 def _type_check(hint: Any) -> _Check:
-    """Tells whether a value is what a type hint says. A hint is taken apart once, and not for every value."""
+    """Return the test of whether a value matches a type hint; cached, so that each hint is analyzed once."""
     origin, inside = get_origin(hint) or hint, get_args(hint)
-    if hasattr(origin, "__value__"):  # a named type: from numpy 2.5 on, arrays of numbers are one
+    if hasattr(origin, "__value__"):  # a named type: from numpy 2.5 on, ``NDArray`` is one
         return _type_check(origin.__value__)
     if origin in (Union, UnionType):
         either = [_type_check(each) for each in inside]
@@ -263,12 +278,12 @@ def _restore_value(name: str, value: Any) -> Any:
 
 
 _CONTAINERS = frozenset({dict, list, tuple})
-#: What JSON has as it is.
+#: Types that JSON has as well.
 _SCALARS = frozenset({str, int, bool, float})
 
 
 def _plain_value(value: Any) -> Any:
-    if type(value) is float:  # most values are; numpy's own functions take their time for one number
+    if type(value) is float:  # most values are; numpy's functions are slow for a single number
         return value if math.isfinite(value) else None
     if value is None or type(value) in _SCALARS:
         return value
@@ -288,7 +303,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _is_close(mine: Any, theirs: Any) -> bool:
-    """Return whether two plain values are the same but for the rounding of their spelling."""
+    """Return whether two plain values are equal up to the rounding of their text."""
     if isinstance(mine, list) and isinstance(theirs, list):
         return len(mine) == len(theirs) and all(_is_close(a, b) for a, b in zip(mine, theirs, strict=True))
     numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (mine, theirs))
@@ -311,11 +326,11 @@ def _has_no_default(item: dataclasses.Field) -> bool:
 
 
 def field_label(item: str) -> str:
-    """Return what reports call a field of a record."""
+    """Return the name of a record's field in reports."""
     return _FIELD_LABELS.get(item, item)
 
 
-#: What reports call the fields of records whose names say it badly.
+#: Names in reports of fields whose own names are unclear.
 _FIELD_LABELS = {
     "lower": "lower stop",
     "upper": "upper stop",

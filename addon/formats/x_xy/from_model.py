@@ -1,7 +1,7 @@
-"""The records of a mechanism to rows of an x_xy document: the inverse of ``mechanism``.
+"""Conversion of a mechanism to rows of an x_xy document: the inverse of ``to_model``.
 
-What a document cannot hold goes into notes: rows are read back in thought, and where that gives something else than
-was to be written, the difference is noted and reported.
+What a document cannot hold goes into extension data: the rows are converted back, and any difference to the mechanism
+is recorded there and reported.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from .values import LinkRow, ModelRow, OmcRow, ReportCollector, restore_name, sa
 _BODY_EXCLUDED = frozenset({"id", "pose", "shapes", "mass", "com", "inertia", "line"})
 _JOINT_EXCLUDED = frozenset({"parent", "child", "frame_parent", "frame_child", "dofs", "line"})
 _DOF_EXCLUDED = frozenset({"axis", "damping", "armature", "stiffness", "rest", "parts"})
-#: Fields of which nothing is lost but a spelling, or that are told in other words.
+#: Fields that lose only their spelling, or that are reported elsewhere.
 _UNREPORTED_FIELDS = frozenset({"id", "name", "type", "kind", "pitch", "extra", "immobile", "parts"})
 _PART_FIELDS = frozenset({"kind", "axis", "damping", "armature", "stiffness", "rest"})
 
-#: Has the notes of bodies, by their ids, worked out in their rows.
+#: Function that computes the extension data of bodies, by id, in their rows.
 CommentRequest = Callable[[Collection[str]], None]
 
 
 def model_rows(mechanism: Mechanism, report: Report) -> ModelRow:
-    """The rows of a mechanism that is to be a document of its own."""
+    """Return the rows of a mechanism for a new document."""
     remarks = ReportCollector(report)
     out = _RowWriter(mechanism, remarks, None, {}).model()
     remarks.tell()
@@ -54,9 +54,9 @@ def model_rows(mechanism: Mechanism, report: Report) -> ModelRow:
 
 
 class OriginalRows:
-    """The ``rows`` of what a document holds, to compare the rows of now with.
+    """Rows of a document's mechanism, for comparison with the current ones.
 
-    What they have to note is worked out of those alone that are compared.
+    Extension data are computed only for the bodies that are compared.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -65,10 +65,17 @@ class OriginalRows:
         self.rows = self._writer.model()
 
     def current_rows(self, mechanism: Mechanism, then: Mechanism, report: Report) -> tuple[ModelRow, CommentRequest]:
-        """The rows of the mechanism as it is now, and what works out the notes of bodies by their ids; ``then`` is what
-        the document holds: that may be written although the loader refuses it, and masses that nobody edited follow
-        the geoms. Bodies that are still what they were, by joints that are, get rows of the steps and geoms remembered
-        and the notes of before, which lack what nobody asked for; what notes of them keep is not reported again."""
+        """Return the rows of the current mechanism, and the function that computes extension data of bodies by id.
+
+        Bodies that are unchanged, with unchanged joints, reuse cached steps and geoms and their earlier extension data
+        (possibly not yet computed); these are not reported again.
+
+        Args:
+            mechanism: the current mechanism.
+            then: that of the document: its content may be written even if the loader rejects it, and unedited mass
+                distributions follow the geoms.
+            report: receives the losses.
+        """
         remarks = ReportCollector(report)
         now = _RowWriter(mechanism, remarks, then, dict(self._memory))
         out = now.model()
@@ -79,7 +86,7 @@ class OriginalRows:
 
 
 class _RowWriter:
-    """``unasked``: what bodies have to note is not worked out before somebody asks for it."""
+    """Writer of rows; with ``unasked`` extension data are computed only on request."""
 
     def __init__(
         self,
@@ -91,24 +98,24 @@ class _RowWriter:
     ) -> None:
         self.mechanism, self.remarks, self.kept = mechanism, remarks, before is not None
         self.memory, self.unasked = memory, unasked
-        self.noted: dict[str, ExtensionData] = {}  # notes of bodies that are as they were
-        self.read: set[str] = set()  # bodies whose notes are worked out
+        self.noted: dict[str, ExtensionData] = {}  # extension data of unchanged bodies
+        self.read: set[str] = set()  # bodies whose extension data are computed
         self.before = {} if before is None else {body.id: body for body in before.bodies}
         self.named_before = _names_shared_with_joints(before)
         self.refers = _refers_by_id(mechanism)
-        self.followed: set[str] = set()  # bodies whose mass, or its spread, follows their geoms
+        self.followed: set[str] = set()  # bodies whose mass, or its distribution, follows their geoms
         self.tree: Tree = spanning_tree(mechanism)
         self.linked = {link.body for link in self.tree.links}
         self.names = unique_element_names()
         self.out = ModelRow()
-        self.index_of_body: dict[str | None, int | None] = {None: None}  # of the link that carries a body
-        self.joint_of: dict[str, Joint] = {}  # as it is written, from the carrier to the body
+        self.index_of_body: dict[str | None, int | None] = {None: None}  # index of the link that carries a body
+        self.joint_of: dict[str, Joint] = {}  # joint by body as written, from the parent to the body
         self.against: set[str] = set()
         self.left: list[Joint] = []
         self.whole: list[Frame] = []
 
     def model(self) -> ModelRow:
-        """All rows, the notes in them."""
+        """Return all rows, with their extension data."""
         mechanism, out = self.mechanism, self.out
         if mechanism.name:
             out.model = safe_name(mechanism.name)
@@ -127,7 +134,7 @@ class _RowWriter:
         return out
 
     def _tree_order(self, scenery: Body | None) -> list[tuple[Body, Link | None]]:
-        """Bodies with the link of the tree that they hang by, carriers first and else in file order."""
+        """Return bodies with their link of the spanning tree, parents first and otherwise in file order."""
         bodies = {body.id: body for body in reversed(self.mechanism.bodies)}
         links = {link.body: link for link in self.tree.links}
         below: dict[str | None, list[str]] = {}
@@ -193,7 +200,7 @@ class _RowWriter:
         return CachedLink(body, joint, steps, geoms, note, remarks)
 
     def _joint(self, body: Body, link: Link | None) -> Joint:
-        """The joint that a body hangs by, from its carrier; a free or frozen one where it hangs by none."""
+        """Return the joint of a body, from its parent; a free or frozen one if it has none."""
         if link is None:
             dofs = [] if body.immobile else [Dof("free")]
             kind = "weld" if body.immobile else "free"
@@ -210,7 +217,7 @@ class _RowWriter:
         return self.names(safe_name(wanted))
 
     def _frames(self, scenery: Body | None) -> None:
-        """Markers where they belong, other frames as frozen bodies."""
+        """Write markers in their bodies, and other frames as frozen bodies."""
         names = unique_element_names()
         for frame in self.mechanism.frames:
             carrier = frame.body if scenery is None or frame.body != scenery.id else None
@@ -218,7 +225,7 @@ class _RowWriter:
                 self.whole.append(frame)
                 continue
             number = self.index_of_body[carrier]
-            # a body holds one marker only, although a document may have more
+            # the program takes one marker per body, although a document may have more
             room = number is not None and (self.kept or not self.out.links[number].omcs)
             if number is not None and room and _is_marker(frame):
                 position = tuple(float(x) for x in frame.pose[:3, 3])
@@ -233,7 +240,7 @@ class _RowWriter:
             self.out.links.append(row)
 
     def _notes(self) -> None:
-        """Note what rows do not give, and tell of it. Bodies that are as they were have their notes."""
+        """Compute and report extension data; unchanged bodies already have theirs."""
         self._note_model(
             build(ModelRow(self.out.model, self.out.gravity, self.out.dt), "", ReportCollector(Report()))[0]
         )
@@ -263,12 +270,11 @@ class _RowWriter:
             self.remarks.warn("kept-as-comment", f"the program has no {missing}; it is kept in a comment")
 
     def _own_rows(self) -> list[LinkRow]:
-        """The rows of the bodies themselves, without those between the steps of their joints."""
+        """Return the rows of the bodies themselves, without those between the steps of their joints."""
         return [row for row in self.out.links if row.key[0] == "body" and "step" not in row.note]
 
     def note_bodies(self, asked: Collection[str]) -> None:
-        """Read rows of bodies back in thought, and note what they do not give: of those of these ids that have not been
-        read yet."""
+        """Convert rows of bodies back and record the differences, for those of the given ids not yet done."""
         asked = {*asked} - self.read
         back, _ = build(self._to_read(asked), "", ReportCollector(Report()))
         joints = {joint.child: joint for joint in back.joints}
@@ -280,7 +286,7 @@ class _RowWriter:
         self.read |= asked
 
     def _to_read(self, asked: Collection[str]) -> ModelRow:
-        """The rows of bodies that are to be read back. Nothing of what they hang on is asked for."""
+        """Return the rows of bodies to be converted back; their parents are not needed."""
         place: dict[int, int] = {}
         out = ModelRow(self.out.model, self.out.gravity, self.out.dt)
         for number, row in enumerate(self.out.links):
@@ -294,7 +300,7 @@ class _RowWriter:
         note = row.note
         renamed = self.named_before.get(body.id) == joint.name and not (
             self.refers or self.left
-        )  # the joint is called what the body is
+        )  # joint and body have the same name
         if read_body.id != body.id and not renamed:
             note["id"] = body.id
         apart = notes.changed_fields(body, read_body, _BODY_EXCLUDED)
@@ -347,7 +353,7 @@ class _RowWriter:
         warn_kept_as_comment(mechanism, self.remarks)
 
     def _in_file_order(self) -> None:
-        """Links in the order of the file: each with all that hangs on it before the next."""
+        """Sort the links in file order: each followed by all its descendants."""
         links = self.out.links
         below: dict[int | None, list[int]] = {}
         for number, row in enumerate(links):
@@ -365,7 +371,7 @@ class _RowWriter:
 
 
 def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.ExtensionData:
-    """Return what a degree of freedom has and reading does not give. ``chosen`` tells that reading chooses the axis."""
+    """Return what conversion back does not restore of a dof; ``chosen`` if its axis is not in the file."""
     out = notes.changed_fields(dof, read, _DOF_EXCLUDED)
     if chosen and not geometry.is_close(dof.axis, read.axis, 1e-9):
         out["axis"] = [float(x) for x in dof.axis]
@@ -376,7 +382,7 @@ def _dof_difference(dof: Dof, read: Dof, chosen: bool) -> notes.ExtensionData:
 
 
 def _names_shared_with_joints(before: Mechanism | None) -> dict[str, str]:
-    """Names of the bodies of a document, by id, whose joints bear them as well and which have no other id."""
+    """Return the names, by id, of a document's bodies whose joints have the same name, both used as ids."""
     if before is None:
         return {}
     joints = {joint.child: joint for joint in before.joints}
@@ -388,7 +394,7 @@ def _names_shared_with_joints(before: Mechanism | None) -> dict[str, str]:
 
 
 def _refers_by_id(mechanism: Mechanism) -> bool:
-    """Return whether something that only a note holds refers to bodies or joints by their ids."""
+    """Return whether extension data refer to bodies or joints by their ids."""
     twins = [*(body.twin for body in mechanism.bodies), *(joint.twin for joint in mechanism.joints)]
     loose = (not joint.active for joint in mechanism.joints)
     return bool(mechanism.restraints or mechanism.lights or any(twins) or any(loose))

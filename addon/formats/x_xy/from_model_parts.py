@@ -1,7 +1,8 @@
-"""The shapes of a body in the vocabulary of x_xy: its geoms, with masses that add up to the body's.
+"""Geoms and joint steps of x_xy bodies.
 
-Where the masses of the geoms cannot give the body its mass, centre of mass and inertia, one more geom does: a box that
-is wholly transparent and has them all, while the others weigh nothing.
+The masses of a body's geoms add up to the body's. Where they cannot give its mass, center of mass and inertia, an
+additional transparent box has them all, and the other geoms have no mass. A joint without an equivalent becomes several
+bodies, called steps.
 """
 
 from __future__ import annotations
@@ -24,35 +25,34 @@ from .to_model import WORLD_BODY, rest_numbers, shape_from_row
 from .values import EQUAL_TOLERANCE, GeomRow, LinkRow, ReportCollector, format_x_xy_numbers, is_close
 
 TRANSPARENT = "0 0 0 0"
-#: Masses that agree this well, relative to what is to be reached, are the same.
+#: Relative tolerance of equal masses.
 MASS_TOLERANCE = 1e-9
-#: Shares of their size by which centers of mass and moments differ that are the same in Blender's 32 bits.
+#: Relative tolerance of centers of mass and moments that are equal in Blender's 32-bit floats.
 SINGLE_PRECISION_TOLERANCE = 3e-7
-#: The loader takes no length that is not positive.
+#: The loader rejects lengths that are not positive.
 MIN_SIZE = 1e-9
 
 
 @dataclass
 class GeomSet:
-    """The geoms of a body, what its note has to say of them, and which of them carry only mass."""
+    """Geoms of a body, their extension data, and which of them only carry mass."""
 
     rows: list[GeomRow] = field(default_factory=list)
     noted: list[ExtensionData] = field(default_factory=list)  # one for each shape
     carriers: list[int] = field(default_factory=list)
-    follows: bool = False  # the centre of mass and inertia follow the geoms
+    follows: bool = False  # the center of mass and inertia follow the geoms
 
     def note(self) -> ExtensionData:
-        """The part of the body's note that is about its shapes."""
+        """Return the part of the body's extension data about its shapes."""
         straight = [{"geom": k} for k in range(len(self.rows) - len(self.carriers))]
         out: ExtensionData = {} if self.noted == straight else {"shapes": self.noted}
         return out | ({"mass_geoms": self.carriers} if self.carriers else {})
 
 
 def body_geoms(body: Body, remarks: ReportCollector, before: Body | None = None) -> GeomSet:
-    """The geoms of a body.
+    """Return the geoms of a body.
 
-    ``before`` is the body as its document has it: where nobody edited its centre of mass and inertia since, they follow
-    the geoms.
+    ``before`` is the body in its document: if its center of mass and inertia are unedited, they follow the geoms.
     """
     out = GeomSet()
     masses: list[float | None] = []
@@ -78,7 +78,7 @@ def body_geoms(body: Body, remarks: ReportCollector, before: Body | None = None)
 
 
 def _geom_row(shape: Shape, name: str, remarks: ReportCollector) -> GeomRow | None:
-    """The geom of a shape, without its mass; None where there is none such."""
+    """Return the geom of a shape, without its mass; None where it has no equivalent."""
     lowered = _supported_shape(shape, name, remarks)
     if lowered is None:
         return None
@@ -93,7 +93,7 @@ def _geom_row(shape: Shape, name: str, remarks: ReportCollector) -> GeomRow | No
 
 
 def _supported_shape(shape: Shape, name: str, remarks: ReportCollector) -> Shape | None:
-    """A shape as one that x_xy has."""
+    """Return a shape as one that x_xy has, approximated if needed; None where that is impossible."""
     if shape.type in GEOM_OF_SHAPE:
         return shape if shape.type != "axes" else replace(shape, size={"length": shape.size.get("length", 1.0)})
     if shape.type == "cone":
@@ -125,7 +125,7 @@ def _supported_shape(shape: Shape, name: str, remarks: ReportCollector) -> Shape
 
 
 def _color(shape: Shape) -> str:
-    """A colour as the file spells it: by its name where it has one and is still that colour."""
+    """Return a color as the file spells it: by its name if it still has that color."""
     name = shape.extra.get("color")
     if isinstance(name, str) and (shape.color is None if name not in COLORS else _same_color(shape, COLORS[name])):
         return name
@@ -141,7 +141,7 @@ def _same_color(shape: Shape, color: GeomColor) -> bool:
 def _distribute_mass(
     body: Body, out: GeomSet, masses: list[float | None], remarks: ReportCollector, before: Body | None
 ) -> None:
-    """Masses for the geoms, or a carrier for all of it."""
+    """Set the masses of the geoms, or add a carrier for the whole mass."""
     choices = _mass_distributions(body, out.rows, masses)
     chosen = next((choice for choice in choices if _matches_mass(body, out.rows, choice)), None)
     if chosen is None and before is not None and _is_mass_unedited(body, before):
@@ -161,7 +161,7 @@ def _distribute_mass(
 
 
 def _is_mass_unedited(body: Body, before: Body) -> bool:
-    """Return whether the centre of mass and the inertia are still those of the document."""
+    """Return whether center of mass and inertia are still those of the document."""
     if body.inertia is None or before.inertia is None:
         return body.inertia is None
     same_inertia = _is_near(body.inertia, before.inertia, float(np.abs(before.inertia).max()))
@@ -169,7 +169,7 @@ def _is_mass_unedited(body: Body, before: Body) -> bool:
 
 
 def _mass_distributions(body: Body, rows: Sequence[GeomRow], masses: list[float | None]) -> Iterator[list[float]]:
-    """Ways to spread the mass of a body over its geoms, the likeliest first."""
+    """Yield distributions of a body's mass over its geoms, the most likely first."""
     own = [mass or 0.0 for mass in masses]
     if body.mass == 0.0 or any(mass is not None for mass in masses):
         yield own
@@ -181,7 +181,7 @@ def _mass_distributions(body: Body, rows: Sequence[GeomRow], masses: list[float 
 
 
 def _matches_mass(body: Body, rows: Sequence[GeomRow], masses: Sequence[float]) -> bool:
-    """Return whether geoms with such masses weigh what the body does."""
+    """Return whether geoms with given masses have the body's mass properties."""
     weights = [(row.kind, row.dim, mass, row.pose) for row, mass in zip(rows, masses, strict=True)]
     mass, com, tensor = geometry.geom_mass_properties(weights)
     if abs(mass - body.mass) > MASS_TOLERANCE * (abs(body.mass) or 1.0):
@@ -199,7 +199,7 @@ def _is_near(a: Array, b: Array, size: float = 1.0, share: float = MASS_TOLERANC
 
 
 def _mass_carrier(body: Body, remarks: ReportCollector) -> GeomRow:
-    """A transparent box that weighs what the body does."""
+    """Return a transparent box with the body's mass properties."""
     wanted = body_inertia(body)
     edges, turn = geometry.equivalent_box(body.mass, wanted) if body.mass else (np.zeros(3), np.eye(3))
     row = GeomRow(
@@ -221,9 +221,9 @@ def _mass_carrier(body: Body, remarks: ReportCollector) -> GeomRow:
 
 @dataclass
 class CachedLink:
-    """What was made of a body and of the joint that it hangs by.
+    """Rows of a body and its joint, with their inputs.
 
-    ``row`` is its own, ``noted`` what else its note depends on.
+    ``row`` is the body's own, ``noted`` the other inputs of its extension data.
     """
 
     body: Body
@@ -236,12 +236,12 @@ class CachedLink:
     noted: tuple[Any, ...] = ()
 
 
-#: What was made of the bodies of a mechanism, by id.
+#: Cached links of a mechanism, by id of the body.
 LinkCache = dict[str, CachedLink]
 
 
 def warn_unattached_joints(left: Iterable[Joint], loops: Collection[str], remarks: ReportCollector) -> None:
-    """Say what becomes of joints that no body hangs by; those of the ids ``loops`` close one."""
+    """Warn of joints outside the tree of bodies; those with ids in ``loops`` close a loop."""
     for joint in left:
         if joint.id in loops:
             message = (
@@ -255,7 +255,7 @@ def warn_unattached_joints(left: Iterable[Joint], loops: Collection[str], remark
 
 
 def warn_kept_as_comment(mechanism: Mechanism, remarks: ReportCollector) -> None:
-    """Say what is neither body nor joint and stays in a comment."""
+    """Warn of what is neither body nor joint and is kept in a comment."""
     for what in ("assemblies", "restraints", "lights"):
         if count := len(getattr(mechanism, what)):
             message = f"the program has no {what} ({count} here); they are kept in a comment"
@@ -263,7 +263,7 @@ def warn_kept_as_comment(mechanism: Mechanism, remarks: ReportCollector) -> None
 
 
 def warn_dropped(mechanism: Mechanism, remarks: ReportCollector) -> None:
-    """Say what is not written at all."""
+    """Warn of what is not written at all."""
     for joint in mechanism.joints:
         for dof in joint.dofs:
             if dof.kind == "screw":
@@ -290,12 +290,12 @@ def report_world_name(mechanism: Mechanism, report: Report) -> None:
 
 
 def scenery_body(mechanism: Mechanism) -> Body | None:
-    """The body that is the geoms of the world; None where there is none."""
+    """Return the body that holds the geoms of the world; None if there is none."""
     return next((body for body in mechanism.bodies if _is_scenery(body, mechanism)), None)
 
 
 def _is_scenery(body: Body, mechanism: Mechanism) -> bool:
-    """Return whether a body is the geoms of the world: it stands in the world's frame and nothing is joined to it."""
+    """Return whether a body holds the geoms of the world: it is at the world frame, without joints."""
     return bool(
         body.extra.get(WORLD_BODY)
         and geometry.is_close(body.pose, identity())
@@ -308,7 +308,7 @@ _NEW_KINDS = tuple(kind for kind in JOINTS.values() if not kind.chosen and not k
 
 @dataclass
 class JointStep:
-    """A body of the file: where it stands in the one before, and the joint that it hangs by."""
+    """Body of the file: its pose in the previous one, and its joint."""
 
     pose: Array
     joint: str
@@ -316,13 +316,13 @@ class JointStep:
 
 
 def joint_steps(joint: Joint, kept: bool = False) -> list[JointStep]:
-    """The bodies that a joint takes, from its parent to its child.
+    """Return the bodies in the file that represent a joint, from its parent to its child.
 
-    ``kept`` allows what a document may hold although the loader refuses it. A screw goes without its pitch.
+    ``kept`` allows joints of a document that the loader rejects. A screw loses its pitch.
     """
     wanted = joint.extra.get("joint", "")
     kind = joint_kind(wanted) if wanted else None
-    if wanted and kind is None and not joint.dofs:  # registered at run time
+    if wanted and kind is None and not joint.dofs:  # a joint registered at run time
         numbers = {name: tuple(values) for name, values in joint.extra.get("numbers", {}).items()}
         return [JointStep(joint.frame_parent @ inverse(joint.frame_child), wanted, numbers)]
     if kind is not None and kind.refused and not kept:
@@ -334,7 +334,7 @@ def joint_steps(joint: Joint, kept: bool = False) -> list[JointStep]:
 def _split_steps(
     start: Array, dofs: list[Dof], leave: Array, wanted: JointKind | None, name: str = ""
 ) -> list[JointStep]:
-    """Bodies for ``start``, then the degrees of freedom, then the way from the joint's frame to the body."""
+    """Return bodies for the pose ``start``, the dofs, and the pose ``leave`` from joint frame to body frame."""
     seen = _dofs_in_body(dofs, leave)
     if seen is not None:
         kind = _find_joint_kind(seen, wanted)
@@ -366,8 +366,10 @@ def _normalized_dof(dof: Dof) -> Dof:
 
 
 def _dofs_in_body(dofs: Sequence[Dof], leave: Array) -> list[Dof] | None:
-    """The degrees of freedom as they are in the body's own frame, which has the joint's at ``leave``; None where they
-    do not act through the body's origin."""
+    """Return the dofs in the body's own frame, in which the joint's is at ``leave``.
+
+    None where they do not act through the body's origin.
+    """
     out = []
     for dof in dofs:
         if DOF_SIZE[dof.kind] > 1:
@@ -386,7 +388,7 @@ def _dofs_in_body(dofs: Sequence[Dof], leave: Array) -> list[Dof] | None:
 
 
 def _find_joint_kind(dofs: Sequence[Dof], wanted: JointKind | None) -> JointKind | None:
-    """The joint of the file that moves so, the wanted one first. Axes that are not the file's need not fit."""
+    """Return the file's joint with these dofs, the wanted one first; axes that are not in the file need not match."""
     kinds = (wanted, *_NEW_KINDS) if wanted is not None else _NEW_KINDS
     return next((kind for kind in kinds if _fits(kind, dofs)), None)
 
@@ -399,12 +401,12 @@ def _fits(kind: JointKind, dofs: Sequence[Dof]) -> bool:
 
 
 def _is_along(axis: Array, wanted: Vector) -> bool:
-    """Return whether an axis is the one wanted but for rounding."""
+    """Return whether an axis equals the wanted one up to rounding."""
     return all(abs(a - b) <= EQUAL_TOLERANCE * (1.0 + abs(b)) for a, b in zip(axis.tolist(), wanted, strict=True))
 
 
 def _joint_numbers(kind: JointKind, dofs: Sequence[Dof]) -> dict[str, tuple[float, ...]]:
-    """The four lists of a joint; one that says nothing is left out."""
+    """Return the four lists of a joint, without those that are all zero."""
     out: dict[str, tuple[float, ...]] = {}
     for name, attribute in DOF_ATTRIBUTES.items():
         spring_zero = name == "spring_zero"
@@ -420,16 +422,24 @@ def _joint_numbers(kind: JointKind, dofs: Sequence[Dof]) -> dict[str, tuple[floa
 
 
 def _dof_values(dof: Dof, attribute: str) -> tuple[float, ...]:
-    """One number of a degree of freedom for each of its single coordinates."""
+    """Return one attribute of a dof for each of its coordinates."""
     if dof.parts:
         return tuple(float(getattr(part, attribute)) for part in dof.parts)
     return (float(getattr(dof, attribute)),) * DOF_SIZE[dof.kind]
 
 
 def align_body_frames(mechanism: Mechanism, before: Mechanism) -> tuple[Mechanism, Mechanism]:
-    """The mechanism with the frames of bodies laid onto the frames of the joints that they hang by, where they lay
-    there before; and what was before with the same bodies laid so. Nothing moves: shapes, centres of mass and what
-    hangs on a body keep their places in the world."""
+    """Align the frames of bodies with those of their joints where they coincided before.
+
+    Nothing moves: shapes, centers of mass and child bodies keep their world poses.
+
+    Args:
+        mechanism: the current mechanism.
+        before: that of the document.
+
+    Returns:
+        Both mechanisms, with the frames of the same bodies shifted.
+    """
     there = {link.body: link.joint.id for link in spanning_tree(before).links if _lies_on_joint(link)}
     shift: dict[str | None, Array] = {
         link.body: link.joint.frame_child

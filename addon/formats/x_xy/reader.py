@@ -1,4 +1,4 @@
-"""An x_xy document to rows: what its text says, without yet knowing what it means."""
+"""Reader of x_xy documents: elements to uninterpreted rows, and these to a mechanism."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _NO_EXTENSION = FrozenDict()
 
 @dataclass
 class Document:
-    """Contents of a text: its rows with the elements that they stand in, and the mechanism that they make.
+    """Parsed x_xy document: its rows with their elements, and the mechanism that they make.
 
-    ``sound`` is the text as it was parsed.
+    ``sound`` is the text that was parsed, after repairs.
     """
 
     text: str
@@ -41,22 +41,30 @@ class Document:
     model: ModelRow
     worldbody: etree._Element | None
     reader: Reader
-    links: list[etree._Element] = field(default_factory=list)  # as model.links
-    geoms: list[Sequence[etree._Element]] = field(default_factory=list)  # of each link
+    links: list[etree._Element] = field(default_factory=list)  # in the order of model.links
+    geoms: list[Sequence[etree._Element]] = field(default_factory=list)  # elements of each link's geoms
     omcs: list[Sequence[etree._Element]] = field(default_factory=list)
     world_geoms: list[etree._Element] = field(default_factory=list)
-    notes: dict[etree._Element, tuple[int, int]] = field(default_factory=dict)  # where the note of an element stands
-    numbers: dict[Key, int] = field(default_factory=dict)  # of the links in the model
+    notes: dict[etree._Element, tuple[int, int]] = field(default_factory=dict)  # span of the comment of an element
+    numbers: dict[Key, int] = field(default_factory=dict)  # indices of the links in the model
     prepared: dict[str, Any] = field(default_factory=dict, repr=False)
 
 
 def read(
     text: str, path: str = "", report: Report | None = None, parsed: tuple[etree._Element, str] | None = None
 ) -> Document:
-    """Read a document (``parsed`` is what ``xml.parse`` gives, where it is parsed already).
+    """Read a document.
 
-    FormatError names the line and element of what cannot be read; what the program would not take but can only mean one
-    thing is read and reported.
+    What the program would reject but has only one possible meaning is read and reported.
+
+    Args:
+        text: the text of the file.
+        path: its path, for messages.
+        report: receives the entries.
+        parsed: result of ``xml_reader.parse``, if already parsed.
+
+    Raises:
+        FormatError: naming line and element, where it cannot be read.
     """
     report = Report() if report is None else report
     root, sound = parse(text, path, report) if parsed is None else parsed
@@ -75,7 +83,7 @@ def read(
 
 
 class _DocumentWalker:
-    """Goes through the elements once and gathers rows."""
+    """Single pass over the elements that collects rows."""
 
     def __init__(self, text: str, sound: str, root: etree._Element, reader: Reader) -> None:
         self.text, self.sound, self.root, self.reader = text, sound, root, reader
@@ -86,7 +94,7 @@ class _DocumentWalker:
             self.noted = {element: found[i] for i, element in enumerate(root.iter()) if i in found}
 
     def document(self) -> Document:
-        """The rows of the whole document."""
+        """Read the rows of the whole document."""
         root, reader = self.root, self.reader
         own = reader.own(root)
         model = ModelRow(own.get("model"), note=self._note(root))
@@ -132,7 +140,7 @@ class _DocumentWalker:
         return note or {}
 
     def _only(self, parent: etree._Element, tag: str) -> etree._Element | None:
-        """The one element of a kind; of several the first."""
+        """Return the one element of a kind; of several the first."""
         found = list(parent.iterchildren(tag))
         if len(found) > 1:
             self.remarks.warn("repeated-element", f"{tag} stands here {len(found)} times; the first counts", found[1])
@@ -167,7 +175,7 @@ class _DocumentWalker:
                 self.remarks.warn("misplaced-element", f"<{tag}> has no meaning inside <{parent}>; it is kept", element)
 
     def _pose(self, element: etree._Element, found: dict[str, str]) -> tuple[np.ndarray, float]:
-        """The pose of a body or geom in its parent, and the square of the length of its quaternion."""
+        """Return the pose of a body or geom in its parent, and the squared length of its quaternion."""
         position = self.reader.vector(element, "pos", found, _ORIGIN)
         if "euler" in found:
             angles = self.reader.vector(element, "euler", found, _ORIGIN)
@@ -266,7 +274,7 @@ class _DocumentWalker:
             self.remarks.warn("negative-size", message, element)
             dim = tuple(abs(x) or 1e-9 for x in dim)
         if name == "xyz":
-            return GeomRow(name, dim)  # the program leaves out whatever else it has
+            return GeomRow(name, dim)  # the program ignores its other attributes
         if "mass" not in found:
             self.remarks.warn("no-mass", f"a {name} has no mass, which the program refuses; it has none here", element)
         (mass,) = self.reader.vector(element, "mass", found, (0.0,))
@@ -274,10 +282,10 @@ class _DocumentWalker:
         return GeomRow(name, dim, mass, pose, self._color(element, found.get("color")), found.get("edge_color", ""))
 
     def _color(self, element: etree._Element, text: str | None) -> str:
-        """The colour as its name or its three or four numbers."""
+        """Return a color as its name or its three or four numbers."""
         color = self.reader.color(element, text)
         if color is None and text and is_numeric(text):
-            return ""  # the program takes any word, but no wrong number of numbers
+            return ""  # the program accepts any word, but not a wrong count of numbers
         if color is None or (text or "").strip() in COLORS:
             return (text or "").strip()
         return format_x_xy_numbers(color if color[3] != 1.0 else color[:3])

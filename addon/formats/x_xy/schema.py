@@ -1,7 +1,7 @@
-"""What stands in an x_xy file: every element and attribute, the joints and geoms, and the colours that have names.
+"""Schema of x_xy files: every element and attribute, the joints and geoms, and the named colors.
 
-Reading, defaults, comparing and writing follow these tables. Names and widths are those of imt-ring's loader; ``old``
-spellings are those of the format's documentation, which the loader refuses.
+Reading, defaults, comparing and writing follow these tables. Names and widths are those of imt-ring's loader;
+``OLD_ATTRIBUTES`` are spellings of the format's documentation, which the loader rejects.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ...core.model import DOF_SIZE, ShapeType
 
 ROOT = "x_xy"
 
-#: Attributes of each element, as the loader accepts them, in the order in which they are written.
+#: Attributes of each element that the loader accepts, in the order of writing.
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "x_xy": ("model",),
     "options": ("gravity", "dt"),
@@ -34,9 +34,9 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "geom": ("type", "mass", "pos", "quat", "euler", "dim", "color", "edge_color"),
     "omc": ("name", "pos_marker", "pos"),
 }
-#: Other spellings that documents have for an attribute, by element.
+#: Other spellings of an attribute in documents, by element.
 OLD_ATTRIBUTES: dict[str, dict[str, str]] = {"x_xy": {"name": "model"}, "geom": {"size": "dim", "colour": "color"}}
-#: Where an element may stand.
+#: Parents that an element may have.
 PARENTS: dict[str, frozenset[str]] = {
     "options": frozenset({ROOT}),
     "defaults": frozenset({ROOT}),
@@ -46,7 +46,7 @@ PARENTS: dict[str, frozenset[str]] = {
     "omc": frozenset({"body"}),
 }
 
-#: What an accelerometer at rest reads (m/s2): the acceleration of a falling body is its opposite.
+#: Reading of an accelerometer at rest (m/s2): the acceleration of free fall is its opposite.
 DEFAULT_GRAVITY = (0.0, 0.0, 9.81)
 DEFAULT_DT = 0.01
 
@@ -56,8 +56,11 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Block:
-    """One degree of freedom of a joint: its kind and axis in the body's frame; ``rate`` is where its numbers begin
-    among the joint's velocities (damping, armature, spring_stiff), ``place`` among its coordinates (spring_zero)."""
+    """Degree of freedom of a joint: its kind, and its axis in the body's frame.
+
+    ``rate`` is the index of its first number among the joint's velocities (damping, armature, spring_stiff), ``place``
+    that among its coordinates (spring_zero).
+    """
 
     kind: str
     axis: Vector = Z
@@ -66,21 +69,20 @@ class Block:
 
     @property
     def rates(self) -> slice:
-        """Its numbers among the joint's velocities."""
+        """Slice of its numbers among the joint's velocities."""
         return slice(self.rate, self.rate + DOF_SIZE[self.kind])
 
     @property
     def places(self) -> slice:
-        """Its numbers among the joint's coordinates, where a turn in space is a quaternion."""
+        """Slice of its numbers among the joint's coordinates, in which a spatial rotation is a quaternion."""
         return slice(self.place, self.place + DOF_SIZE[self.kind] + (self.kind in {"ball", "free"}))
 
 
 @dataclass(frozen=True)
 class JointKind:
-    """A joint of the file: the neutral type, and its degrees of freedom in the order in which they act.
+    """Joint of the file: our type, and its degrees of freedom in the order in which they act.
 
-    ``chosen``: the axes are not the file's (the program draws them at random); ``refused``: the loader does not take
-    it.
+    ``chosen`` if the axes are not in the file (the program draws them at random); ``refused`` if the loader rejects it.
     """
 
     name: str
@@ -91,12 +93,12 @@ class JointKind:
 
     @property
     def velocities(self) -> int:
-        """Return how many numbers damping, armature and spring_stiff have."""
+        """Count of numbers in damping, armature and spring_stiff."""
         return sum(DOF_SIZE[block.kind] for block in self.blocks)
 
     @property
     def coordinates(self) -> int:
-        """Return how many numbers spring_zero has."""
+        """Count of numbers in spring_zero."""
         return sum(block.places.stop - block.places.start for block in self.blocks)
 
 
@@ -108,7 +110,7 @@ def _translations(rate: int = 0, place: int = 0) -> tuple[Block, ...]:
     return tuple(Block("translation", axis, rate + i, place + i) for i, axis in enumerate((X, Y, Z)))
 
 
-# rr, rr_imp and rsaddle stand where other versions of the same models have ry and saddle: their axes are taken thence.
+# rr, rr_imp and rsaddle replace ry and saddle in other versions of the same models, from which their axes are taken.
 _KINDS = (
     JointKind("frozen", "weld"),
     _single_axis("rotation", "rx", X),
@@ -135,8 +137,10 @@ JOINTS: dict[str, JointKind] = {kind.name: kind for kind in _KINDS}
 
 
 def joint_kind(name: str) -> JointKind | None:
-    """The kind of a joint by its name; the program's own variants of ``free``, ``cor`` and ``spherical`` (``free_leg``)
-    move like these. None for what is registered at run time and described nowhere."""
+    """Return the kind of a joint by its name; None for one registered at run time, whose motion is unknown.
+
+    The program's variants of ``free``, ``cor`` and ``spherical`` (such as ``free_leg``) move like these.
+    """
     if name in JOINTS:
         return JOINTS[name]
     return next((JOINTS[base] for base in ("free", "cor", "spherical") if name.startswith(base)), None)
@@ -144,7 +148,7 @@ def joint_kind(name: str) -> JointKind | None:
 
 @dataclass(frozen=True)
 class GeomKind:
-    """A geom of the file: the neutral shape, and the neutral sizes that its ``dim`` holds in order."""
+    """Geom of the file: our type of shape, and our sizes in the order of its ``dim``."""
 
     name: str
     shape: ShapeType
@@ -164,7 +168,7 @@ GEOMS: dict[str, GeomKind] = {
 }
 GEOM_OF_SHAPE = {kind.shape: kind for kind in GEOMS.values()}
 
-#: How the joint's four lists of numbers are called in the file and in a degree of freedom.
+#: Names of a joint's four lists of numbers in the file, with the attributes of a dof.
 DOF_ATTRIBUTES = {"damping": "damping", "armature": "armature", "spring_stiff": "stiffness", "spring_zero": "rest"}
 
 GeomColor = tuple[float, float, float, float]
@@ -178,7 +182,7 @@ def _from_bytes(red: int, green: int, blue: int) -> GeomColor:
     return red / 255, green / 255, blue / 255, 1.0
 
 
-#: The colours that imt-ring's renderers know by name.
+#: Named colors of imt-ring's renderers.
 COLORS: dict[str, GeomColor] = {
     "self": _opaque(0.7, 0.5, 0.1),
     "effector": _opaque(0.7, 0.4, 0.1),

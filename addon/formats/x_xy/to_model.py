@@ -1,7 +1,7 @@
-"""Rows of an x_xy document to the records of a mechanism.
+"""Conversion of an x_xy document's rows to a mechanism.
 
-A body of the file is a body and the joint that it hangs by. Where our own writer needed several bodies for one joint,
-those in between are marked as steps, and become one joint again.
+A body of the file is a body and its joint. Where our own writer needed several bodies for one joint, those in between
+are marked as steps and merged into one joint again.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _MALFORMED_ERRORS = (KeyError, ValueError, TypeError, IndexError, AttributeError
 
 
 def build(model: ModelRow, path: str, remarks: ReportCollector) -> tuple[Mechanism, list[Key]]:
-    """The mechanism that rows describe, and who each of the rows is."""
+    """Build the mechanism of rows; returns it and the key of each row."""
     return _Builder(model, path, remarks).result()
 
 
 def shape_from_row(row: GeomRow) -> Shape:
-    """The neutral shape of a geom. What is wholly transparent neither shows nor collides."""
+    """Return the shape of a geom; a fully transparent one is neither visual nor collision."""
     kind = GEOMS[row.kind]
     color = parse_color(row.color)
     hidden = color is not None and color[3] == 0.0
@@ -67,7 +67,7 @@ class _Builder:
         out.world = World(gravity=-np.array(model.gravity) + 0.0, time_step=model.dt)
         self.keys: list[Key] = [("", "", 0)] * len(model.links)
         self.ids, self.frame_ids = unique_element_names(), unique_element_names()
-        self.body_of: list[str | None] = [None] * len(model.links)  # the id of the body that a link carries
+        self.body_of: list[str | None] = [None] * len(model.links)  # id of the body that a link carries
         self.poses: dict[str | None, Array] = {None: identity()}
         self.stretch = self._stretches()
         self.steps = self._steps()
@@ -85,7 +85,7 @@ class _Builder:
         return out, self.keys
 
     def _stretches(self) -> list[float]:
-        """By how much the program multiplies the place of each link: the squares of the quaternions above it."""
+        """Return the factor by which the program scales the position of each link: the squared quaternions above it."""
         out: list[float] = []
         below: list[float] = []
         for row in self.model.links:
@@ -95,7 +95,7 @@ class _Builder:
         return out
 
     def _steps(self) -> set[int]:
-        """Numbers of the links that are but steps of the joint of what hangs on them."""
+        """Return the indices of the links that are only steps of a descendant's joint."""
         links = self.model.links
         children: dict[int, list[int]] = {}
         for number, row in enumerate(links):
@@ -116,7 +116,7 @@ class _Builder:
         return marked
 
     def _made(self, chain: list[int]) -> tuple[Array, Array, list[Dof]] | None:
-        """Return what the joint of a chain of links is made of; None where they make no one joint."""
+        """Return frames and dofs of the joint of a chain of links; None where they do not make one joint."""
         last = self.model.links[chain[-1]]
         made = merge_steps(self.model.links, chain, self.stretch)
         if made is None and JOINT_FRAME in last.note:
@@ -128,7 +128,7 @@ class _Builder:
         return made
 
     def _pose(self, number: int) -> Array:
-        """The pose of a link in its parent, stretched as the program does."""
+        """Return the pose of a link in its parent, with its position scaled as by the program."""
         pose = self.model.links[number].pose
         if self.stretch[number] == 1.0:
             return pose
@@ -139,7 +139,7 @@ class _Builder:
         return None if parent is None else self.body_of[parent]
 
     def _world_body(self) -> None:
-        """The geoms of the world, as a body that never moves."""
+        """Create an immobile body from the geoms of the world."""
         names = unique_element_names()
         for row in self.model.links:
             names.add(row.name)
@@ -193,7 +193,7 @@ class _Builder:
         )
 
     def _apply(self, row: LinkRow, body: Body, joints: list[Joint]) -> None:
-        """What the note of a body adds to it and to its joint."""
+        """Apply the extension data of a body to it and its joint."""
         note = row.note
         if not note:
             return
@@ -223,7 +223,7 @@ class _Builder:
             self.mechanism.frames.append(frame)
 
     def _frame(self, number: int, row: LinkRow) -> None:
-        """A frame that was written as a body."""
+        """Create a frame that was written as a body."""
         frame = Frame(restore_name(row.name), self._carrier(number), self._pose(number))
         try:
             notes.apply_fields(row.note["frame"], frame)
@@ -265,7 +265,7 @@ class _Builder:
             self.remarks.add("info", "long-axis", message)
 
     def _whole_model(self) -> None:
-        """What the note of the root adds."""
+        """Apply the extension data of the root."""
         note, out = self.model.note, self.mechanism
         nested = len(out.joints)
         try:
@@ -275,7 +275,7 @@ class _Builder:
                 getattr(out, name).extend(notes.restore_record(kind, item) for item in note.get(name, ()))
         except _MALFORMED_ERRORS:
             self.remarks.warn("bad-note", "the note of the model does not fit any more; what did not is left out")
-        for joint in out.joints[nested:]:  # the file's own tree is that of its nested bodies
+        for joint in out.joints[nested:]:  # the tree of the file is that of its nested bodies
             joint.extra[CLOSES_LOOP] = True
         here = {body.id for body in out.bodies}
         gone = [joint for joint in out.joints if not {joint.parent, joint.child} - {None} <= here]
@@ -285,7 +285,7 @@ class _Builder:
 
 
 def _shapes_with_extension(noted: Sequence[Any], shapes: Sequence[Shape]) -> list[Shape]:
-    """The shapes of a body by its note: those of its geoms with what the note changes, and those without a geom."""
+    """Return the shapes of a body by its extension data: geoms with changes, and shapes without a geom."""
     out = []
     for item in noted:
         rest = {key: value for key, value in item.items() if key != "geom"}
@@ -297,25 +297,25 @@ def _shapes_with_extension(noted: Sequence[Any], shapes: Sequence[Shape]) -> lis
 
 
 def _record_with_extension(note: Any, record: R) -> R:
-    """A record with what its note says of it. Raises what ``notes.apply`` raises."""
+    """Return a record with its extension data applied. Raises what ``comments.apply_fields`` raises."""
     made = replace(record)  # type: ignore[type-var]
     notes.apply_fields(note, made)
     return notes.validate_record(made)
 
 
-#: How far a step may be from one that can be taken back into its joint.
+#: Tolerance of poses and axes for steps that can be merged into one joint.
 STEP_TOLERANCE = 1e-9
-#: In the note of a body: where in it the frame of its joint is.
+#: Key in the extension data of a body: the pose of its joint's frame in it.
 JOINT_FRAME = "joint_frame"
 
 
 def dofs_from_numbers(kind: JointKind, numbers: dict[str, tuple[float, ...]]) -> list[Dof]:
-    """The degrees of freedom of a joint with its four lists of numbers."""
+    """Return the degrees of freedom of a joint with its four lists of numbers."""
     return [_dof(block, numbers) for block in kind.blocks]
 
 
 def reverse_joint(joint: Joint) -> Joint:
-    """Exchange the ends of a joint. The coordinate of an axis stays, that of a ball or free block changes its sense."""
+    """Exchange the ends of a joint; the value of a single axis stays, that of a ball or free block changes sign."""
     dofs = [_reverse_dof(dof) for dof in reversed(joint.dofs)]
     copy = replace(joint)
     copy.parent, copy.child, copy.dofs = joint.child, joint.parent, dofs
@@ -331,7 +331,7 @@ def _reverse_dof(dof: Dof) -> Dof:
 
 
 def step_chain(links: Sequence[LinkRow], number: int, steps: set[int]) -> list[int]:
-    """A link with the steps before it, in their order."""
+    """Return a link preceded by its steps, in order."""
     chain = [number]
     while (parent := links[chain[0]].parent) is not None and parent in steps:
         chain.insert(0, parent)
@@ -341,9 +341,9 @@ def step_chain(links: Sequence[LinkRow], number: int, steps: set[int]) -> list[i
 def merge_steps(
     links: Sequence[LinkRow], chain: Sequence[int], stretch: Sequence[float]
 ) -> tuple[Array, Array, list[Dof]] | None:
-    """The frames and degrees of freedom of the joint that several links make; None where no one joint does.
+    """Return frames and dofs of the joint that several links make; None where they do not make one joint.
 
-    The joint's frame is that of the first link, unless the note of the last tells where it is in the body.
+    The joint's frame is that of the first link, unless the extension data of the last give its pose in the body.
     """
     first, last = links[chain[0]], links[chain[-1]]
     start = first.pose
@@ -352,7 +352,7 @@ def merge_steps(
     if len(chain) == 1 and JOINT_FRAME not in last.note:
         kind = joint_kind(first.joint)
         return start, IDENTITY_POSE, dofs_from_numbers(kind, first.numbers) if kind else []
-    places = [start]  # of each link at rest, where the first hangs
+    places = [start]  # pose of each link at rest, in the parent of the first
     for number in chain[1:]:
         if links[number].stretch != 1.0 or stretch[number] != 1.0:
             return None
@@ -372,9 +372,9 @@ def merge_steps(
 
 
 def _transform_axis(place: Array, dof: Dof) -> bool:
-    """Turn the axis of a degree of freedom, which acts at a place, into the frame where this is told from.
+    """Transform the axis of a dof from the frame at ``place`` to the reference frame.
 
-    False where it does not act through that frame's origin.
+    False where the dof does not act through the origin of that frame.
     """
     if DOF_SIZE[dof.kind] > 1:
         return geometry.is_close(place, identity(), STEP_TOLERANCE)
@@ -387,7 +387,7 @@ def _transform_axis(place: Array, dof: Dof) -> bool:
 
 
 def pose_from_extension(noted: Any) -> Array | None:
-    """A pose from the six numbers that a note has for it: its place and the vector of its turn."""
+    """Return a pose from the six numbers of extension data: position and rotation vector; None where invalid."""
     try:
         numbers = np.array(noted, dtype=np.float64)
     except (TypeError, ValueError):
@@ -398,7 +398,7 @@ def pose_from_extension(noted: Any) -> Array | None:
 
 
 def extension_from_pose(pose: Array) -> list[float]:
-    """The inverse."""
+    """Return the six numbers of a pose for extension data: position and rotation vector."""
     return [float(x) + 0.0 for x in (*pose[:3, 3], *rotation_vector(pose[:3, :3]))]
 
 
@@ -425,19 +425,19 @@ def _dof(block: Block, numbers: dict[str, tuple[float, ...]]) -> Dof:
 
 @cache
 def _axis(axis: Vector) -> Array:
-    """An axis, for all joints that turn about it."""
+    """Return an axis, cached to be shared by all joints about it."""
     return freeze_array(np.array(axis))
 
 
 def _spring_rest(block: Block, values: Sequence[float]) -> tuple[float, ...]:
-    """Return where a spring is at rest, with a quaternion as the vector of its turn."""
+    """Return the rest position of a spring, with a quaternion converted to a rotation vector."""
     if DOF_SIZE[block.kind] == 1:
         return tuple(values)
     return (*(float(x) for x in rotation_vector(geometry.rotation_from_quat(values[:4]))), *values[4:])
 
 
 def rest_numbers(block: Block, values: Sequence[float]) -> tuple[float, ...]:
-    """The inverse: the file's numbers of where a spring is at rest."""
+    """Return the file's numbers for the rest position of a spring: the inverse of ``_spring_rest``."""
     if DOF_SIZE[block.kind] == 1:
         return tuple(values)
     return (*geometry.quat_from_rotation(rotation_matrix(np.array(values[:3]))), *values[3:])

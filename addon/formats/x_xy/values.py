@@ -1,4 +1,10 @@
-"""An x_xy document as rows of values, between its text on one side and the records of a mechanism on the other."""
+"""Rows and values of an x_xy document: parsing, formatting, rotations, and mass properties of geoms.
+
+The loader splits at single blanks and takes anything numeric for numbers, even a name; text that it rejects but whose
+meaning is clear is read here and reported. ``euler`` is the active rotation ``Rz @ Ry @ Rx`` in degrees. ``quat`` (w x
+y z) is passive: it maps the parent's coordinates to the child's, so that the orientation is its inverse. The program
+does not normalize it: positions of child bodies are scaled by the square of its length.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +25,13 @@ from ..text.xml_reader import element_attributes, element_path, source_line
 from .comments import ExtensionData
 from .schema import ATTRIBUTES, COLORS, OLD_ATTRIBUTES, GeomColor
 
-#: Who a link is: the id of the body (or the name of the frame) that it carries, what of it, and the number of the step.
+#: Key of a link: "body" or "frame", the id of the body (or the name of the frame), and the index of the step.
 Key = tuple[str, str, int]
 
 
 @dataclass(slots=True)
 class GeomRow:
-    """A geom: type, ``dim`` in the file's order, mass, pose in its body, and its colours as the file spells them."""
+    """Geom: type, ``dim`` in the file's order, mass, pose in its body, and its colors as the file spells them."""
 
     kind: str
     dim: tuple[float, ...]
@@ -37,7 +43,7 @@ class GeomRow:
 
 @dataclass(slots=True)
 class OmcRow:
-    """A marker of an optical motion capture: its segment, its number there, and its place in the body."""
+    """Marker of optical motion capture: its segment, its number there, and its position in the body."""
 
     name: str
     pos_marker: str
@@ -46,11 +52,20 @@ class OmcRow:
 
 @dataclass(slots=True)
 class LinkRow:
-    """A body of the file.
+    """Body of the file.
 
-    ``parent`` is its parent's number, None in the world; ``pose`` where it stands there at rest, ``stretch`` by how
-    much the program multiplies the places of what hangs on it. ``numbers`` holds the lists of its joint and the range
-    of its place, those that say something.
+    Attributes:
+        name: its name.
+        joint: name of its joint.
+        parent: index of its parent, None for the world.
+        pose: its pose at rest in the parent.
+        stretch: factor by which the program scales the positions of its children.
+        numbers: lists of its joint and the range of its position, if given.
+        geoms: its geoms.
+        omcs: its markers.
+        note: its extension data.
+        key: its key.
+        line: its line in the document.
     """
 
     name: str
@@ -68,35 +83,35 @@ class LinkRow:
 
 @dataclass
 class ModelRow:
-    """A whole document: parents come before their children."""
+    """Whole document, in which parents precede their children."""
 
     model: str | None = None
     gravity: tuple[float, ...] = (0.0, 0.0, 9.81)
     dt: float | None = None
     links: list[LinkRow] = field(default_factory=list)
-    geoms: list[GeomRow] = field(default_factory=list)  # those of the world
+    geoms: list[GeomRow] = field(default_factory=list)  # geoms of the world
     note: ExtensionData = field(default_factory=dict)
 
 
-#: Below this, poses and numbers are the same.
+#: Tolerance of equal poses and numbers.
 EQUAL_TOLERANCE = 1e-12
-#: An edit of one number beyond ``EDITED_TOLERANCE`` may leave the rounding of 32 bits in its neighbours: they are then
-#: the same.
+#: An edit of one number beyond ``EDITED_TOLERANCE`` may leave 32-bit rounding errors in its neighbors, which count as
+#: equal within ``ROUNDING_TOLERANCE``.
 EDITED_TOLERANCE, ROUNDING_TOLERANCE = 1e-5, 3e-7
 
 
 RotationRows = tuple[tuple[float, float, float], ...]
-#: The rows of no turn.
+#: Rows of the identity.
 IDENTITY_ROWS: RotationRows = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def rotation_from_euler(degrees: Sequence[float]) -> Array:
-    """Rotation matrix (3, 3) of ``euler``. Quarter turns come out exact."""
+    """Return the rotation matrix (3, 3) of ``euler``, exact for quarter turns."""
     return np.array(rotation_rows_from_euler(degrees))
 
 
 def rotation_rows_from_euler(degrees: Sequence[float]) -> RotationRows:
-    """The rows of the same."""
+    """Return the rows of the rotation matrix of ``euler``, exact for quarter turns."""
     (cx, sx), (cy, sy), (cz, sz) = (_cos_sin(angle) for angle in degrees)
     return (
         (cz * cy, cz * sy * sx - sz * cx, cz * sy * cx + sz * sx),
@@ -106,17 +121,17 @@ def rotation_rows_from_euler(degrees: Sequence[float]) -> RotationRows:
 
 
 def rotation_from_quat(quat: Sequence[float]) -> Array:
-    """Rotation matrix (3, 3) of ``quat``, whatever its length. The identity for zero."""
+    """Return the rotation matrix (3, 3) of ``quat`` of any length; the identity for zero."""
     return np.array(rotation_rows_from_quat(quat))
 
 
 def rotation_rows_from_quat(quat: Sequence[float]) -> RotationRows:
-    """The rows of the same."""
+    """Return the rows of the rotation matrix of ``quat`` of any length; the identity for zero."""
     w, x, y, z = quat
     square = w * w + x * x + y * y + z * z
     if square == 0.0:
         return IDENTITY_ROWS
-    if math.isinf(square):  # the squares are beyond all numbers
+    if math.isinf(square):  # the squares overflow
         longest = max(map(abs, quat))
         return rotation_rows_from_quat([part / longest for part in quat])
     s = 2.0 / square
@@ -128,21 +143,21 @@ def rotation_rows_from_quat(quat: Sequence[float]) -> RotationRows:
 
 
 def pose_from_rows(position: Sequence[float], rows: RotationRows) -> Array:
-    """A pose (4, 4) of a place and the rows of a turn."""
+    """Return the pose (4, 4) of a position and the rows of a rotation."""
     x, y, z = position
     one, two, three = rows
     return np.array([(*one, x), (*two, y), (*three, z), (0.0, 0.0, 0.0, 1.0)])
 
 
 def euler_from_rotation(turn: Array, near: Sequence[float] = (0.0, 0.0, 0.0)) -> tuple[float, ...]:
-    """Degrees of a rotation matrix: of all that give it, those nearest to ``near``."""
+    """Return the ``euler`` angles in degrees of a rotation matrix, of all solutions those nearest to ``near``."""
     flat = math.hypot(turn[0, 0], turn[1, 0])
     y = math.atan2(-turn[2, 0], flat)
-    upright = flat < EQUAL_TOLERANCE  # x and z turn about one line: z stays
+    upright = flat < EQUAL_TOLERANCE  # gimbal lock: x and z rotate about one line, so z is kept
     z = math.radians(near[2]) if upright else math.atan2(turn[1, 0], turn[0, 0])
     rest = (
         rotation_from_euler((0.0, math.degrees(y), math.degrees(z))).T @ turn
-    )  # what is left of it for x, exact for any z
+    )  # the remaining rotation about x, exact for any z
     x = math.atan2(rest[2, 1], rest[2, 2])
     choices = [(x, y, z)] if upright else [(x, y, z), (x + math.pi, math.pi - y, z + math.pi)]
     wound = [tuple(_wrap_near(math.degrees(a), b) for a, b in zip(choice, near, strict=True)) for choice in choices]
@@ -150,7 +165,7 @@ def euler_from_rotation(turn: Array, near: Sequence[float] = (0.0, 0.0, 0.0)) ->
 
 
 def quat_from_rotation(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)) -> tuple[float, ...]:
-    """``quat`` of a rotation matrix, of ``near``'s length and sign."""
+    """Return the ``quat`` of a rotation matrix, with the length and sign of ``near``."""
     symmetric = np.array(
         [
             [1 + turn[0, 0] + turn[1, 1] + turn[2, 2], 0, 0, 0],
@@ -167,13 +182,13 @@ def quat_from_rotation(turn: Array, near: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
     symmetric += np.tril(symmetric, -1).T  # four times the outer product of the quaternion with itself
     column = symmetric[int(np.argmax(np.diag(symmetric)))]
     length = math.hypot(*near) or 1.0
-    # divided first: the square of the length may be beyond all numbers
+    # divided first: the square of the length may overflow
     sign = -1.0 if column @ (np.asarray(near) / length) < 0 else 1.0
     return tuple((column / np.linalg.norm(column) * (sign * length)).tolist())
 
 
 def pose_from_rotation(position: Sequence[float] | Array, turn: Array) -> Array:
-    """A pose (4, 4)."""
+    """Return the pose (4, 4) of a position and a rotation matrix."""
     pose = np.eye(4)
     pose[:3, :3] = turn
     pose[:3, 3] = position
@@ -181,14 +196,14 @@ def pose_from_rotation(position: Sequence[float] | Array, turn: Array) -> Array:
 
 
 def is_close(a: Array, b: Array, tolerance: float = EQUAL_TOLERANCE) -> bool:
-    """Return whether two arrays are equal but for rounding."""
+    """Return whether two arrays are equal up to rounding."""
     return bitwise_equal(a, b) or bool((np.abs(a - b) <= tolerance * (1.0 + np.abs(b))).all())
 
 
 def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, float, float]:
-    """The moments of inertia that the program gives a geom, about its middle, along its own axes.
+    """Return the program's moments of inertia of a geom about its center, along its own axes.
 
-    Cylinders and capsules count as lying along x, although they are drawn along z.
+    Cylinders and capsules count as along x, although they are drawn along z.
     """
     if kind == "box":
         x, y, z = (length * length for length in dim)
@@ -198,7 +213,7 @@ def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, f
         return moment, moment, moment
     if kind not in {"cylinder", "capsule"}:
         return 0.0, 0.0, 0.0
-    radius, length = map(np.float64, dim)  # whose powers do not raise
+    radius, length = map(np.float64, dim)  # numpy's powers do not raise
     with np.errstate(all="ignore"):
         tube, ball = math.pi * radius**2 * length, 4.0 / 3.0 * math.pi * radius**3
         share = 1.0 if kind == "cylinder" else tube / (tube + ball)
@@ -210,8 +225,10 @@ def geom_moments(kind: str, dim: Sequence[float], mass: float) -> tuple[float, f
 
 
 def geom_mass_properties(geoms: Sequence[tuple[str, Sequence[float], float, Array]]) -> tuple[float, Array, Array]:
-    """Mass, centre of mass (3,) and inertia tensor (3, 3) about it, of geoms given as kind, dim, mass and pose (4, 4)
-    in their body."""
+    """Return mass, center of mass (3,) and inertia tensor (3, 3) about it, of geoms.
+
+    Geoms are given as kind, dim, mass and pose (4, 4) in their body.
+    """
     if not geoms:
         return 0.0, ZERO_VECTOR, ZERO_TENSOR
     mass = float(sum(geom[2] for geom in geoms))
@@ -223,7 +240,7 @@ def geom_mass_properties(geoms: Sequence[tuple[str, Sequence[float], float, Arra
     xx = yy = zz = xy = xz = yz = 0.0
     for (kind, dim, part, _), (one, two, three, _) in zip(geoms, poses, strict=True):
         if not part:
-            continue  # what weighs nothing may be as far away as numbers go
+            continue  # without mass it may be at any distance, even one that overflows
         a, b, c = geom_moments(kind, dim, part)
         x, y, z = one[3] - com[0], two[3] - com[1], three[3] - com[2]
         xx += a * one[0] * one[0] + b * one[1] * one[1] + c * one[2] * one[2] + part * (y * y + z * z)
@@ -236,9 +253,12 @@ def geom_mass_properties(geoms: Sequence[tuple[str, Sequence[float], float, Arra
 
 
 def equivalent_box(mass: float, inertia: Array) -> tuple[Array, Array]:
-    """Edge lengths (3,) and orientation (3, 3) of the box that has this mass and inertia tensor about its middle.
+    """Return edge lengths (3,) and orientation (3, 3) of the box with this mass and inertia tensor about its center.
 
-    An edge that no box can have (negative squared) is zero. FormatError where it is beyond all numbers.
+    An edge that no box can have (negative square) is zero.
+
+    Raises:
+        FormatError: it is not finite.
     """
     moments, turn = np.linalg.eigh(inertia)
     if np.linalg.det(turn) < 0:
@@ -260,51 +280,51 @@ def _cos_sin(degrees: float) -> tuple[float, float]:
 
 
 def _wrap_near(angle: float, near: float) -> float:
-    """The angle plus the full turns that bring it nearest to another (degrees)."""
+    """Return the angle plus the full turns that bring it nearest to another (degrees)."""
     return angle + 360.0 * round((near - angle) / 360.0)
 
 
-#: The attributes of each element, for those that have no others.
+#: Attributes of each element, as sets.
 _KNOWN_ATTRIBUTES = {tag: frozenset(names) for tag, names in ATTRIBUTES.items()}
-#: The largest number that fifteen digits hold: those above are rounded to none.
+#: Largest number that fifteen digits can hold: larger ones would be rounded to infinity.
 _MAX_FLOAT = 1.79769313486231e308
 _SEPARATORS = re.compile(r"[\s,;]+", re.ASCII)
 
 
 def format_x_xy_number(value: float) -> str:
-    """A number, as short as it can be within 15 digits; in full where these are beyond the largest number."""
+    """Format a number as short as possible within 15 digits; in full where these overflow."""
     if abs(value) > _MAX_FLOAT:
         return repr(float(value))
-    return f"{float(value) + 0.0:.15g}"  # + 0.0 takes the sign off a zero
+    return f"{float(value) + 0.0:.15g}"  # + 0.0 removes the sign of a zero
 
 
 def format_x_xy_numbers(values: Sequence[float] | Array) -> str:
-    """Numbers with one blank between them, the only way in which the loader reads them."""
+    """Format numbers with one blank between them, the only separator that the loader reads."""
     return " ".join(format_x_xy_number(value) for value in values)
 
 
 @dataclass
 class ReportCollector:
-    """What is worth saying of a document, once per kind with the first line and how often."""
+    """Collector of report entries, reported once per kind with their first line and count."""
 
     report: Report
     _found: dict[tuple[str, str, str], list[int | None]] = field(default_factory=dict)
 
     def add(self, severity: str, code: str, message: str, element: etree._Element | None = None) -> None:
-        """Something about an element."""
+        """Add an entry about an element."""
         self._found.setdefault((severity, code, message), []).append(None if element is None else source_line(element))
 
     def warn(self, code: str, message: str, element: etree._Element | None = None) -> None:
-        """Something repaired or that the program would not take."""
+        """Warn of a repair or of something that the program would reject."""
         self.add("warning", code, message, element)
 
     def take(self, other: ReportCollector) -> None:
-        """Add what others are worth saying."""
+        """Add the entries of another collector."""
         for what, lines in other._found.items():
             self._found.setdefault(what, []).extend(lines)
 
     def tell(self) -> None:
-        """Say everything."""
+        """Report all entries."""
         for (severity, code, message), lines in self._found.items():
             times = f" ({len(lines)} times, here first)" if len(lines) > 1 else ""
             self.report.add(severity, code, message + times, lines[0])  # type: ignore[arg-type]
@@ -312,14 +332,18 @@ class ReportCollector:
 
 @dataclass
 class Reader:
-    """Reads attributes. FormatError names the file, line and element of a number that is none."""
+    """Reader of attributes.
+
+    Raises:
+        FormatError: with file, line and element, where a number is invalid.
+    """
 
     path: str
     remarks: ReportCollector
     defaults: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def attributes(self, element: etree._Element) -> dict[str, str]:
-        """An element's attributes under the program's names, with the document's defaults where it has none."""
+        """Return an element's attributes under the program's names, completed by the document's defaults."""
         tag = str(element.tag)
         own = self.own(element)
         if tag not in self.defaults:
@@ -335,7 +359,7 @@ class Reader:
         return own | mixed
 
     def own(self, element: etree._Element) -> dict[str, str]:
-        """An element's own attributes under the program's names."""
+        """Return an element's own attributes under the program's names."""
         tag = str(element.tag)
         known, old = ATTRIBUTES.get(tag, ()), OLD_ATTRIBUTES.get(tag, {})
         given = found = element_attributes(element)
@@ -361,7 +385,11 @@ class Reader:
         return found
 
     def numbers(self, element: etree._Element, name: str, text: str) -> list[float]:
-        """All numbers of an attribute, however they are separated."""
+        """Return all numbers of an attribute, with any separators.
+
+        Raises:
+            FormatError: one is not finite or no number.
+        """
         plain = _plain_numbers(text)
         if plain is not None:
             return plain
@@ -385,7 +413,7 @@ class Reader:
     def vector(
         self, element: etree._Element, name: str, found: dict[str, str], default: Sequence[float]
     ) -> tuple[float, ...]:
-        """An attribute of as many numbers as its default; what lacks is taken from there, what is too much is left."""
+        """Return an attribute with as many numbers as its default, filled from it or truncated."""
         if name not in found:
             return tuple(default)
         values = self.numbers(element, name, found[name])
@@ -397,7 +425,7 @@ class Reader:
         return (*values[: len(default)], *default[len(values) :])
 
     def color(self, element: etree._Element, text: str | None) -> GeomColor | None:
-        """A colour by its three or four numbers or its name; None for none, and for a name that the program lacks."""
+        """Return a color given by numbers or name; None if absent, and for a name unknown to the program."""
         color = parse_color(text or "")
         if text is None or color is not None:
             return color
@@ -406,7 +434,7 @@ class Reader:
 
 
 def parse_color(text: str) -> GeomColor | None:
-    """A colour by its three or four numbers or its name; None for what is neither."""
+    """Return a color given by three or four numbers or its name; None for anything else."""
     if not text:
         return None
     if text.strip() in COLORS:
@@ -422,7 +450,7 @@ def parse_color(text: str) -> GeomColor | None:
 
 
 def _plain_numbers(text: str) -> list[float] | None:
-    """The numbers of a text that has nothing but finite ones with one blank between them; None for any other."""
+    """Return the numbers of a text of finite ones with one blank between them; None for any other text."""
     try:
         values = list(map(float, text.split(" ")))
     except ValueError:
@@ -452,15 +480,15 @@ def is_numeric(name: str) -> bool:
 
 
 def safe_name(name: str) -> str:
-    """The name as it can stand in a file: a numeric one, and one that looks like such a one made safe, gets a mark."""
+    """Return a name as it is written: numeric ones, and marked numeric ones, get a mark."""
     return _NUMERIC_NAME_PREFIX + name if is_numeric(name.lstrip(_NUMERIC_NAME_PREFIX)) else name
 
 
 def restore_name(name: str) -> str:
-    """Return what ``safe_name`` was given; other names as they are."""
+    """Return the name before ``safe_name``; other names unchanged."""
     return name.removeprefix(_NUMERIC_NAME_PREFIX) if is_numeric(name.lstrip(_NUMERIC_NAME_PREFIX)) else name
 
 
 def unique_element_names() -> UniqueNamer:
-    """Gives every name once: one that is taken gets a number in brackets behind it."""
+    """Return a namer of unique names: a repeated one gets a number in brackets."""
     return UniqueNamer(lambda name, number: f"{name} ({number})", 2)

@@ -1,4 +1,4 @@
-"""A mechanism written into the document it was read from: what was edited changes there, and nothing else."""
+"""Writer of x_xy files: minimal edits of the document from which a mechanism was read, or a new document."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _ROTATIONS = ("euler", "quat")
 
 
 def patch_document(document: Document, mechanism: Mechanism, report: Report) -> str:
-    """The text of the document that a mechanism was read from, with the mechanism's edits.
+    """Return the text of the document from which a mechanism was read, with its edits.
 
-    A new document where the edits have no place in the old one.
+    A new document where the edits do not fit into the old one.
     """
     said = Report()
     known = get_prepared(document, "rows", lambda: OriginalRows(document.mechanism))
@@ -52,7 +52,7 @@ def patch_document(document: Document, mechanism: Mechanism, report: Report) -> 
 def _keep_or_rewrite(
     document: Document, mechanism: Mechanism, before: ModelRow, after: ModelRow, report: Report, why: str
 ) -> str:
-    """For a document whose bodies hang otherwise than we would write them: it is kept whole or written anew."""
+    """Keep or completely rewrite a document whose bodies are nested otherwise than we would write them."""
     if document_text(before) == document_text(after):
         report.info("document-kept", "nothing was edited; the document is written as it was read")
         return document.text
@@ -61,13 +61,13 @@ def _keep_or_rewrite(
 
 
 def _parent_keys(model: ModelRow, keys: list[Key]) -> dict[Key, Key | None]:
-    """Return what each link hangs on."""
+    """Return the key of the parent of each link."""
     links = zip(keys, model.links, strict=True)
     return {key: None if row.parent is None else keys[row.parent] for key, row in links}
 
 
 class _Patch:
-    """Finds how two sets of rows differ, and makes these changes in the text that the first was read from."""
+    """Differences of two sets of rows, applied to the text from which the first was read."""
 
     def __init__(self, document: Document, before: ModelRow, after: ModelRow, ask: CommentRequest) -> None:
         self.document, self.before, self.after, self.ask = document, before, after, ask
@@ -77,12 +77,12 @@ class _Patch:
         self.below: dict[int | None, list[int]] = {}
         for number, row in enumerate(after.links):
             self.below.setdefault(row.parent, []).append(number)
-        self.stretched: list[float] = []  # by how much the program multiplies the places of what hangs on each link
+        self.stretched: list[float] = []  # factor by which the program scales child positions of each link
         for row in document.model.links:
             self.stretched.append(row.stretch * self._stretch(row.parent))
 
     def text(self) -> str:
-        """The document's text with every edit made; the very text where there is none."""
+        """Return the document's text with all edits; the exact text where there are none."""
         document = self.document
         self._model()
         self._geoms(document.worldbody, document.world_geoms, self.before.geoms, self.after.geoms)
@@ -102,7 +102,7 @@ class _Patch:
         return edits.result()
 
     def _restructured_bodies(self) -> set[str]:
-        """Ids of the bodies whose joint takes other steps in the document than we would write."""
+        """Return the ids of the bodies whose joint has other steps in the document than we would write."""
         document = self.document
         written: dict[str, list[LinkRow]] = {}
         planned: dict[str, list[LinkRow]] = {}
@@ -136,7 +136,7 @@ class _Patch:
         self._note(root, self.before.note, self.after.note)
 
     def _anew(self) -> set[int]:
-        """Numbers of the links that have no place in the document, or another one than before."""
+        """Return the indices of the links that are new, moved, or have to be rewritten."""
         anew: set[int] = set()
         steps: dict[tuple[str, str], list[LinkRow]] = {}
         for row in self.after.links:
@@ -171,7 +171,7 @@ class _Patch:
         row: LinkRow | None = None,
         number: int | None = None,
     ) -> None:
-        """Write the attributes of one element that differ."""
+        """Edit the attributes of one element that differ."""
         if old == new:
             return
         for name in dict.fromkeys((*old, *new)):
@@ -190,7 +190,7 @@ class _Patch:
             self._turn(element, old_pose[:3, :3], new_pose[:3, :3])
 
     def _turn(self, element: etree._Element, old: Array, new: Array) -> None:
-        """Write an orientation in the way in which the document has it."""
+        """Edit a rotation in the form that the document has."""
         reader = self.document.reader
         found = reader.attributes(element)
         if "quat" in found:
@@ -209,7 +209,7 @@ class _Patch:
                 self._set(element, other, None)
 
     def _stretch(self, number: int | None) -> float:
-        """By how much the program multiplies the places of what hangs on a link of the document."""
+        """Return the factor by which the program scales positions of children of a link of the document."""
         return 1.0 if number is None else self.stretched[number]
 
     def _geoms(
@@ -219,7 +219,7 @@ class _Patch:
         texts = [geom_text(row) for row in old], [geom_text(row) for row in new]
         if texts[0] == texts[1]:
             return
-        if len(elements) != len(old):  # the document's geoms cannot be told apart: they are written anew
+        if len(elements) != len(old):  # they cannot be matched, and are rewritten
             for element in elements:
                 self._remove(element)
             self._append(parent, [geom_text(row, defaults) for row in new])
@@ -227,7 +227,7 @@ class _Patch:
 
         def change(i: int, j: int) -> None:
             if old[i].kind != new[j].kind and "xyz" in (old[i].kind, new[j].kind):
-                # of axes the program passes over the place and mass that a geom of another type has
+                # the program ignores pose and mass of axes, which a geom of another type has
                 self.todo.append(lambda edits: edits.replace(elements[i], geom_text(new[j], defaults)))
                 return
             pair = geom_attributes(old[i]), geom_attributes(new[j])
@@ -242,7 +242,7 @@ class _Patch:
         self, parent: etree._Element, elements: Sequence[etree._Element], old: Sequence[OmcRow], new: Sequence[OmcRow]
     ) -> None:
         texts = [omc_text(row) for row in old], [omc_text(row) for row in new]
-        if texts[0] != texts[1] and len(elements) != len(old):  # some are in a note that says they are in the document
+        if texts[0] != texts[1] and len(elements) != len(old):  # some are frames of extension data
             for element in elements:
                 self._remove(element)
             self._append(parent, texts[1])
@@ -270,7 +270,7 @@ class _Patch:
             self._append(element, [text])
 
     def _set(self, element: etree._Element, name: str, text: str | None, row: LinkRow | None = None) -> None:
-        """Give an attribute a value; without one, it is taken away, or spelt out where the defaults would give it."""
+        """Set an attribute; None removes it, or writes it explicitly where the document's defaults would apply."""
         tag = str(element.tag)
         if text is None and name in self.document.reader.defaults.get(tag, {}):
             text = explicit_default(name, row) or None
@@ -284,13 +284,13 @@ class _Patch:
         self.todo.append(lambda edits: edits.delete(element))
 
     def _append(self, parent: etree._Element, texts: Sequence[str], after: etree._Element | None = None) -> None:
-        """Put elements behind another, else first in their parent."""
+        """Insert elements behind another, else first in their parent."""
 
         def insert(edits: XmlEdits) -> None:
             markup = "".join(f"{_indent_inside(edits, parent)}{text}" for text in texts)
             if after is not None:
                 edits.insert_after(after, markup)
-            elif len(parent):  # behind what else stands on the line of the parent's tag
+            elif len(parent):  # behind the rest of the line of the parent's tag
                 edits.insert(edits.span(parent[0]).start - len(edits.space_before(parent[0])), markup)
             else:
                 edits.insert_first(parent, markup)
@@ -298,15 +298,15 @@ class _Patch:
         self.todo.append(insert)
 
     def _delete(self, anew: set[int]) -> None:
-        """Delete the bodies of the document that are gone, or written anew elsewhere."""
+        """Delete the bodies of the document that are gone, or rewritten elsewhere."""
         staying = {row.key for number, row in enumerate(self.after.links) if number not in anew}
         gone = {self.document.links[i] for key, i in self.document.numbers.items() if key not in staying}
         for element in self.document.links:
-            if element in gone and element.getparent() not in gone:  # what hangs on what is gone goes with it
+            if element in gone and element.getparent() not in gone:  # children are deleted with their parent
                 self._remove(element)
 
     def _add(self, anew: set[int]) -> None:
-        """Write new bodies behind what their parent has already."""
+        """Insert new bodies behind the existing children of their parent."""
         document, links = self.document, list(self.after.links)
         stretch: dict[int | None, float] = {None: 1.0}
         for number, row in enumerate(links):
@@ -337,7 +337,7 @@ def _parent_key(model: ModelRow, row: LinkRow) -> Key | None:
 
 
 def _indent_inside(edits: XmlEdits, parent: etree._Element) -> str:
-    """A new line with the indentation of what is inside of a parent."""
+    """Return a line end with the indentation of a parent's children."""
     for child in parent:
         space = edits.space_before(child)
         if "\n" in space:
@@ -351,7 +351,7 @@ def _indent_step(margin: str) -> str:
 
 
 def _keep_near_values(values: Array, near: Array, size: float = 1.0) -> tuple[float, ...]:
-    """Numbers with those of ``near`` where they are the same; beside an edit, rounding in 32 bits is none."""
+    """Return numbers, with those of ``near`` where they are equal; beside an edit, up to 32-bit rounding."""
     apart = np.abs(np.asarray(values) - near)
     tolerance = (
         geometry.ROUNDING_TOLERANCE if apart.max() > geometry.EDITED_TOLERANCE * size else geometry.EQUAL_TOLERANCE
@@ -367,7 +367,7 @@ def _align_elements(
     add: Callable[[int, etree._Element | None], None],
     remove: Callable[[etree._Element], None],
 ) -> None:
-    """Change, add and remove the elements of a list, so that most of them stay what they are."""
+    """Change, add and remove the elements of a list, so that most of them stay unchanged."""
     old, new = texts
     if old == new:
         return
@@ -390,7 +390,7 @@ def _align_elements(
 
 
 def is_written_alike(old: LinkRow | None, new: LinkRow) -> bool:
-    """Return whether two links are written alike, apart from what hangs on them."""
+    """Return whether two links have the same text, apart from their children."""
     if old is not None and _is_identical(old, new):
         return True
     if (
@@ -404,7 +404,7 @@ def is_written_alike(old: LinkRow | None, new: LinkRow) -> bool:
 
 
 def _is_identical(old: LinkRow, new: LinkRow) -> bool:
-    """Return whether two links are the same to the last digit, so that they need not be written to be compared."""
+    """Return whether two links are bitwise equal, so that their text need not be compared."""
     return (
         (old.name, old.joint, old.numbers, old.note) == (new.name, new.joint, new.numbers, new.note)
         and bitwise_equal(old.pose, new.pose)
@@ -420,13 +420,13 @@ def _is_identical(old: LinkRow, new: LinkRow) -> bool:
 
 
 INDENT = "    "
-#: Levels that are indented: a rope of thousands of links would be nothing but blanks.
+#: Levels that are indented: a rope of thousands of links would be mostly blanks.
 MAX_INDENT_LEVEL = 100
 Attributes = dict[str, str]
 Defaults = Mapping[str, Mapping[str, str]]
 
 _ZERO_TOLERANCE = 1e-14
-#: What an attribute is where neither an element nor the defaults give it.
+#: Values of attributes that neither an element nor the defaults give.
 _NEUTRAL_VALUES = {
     "pos": "0 0 0",
     "euler": "0 0 0",
@@ -438,12 +438,12 @@ _NEUTRAL_VALUES = {
 
 
 def new_document(mechanism: Mechanism, report: Report) -> str:
-    """The text of a file with everything of a mechanism that x_xy can hold, and the rest in comments."""
+    """Return the text of a new file with everything that x_xy can hold, and the rest in comments."""
     return document_text(model_rows(mechanism, report))
 
 
 def document_text(model: ModelRow) -> str:
-    """A whole document."""
+    """Return the text of a whole document."""
     root = {} if model.model is None else {"model": model.model}
     lines = [_format_tag("x_xy", root, False)]
     if model.note:
@@ -466,7 +466,7 @@ def link_text(
     defaults: Defaults | None = None,
     step: str = INDENT,
 ) -> str:
-    """A body with all that hangs on it, every line indented. ``below`` are the numbers of what hangs on each link."""
+    """Return a body with its descendants, every line indented; ``below`` are the indices of each link's children."""
     lines: list[str] = []
     waiting: list[tuple[int | None, str]] = [(number, indent)]
     while waiting:
@@ -496,17 +496,17 @@ def link_text(
 
 
 def geom_text(row: GeomRow, defaults: Defaults | None = None) -> str:
-    """A geom."""
+    """Return a geom as text."""
     return _format_tag("geom", _explicit_attributes("geom", geom_attributes(row), defaults))
 
 
 def omc_text(row: OmcRow) -> str:
-    """A marker."""
+    """Return a marker as text."""
     return _format_tag("omc", omc_attributes(row))
 
 
 def option_attributes(model: ModelRow) -> Attributes:
-    """The attributes of ``options``."""
+    """Return the attributes of ``options``."""
     return {
         "gravity": format_x_xy_numbers(model.gravity),
         "dt": format_x_xy_number(DEFAULT_DT if model.dt is None else model.dt),
@@ -514,13 +514,13 @@ def option_attributes(model: ModelRow) -> Attributes:
 
 
 def link_attributes(row: LinkRow) -> Attributes:
-    """The attributes of a body; what is zero is left out."""
+    """Return the attributes of a body, without zeros."""
     out = {"name": row.name, "joint": row.joint, **pose_attributes(row.pose)}
     return out | {name: format_x_xy_numbers(row.numbers[name]) for name in ATTRIBUTES["body"] if name in row.numbers}
 
 
 def geom_attributes(row: GeomRow) -> Attributes:
-    """The attributes of a geom."""
+    """Return the attributes of a geom."""
     if row.kind == "xyz":
         return {"type": "xyz", "dim": format_x_xy_numbers(row.dim)}
     out = {
@@ -533,13 +533,13 @@ def geom_attributes(row: GeomRow) -> Attributes:
 
 
 def omc_attributes(row: OmcRow) -> Attributes:
-    """The attributes of a marker."""
+    """Return the attributes of a marker."""
     out = {"name": row.name, "pos_marker": row.pos_marker}
     return out | ({"pos": format_x_xy_numbers(row.pos)} if any(row.pos) else {})
 
 
 def pose_attributes(pose: Array) -> Attributes:
-    """Place and angles of a pose; what is zero is left out."""
+    """Return position and angles of a pose, without zeros."""
     out = {}
     position = clean_zeros(pose[:3, 3])
     if any(position):
@@ -551,12 +551,12 @@ def pose_attributes(pose: Array) -> Attributes:
 
 
 def clean_zeros(values: Sequence[float] | Array, size: float = 1.0) -> tuple[float, ...]:
-    """Numbers without what only rounding left of zeros."""
+    """Return numbers with rounding errors of zeros removed."""
     return tuple(0.0 if abs(x) < _ZERO_TOLERANCE * size else float(x) for x in values)
 
 
 def explicit_default(name: str, row: LinkRow | None) -> str:
-    """Return what an attribute is where it says nothing, spelt out."""
+    """Return the explicit value of an attribute equivalent to its absence."""
     if name in _NEUTRAL_VALUES:
         return _NEUTRAL_VALUES[name]
     kind = joint_kind(row.joint) if row is not None else None
@@ -567,7 +567,7 @@ def explicit_default(name: str, row: LinkRow | None) -> str:
                 values[block.place] = 1.0
         return format_x_xy_numbers(values)
     if row is not None and name in {"pos_min", "pos_max"}:
-        position = row.pose[:3, 3] + (1e-6 if name == "pos_max" else 0.0)  # the loader wants them to differ
+        position = row.pose[:3, 3] + (1e-6 if name == "pos_max" else 0.0)  # the loader requires that they differ
         return format_x_xy_numbers(position)
     return ""
 
@@ -575,7 +575,7 @@ def explicit_default(name: str, row: LinkRow | None) -> str:
 def _explicit_attributes(
     tag: str, found: Attributes, defaults: Defaults | None, row: LinkRow | None = None
 ) -> Attributes:
-    """The attributes of a new element, those spelt out that the document's defaults would otherwise give it."""
+    """Return the attributes of a new element, with explicit values where the document's defaults would apply."""
     given = (defaults or {}).get(tag, {})
     if not given:
         return found

@@ -48,16 +48,14 @@ WORKS = {
 DRAGGED = {"KNUCKLE_GT_stop": "overlays.py", "knuckle.live_input": "live_input.py"}
 #: The modules that hang timers or drawing into Blender. Each takes them out again where it is told to below.
 HANGING = {
-    "ui/under_way.py": "leave_all",
-    "ui/long_work.py": "under_way",
-    "ui/edit_stops.py": "under_way",
-    "ui/sliders.py": "unregister",
+    "ui/base/modal_tasks.py": "stop_all_tasks",
+    "ui/joints/stops.py": "running_task",
+    "ui/joints/stop_gizmos.py": "unregister",
+    "ui/servos/sliders.py": "unregister",
     "ui/overlay.py": "unregister",
-    "ui/live_input.py": "unregister",
-    "ui/live_overlay.py": "unregister",
-    "ui/stop_handles.py": "unregister",
-    "ui/ground_display.py": "unregister",
-    "events/open_file.py": "unregister",
+    "ui/simulation/live_input.py": "unregister",
+    "ui/simulation/panel.py": "unregister",
+    "events/file_events.py": "unregister",
 }
 
 
@@ -164,7 +162,7 @@ def place(blank: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     for module in (modal_tasks, stops):
-        monkeypatch.setattr(module, "is_watched", lambda _context: True)
+        monkeypatch.setattr(module, "is_interactive", lambda _context: True)
     monkeypatch.setattr(modal_tasks, "_TIME_SLICE", 0.0)  # a step per event
     yield tmp_path
     if not addon.is_registered():

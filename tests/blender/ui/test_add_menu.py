@@ -85,12 +85,14 @@ def test_what_cannot_be_made_says_why(blank: Any) -> None:
 
 
 def test_the_add_menu_offers_all_kinds_and_the_samples(blank: Any) -> None:
-    from addon.blender.ui.mechanism.menus import KNUCKLE_MT_add, sample_files
+    from addon.blender.ui.mechanism.menus import KNUCKLE_MT_add
+    from addon.installation import sample_files
 
     entries = [name for kind, name in drawn(KNUCKLE_MT_add) if kind == "operator"]
     assert entries.count("knuckle.new_model") == 1 and entries.count("knuckle.add_mechanism") == 4
-    assert entries.count("import_scene.mechanism") == len(sample_files()) >= 6
-    assert {"hexapod.jm", "humanoid.skel", "pumpjack.json", "sensor_leg.xml"} <= {path.name for path in sample_files()}
+    samples = sample_files({".jm", ".skel", ".json", ".xml"})
+    assert entries.count("import_scene.mechanism") == len(samples) >= 6
+    assert {"hexapod.jm", "humanoid.skel", "pumpjack.json", "sensor_leg.xml"} <= {path.name for path in samples}
 
 
 def test_context_menus_offer_what_applies(rig: Any) -> None:

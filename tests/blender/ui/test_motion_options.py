@@ -27,6 +27,12 @@ from tests.support.motion_options_helpers import (
     wave,
 )
 
+
+@pytest.fixture
+def rig(blank: Any) -> Any:
+    return put(ARM, gait=False, adapt_scene=False)
+
+
 # ------------------------------------------------------------------------- in
 
 

@@ -126,7 +126,7 @@ def _closed_positions(
     return {**start, **{joint: read_pose(rig, every[joint]) for joint in linkage.joints if joint in every}}
 
 
-# ---------------------------------------------------------------- what Blender calls
+# ---------------------------------------------------------------- handlers
 
 
 _suspension = {"depth": 0}

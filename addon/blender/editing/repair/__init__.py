@@ -1,1 +1,1 @@
-"""Checks, their fixes, and deleted parts made again."""
+"""Checks of mechanisms, their fixes, and rebuilding of deleted parts."""

@@ -1,4 +1,7 @@
-"""Bodies that begin in one another and that no joint joins: physics pushes them apart at its first step."""
+"""Checks of a mechanism as it stands in Blender: of bodies and joints, of objects, and of what is not exported.
+
+One list of findings for the sidebar and the export; ``fixes`` has the safe remedies.
+"""
 
 from __future__ import annotations
 
@@ -36,19 +39,22 @@ from .rig_mismatch import (
     joints_without_bodies,
 )
 
-#: Bodies that are in one another by no more than this share of the smaller one touch.
+#: Penetration up to which bodies only touch, as a share of the smaller one's size.
 _CONTACT_SHARE = 0.01
-#: Pairs that seem to be deeper than so many times that need not be measured better, but for so many of the deepest.
+#: Multiple of the contact tolerance above which a rough depth suffices, except for this number of the deepest pairs.
 _CLEAR_RATIO, _MAX_REFINED = 5.0, 10
 _NO_POINTS = np.zeros((0, 3))
-#: Pairs that are measured together.
+#: Number of pairs that are measured together.
 _BATCH_SIZE = 1000
-CollisionPiece = tuple[int, ConvexShape, Array]  # the body's number, and where it is in the world
+CollisionPiece = tuple[int, ConvexShape, Array]  # index of the body, shape, pose (4, 4) in the world
 PiecePair = tuple[CollisionPiece, CollisionPiece]
 
 
 def find_overlaps(mechanism: Mechanism) -> Iterator[Finding]:
-    """One finding for all pairs of bodies, if there are any; of boxes, balls, cylinders and capsules that collide."""
+    """Yield one finding for all pairs of bodies that penetrate at the initial pose and that no joint connects, if any.
+
+    Physics pushes them apart at its first step. Only boxes, spheres, cylinders and capsules that collide are compared.
+    """
     poses = spanning_tree(mechanism).forward(initial_joint_values(mechanism))[0]
     pieces = [
         (number, solid, poses[number] @ shape.pose)
@@ -85,7 +91,7 @@ def find_overlaps(mechanism: Mechanism) -> Iterator[Finding]:
 
 
 def _unjoined_pairs(mechanism: Mechanism, pairs: Iterable[PiecePair]) -> Iterator[PiecePair]:
-    """The pairs that no joint joins, and of which one at least can be pushed."""
+    """Yield the pairs that no joint connects and of which at least one can move."""
     joined = {frozenset((joint.parent, joint.child)) for joint in mechanism.joints if joint.active}
     for one, other in pairs:
         bodies = mechanism.bodies[one[0]], mechanism.bodies[other[0]]
@@ -94,12 +100,12 @@ def _unjoined_pairs(mechanism: Mechanism, pairs: Iterable[PiecePair]) -> Iterato
 
 
 def _contact_tolerance(pair: PiecePair) -> float:
-    """Return how deep two pieces are in one another that only touch."""
+    """Return the penetration depth up to which two pieces only touch."""
     return _CONTACT_SHARE * float(min(pair[0][1].half.min(), pair[1][1].half.min()))
 
 
 def _measure_depths(pairs: Iterable[PiecePair], rough: bool = False) -> Iterator[tuple[PiecePair, float]]:
-    """Yield how deep pieces are in one another: all pairs of two kinds at once, by kinds of size 1 that are scaled."""
+    """Yield the penetration depths of pairs, batched by pairs of shape kinds as scaled unit shapes."""
     alike: dict[tuple[str, str], list[PiecePair]] = {}
     for one, other in pairs:
         alike.setdefault((one[1].kind, other[1].kind), []).append((one, other))
@@ -112,7 +118,7 @@ def _measure_depths(pairs: Iterable[PiecePair], rough: bool = False) -> Iterator
 
 
 def _scaled_pose(piece: CollisionPiece) -> Array:
-    """Return where a kind of size 1 stands to be a piece (4, 4)."""
+    """Return the pose (4, 4) of a piece including its scale from the unit shape."""
     _number, solid, place = piece
     return place * [*solid.half, 1.0]
 
@@ -131,8 +137,10 @@ def _collision_solid(shape: Shape) -> ConvexShape | None:
 
 
 def _nearby_pairs(pieces: list[CollisionPiece]) -> Iterator[PiecePair]:
-    """Pieces of two bodies whose boxes along the axes overlap; sorted along the longest way, so that a thousand of them
-    take no million looks."""
+    """Yield pairs of pieces of two bodies whose axis-aligned bounding boxes overlap.
+
+    Sorted along the longest axis (sweep and prune), so that a thousand pieces do not need a million comparisons.
+    """
     if not pieces:
         return
     half = np.array([np.abs(at[:3, :3]) @ solid.half for _number, solid, at in pieces])
@@ -149,12 +157,12 @@ def _nearby_pairs(pieces: list[CollisionPiece]) -> Iterator[PiecePair]:
                 yield one, other
 
 
-#: Places in the world that differ by no more, as a share of their size, are the same.
+#: Tolerance of equal world poses, as a share of their size.
 _POSE_TOLERANCE = 1e-4
 
 
 def find_unexported(rig: bpy.types.Object) -> Iterator[Finding]:
-    """Yield what a model's bodies show beyond what files have of them, each with what to do."""
+    """Yield findings about what bodies show and no file gets: effects of constraints, modifiers and instancing."""
     for obj in parts(rig, "BODY"):
         name, own = file_name(obj), (record_of(obj).source_id,)
         holding = [
@@ -183,7 +191,7 @@ def find_unexported(rig: bpy.types.Object) -> Iterator[Finding]:
 
 
 def _is_constrained_elsewhere(obj: bpy.types.Object) -> bool:
-    """Return whether an object stands elsewhere than its parent and its own channels have it."""
+    """Return whether an object is not where its parent and its own channels place it."""
     parent, without = obj.parent, obj.matrix_parent_inverse @ obj.matrix_basis
     if parent is None:
         without = obj.matrix_basis
@@ -196,21 +204,21 @@ def _is_constrained_elsewhere(obj: bpy.types.Object) -> bool:
     return bool(apart > _POSE_TOLERANCE * max(1.0, float(np.abs(np.array(without)).max())))
 
 
-#: How far (as a share) the scales of a body may differ, and how far from a right angle (as a cosine) its axes be.
+#: Tolerance of equal scales (as a share), and of right angles (as a cosine).
 _SCALE_TOLERANCE, _SHEAR_TOLERANCE = 1e-4, 1e-4
 _ROUND_SHAPES = {"sphere", "cylinder", "capsule", "cone", "hemisphere"}
 _SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
-#: What the reading of a model says already: the same findings in other words.
+#: Codes that the report of the reading already contains.
 _REPORTED_BY_READING = {FRAME_KEPT_CODE, "mesh-edited", "stranger", "model-scaled", "body-uneven"}
-#: What is no matter of files.
+#: Codes that do not concern files.
 _SCENE_ONLY = {"world-gone"}
-#: What a model lacks of which other findings name each part.
+#: Codes of missing parts, and the codes of findings that name each of these parts.
 _DETAILED_BY = {"body-gone": "joint-lost", "unmoved": "bones-gone"}
 _MAX_NAMES = 3
 
 
 def check_model(rig: bpy.types.Object) -> list[Finding]:
-    """Everything that is to be said of a model, errors first: of its mechanism, and of its objects."""
+    """Return all findings about a mechanism and its objects, errors first."""
     if settings(rig).collection is None:
         told = f"The collection of {rig.name!r} was deleted: it holds what belongs to the mechanism"
         return [Finding("collection-gone", "error", told, "model", fix="Rebuild Missing Parts")]
@@ -226,7 +234,12 @@ def check_model(rig: bpy.types.Object) -> list[Finding]:
 
 
 def find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
-    """Check a model that was read, errors first: ``mechanism`` is what it is now, with the report of that reading."""
+    """Return the findings about a mechanism that was read, errors first.
+
+    Args:
+        rig: The armature.
+        mechanism: The mechanism as it is now, with the report of the reading.
+    """
     lost = list(_lost_joint_findings(rig))
     known = {part for finding in lost for part in finding.parts}
     own = [
@@ -243,14 +256,13 @@ def find_problems(rig: bpy.types.Object, mechanism: Mechanism) -> list[Finding]:
 
 
 def _missing_findings(rig: bpy.types.Object) -> Iterator[Finding]:
-    """Yield what the sidebar says that a model lacks. The check names the parts of some of it, which is then enough."""
+    """Yield findings about missing parts, as in the sidebar."""
     for lack in find_missing_parts(rig):
         yield Finding(lack.code, "warning", lack.told, "model", fix="Rebuild Missing Parts")
 
 
 def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
-    """Return what a check finds as lines of a report: what is wrong as warnings, without what the reading has said
-    already."""
+    """Return findings as a report: problems as warnings, without what the report of the reading already contains."""
     report = Report()
     for finding in find_problems(rig, mechanism):
         where = finding.parts[0] if len(finding.parts) == 1 else ""
@@ -260,7 +272,7 @@ def report_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Report:
 
 
 def _lost_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
-    """Joints whose bodies were deleted by hand. They hold nothing, and most files leave them out."""
+    """Yield findings about joints whose bodies were deleted by hand: they have no effect, and most files omit them."""
     for empty, gone in joints_without_bodies(rig):
         names = abbreviate_names(file_name(end) for end in gone)
         told = f"Joint {file_name(empty)!r} lacks a body, and does nothing"
@@ -296,21 +308,21 @@ def _mismatch_findings(rig: bpy.types.Object, mechanism: Mechanism) -> Iterator[
 
 
 def _detached_shape_findings(rig: bpy.types.Object) -> Iterator[Finding]:
-    """Collision shapes that do not hang on the bodies that they are of: files have them, physics has not."""
+    """Yield findings about collision shapes that are not parented to their bodies: exported, but not simulated."""
     for obj, body in detached_shapes(rig):
         told = f"Collision shape {obj.name!r} does not hang on its body {file_name(body)!r}: physics does not have it"
         yield Finding("shape-loose", "warning", told, "object", (obj.name,), "Hang it on its body again")
 
 
 def _stray_part_findings(rig: bpy.types.Object) -> Iterator[Finding]:
-    """Parts that the user moved into other collections: files have them, what works on the model's own has not."""
+    """Yield findings about parts in foreign collections: exported, but unknown to physics and posing."""
     for obj in parts_outside_collection(rig):
         told = f"{obj.name!r} is in none of the model's collections: physics and posing do not know it"
         yield Finding("part-elsewhere", "warning", told, "object", (obj.name,), "Take it back")
 
 
 def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
-    """Joints that were moved by hand: their bones turn where they were. And bones that were."""
+    """Yield findings about joints that were moved by hand, applied poses, and edited bones."""
     applied, edited = joints_with_applied_pose(rig), edited_bones(rig)
     gone = {obj for found in edited.values() for obj in found}
     moved = [] if applied else [empty for empty in moved_joints(rig) if empty not in gone]
@@ -331,7 +343,7 @@ def _moved_joint_findings(rig: bpy.types.Object) -> Iterator[Finding]:
 
 
 def _edited_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Finding]:
-    """Yield what the reading of the model said of meshes and of what is no part of it."""
+    """Yield findings from the report of the reading: about meshes, reference frames and foreign objects."""
     for entry in report.entries:
         if entry.code == "mesh-edited":
             yield Finding(
@@ -377,7 +389,7 @@ def _twin_mesh_findings(rig: bpy.types.Object, report: Report) -> Iterator[Findi
     known, plane = parts_by_id(rig, "BODY"), mirror_plane_of(rig)
     if plane is None:
         return
-    edited = {entry.where for entry in report.entries if entry.code == "mesh-edited"}  # which says it already
+    edited = {entry.where for entry in report.entries if entry.code == "mesh-edited"}  # reported already
     for each in mesh_differences(rig, plane, edited):
         pair = each.first, each.second
         one, other = (file_name(known[part]) for part in pair)

@@ -1,4 +1,4 @@
-"""Frames whose empties were deleted though joints, lights or restraints are at them."""
+"""Fixes of findings that have a safe remedy, among them edited meshes and deleted empties of reference frames."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .rig_mismatch import joints_without_bodies, reattach_shapes, relink_bodies,
 
 
 def restore_used_frames(rig: bpy.types.Object) -> list[str]:
-    """Make the empties anew of the document's frames that something is at; their names."""
+    """Rebuild the deleted empties of the document's reference frames that something uses; return their names."""
     base = read_document(rig)
     if base is None:
         return []
@@ -70,11 +70,12 @@ def restore_used_frames(rig: bpy.types.Object) -> list[str]:
 
 
 def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Report]:
-    """Have what a body looks like be what its mesh is now: the primitive that it is, else the mesh.
+    """Set the visual shape of a body to what its mesh is now: a primitive, else the mesh.
 
-    Returns the kind of shape. Shapes of its own that it collides with stay.
+    Separate collision shapes stay. The origin of a body whose frame no file defines moves to its new center of mass.
 
-    A body that no file tells the frame of has its origin moved to where its centre of mass is then.
+    Returns:
+        Type of the shape, and the report.
     """
     assign_ids(rig)
     record = record_of(obj)
@@ -94,7 +95,7 @@ def adopt_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> tuple[str, Repor
         place = solid.frame
     pose = place @ solid.shape.pose
     pose[:3, 3] += np.array(record.com)
-    if solid.shape.type == "mesh":  # which lies in its body's axes, as it is written
+    if solid.shape.type == "mesh":  # meshes are written in the axes of their body
         pose = np.eye(4)
     _replace_shape(obj, record, replace(solid.shape, pose=pose))
     return solid.shape.type, update_armature(rig)
@@ -107,7 +108,7 @@ def _translation_only(frame: Array) -> Array:
 
 
 def _move_origin(obj: bpy.types.Object, frame: Array) -> None:
-    """Move a body's origin to a frame (4, 4) of its own axes; its mesh and what hangs on it stay where they stand."""
+    """Move a body's origin to a frame (4, 4) in its own axes; its mesh and its children stay where they are."""
     back = Matrix(affine_inverse(frame).tolist())
     cast(bpy.types.Mesh, obj.data).transform(back)
     obj.matrix_basis = obj.matrix_basis @ Matrix(frame.tolist())
@@ -119,10 +120,7 @@ def _move_origin(obj: bpy.types.Object, frame: Array) -> None:
 
 
 def _replace_shape(obj: bpy.types.Object, record: KnuckleObject, made: Shape) -> None:
-    """Have a body look like a shape, in place of what it looked like.
-
-    Where it collides with shapes of its own, these stay what they are.
-    """
+    """Replace the visual shape of a body; separate collision shapes stay."""
     children = {record_of(child).shape: child for child in obj.children if record_of(child).role == "SHAPE"}
     kept = [
         (read_shape(shape), shape.collidable, shape.has_child, number) for number, shape in enumerate(record.shapes)
@@ -145,7 +143,7 @@ def _replace_shape(obj: bpy.types.Object, record: KnuckleObject, made: Shape) ->
 
 
 def restore_shape_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> Report:
-    """Give a body the mesh of its shape back, in the material that it has."""
+    """Restore the mesh of a body's shape, with the present material."""
     assign_ids(rig)
     mechanism = extract(rig)
     body = next(body for body in mechanism.bodies if body.id == record_of(obj).source_id)
@@ -163,7 +161,7 @@ def restore_shape_mesh(rig: bpy.types.Object, obj: bpy.types.Object) -> Report:
 
 
 def _visible_shapes(obj: bpy.types.Object, body: Body) -> list[Shape]:
-    """The shapes that a body shows, about its origin; its object may be scaled."""
+    """Return the visual shapes of a body relative to its origin, with the scale of its object."""
     out = []
     for kept, shape in zip(record_of(obj).shapes, body.shapes, strict=False):
         if shape.visual:
@@ -177,9 +175,15 @@ _MAX_NAMES = 4
 
 
 def fix(rig: bpy.types.Object, finding: Finding, other: bool = False) -> str:
-    """Mend what a finding tells of, and say what was done; ``other``: in the second of two ways.
+    """Fix a finding; return what was done.
 
-    ValueError where there is no such mend.
+    Args:
+        rig: Armature of the mechanism.
+        finding: The finding.
+        other: Use the second of two fixes.
+
+    Raises:
+        ValueError: There is no such fix.
     """
     mend = (_ALTERNATIVE_FIXES if other else _FIXES).get(finding.code)
     if mend is None or not (finding.or_fix if other else finding.fix):
@@ -208,7 +212,7 @@ def _swap_stops(rig: bpy.types.Object, finding: Finding) -> str:
                 with signals_blocked():
                     low, high = dof.upper, dof.lower
                     dof.lower = low
-                dof.upper = high  # tells what follows from it
+                dof.upper = high  # emits the signal for both
     return "The stops were exchanged"
 
 
@@ -238,7 +242,7 @@ def _unlink_twin(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _number_names(rig: bpy.types.Object, finding: Finding) -> str:
-    """Give all but the first of several parts of one name a number behind it."""
+    """Append a number to the names of all but the first of several parts with one name."""
     chosen = _finding_objects(rig, finding)
     taken = {file_name(obj) for role in ("BODY", "JOINT") for obj in parts(rig, role)}
     for obj in chosen[1:]:
@@ -259,7 +263,7 @@ def _update_armature(rig: bpy.types.Object, _finding: Finding) -> str:
 
 def _reattach_part(rig: bpy.types.Object, _finding: Finding) -> str:
     bpy.context.view_layer.update()
-    update_armature(rig)  # which hangs all parts where they belong, designed where an export has them
+    update_armature(rig)  # parents all parts to their bones, at the design poses of an export
     return "It hangs on its bone again"
 
 
@@ -290,7 +294,7 @@ def _restore_bodies(rig: bpy.types.Object, finding: Finding) -> str:
 
 
 def _adopt_mesh(rig: bpy.types.Object, finding: Finding) -> str:
-    with without_live_mirror(rig):  # a body gets another origin; where its twin is does not change
+    with without_live_mirror(rig):  # a body's origin moves, and its twin must not
         told = [f"{file_name(obj)!r} is a {adopt_mesh(rig, obj)[0]} now" for obj in _finding_objects(rig, finding)]
     return ", ".join(told)
 
@@ -333,9 +337,9 @@ _FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "shape-loose": _reattach_shapes,
     "stranger": _delete_object,
 }
-#: The second of two ways.
+#: The second of two fixes.
 _ALTERNATIVE_FIXES: dict[str, Callable[[bpy.types.Object, Finding], str]] = {
     "joint-lost": _restore_bodies,
-    "bones-gone": _rebuild,  # with the joint that moved the body, where that was deleted
+    "bones-gone": _rebuild,  # includes the joint that moved the body, if it was deleted
     "mesh-edited": _restore_shape,
 }

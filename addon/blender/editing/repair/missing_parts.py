@@ -1,12 +1,13 @@
-"""Which deleted parts of a model the rest needs.
+"""Detection of missing parts: deleted parts of a mechanism that its other parts need.
 
-This is the one decision behind what the sidebar tells, what a check finds and what is rebuilt:
+The sidebar, the checks and the rebuild use this one decision. It reads records and no document, so that it is fast
+enough for every change:
 
-* A body is needed by the joints that still hold it.
-* A joint is needed by a body that comes back, and by what it moved: bodies that no joint and no bone carries.
-* Where a whole collection of the model was deleted, all that was in it is.
+- A body is needed by the joints that still refer to it.
+- A joint is needed by a body that is restored, and by what it moved: bodies that no joint and no bone carries.
+- If a whole collection of the mechanism was deleted, everything that was in it is needed.
 
-Everything else that was deleted was deleted on purpose: that is how a model is made smaller.
+Everything else that was deleted was deleted on purpose: that is how a mechanism is reduced.
 """
 
 from __future__ import annotations
@@ -34,8 +35,7 @@ from ...physics.world.membership import scene_to_simulate_in, simulating_scene
 from ...physics.world.rigidbody_world import is_from_other_file
 from ...scene.collections import has_base_name
 
-#: The roles of objects that stand for something of the model's file, and the child collections of a model that hold
-#: them.
+#: Roles of the objects that represent parts of a model file, and the child collections that hold them.
 ROLE_COLLECTIONS = {
     "BODY": "Bodies", "JOINT": "Joints", "SHAPE": "Collision", "FRAME": "Frames", "LIGHT": "Frames", "LABEL": "Frames",
 }  # fmt: skip
@@ -45,7 +45,7 @@ JointBodyIds = tuple[str | None, str | None]
 
 @dataclass
 class NeededParts:
-    """The ids of deleted bodies and joints that a model needs, and the roles whose collection it lost."""
+    """Ids of deleted bodies and joints that a mechanism needs, and roles whose collection was deleted."""
 
     bodies: set[str] = field(default_factory=set)
     joints: set[str] = field(default_factory=set)
@@ -53,9 +53,12 @@ class NeededParts:
 
 
 def find_needed_parts(rig: bpy.types.Object, base: Mechanism | None, everything: bool = False) -> NeededParts:
-    """Return what is to come back of a model: of its document ``base``, and of the objects that Blender kept.
+    """Return the deleted parts to restore, of the document and of the objects that Blender kept.
 
-    ``everything``: all that was deleted, but for what was let go.
+    Args:
+        rig: The armature.
+        base: Mechanism of the document, or None.
+        everything: All deleted parts, except those that were let go.
     """
     out = NeededParts(roles=roles_without_collection(rig))
     away, let_go = list(deleted_parts(rig)), set(settings(rig).let_go.split("\n"))
@@ -84,7 +87,7 @@ def find_needed_parts(rig: bpy.types.Object, base: Mechanism | None, everything:
 
 
 def roles_without_collection(rig: bpy.types.Object) -> set[str]:
-    """The roles of parts whose collection a model has no more, though it has such parts: in none, or nowhere."""
+    """Return the roles of deleted parts whose collection is missing; bodies and joints also if none are left."""
     top = settings(rig).collection
     if top is None:
         return set()
@@ -98,8 +101,10 @@ def roles_without_collection(rig: bpy.types.Object) -> set[str]:
 
 
 def deleted_parts(rig: bpy.types.Object) -> Iterator[bpy.types.Object]:
-    """The parts of a model that Blender kept though they are in none of its collections and in no scene any more (the
-    rigid-body world may have them): something points at them."""
+    """Yield deleted parts of a mechanism that Blender kept because something refers to them.
+
+    They are in none of its collections and in no scene; the rigid-body world may still have them.
+    """
     top = settings(rig).collection
     present = set(top.all_objects) if top is not None else set()
     for obj in bpy.data.objects:
@@ -112,12 +117,14 @@ def deleted_parts(rig: bpy.types.Object) -> Iterator[bpy.types.Object]:
 def unmoved_bodies(
     rig: bpy.types.Object, bodies: Iterable[bpy.types.Object], empties: Iterable[bpy.types.Object]
 ) -> list[bpy.types.Object]:
-    """The bodies that nothing in the armature moves: that the joints which it turns do not join to the world, or to a
-    body that it carries."""
+    """Return the bodies that nothing in the armature moves.
+
+    The joints with bones connect them neither to the world nor to a body that a root bone carries.
+    """
     bones, roots = bone_counts_and_roots(rig)
     objects = list(bodies)
     number: dict[bpy.types.Object | None, int] = {obj: place for place, obj in enumerate(objects)}
-    number[None] = len(objects)  # the world, which nothing has to move
+    number[None] = len(objects)  # the world
     group = list(range(len(objects) + 1))
 
     def first(member: int) -> int:
@@ -133,13 +140,13 @@ def unmoved_bodies(
             continue
         ends = []
         for end in (record.joint.parent, record.joint.child):
-            if end not in number:  # it was deleted, and is kept
+            if end not in number:  # it was deleted, and Blender kept it
                 number[end] = len(group)
                 group.append(len(group))
             ends.append(first(number[end]))
         group[ends[0]] = ends[1]
     carried = {first(number[None])}
-    for end, place in number.items():  # of most groups the first tells, and no other is asked
+    for end, place in number.items():  # for most groups the first member decides
         if end is not None and first(place) not in carried and record_of(end).source_id in roots:
             carried.add(first(place))
     return [obj for place, obj in enumerate(objects) if first(place) not in carried]
@@ -150,8 +157,7 @@ def _bone_count(joint: KnuckleJoint) -> int:
 
 
 def _joint_ends(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> dict[str, JointBodyIds]:
-    """The ids of the bodies that joints are between, by the joint's id: as deleted ones that are kept know it, else as
-    the document has it."""
+    """Return the ids of the two bodies of joints, by joint id: from kept deleted objects, else from the document."""
     out: dict[str, JointBodyIds] = (
         {joint.id: (joint.parent, joint.child) for joint in base.joints} if base is not None else {}
     )
@@ -165,7 +171,7 @@ def _joint_ends(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> dic
 
 
 def _loop_joint_ids(base: Mechanism | None, away: Iterable[bpy.types.Object]) -> set[str]:
-    """The ids of the joints that only close loops: nothing hangs on them."""
+    """Return the ids of the joints that only close loops, and carry nothing."""
     kept = {record_of(obj).source_id for obj in away if record_of(obj).joint.loop}
     return kept | (spanning_tree(base).loop_joints if base is not None else set())
 
@@ -173,7 +179,7 @@ def _loop_joint_ids(base: Mechanism | None, away: Iterable[bpy.types.Object]) ->
 def _missing_body_ids(
     empty: bpy.types.Object, here: set[bpy.types.Object], known: dict[str, JointBodyIds]
 ) -> Iterator[str]:
-    """The ids of the bodies that a joint holds and that are gone."""
+    """Yield the ids of the deleted bodies of a joint."""
     record = record_of(empty)
     ends = known.get(record.source_id, (None, None))
     lacks = is_missing_body(record.joint)
@@ -185,15 +191,23 @@ def _missing_body_ids(
 
 
 def is_missing_body(joint: KnuckleJoint) -> bool:
-    """Return whether a joint has forgotten a body: the world may be one of its ends."""
+    """Return whether a joint lacks a body; the world may be one of its ends."""
     return (joint.parent, joint.child).count(None) > joint.at_world
 
 
 def deleted_shapes(
     rig: bpy.types.Object, known: Mapping[str, Body], bodies: Mapping[str, bpy.types.Object], new: Container[str]
 ) -> dict[str, str]:
-    """The ids of collision shapes that bodies which stayed have lost, with their body's: those that are still as the
-    document has them, whose bodies are ``known`` by id. ``bodies``: those of the model by id, and ``new`` ones."""
+    """Return the ids of deleted collision shapes of remaining bodies, with their bodies' ids.
+
+    Only shapes that still are as in the document.
+
+    Args:
+        rig: The armature.
+        known: Bodies of the document, by id.
+        bodies: Objects of the mechanism's bodies, by id.
+        new: Ids of rebuilt bodies, which are skipped.
+    """
     there, lost = {record_of(child).source_id for child in parts(rig, "SHAPE")}, dict[str, str]()
     for own, obj in bodies.items():
         record, body = record_of(obj), known.get(own)
@@ -205,33 +219,34 @@ def deleted_shapes(
     return lost
 
 
-#: The roles of objects that stand for something of the model's file.
+#: Roles of the objects that represent parts of a model file.
 COLLECTION_ROLES = tuple(ROLE_COLLECTIONS)
 _MAX_NAMES = 3
 
-#: A model's objects by role.
+#: Objects of a mechanism by role.
 PartsByRole = Mapping[str, list[bpy.types.Object]]
 
 
 @dataclass(frozen=True)
 class MissingPart:
-    """One thing that a model lacks: a ``code`` as a check has it, and what is told of it."""
+    """Something that a mechanism lacks: ``code`` of the check's finding, and message."""
 
     code: str
     told: str
 
 
 def missing_messages(rig: bpy.types.Object, every: PartsByRole | None = None) -> list[str]:
-    """Return what a model lacks, in sentences; empty where it is whole.
+    """Return messages about what a mechanism lacks; empty if it is complete.
 
-    ``every``: its parts by role, where they are at hand. What was deleted with all that held it is not among it: that
-    is how a model is made smaller (``find_needed_parts``).
+    Args:
+        rig: The armature.
+        every: Its parts by role, if they are at hand.
     """
     return [lack.told for lack in find_missing_parts(rig, every)]
 
 
 def find_missing_parts(rig: bpy.types.Object, every: PartsByRole | None = None) -> list[MissingPart]:
-    """List what a model lacks, with the codes that a check has for that; ``missing_messages`` says what counts."""
+    """Return what a mechanism lacks; parts that were deleted on purpose do not count (``find_needed_parts``)."""
     return list(_missing_parts(rig, parts_by_role(rig) if every is None else every))
 
 
@@ -270,7 +285,7 @@ def _missing_parts(rig: bpy.types.Object, every: PartsByRole) -> Iterator[Missin
 
 
 def unmoved_message(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object]) -> str:
-    """Return what is wrong with bodies that nothing moves: their joints were deleted, or bones were."""
+    """Return the message about bodies that nothing moves: their joints or bones were deleted."""
     bodies = list(boneless)
     names = abbreviate_names([file_name(obj) for obj in bodies], _MAX_NAMES)
     lost = abbreviate_names(deleted_joint_names(rig, bodies), _MAX_NAMES)
@@ -280,9 +295,9 @@ def unmoved_message(rig: bpy.types.Object, boneless: Iterable[bpy.types.Object])
 
 
 def deleted_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object]) -> list[str]:
-    """The names of deleted joints that held bodies to others which are there, or to the world.
+    """Return the names of deleted joints between bodies and existing others, or the world.
 
-    Their bones tell, which stay: Blender forgets an object that nothing points at.
+    They are found by their bones, which remain: Blender deletes an object to which nothing refers.
     """
     known = {record_of(obj).source_id for obj in all_parts(rig, "JOINT")}
     carriers = {obj.parent_bone for obj in all_parts(rig, "BODY") if obj.parent == rig}
@@ -301,19 +316,21 @@ def deleted_joint_names(rig: bpy.types.Object, bodies: Iterable[bpy.types.Object
 
 
 def is_armature_deleted(rig: bpy.types.Object) -> bool:
-    """Return whether the armature of a model was deleted, and was not merely moved into another collection: Blender
-    keeps what our records point at, in none."""
+    """Return whether the armature was deleted, and not merely moved into another collection.
+
+    Blender keeps objects to which our records refer, in no collection.
+    """
     top = settings(rig).collection
     return (top is None or top.all_objects.get(rig.name) != rig) and not rig.users_scene
 
 
 def scene_with_collection(top: bpy.types.Collection) -> bpy.types.Scene | None:
-    """A scene that has a collection."""
+    """Return a scene that contains a collection, or None."""
     return next((scene for scene in bpy.data.scenes if top in scene.collection.children_recursive), None)
 
 
 def lost_body_names(bodies: list[bpy.types.Object], joints: list[bpy.types.Object]) -> str:
-    """The names of bodies that joints lack, of joints where even these are forgotten."""
+    """Return the names of deleted bodies of joints, or the joints' names where even the bodies' are lost."""
     known = set(bodies)
     names = []
     for empty in joints:
@@ -327,14 +344,14 @@ def lost_body_names(bodies: list[bpy.types.Object], joints: list[bpy.types.Objec
 
 
 def _is_moved_out(body: bpy.types.Object) -> bool:
-    """Return whether a body was moved out of its model's collection, and not deleted."""
+    """Return whether a body was moved out of its mechanism's collection, and not deleted."""
     return record_of(body).role == "BODY" and bool(body.users_scene)
 
 
 def has_lost_physics(rig: bpy.types.Object, bodies: list[bpy.types.Object]) -> bool:
-    """Return whether a model had physics and has none here: its world was taken from under it, or it was appended.
+    """Return whether a mechanism had physics and has none here: its world was deleted, or it was appended.
 
-    What clears physics leaves nothing that tells of it.
+    Clearing physics leaves no trace that would count.
     """
     model = settings(rig)
     home = simulating_scene(rig)
@@ -352,8 +369,7 @@ def _lost_physics_message(rig: bpy.types.Object) -> str:
 
 
 def models_without_armature(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The models without an armature in any scene, of which a scene has parts; or of which no scene has any, and
-    collections have, whose own was deleted."""
+    """Return the mechanisms whose armature is in no scene, and of which the scene or another collection has parts."""
     of_scene = dict.fromkeys(record_of(obj).model for obj in scene.objects if record_of(obj).role in ("BODY", "JOINT"))
     rigs = {rig for rig in of_scene if rig is not None}
     rigs |= {rig for data in bpy.data.armatures if (rig := armature_settings(data).rig) is not None}
@@ -365,8 +381,10 @@ def models_without_armature(scene: bpy.types.Scene) -> list[bpy.types.Object]:
 
 
 def orphan_parts(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> list[bpy.types.Object]:
-    """Bodies and joints of a scene whose model is gone for good, of one model: those that are in the collection of the
-    ``active`` one, if it is such a part, else of the first of them."""
+    """Return the parts of one mechanism in a scene whose armature was deleted for good.
+
+    It is the mechanism of ``active``, if that is such a part, else of the first one.
+    """
     lost = [obj for obj in scene.objects if record_of(obj).role in COLLECTION_ROLES and record_of(obj).model is None]
     held = [obj for obj in lost if record_of(obj).role in ("BODY", "JOINT")]
     if not held:
@@ -377,8 +395,11 @@ def orphan_parts(scene: bpy.types.Scene, active: bpy.types.Object | None = None)
 
 
 def find_model_collection(obj: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collection | None:
-    """The collection of a scene that is an object's model's: of those that it is in and that have parts of no other
-    the uppermost that has the collections of its kinds, or the uppermost."""
+    """Return the collection in a scene that is the mechanism's of an object, or None.
+
+    Of those that contain the object and no parts of other mechanisms it is the uppermost with role collections, else
+    the uppermost.
+    """
     model = record_of(obj).model
     around = [
         child

@@ -1,4 +1,7 @@
-"""What a rebuild tells of what it made, and of what it left; and the motion of a new armature."""
+"""Rebuilding of missing parts of a mechanism: from kept objects, records of remaining parts and the document.
+
+Remaining parts keep pose, keyframes and edits. A new armature gets the motion of the deleted one.
+"""
 
 from __future__ import annotations
 
@@ -61,14 +64,14 @@ _MAX_LEFT_NAMES = 4
 
 @dataclass
 class RebuildResult:
-    """What was made anew or taken back, in words, and what is to be said besides."""
+    """Result of a rebuild: what was rebuilt or restored, and the report."""
 
     done: list[str] = field(default_factory=list)
     report: Report = field(default_factory=Report)
 
 
 def report_left_deleted(rig: bpy.types.Object, base: Mechanism | None, out: RebuildResult) -> None:
-    """Say what was deleted and stays away, being needed by nothing. ``base`` is the mechanism of the document."""
+    """Report deleted parts that are not restored because nothing needs them; ``base``: mechanism of the document."""
     left = find_needed_parts(rig, base, everything=True)
     away = left.bodies | left.joints
     if not away:
@@ -84,8 +87,11 @@ def report_left_deleted(rig: bpy.types.Object, base: Mechanism | None, out: Rebu
 
 
 def restore_motion(rig: bpy.types.Object, out: RebuildResult) -> None:
-    """Have the motion play on a new armature that played on the one that is gone, where it can be told: of those that
-    nobody plays the only one, or the only one that was made for this model or has its name."""
+    """Play the motion of a deleted armature on the new one, if it can be identified.
+
+    Of the motions that nothing plays it is the only one, or the only one that was made for this mechanism or has its
+    name.
+    """
     if rig.animation_data is not None:
         return
     played = {data.action for obj in bpy.data.objects if (data := obj.animation_data) is not None}
@@ -104,13 +110,20 @@ def restore_motion(rig: bpy.types.Object, out: RebuildResult) -> None:
 
 
 _MAX_NAMES = 4
-#: What is taken back first: what hangs on it comes with it.
+#: Order in which roles are restored: children follow their parents.
 _ROLE_ORDER = ("BODY", "JOINT", "SHAPE", "FRAME", "LIGHT", "LABEL")
 
 
 def adopt_orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None) -> bpy.types.Object:
-    """An armature for bodies and joints whose own is gone for good, without bones yet: for those beside the ``active``
-    one, if it is such a part. ValueError where the scene has no such."""
+    """Create an armature without bones for bodies and joints whose own was deleted for good.
+
+    Args:
+        scene: The scene.
+        active: Part whose neighbors are meant, if it is an orphan.
+
+    Raises:
+        ValueError: The scene has no such parts.
+    """
     lost = orphan_parts(scene, active)
     if not lost:
         raise ValueError("Nothing is missing: every part in the scene has its mechanism")
@@ -131,16 +144,20 @@ def adopt_orphans(scene: bpy.types.Scene, active: bpy.types.Object | None = None
 
 
 def _belonged_to(data: bpy.types.Armature, top: bpy.types.Collection | None) -> bool:
-    """Whether an armature that no object has any more is that of the model of a collection."""
+    """Return whether unused armature data belonged to the mechanism of a collection."""
     return top is not None and armature_settings(data).collection == top and armature_settings(data).rig is None
 
 
 @gc_paused()
 def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = False) -> RebuildResult:
-    """Make anew what is missing of a model.
+    """Rebuild what is missing of a mechanism; a complete one is left unchanged.
 
-    A model that is whole stays as it is. ``everything``: also the parts that were deleted and that nothing needs. On an
-    error the caller takes back what was begun (``as_before``).
+    On an error the caller rolls back (``rollback_on_error``).
+
+    Args:
+        rig: The armature.
+        scene: Scene to which a missing collection is linked.
+        everything: Also restore deleted parts that nothing needs.
     """
     out = RebuildResult()
     fresh = settings(rig).collection is None or settings(rig).rig is None or record_of(rig).role != "MODEL"
@@ -163,13 +180,13 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
         _relink_twins(rig, before)
         if made and scene_to_simulate_in(rig) is not None:
             bpy.context.view_layer.update()
-    if rig.pose is None:  # an armature that was made just now has none until Blender has looked at it
+    if rig.pose is None:  # a new armature has no pose until Blender has evaluated it
         bpy.context.view_layer.update()
     wrong = find_rig_mismatch(rig, extract(rig))
     misfits = made or wrong.missing or wrong.left or wrong.elsewhere
     if misfits or out.done:
         new = [obj for own, obj in parts_by_id(rig, "BODY").items() if own not in before["BODY"]]
-        update_armature(rig, made=new)  # which also hangs on its bones again what stands elsewhere
+        update_armature(rig, made=new)  # also parents misplaced parts to their bones again
     if misfits:
         out.done.append("the bones of the armature")
     if fresh:
@@ -180,7 +197,7 @@ def rebuild(rig: bpy.types.Object, scene: bpy.types.Scene, everything: bool = Fa
 
 
 def _relink_twins(rig: bpy.types.Object, before: dict[str, dict[str, bpy.types.Object]]) -> None:
-    """Link parts made anew to the twins that name them: a document knows no twins that were linked since."""
+    """Link rebuilt parts to the twins that refer to them: the document lacks twins that were linked later."""
     for role, old in before.items():
         known = parts_by_id(rig, role)
         for own, obj in known.items():
@@ -190,7 +207,7 @@ def _relink_twins(rig: bpy.types.Object, before: dict[str, dict[str, bpy.types.O
 
 
 def _require_finite_poses(rig: bpy.types.Object) -> None:
-    """ValueError where a part stands at no number: said before anything is made."""
+    """Raise ValueError if a part's design pose is not finite, before anything is created."""
     designs = DesignPoses(rig)
     for role in ("BODY", "JOINT"):
         for obj in all_parts(rig, role):
@@ -201,9 +218,10 @@ def _require_finite_poses(rig: bpy.types.Object) -> None:
 
 
 def _restore_collections(rig: bpy.types.Object, scene: bpy.types.Scene, out: RebuildResult) -> bool:
-    """See that the model has its collection, in the scene, with its armature in it.
+    """Ensure that the mechanism has its collection in the scene, with its armature.
 
-    Whether it has another than before.
+    Returns:
+        Whether it had no collection before.
     """
     model = settings(rig)
     model.rig = rig
@@ -229,7 +247,7 @@ def _restore_collections(rig: bpy.types.Object, scene: bpy.types.Scene, out: Reb
 
 
 def _is_role_collection(collection: bpy.types.Collection) -> bool:
-    """Whether a collection is called as those of a model are that hold one kind of its parts."""
+    """Return whether a collection has the name of those that hold one kind of a mechanism's parts."""
     return any(has_base_name(collection, name) for name in ROLE_COLLECTIONS.values())
 
 
@@ -238,7 +256,7 @@ def _model_parts(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def _new_model_collection(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.types.Collection:
-    """A new collection, with those within that still hold parts of the model."""
+    """Create a collection that contains the role collections that still hold parts of the mechanism."""
     top = bpy.data.collections.new(record_of(rig).source_name or rig.name)
     scene.collection.children.link(top)
     holding = {folder for obj in _model_parts(rig) for folder in obj.users_collection}
@@ -253,8 +271,13 @@ def _new_model_collection(rig: bpy.types.Object, scene: bpy.types.Scene) -> bpy.
 
 
 def _relink_parts(rig: bpy.types.Object, want: NeededParts, every: bool, out: RebuildResult) -> None:
-    """Put parts of the model that are wanted, and what hangs on them, back into its collections: Blender keeps what
-    something points at. ``every``: also what stands in a scene without being in these."""
+    """Link needed parts of the mechanism, and what is parented to them, to its collections again.
+
+    Note:
+        Blender keeps deleted objects to which something refers.
+
+    With ``every`` also parts that are in a scene but in none of these collections.
+    """
     present, taken = set(settings(rig).collection.all_objects), set[bpy.types.Object]()
     scenes = [scene.collection for scene in bpy.data.scenes]
     away = [obj for obj in _model_parts(rig) if obj not in present and not _is_physics_object(obj)]
@@ -289,9 +312,9 @@ def _is_physics_object(obj: bpy.types.Object) -> bool:
 
 
 def _find_document(rig: bpy.types.Object, out: RebuildResult) -> Mechanism | None:
-    """The mechanism of the model's document.
+    """Return the mechanism of the document, or None.
 
-    Where that is gone, or no longer one, it is looked for: among the Texts of the file, and where it was read from.
+    A missing or damaged document is searched for among the texts of the .blend and at its original path.
     """
     model = settings(rig)
     ids = {record_of(obj).source_id for obj in _model_parts(rig) if record_of(obj).role in ("BODY", "JOINT")}
@@ -301,7 +324,7 @@ def _find_document(rig: bpy.types.Object, out: RebuildResult) -> Mechanism | Non
         except FormatError as error:
             out.report.warn("document-damaged", f"The text of its file cannot be read any more: {error}")
     elif not model.format and settings(rig).collection is not None and model.version > 1 and not _is_cleared(rig):
-        return None  # it never had one
+        return None  # it never had a document
     owned = _used_documents()
     for text in bpy.data.texts:
         if text in owned:
@@ -322,7 +345,7 @@ def _find_document(rig: bpy.types.Object, out: RebuildResult) -> Mechanism | Non
             read = None
         if read is not None and (
             _matches_parts(read, ids) or not ids
-        ):  # with no parts left nothing speaks against its own file
+        ):  # without any parts left its own file is accepted
             store_document(rig, path.name, read.source.text, read.source.encoding)
             out.done.append("the text of its file")
             return read
@@ -345,16 +368,16 @@ def _used_documents() -> set[bpy.types.Text]:
 
 
 def _matches_parts(mechanism: Mechanism, ids: set[str]) -> bool:
-    """Whether most parts are of this mechanism. Of no parts none is."""
+    """Return whether at least half of the parts, and at least one, belong to this mechanism."""
     known = {body.id for body in mechanism.bodies} | {joint.id for joint in mechanism.joints}
     return bool(ids & known) and 2 * len(ids & known) >= len(ids)
 
 
 def _restore_model_record(rig: bpy.types.Object, base: Mechanism | None, out: RebuildResult) -> None:
-    """What is known of the model as a whole, from its document."""
+    """Restore the record of the mechanism as a whole, from its document."""
     record, model = record_of(rig), settings(rig)
     record.role, record.model = "MODEL", rig
-    settling.mark_as_adopted(rig)  # its parts did not come, it was taken from them
+    settling.mark_as_adopted(rig)  # not a copy: its parts were already here
     if base is not None and not model.format:
         rig.matrix_basis = Matrix(make_plan(base, closed=False).upright.tolist())
         store_mechanism_facts(rig, model.collection, base)
@@ -371,8 +394,13 @@ def _restore_model_record(rig: bpy.types.Object, base: Mechanism | None, out: Re
 def _rebuild_parts(
     rig: bpy.types.Object, base: Mechanism, want: NeededParts, everything: bool, out: RebuildResult
 ) -> bool:
-    """Make the wanted bodies and joints of the document that are not kept, with what is on them; with ``everything``
-    also frames and lights on others. Whether there are such."""
+    """Create the needed bodies and joints of the document that do not exist, with what is on them.
+
+    With ``everything`` also reference frames and lights on other bodies.
+
+    Returns:
+        Whether there were any.
+    """
     bodies, joints = parts_by_id(rig, "BODY"), parts_by_id(rig, "JOINT")
     new_bodies = {body.id for body in base.bodies if body.id in want.bodies} - bodies.keys()
     new_joints = {joint.id for joint in base.joints if joint.id in want.joints} - joints.keys()
@@ -410,7 +438,7 @@ def _rebuild_shapes(
     rig: bpy.types.Object, decided: BuildPlan, bodies: dict[str, bpy.types.Object], new: set[str], shelf: MeshCache,
     folders: ModelCollections,
 ) -> None:  # fmt: skip
-    """Hang the collision shapes that new bodies have left on them, and make the others."""
+    """Parent remaining collision shapes of rebuilt bodies to them, and create the others."""
     left = set()
     for child in parts(rig, "SHAPE"):
         own = record_of(child).source_id.rpartition("/")[0]
@@ -426,7 +454,13 @@ def _rebuild_frames(
     rig: bpy.types.Object, decided: BuildPlan, bodies: dict[str, bpy.types.Object], new: set[str], everything: bool,
     hook: BoneParenting, folders: ModelCollections,
 ) -> bool:  # fmt: skip
-    """The same for frames and lights; ``everything``: those on other bodies are made too. Whether any were."""
+    """Parent remaining frames and lights of rebuilt bodies to them, and create the others.
+
+    With ``everything`` those on other bodies are created too.
+
+    Returns:
+        Whether any were created.
+    """
     for role, made in (("FRAME", decided.mechanism.frames), ("LIGHT", decided.mechanism.lights)):
         for obj in parts(rig, role):
             number = int(record_of(obj).source_id) if record_of(obj).source_id.isdigit() else len(made)
@@ -440,7 +474,7 @@ def _rebuild_frames(
 
 
 def _rejoin_bodies(base: Mechanism, bodies: dict[str, bpy.types.Object], joints: dict[str, bpy.types.Object]) -> bool:
-    """Have joints of the document that lack a body be between those of the document again."""
+    """Connect joints of the document that lack a body to the document's bodies again; return whether any were."""
     joined, present = False, set(bodies.values())
     for joint in base.joints:
         empty = joints.get(joint.id)
@@ -457,13 +491,13 @@ def _rejoin_bodies(base: Mechanism, bodies: dict[str, bpy.types.Object], joints:
 
 
 def _rebuild_physics(rig: bpy.types.Object, out: RebuildResult) -> None:
-    """Build the physics anew whose world was deleted."""
+    """Rebuild physics whose rigid-body world was deleted."""
     scene = scene_to_simulate_in(rig)
     if scene is not None and has_lost_physics(rig, parts(rig, "BODY")):
         drive = settings(rig).drive
         try:
             out.report.extend(build_physics(scene, rig))
-        except ValueError as error:  # the world is another's: all else is as it was
+        except ValueError as error:  # the world belongs to something else: nothing was changed
             out.report.warn("physics-not-built", str(error))
             return
         if settings(rig).drive != drive:

@@ -1,5 +1,8 @@
-"""Bones of a model that were moved or turned in edit mode, or whose pose was applied as their rest: what hangs on them
-went along, and servos turn about where they are now, which no file knows."""
+"""Mismatches between a mechanism's armature and its records, and their repair.
+
+Bones that were edited in edit mode or whose pose was applied as rest, missing and leftover bones, misplaced parts,
+deleted bodies and detached shapes. Blender lets the user do all of that.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ from ..rig_update import bone_fit_matrix, existing_bones, is_moved_from_bones, m
 from ..symmetry.links import parts_by_id
 from .missing_parts import ROLE_COLLECTIONS, is_missing_body
 
-#: Ways that differ by no more, as shares of what they place, are the same.
+#: Tolerance of equal transforms, as a share of their size.
 _BONE_TOLERANCE = 1e-4
-#: What 32-bit numbers leave of a place that is undone, as a share of it.
+#: Float32 rounding of an undone transform, as a share of its size.
 _ROUNDING_TOLERANCE = 2e-6
 
 
 def applied_pose_message() -> str:
-    """Return what is wrong where a pose was applied as the rest."""
+    """Return the message about a pose that was applied as rest."""
     return (
         "A pose was applied as the rest: files get it as the design, and starts and stops still count from the "
         "rest of before"
@@ -39,9 +42,9 @@ def applied_pose_message() -> str:
 
 
 def edited_bones(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
-    """The bones, by name, that are not where they were when the parts on them were hung there, with these parts.
+    """Return the bones, by name, that moved since parts were parented to them, with these parts.
 
-    Where all of a model went the same way its place was applied (Ctrl+A), and no bone was edited.
+    If all of the mechanism moved equally, its transform was applied (Ctrl+A), and no bone was edited.
     """
     hung = [obj for role in ("BODY", "JOINT") for obj in parts(rig, role)]
     hung = [obj for obj in hung if obj.parent_type == "BONE" and obj.parent == rig]
@@ -68,14 +71,15 @@ def edited_bones(rig: bpy.types.Object) -> dict[str, list[bpy.types.Object]]:
 
 
 def _is_undisturbed(obj: bpy.types.Object) -> bool:
-    """Return whether a part's own matrix is that with which it was hung: it is none that the user hung anew, or that
-    Blender keeps in place while it applies the place of the whole."""
+    """Return whether a part's own matrix is that with which it was parented.
+
+    It was neither parented again by the user, nor kept in place by Blender while a transform of the whole was applied.
+    """
     return is_pose_as_built(obj, obj.matrix_basis) if record_of(obj).role == "BODY" else not is_moved_from_bones(obj)
 
 
 def _are_bones_unmoved(rig: bpy.types.Object, hung: Sequence[bpy.types.Object]) -> bool:
-    """Return whether all bones are where they were when things were hung on them, all at once: that is so with nearly
-    every model."""
+    """Return whether no bone moved since objects were parented, by one comparison; nearly always true."""
     names, rests = inverse_rest_matrices(rig)
     place = {name: number for number, name in enumerate(names)}
     known = [obj for obj in hung if obj.parent_bone in place]
@@ -86,9 +90,13 @@ def _are_bones_unmoved(rig: bpy.types.Object, hung: Sequence[bpy.types.Object]) 
 
 
 def joints_with_applied_pose(rig: bpy.types.Object) -> list[bpy.types.Object]:
-    """The joints that moved and whose bones went with them: a pose was applied as the rest (Ctrl+A in pose mode), which
-    has Blender move all that hangs on bones. Of one that was moved by hand the bone stays, and where all moved alike
-    the model's place was applied, or its root was posed: nothing counts otherwise then."""
+    """Return the joints that moved together with their bones because a pose was applied as rest (Ctrl+A in pose mode).
+
+    Note:
+        *Apply Pose as Rest Pose* moves everything that is parented to bones. The bone of a joint that was moved by hand
+        stays. If all joints moved equally, the mechanism's transform was applied or its root was posed, and joint
+        values keep their meaning.
+    """
     moved = moved_joints(rig)
     if not moved:
         return []
@@ -110,8 +118,10 @@ def joints_with_applied_pose(rig: bpy.types.Object) -> list[bpy.types.Object]:
 
 
 def restore_bones(rig: bpy.types.Object) -> Report:
-    """Have edited bones be where they were, and what hangs on them be designed as it was; after a pose was applied as
-    the rest, all parts as they were made."""
+    """Move edited bones back, with the design of the parts on them.
+
+    After a pose was applied as rest, all parts get back their built pose.
+    """
     gone = [obj for found in edited_bones(rig).values() for obj in found]
     applied = bool(joints_with_applied_pose(rig))
     if applied:
@@ -127,14 +137,19 @@ def restore_bones(rig: bpy.types.Object) -> Report:
     return update_armature(rig)
 
 
-#: Entries of two local matrices that differ by less are the same.
+#: Tolerance of the entries of equal local matrices.
 _MATRIX_TOLERANCE = 1e-6
 
 
 @dataclass
 class RigMismatch:
-    """Parts, by their ids, whose bones are ``missing``, names of bones that are ``left`` over, and objects that hang on
-    ``elsewhere`` than on the bone that carries them."""
+    """Mismatch between an armature and the mechanism's parts.
+
+    Attributes:
+        missing: Ids of parts whose bones are missing.
+        left: Names of leftover bones.
+        elsewhere: Objects that are not parented to the bone that carries them.
+    """
 
     missing: dict[str, None] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
@@ -142,11 +157,11 @@ class RigMismatch:
 
 
 def find_rig_mismatch(rig: bpy.types.Object, mechanism: Mechanism) -> RigMismatch:
-    """Return what of a model's armature does not fit its bodies and joints, which ``mechanism`` are as they are now."""
+    """Return the mismatch between a mechanism's armature and its bodies and joints; ``mechanism``: as they are now."""
     out = RigMismatch()
     try:
         decided = current_plan(rig, mechanism)
-    except FormatError:  # which whoever builds it will be told
+    except FormatError:  # reported by a build
         return out
     present = existing_bones(rig, decided)
     for bone, name in zip(decided.bones, present, strict=True):
@@ -159,14 +174,14 @@ def find_rig_mismatch(rig: bpy.types.Object, mechanism: Mechanism) -> RigMismatc
         number = decided.bone_of_body.get(carrier)
         wanted = present[number] if number is not None else ""
         if wanted is None or (obj.parent_bone in out.left and obj.parent == rig):
-            continue  # its bone is told of
+            continue  # its bone is reported already
         if not _is_attached_to(obj, rig, wanted) and record_of(obj).source_id not in loose:
             out.elsewhere.append(obj)
     return out
 
 
 def _parts_with_carriers(rig: bpy.types.Object) -> Iterator[tuple[bpy.types.Object, str]]:
-    """A model's bodies and joints, each with the id of the body on whose bone it hangs; empty for the world's."""
+    """Yield a mechanism's bodies and joints, each with the id of the body whose bone carries it; empty: the world."""
     for own, obj in parts_by_id(rig, "BODY").items():
         yield obj, own
     for empty in parts_by_id(rig, "JOINT").values():
@@ -185,13 +200,13 @@ def _is_attached_to(obj: bpy.types.Object, rig: bpy.types.Object, bone: str) -> 
 
 
 def is_deleted(obj: bpy.types.Object, rig: bpy.types.Object) -> bool:
-    """Return whether a part was deleted by hand: Blender keeps what our records point at, in no collection."""
+    """Return whether a part was deleted by hand: Blender keeps objects to which our records refer, in no collection."""
     collection = settings(rig).collection
     return collection is not None and collection.all_objects.get(obj.name) != obj
 
 
 def joints_without_bodies(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, list[bpy.types.Object]]]:
-    """Joints whose bodies were deleted by hand, with those bodies as far as Blender still has them."""
+    """Return joints whose bodies were deleted by hand, with those bodies that Blender still has."""
     bodies = set(all_parts(rig, "BODY"))
     out = []
     for empty in parts(rig, "JOINT"):
@@ -204,7 +219,11 @@ def joints_without_bodies(rig: bpy.types.Object) -> list[tuple[bpy.types.Object,
 
 
 def relink_bodies(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> list[str]:
-    """Put bodies that were deleted by hand, and what of theirs was deleted with them, back among a model's."""
+    """Link deleted bodies to the mechanism again, with collision shapes that were deleted with them.
+
+    Returns:
+        Names of the bodies.
+    """
     names, back = [], list(objects)
     for obj in back:
         for each in (obj, *(child for child in obj.children if record_of(child).role == "SHAPE")):
@@ -216,9 +235,9 @@ def relink_bodies(rig: bpy.types.Object, objects: Iterable[bpy.types.Object]) ->
 
 
 def detached_shapes(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, bpy.types.Object]]:
-    """Collision shapes that do not hang on the body that they are of, each with it.
+    """Return collision shapes that are not parented to their body, each with the body.
 
-    (Where it has another for them, they are copies.)
+    Copies, of which the body has the original, do not count.
     """
     bodies = parts_by_id(rig, "BODY")
     shapes = [obj for obj in parts(rig, "SHAPE") if record_of(obj).shape >= 0]
@@ -235,8 +254,10 @@ def detached_shapes(rig: bpy.types.Object) -> list[tuple[bpy.types.Object, bpy.t
 
 
 def reattach_shapes(rig: bpy.types.Object, chosen: Iterable[bpy.types.Object]) -> None:
-    """Hang loose collision shapes on their bodies again: where they were made if they still have that local matrix,
-    else where they stand."""
+    """Parent detached collision shapes to their bodies again.
+
+    They get their built pose if they still have that local matrix, else they stay where they are.
+    """
     bpy.context.view_layer.update()
     for obj, body in detached_shapes(rig):
         if obj not in chosen:

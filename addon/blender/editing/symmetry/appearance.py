@@ -1,4 +1,4 @@
-"""How far the surfaces of two meshes are apart, whichever way they are cut into polygons."""
+"""Appearance of twins: mirrored meshes, modifiers and materials, and distances between their surfaces."""
 
 from __future__ import annotations
 
@@ -24,20 +24,28 @@ from ..design_poses import rigid_matrix
 from ..rig_update import assign_ids
 from .links import twins_by_part
 
-#: Surfaces that are nearer to each other than this share of their size are the same.
+#: Tolerance of equal surfaces, as a share of their size.
 _SURFACE_TOLERANCE = 5e-3
 
 
 def mesh_points(mesh: bpy.types.Mesh, scale: Array) -> Array:
-    """The points (n, 3) of a mesh, as large as its object shows them, in its axes."""
+    """Return the vertices (n, 3) of a mesh at the scale of its object, in its axes."""
     points = np.empty(3 * len(mesh.vertices), dtype=np.float32)
     mesh.vertices.foreach_get("co", points)  # type: ignore[arg-type]
     return points.reshape(-1, 3).astype(np.float64) * scale
 
 
 def mesh_surface_distance(mine: Array, one: bpy.types.Mesh, its: Array, other: bpy.types.Mesh) -> float:
-    """Return how far two surfaces are apart where they are furthest, of meshes whose points (n, 3) are where these are;
-    0 where they are as good as the same, or where one is empty."""
+    """Return the largest distance between the surfaces of two meshes, however they are divided into polygons.
+
+    0 within the tolerance, or if one is empty.
+
+    Args:
+        mine: Vertex positions (n, 3) of the first mesh.
+        one: The first mesh.
+        its: Vertex positions (m, 3) of the second mesh.
+        other: The second mesh.
+    """
     if not (len(mine) and len(its)):
         return 0.0
     enough = _SURFACE_TOLERANCE * float(np.ptp(its, axis=0).max())
@@ -50,8 +58,15 @@ def mesh_surface_distance(mine: Array, one: bpy.types.Mesh, its: Array, other: b
 
 @dataclass
 class _Surface:
-    """Surface of a mesh: its points (n, 3), its polygons (m), their middles (m, 3), and how far (m,) their corners are
-    from a plane: by that much at most their middles are off it, whichever way they are cut into triangles."""
+    """Surface of a mesh.
+
+    Attributes:
+        points: Vertices (n, 3).
+        polygons: Vertex indices of the polygons (m).
+        middles: Centers (m, 3) of the polygons.
+        bends: Largest distances (m,) of their corners from a plane, which bound the distance of the center from the
+            surface for any triangulation.
+    """
 
     points: Array
     polygons: list[tuple[int, ...]]
@@ -60,7 +75,7 @@ class _Surface:
 
     @classmethod
     def of(cls, points: Array, mesh: bpy.types.Mesh) -> _Surface:
-        """Of a mesh whose points are where these are."""
+        """Return the surface of a mesh with these vertex positions."""
         polygons = [tuple(polygon.vertices) for polygon in mesh.polygons]
         if not polygons:
             return cls(points, [], np.empty((0, 3)), np.empty(0))
@@ -77,29 +92,29 @@ class _Surface:
 
 
 def _furthest_point(surface: _Surface, other: _Surface) -> float:
-    """Return how far the furthest corner, or middle of a polygon, of a surface is from another."""
+    """Return the largest distance of a vertex, or center of a polygon, of a surface from another surface."""
     if other.polygons:
         tree: Any = BVHTree.FromPolygons(other.points.tolist(), other.polygons)
         corners = max(tree.find_nearest(point)[3] for point in surface.points.tolist())
         gaps = np.array([tree.find_nearest(middle)[3] for middle in surface.middles.tolist()])
         return float(max(corners, (gaps - surface.bends).max(initial=0.0)))
-    nearest = KDTree(len(other.points))  # points, or a wire
+    nearest = KDTree(len(other.points))  # vertices without faces
     for number, point in enumerate(other.points.tolist()):
         nearest.insert(point, number)
     nearest.balance()
     return max(nearest.find(point)[2] for point in (*surface.points.tolist(), *surface.middles.tolist()))
 
 
-#: What a modifier is beside its settings.
+#: Properties of a modifier that are not settings.
 _NOT_SETTINGS = {"rna_type", "name", "type", "is_active", "is_override_data", "execution_time", "persistent_uid"}
 
 
 def mirror_modifiers(obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> list[str]:
-    """Make the modifiers of a twin, whose axes are reflected by ``flip`` (3, 3), the mirror images of its mate's.
+    """Make the modifiers of a twin, whose axes are reflected by ``flip`` (3, 3), mirror images of the other part's.
 
     Returns:
-        The names of those that are not mirrored: of a type that is not known here, or that depend on other objects. The
-        twin keeps what it has of these.
+        Names of modifiers that are not mirrored, since their type is not known here or they depend on other objects.
+        The twin keeps its own of these.
     """
     if not (len(obj.modifiers) or len(mate.modifiers)):
         return []
@@ -123,8 +138,7 @@ def mirror_modifiers(obj: bpy.types.Object, mate: bpy.types.Object, flip: Array)
 
 
 def _is_mirrorable(modifier: bpy.types.Modifier) -> bool:
-    """Return whether the mirror image of a modifier is known: it is of a known type, and nothing beside its object's
-    mesh and its own numbers tells what it does."""
+    """Return whether a modifier can be mirrored: its type is known, and it refers to no other data-block."""
     settings = (getattr(modifier, name) for name in _setting_names(modifier))
     return modifier.type in _MODIFIER_MIRRORS and not any(isinstance(value, bpy.types.ID) for value in settings)
 
@@ -134,7 +148,7 @@ def _setting_names(modifier: bpy.types.Modifier) -> list[str]:
 
 
 def _copy_settings(own: bpy.types.Modifier, its: bpy.types.Modifier) -> None:
-    """Give a modifier the settings of another; what hides behind a setting, as a curve, stays."""
+    """Copy the settings of a modifier, except for pointers and collections such as curves."""
     for name in _setting_names(own):
         value, rna = getattr(own, name), own.bl_rna.properties[name]
         if rna.is_readonly or rna.type in {"POINTER", "COLLECTION"}:
@@ -145,20 +159,20 @@ def _copy_settings(own: bpy.types.Modifier, its: bpy.types.Modifier) -> None:
             setattr(its, name, value)
 
 
-# ---------------------------------------------------------------- what a reflection makes of settings
+# ---------------------------------------------------------------- reflection of settings
 
 
 def _keep_settings(_own: Any, _its: Any, _flip: Array) -> None:
-    """It does the same to both hands."""
+    """Leave settings that are invariant under reflection."""
 
 
 def _image_axes(flip: Array) -> list[tuple[int, float]]:
-    """Return which axis of the twin is the image of each axis, and with which sign."""
+    """Return index and sign of the twin's axis that is the image of each axis."""
     return [(at := int(np.abs(row).argmax()), float(np.sign(row[at]))) for row in flip]
 
 
 def _mirror_mirror(own: Any, its: Any, flip: Array) -> None:
-    """Planes go with their axes; of an axis that is turned round the other side is cut off."""
+    """Mirror a Mirror modifier: planes follow their axes, and bisecting flips for an axis that is reversed."""
     for axis, (image, sign) in enumerate(_image_axes(flip)):
         its.use_axis[image], its.use_bisect_axis[image] = own.use_axis[axis], own.use_bisect_axis[axis]
         its.use_bisect_flip_axis[image] = own.use_bisect_flip_axis[axis] != (sign < 0.0)
@@ -192,7 +206,7 @@ _MODIFIER_MIRRORS: Mapping[str, Callable[[Any, Any, Array], None]] = {
 
 
 def all_differences(rig: bpy.types.Object) -> list[TwinDifference]:
-    """Everything that makes the halves of a model differ, its meshes among it."""
+    """Return all asymmetries of a mechanism, including those of meshes."""
     assign_ids(rig)
     mechanism = extract(rig)
     sides = find_sides(mechanism)
@@ -200,8 +214,10 @@ def all_differences(rig: bpy.types.Object) -> list[TwinDifference]:
 
 
 def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[str] = ()) -> Iterator[TwinDifference]:
-    """Of the twins among a model's bodies, those whose surfaces differ, and by how much (length units); how these are
-    cut into polygons is no difference. Pairs with a body ``without`` (ids) are left out."""
+    """Yield the twins among a mechanism's bodies whose surfaces differ, with the distance (length units).
+
+    The division into polygons does not matter. Pairs with a body of ``without`` (ids) are skipped.
+    """
     done: set[bpy.types.Object] = set()
     gaps: dict[tuple[object, ...], float] = {}
     for obj, mate in twins_by_part(rig).items():
@@ -221,21 +237,21 @@ def mesh_differences(rig: bpy.types.Object, plane: Plane, without: Collection[st
 
 
 def _mesh_distance(one: bpy.types.Mesh, other: bpy.types.Mesh, scales: list[Array], flip: Array) -> float:
-    """Return how far two scaled meshes, the one seen in a mirror, are apart where they are furthest; 0 where they are
-    as good as the same, or where one is empty."""
+    """Return the largest distance between the mirror image of a scaled mesh and another (``mesh_surface_distance``)."""
     return mesh_surface_distance(mesh_points(one, scales[0]) @ flip, one, mesh_points(other, scales[1]), other)
 
 
-#: Corners of mirror images that are nearer than this share of the size of their mesh are at one place.
+#: Tolerance of equal vertices of mirror images, as a share of the size of the mesh.
 _POINT_TOLERANCE = 2e-5
 
 
 @dataclass
 class MeshMirror:
-    """Meshes as one operation mirrors them, each once.
+    """Mirroring of meshes within one operation, each mesh once.
 
-    ``materials``: twins get those of their mates too. ``left_out`` are modifiers that have no mirror image here, by the
-    names of their objects and those of the twins.
+    Attributes:
+        materials: Mirror materials too.
+        left_out: Names of modifiers that cannot be mirrored, by the names of the two objects.
     """
 
     materials: bool = True
@@ -244,9 +260,16 @@ class MeshMirror:
     _known: dict[tuple[object, ...], bool] = field(default_factory=dict)
 
     def put(self, obj: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> bool:
-        """Make the mesh of a twin, whose axes are reflected by ``flip`` (3, 3), the mirror image of its mate's, as far
-        as it is not; and its modifiers and materials. Returns whether the twin got another mesh, that of its mate
-        mirrored."""
+        """Make the mesh, modifiers and materials of a twin mirror images of the other part's, as far as they are not.
+
+        Args:
+            obj: The part.
+            mate: Its twin.
+            flip: Reflection (3, 3) of the twin's axes.
+
+        Returns:
+            Whether the twin got another mesh.
+        """
         if not (obj.type == mate.type == "MESH"):
             return False
         before = [slot.material for slot in mate.material_slots]
@@ -286,9 +309,16 @@ class MeshMirror:
         flip: Array,
         poses: tuple[Array, Array] | None = None,
     ) -> bool:
-        """Return whether the mesh of a twin is the mirror image of its mate's, in axes that are reflected by ``flip``;
-        ``poses`` (4, 4) are where the two are in these axes, None: at their origins. Surfaces of two files, which are
-        cut into other polygons, are compared as ``mesh_surface_distance`` does."""
+        """Return whether the mesh of a twin is the mirror image of the other part's.
+
+        Meshes with other polygons, as from two files, are compared as ``mesh_surface_distance`` does.
+
+        Args:
+            obj: The part.
+            mate: Its twin.
+            flip: Reflection (3, 3) of the twin's axes.
+            poses: Poses (4, 4) of the two in these axes; None: identity.
+        """
         if not (obj.type == mate.type == "MESH"):
             return False
         one, other = cast(bpy.types.Mesh, obj.data), cast(bpy.types.Mesh, mate.data)
@@ -299,7 +329,7 @@ class MeshMirror:
         return self._known[key]
 
     def _mirrored(self, mesh: bpy.types.Mesh, flip: Array) -> bpy.types.Mesh:
-        """A mesh seen in a mirror; itself where it is its own mirror image."""
+        """Return the mirror image of a mesh; the mesh itself if it is its own mirror image."""
         key = mesh.session_uid, flip.tobytes()
         if key not in self._made:
             made = mesh
@@ -334,7 +364,7 @@ def _are_mirror_images(one: bpy.types.Mesh, other: bpy.types.Mesh, flip: Array, 
 
 
 def _max_distance(points: Array, others: Array) -> float:
-    """Return how far the furthest of some points (n, 3) is from the nearest of others."""
+    """Return the largest distance of points (n, 3) from the nearest of ``others`` (m, 3)."""
     tree = KDTree(len(others))
     for number, point in enumerate(others.tolist()):
         tree.insert(point, number)

@@ -1,4 +1,4 @@
-"""Twins that are missing, made: the mirror images of bodies and joints, with names of the other side."""
+"""Creation of missing twins, and edits of joints that are applied to their twins too."""
 
 from __future__ import annotations
 
@@ -49,9 +49,20 @@ from .twins import copy_friction, ensure_plane, require_plane, twin_candidates
 def create_twins(
     objects: Iterable[bpy.types.Object], plane: Plane | None = None
 ) -> tuple[list[bpy.types.Object], Report]:
-    """Make the missing twins of bodies and joints, mirrored, with names of the other side, and posed and keyed as
-    mirror images. The joints among the chosen bodies, and those that carry them, come along. Returns what was made.
-    ValueError where nothing lacks a twin, and where there is no plane to mirror across."""
+    """Create the missing twins of bodies and joints, named for the other side, and posed and keyed as mirror images.
+
+    The joints that carry the chosen bodies are included.
+
+    Args:
+        objects: Bodies and joints.
+        plane: Mirror plane; None: the mechanism's.
+
+    Returns:
+        The created objects and the report.
+
+    Raises:
+        ValueError: No part lacks a twin, or there is no mirror plane.
+    """
     chosen = [obj for obj in objects if record_of(obj).role in {"BODY", "JOINT"}]
     rig = next((record_of(obj).model for obj in chosen), None)
     if rig is None:
@@ -95,7 +106,7 @@ def _mirrored_poses(
     around: MirrorContext,
     pose: Mapping[str, Array],
 ) -> Iterator[tuple[str, JointEdit]]:
-    """The twins of joints, by id, posed as their mirror images; ``pose`` are the coordinates of joints, by id."""
+    """Yield the edits that pose the twins of joints as mirror images, by id; ``pose``: joint values by id."""
     for empty, mate in pairs.items():
         values = pose.get(record_of(empty).source_id)
         if values is not None:
@@ -106,7 +117,7 @@ def _mirrored_poses(
 
 
 def _mirror_twin_keys(rig: bpy.types.Object, joints: Iterable[bpy.types.Object], plane: Plane) -> Report:
-    """Give the twins of joints the mirrored keys of these, in every motion of the mechanism."""
+    """Mirror the keyframes of joints to their twins, in every motion of the mechanism."""
     report, chains = Report(), joint_bones(rig)
     bones = {bone for empty in joints for bone in chains.get(record_of(empty).source_id, ())}
     places = servo_curve_ids(rig, bones)
@@ -121,14 +132,14 @@ def _mirror_twin_keys(rig: bpy.types.Object, joints: Iterable[bpy.types.Object],
 
 
 class _UsedNames:
-    """The ids of a model's parts and the names of each kind of them."""
+    """Ids of a mechanism's parts, and names by role."""
 
     def __init__(self, rig: bpy.types.Object) -> None:
         self.ids = part_ids(rig)
         self.names = {role: {file_name(obj) for obj in parts(rig, role)} for role in ("BODY", "JOINT")}
 
     def copy(self, obj: bpy.types.Object) -> bpy.types.Object:
-        """A copy of a part with a name and id of its own, the original's twin."""
+        """Copy a part as its twin, with its own name and id."""
         record, names = record_of(obj), self.names[record_of(obj).role]
         name = twin_name(file_name(obj), names)
         made = copy_part(obj, name, twin_name(record.source_id, self.ids) if name in self.ids else name)
@@ -139,7 +150,7 @@ class _UsedNames:
 
 
 def set_joint_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type_: str) -> Report:
-    """Make a joint, and its twin, one of another type: the twin's is the mirror image."""
+    """Change the type of a joint and of its twin, which becomes the mirror image."""
     report, rig = set_joint_type(empty, type_), record_of(empty).model
     if mate is None:
         return report
@@ -147,7 +158,7 @@ def set_joint_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type
     try:
         joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
         image = retype_twin(joint, plane, around.mates, around.bodies, twin)
-    except ValueError as error:  # the joint itself is of the type by now
+    except ValueError as error:  # the joint itself was changed already
         report.warn("twin-differs", str(error), where=mate.name)
         return report
     report.extend(
@@ -157,7 +168,11 @@ def set_joint_types(empty: bpy.types.Object, mate: bpy.types.Object | None, type
 
 
 def swap_ends_of_pair(empty: bpy.types.Object, mate: bpy.types.Object | None) -> Report:
-    """Exchange parent and child of a joint, and of its twin. ValueError, and nothing done, where either cannot be."""
+    """Swap parent and child of a joint, and of its twin.
+
+    Raises:
+        ValueError: One of them cannot be swapped; nothing was changed.
+    """
     for each in filter(None, (empty, mate)):
         require_swappable(each)
     report = swap_ends(empty)
@@ -169,8 +184,10 @@ def swap_ends_of_pair(empty: bpy.types.Object, mate: bpy.types.Object | None) ->
 def move_joint_pair(
     empty: bpy.types.Object, mate: bpy.types.Object | None, place: Matrix, keep_axes: bool = False
 ) -> Report:
-    """Put a joint elsewhere (in the world), and its twin where the mirror image of that is in the design; their bodies
-    stay where they are. ``keep_axes``: they turn as little."""
+    """Move a joint in the world, and its twin to the mirror image in the design; their bodies stay where they are.
+
+    ``keep_axes``: change only the origins.
+    """
     if mate is None:
         return move_joint(empty, place, keep_axes)
     plane = require_plane(record_of(empty).model)
@@ -180,15 +197,18 @@ def move_joint_pair(
     return report
 
 
-#: How far, as a share of its size, what stands on one side may reach over to the other.
+#: Share of its size by which a body on one side may extend to the other side of the mirror plane.
 _OVERLAP_SHARE = 0.02
 
 
 def create_body_twins(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -> tuple[int, int, Report]:
-    """Twins for bodies that were just made.
+    """Link or create the twins of new bodies.
 
-    Those that are mirror images of others become their twins; of those that stand on one side the twin is made; what
-    stands in the middle has none. Returns how many were linked and made.
+    A mirror image of another body is linked to it; for a body on one side the twin is created; a body in the middle
+    gets none.
+
+    Returns:
+        Number of linked pairs, number of created twins, and the report.
     """
     plane, bodies = ensure_plane(rig), parts_by_id(rig, "BODY")
     if plane is None:
@@ -198,7 +218,7 @@ def create_body_twins(rig: bpy.types.Object, made: Iterable[bpy.types.Object]) -
     for pair in twin_candidates(rig, plane):
         ids = {pair.first, pair.second}
         if pair.kind == "body" and ids & fresh:
-            alone -= ids  # also where names alone are alike: whose they are, nobody but the user knows
+            alone -= ids  # also for a match by name alone, which only the user can confirm
             if pair.by != "name":
                 link_twins(bodies[pair.first], bodies[pair.second])
                 linked += 1
@@ -225,9 +245,10 @@ def _is_on_one_side(obj: bpy.types.Object, plane: Plane) -> bool:
 
 
 def create_joint_twin(rig: bpy.types.Object, empty: bpy.types.Object) -> tuple[bpy.types.Object | None, Report]:
-    """The twin of a joint that was just made, between the twins of its bodies: one that is there already, or a new one.
+    """Link or create the twin of a new joint, between the twins of its bodies.
 
-    None where the mirror image is between the same bodies.
+    Returns:
+        The twin, None if the mirror image connects the same bodies or there is no mirror plane; and the report.
     """
     twins = twins_by_part(rig)
     ends = _joint_bodies(empty)

@@ -1,4 +1,7 @@
-"""The mirror image of a part of a mechanism, which ``model.twins`` computes, written into the objects of its twin."""
+"""Mirror images of bodies and joints, as ``core.editing.twins`` computes them, written to the objects of their twins.
+
+Includes collision shapes, reference frames, lights and restraints.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +57,13 @@ ObjectMap = Mapping[str, bpy.types.Object]
 
 
 class MirrorContext:
-    """Surroundings of a joint for its mirror image, gathered once: the objects and records of the bodies of its
-    mechanism, by id, and their twins."""
+    """Surroundings of joints for mirroring, collected once.
+
+    Attributes:
+        objects: Objects of the mechanism's bodies, by id.
+        bodies: Their records, by id.
+        mates: Ids of their twins, by id.
+    """
 
     def __init__(self, objects: ObjectMap) -> None:
         self.objects = objects
@@ -64,14 +72,14 @@ class MirrorContext:
 
     @classmethod
     def of(cls, *empties: bpy.types.Object) -> MirrorContext:
-        """Those of some joints alone."""
+        """Return the context of some joints alone."""
         records = (record_of(empty).joint for empty in empties)
         ends = (end for record in records for end in (record.parent, record.child) if end is not None)
         return cls({record_of(end).source_id: end for end in ends})
 
 
 def _body_record(obj: bpy.types.Object) -> Body:
-    """A body as joints count: where its object is designed, and its twin."""
+    """Return a body as joints need it: design pose and twin."""
     record = record_of(obj)
     return Body(record.source_id, obj.name, rigid_design_pose(obj), twin=record.twin or None)
 
@@ -82,9 +90,9 @@ def _body_record(obj: bpy.types.Object) -> Body:
 def write_body_image(
     obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane, looks: MeshMirror, is_new: bool
 ) -> None:
-    """Make a body's twin its mirror image: what it weighs, looks like and collides with, and what is attached to it.
+    """Make a body's twin its mirror image: mass, shapes, mesh and what is attached to it.
 
-    ``is_new``: the twin is a copy that was just made, and has no axes of its own yet. Physics has to be away.
+    Physics has to be cleared before. ``is_new``: the twin is a new copy, without axes of its own.
     """
     own, its = (read_body(each, rigid_design_pose) for each in (obj, mate))
     flip = default_flip(plane) if is_new else flip_between(own.pose, its.pose, plane)
@@ -112,12 +120,11 @@ def write_body_image(
 def _mirror_mesh(
     obj: bpy.types.Object, mate: bpy.types.Object, flip: Array, kept: Collection[int], is_new: bool, looks: MeshMirror
 ) -> None:
-    """Have a twin look like its mate in a mirror, and its record know the mesh that it has then as well as its mate's
-    record knows its own: what was edited in the one is edited in the other."""
+    """Mirror a body's mesh to its twin, and the mesh data in its record by which edited meshes are recognized."""
     own, its = record_of(obj), record_of(mate)
     if looks.put(obj, mate, flip):
         corners = np.array(own.corners, dtype=np.float64).reshape(4, 4)
-        if mate.data != obj.data:  # which is its own mirror image else
+        if mate.data != obj.data:  # a shared mesh is its own mirror image
             corners[:, 1:] = corners[:, 1:] @ flip
         its.corners = corners.ravel().tolist()
         its.surface = [own.surface[0], *(np.abs(flip).T @ np.array(own.surface[1:])).tolist()]
@@ -131,8 +138,7 @@ def _mirror_mesh(
 def _unchanged_meshes(
     obj: bpy.types.Object, mate: bpy.types.Object, own: Body, its: Body, flip: Array, looks: MeshMirror
 ) -> set[int]:
-    """The numbers of shapes whose meshes are files of the twin's own that are mirror images as they are, where they
-    are on their bodies."""
+    """Return the indices of shapes whose meshes are separate files that are mirror images already."""
     mine, theirs = shape_children(obj), shape_children(mate)
     out = set()
     for number, (shape, other) in enumerate(zip(own.shapes, its.shapes, strict=False)):
@@ -153,7 +159,7 @@ def _translation(place: Array) -> Array:
 
 
 def _write_shapes(obj: bpy.types.Object, mate: bpy.types.Object, shapes: Iterable[Shape]) -> None:
-    """Write the records of a twin's shapes: what is Blender's alone it has from the body's."""
+    """Write the records of a twin's shapes; fields that exist only in Blender are copied."""
     rows = record_of(mate).shapes
     rows.clear()
     for shape, own in zip(shapes, record_of(obj).shapes, strict=True):
@@ -163,12 +169,12 @@ def _write_shapes(obj: bpy.types.Object, mate: bpy.types.Object, shapes: Iterabl
 
 
 def shape_children(obj: bpy.types.Object) -> dict[int, bpy.types.Object]:
-    """The children of a body that stand for its collision shapes, by the numbers of these."""
+    """Return the child objects of a body that represent its collision shapes, by shape index."""
     return {record_of(child).shape: child for child in obj.children if is_shape_child(child)}
 
 
 def is_shape_child(child: bpy.types.Object) -> bool:
-    """Return whether a child of a body stands for one of its shapes."""
+    """Return whether a child of a body represents one of its shapes."""
     return record_of(child).role == "SHAPE" and record_of(child).shape >= 0
 
 
@@ -181,7 +187,7 @@ def _mirror_shape_children(
     kept: Collection[int],
     looks: MeshMirror,
 ) -> None:
-    """Make the collision shapes that are children of a twin the mirror images of those of the body, one for one."""
+    """Make the child collision shapes of a twin mirror images of the body's."""
     mine, theirs = shape_children(obj), shape_children(mate)
     bpy.data.batch_remove([child for number, child in theirs.items() if number not in mine])
     for number, child in mine.items():
@@ -204,8 +210,7 @@ def _copy_to(child: bpy.types.Object, holder: bpy.types.Object) -> bpy.types.Obj
 
 
 def _place_child(child: bpy.types.Object, part: bpy.types.Object, flip: Array, turn: Array) -> None:
-    """Have a child of a twin stand where the mirror image of a body's does, whose own axes are reflected by
-    ``turn``."""
+    """Place a child of a twin at the mirror image of the body's child, whose own axes are reflected by ``turn``."""
     hung = np.array(child.matrix_parent_inverse, dtype=np.float64)
     part.matrix_parent_inverse = Matrix(mirror_local_pose(hung, flip, flip).tolist())
     scale = np.abs(turn).T @ np.array(child.matrix_basis.to_scale())
@@ -213,8 +218,10 @@ def _place_child(child: bpy.types.Object, part: bpy.types.Object, flip: Array, t
 
 
 def _mirror_attachments(holder: bpy.types.Object, mate: bpy.types.Object, flip: Array) -> None:
-    """Make the reference frames and lights on a twin the mirror images of those on the body; those that it lacks are
-    made. ``flip`` is how the axes of the twin are reflected."""
+    """Make the reference frames and lights on a twin mirror images of the body's; missing ones are created.
+
+    ``flip`` (3, 3) is the reflection of the twin's axes.
+    """
     free = [child for child in mate.children if record_of(child).role in {"FRAME", "LIGHT"}]
     mine = [child for child in holder.children if record_of(child).role in {"FRAME", "LIGHT"}]
     for child, found in _match_attachments(mine, free):
@@ -237,8 +244,10 @@ def _mirror_attachments(holder: bpy.types.Object, mate: bpy.types.Object, flip: 
 def _match_attachments(
     mine: list[bpy.types.Object], theirs: list[bpy.types.Object]
 ) -> list[tuple[bpy.types.Object, bpy.types.Object | None]]:
-    """Return which frame or light of a twin is that of the body: by its name, of the other side or the same, else the
-    only one that is left on either side."""
+    """Return the frame or light of a twin for each of the body, or None.
+
+    They match by the name of the other side or the same name, else as the only remaining pair.
+    """
     out: list[tuple[bpy.types.Object, bpy.types.Object | None]] = []
     left = list(theirs)
     for child in mine:
@@ -271,9 +280,9 @@ def _copy_light(lamp: Any, other: Any) -> None:
 def write_joint_image(
     empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: MirrorContext, is_new: bool
 ) -> None:
-    """Make a joint's twin its mirror image: place, bodies, type, stops, start, springs and motors.
+    """Make a joint's twin its mirror image: frame, bodies, type, stops, initial values, springs and motors.
 
-    ``is_new``: the twin is a copy that was just made. The bodies are mirrored already.
+    The bodies have to be mirrored before. ``is_new``: the twin is a new copy.
     """
     joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
     try:
@@ -293,8 +302,10 @@ def write_joint_image(
 
 
 def write_values_image(empty: bpy.types.Object, mate: bpy.types.Object, plane: Plane, around: MirrorContext) -> None:
-    """Give a joint's twin its stops, start, springs and motors, as far as their axes are mirror images; it stays where
-    it is."""
+    """Mirror stops, initial values, springs and motors of a joint to its twin, as far as axes correspond.
+
+    The twin's frame is unchanged.
+    """
     joint, twin = (read_joint(each, rigid_design_pose) for each in (empty, mate))
     image = mirror_joint_settings(joint, plane, around.mates, around.bodies, twin)
     _write_values(mate, image, joint, twin_dof_maps(joint, twin, plane, around.mates, around.bodies), empty)
@@ -303,8 +314,7 @@ def write_values_image(empty: bpy.types.Object, mate: bpy.types.Object, plane: P
 def _write_values(
     mate: bpy.types.Object, image: Joint, joint: Joint, parts: tuple[DofMap, ...], empty: bpy.types.Object
 ) -> None:
-    """Write the values of a twin's degrees of freedom into its record, and where it begins so that its loops close;
-    leave where they are posed."""
+    """Write the values of a twin's degrees of freedom and its assembled initial values; channels are unchanged."""
     record = record_of(mate).joint
     single = iter(record.parts)
     for kept, dof in zip(record.dofs, image.dofs, strict=True):
@@ -320,7 +330,7 @@ def _write_values(
 
 
 def _dofs_by_index(record: KnuckleJoint) -> dict[int, KnuckleDof]:
-    """The degrees of freedom of a joint by the number of their first coordinate."""
+    """Return the degrees of freedom of a joint by the index of their first value."""
     firsts = np.cumsum([0, *(DOF_SIZE[dof.kind] for dof in record.dofs)])
     return dict(zip(firsts.tolist(), record.dofs, strict=False))
 
@@ -332,7 +342,7 @@ def _write_dof_in_place(kept: KnuckleDof, dof: Dof) -> None:
 
 
 def mirrored_coordinates(values: Array, parts: Iterable[DofMap], size: int) -> Array:
-    """The coordinates (size,) of a twin, of those of its mate."""
+    """Return the joint values (size,) of a twin, mirrored from those of the other joint."""
     out = np.zeros(size)
     for part in parts:
         out[list(part.to)] = part.matrix @ np.asarray(values)[list(part.of)]

@@ -1,4 +1,4 @@
-"""Links between twins: which body or joint is the twin of which, by the ids in their records."""
+"""Links between twins, by the ids in their records."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from ...data.queries import parts
 
 
 def parts_by_id(rig: bpy.types.Object, role: str) -> dict[str, bpy.types.Object]:
-    """A model's bodies or joints by their ids; of several with one id, which are copies, the one that still has the
-    name that it was built with, else the first."""
+    """Return a mechanism's bodies or joints by id.
+
+    Of several with one id, which are copies, it is the one that still has its built name, else the first.
+    """
     every = parts(rig, role)
     out = {record_of(obj).source_id: obj for obj in reversed(every)}
     if len(out) < len(every):
@@ -22,7 +24,10 @@ def parts_by_id(rig: bpy.types.Object, role: str) -> dict[str, bpy.types.Object]
 
 
 def twin_of(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The twin of a body or joint, if the two name each other. A copy is nobody's. (Of many: ``twins_by_part``.)"""
+    """Return the twin of a body or joint if they refer to each other, or None. Copies have none.
+
+    For many parts use ``twins_by_part``.
+    """
     record = record_of(obj)
     if not record.twin or record.model is None:
         return None
@@ -33,7 +38,7 @@ def twin_of(obj: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def twins_by_part(rig: bpy.types.Object) -> dict[bpy.types.Object, bpy.types.Object]:
-    """The twins of all bodies and joints of a model that have one."""
+    """Return the twins of all bodies and joints of a mechanism that have one."""
     out = {}
     for known in (parts_by_id(rig, role) for role in ("BODY", "JOINT")):
         for key, obj in known.items():
@@ -44,7 +49,7 @@ def twins_by_part(rig: bpy.types.Object) -> dict[bpy.types.Object, bpy.types.Obj
 
 
 def twins_among(objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, bpy.types.Object]:
-    """The twins of those of some parts that have one."""
+    """Return the twins of those of some parts that have one."""
     chosen = list(objects)
     rigs = dict.fromkeys(record_of(obj).model for obj in chosen if record_of(obj).model is not None)
     known = {obj: mate for rig in rigs for obj, mate in twins_by_part(rig).items()}
@@ -52,8 +57,7 @@ def twins_among(objects: Iterable[bpy.types.Object]) -> dict[bpy.types.Object, b
 
 
 def record_mirror_state(obj: bpy.types.Object, mate: bpy.types.Object) -> None:
-    """Twins are alike, as far as they are to be, as they stand now: what is edited from here on symmetrical editing
-    does to both."""
+    """Record the present transforms and names of twins as symmetric: later differences are edits to be mirrored."""
     count = max(record_of(obj).seen_count, record_of(mate).seen_count) + 1
     for one, other in ((obj, mate), (mate, obj)):
         record = record_of(one)
@@ -63,7 +67,11 @@ def record_mirror_state(obj: bpy.types.Object, mate: bpy.types.Object) -> None:
 
 
 def link_twins(first: bpy.types.Object, second: bpy.types.Object) -> None:
-    """Have two parts be each other's twins; those that they had before have none. ValueError for parts of two kinds."""
+    """Link two parts as twins; their previous twins are unlinked.
+
+    Raises:
+        ValueError: The parts are the same, of different kinds or of different mechanisms.
+    """
     one, other = record_of(first), record_of(second)
     if first == second or one.role != other.role or one.model != other.model:
         raise ValueError("Twins are two bodies, or two joints, of one mechanism")
@@ -73,7 +81,7 @@ def link_twins(first: bpy.types.Object, second: bpy.types.Object) -> None:
 
 
 def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:
-    """Parts and their twins are twins no more."""
+    """Unlink parts from their twins."""
     chosen = list(objects)
     for obj in (*twins_among(chosen).values(), *chosen):
         if record_of(obj).twin:
@@ -81,5 +89,5 @@ def unlink_twins(objects: Iterable[bpy.types.Object]) -> None:
 
 
 def unlink_twin(obj: bpy.types.Object) -> None:
-    """A part and its twin are twins no more."""
+    """Unlink a part from its twin."""
     unlink_twins([obj])

@@ -1,4 +1,9 @@
-"""The names of twins: what one is renamed to, the other is for its own side."""
+"""Symmetric editing: edits of one side of a mechanism with Blender's own tools are mirrored to the other side.
+
+Each part records its local matrix and name as of when its twin was last made symmetric (``seen``); after every change
+of the scene changed parts are compared with that. The record is stored in the .blend, and so in every undo step: at any
+step it shows which of the two sides was edited.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +32,15 @@ from .images import MirrorContext, write_values_image
 from .links import record_mirror_state, twins_among, twins_by_part
 from .twins import ensure_plane, leading_parts, require_plane
 
-#: What Blender puts behind a name that is taken.
+#: Number that Blender appends to a name that is taken.
 _NUMBER_SUFFIX = re.compile(r"\.\d{3,}$")
 
 
 def pair_names(name: str, other: str, is_right: bool) -> tuple[str, str]:
-    """Return what a part that was renamed and its twin, so far ``other``, are called now.
+    """Return the new names of a renamed part and its twin, which is called ``other`` so far.
 
-    ``LR`` in a name that was typed becomes Left or Right, as in Juice. A name that has no side says nothing of the
-    twin's; nor does the twin's own, which Blender gave a number because it is taken.
+    ``LR`` in a typed name becomes Left or Right, as in Juice. A name without a side does not change the twin's; nor
+    does the twin's own name, to which Blender appended a number because it is taken.
     """
     if "LR" in name:
         words = ("Right", "Left") if is_right else ("Left", "Right")
@@ -47,7 +52,7 @@ def pair_names(name: str, other: str, is_right: bool) -> tuple[str, str]:
 
 
 def rename_twins(pairs: Mapping[bpy.types.Object, bpy.types.Object], plane: Plane) -> None:
-    """Rename the twins of parts that were renamed. Where both of a pair were, they keep what they were given."""
+    """Rename the twins of renamed parts. If both of a pair were renamed, they keep their names."""
     wanted: dict[bpy.types.Object, str] = {}
     for obj, mate in pairs.items():
         if obj.name == record_of(obj).seen_name or mate.name != record_of(mate).seen_name:
@@ -58,9 +63,9 @@ def rename_twins(pairs: Mapping[bpy.types.Object, bpy.types.Object], plane: Plan
 
 
 def rename_objects(wanted: Mapping[bpy.types.Object, str]) -> None:
-    """Rename objects, all at once: what one gives up another may take.
+    """Rename objects all at once: one can take a name that another gives up.
 
-    What somebody else has stays theirs, and gets a number as Blender does it.
+    Names of other objects stay, and the new one gets a number from Blender.
     """
     names = {obj: name for obj, name in wanted.items() if obj.name != name}
     for name in names.values():
@@ -81,9 +86,13 @@ def _is_right(obj: bpy.types.Object, plane: Plane) -> bool:
 def rename_twin_bones(
     rig: bpy.types.Object, renamed: Collection[str], mates: Mapping[int, bpy.types.Object], plane: Plane
 ) -> None:
-    """Rename the bones of the twins of joints, and of bodies that are roots, whose bones were renamed.
+    """Rename the bones of the twins of joints, and of root bodies, whose bones were renamed.
 
-    ``mates`` are the twins of a model's parts by the parts' ``session_uid``.
+    Args:
+        rig: The armature.
+        renamed: New names of the renamed bones.
+        mates: Twins of a mechanism's parts, by the part's ``session_uid``.
+        plane: The mirror plane.
     """
     bones = armature_of(rig).bones
     parts = {(record_of(mate).role, record_of(mate).twin): mate for mate in mates.values()}
@@ -108,13 +117,13 @@ def _bone_role(bone: bpy.types.Bone) -> tuple[str, str, int]:
 
 
 def is_edited_since_mirror(obj: bpy.types.Object) -> bool:
-    """Return whether a part was moved, turned, resized or renamed since its twin was made alike."""
+    """Return whether a part was transformed or renamed since its twin was made symmetric."""
     record = record_of(obj)
     return record.seen != obj.matrix_basis or obj.name != record.seen_name
 
 
 def mirror_transform(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane) -> None:
-    """Have a twin stand and grow as its mate did since the two were made alike. Their names are another matter."""
+    """Mirror the change of a part's transform since the last symmetric state to its twin; names are not changed."""
     before, twin = record_of(obj).seen.copy(), mate.matrix_basis
     if obj.matrix_basis == before:
         return
@@ -125,7 +134,10 @@ def mirror_transform(obj: bpy.types.Object, mate: bpy.types.Object, plane: Plane
 
 
 def _twin_scale(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Array:
-    """The scale (3,) of a twin that grows as its mate does; of one that was flat, its mate's own."""
+    """Return the scale (3,) of a twin after the other part was scaled.
+
+    Along axes where either was flat it is the other part's own.
+    """
     scales = [np.array(matrix.to_scale()) for matrix in (before, now, twin)]
     was, own, its = axes @ scales[0], axes @ scales[1], scales[2]
     flat = (was == 0.0) | (its == 0.0)
@@ -133,14 +145,14 @@ def _twin_scale(before: Matrix, now: Matrix, twin: Matrix, axes: Array) -> Array
 
 
 _PART_ROLES = ("BODY", "JOINT")
-#: Twins of the parts of models that are edited symmetrically, by the model's ``session_uid`` and the part's. Gathered
-#: when needed, dropped when parts come, go or change their twins. Those of a model without a mirror plane are none.
+#: Twins of parts while editing is symmetric, by the mechanism's ``session_uid`` and the part's. Collected when needed,
+#: invalidated when parts or their twins change; empty for a mechanism without a mirror plane.
 _twin_cache: dict[int, dict[int, bpy.types.Object]] = {}
-#: How what is selected stood, by the model's ``session_uid``, when nothing of it was found edited: while bones are
-#: posed that is asked in every frame, and to compare it in one go takes a fraction of asking each part.
+#: State of the selection when nothing of it was edited, by the mechanism's ``session_uid``: compared in every frame
+#: while bones are posed, which takes a fraction of checking each part.
 _last_states: dict[int, tuple[list[str], bytes]] = {}
-#: Whether any model of the file is edited symmetrically: what all other files pay is this look. And whether the changes
-#: that are told are our own.
+#: Whether symmetric editing is on for any mechanism, which is all that other files have to check; and whether present
+#: changes are our own.
 _state = {"on": False, "busy": False}
 
 
@@ -151,12 +163,12 @@ def _collect_twins(rig: bpy.types.Object) -> dict[int, bpy.types.Object]:
         found = _twin_cache[rig.session_uid] = {obj.session_uid: mate for obj, mate in pairs.items()}
         for obj, mate in pairs.items():
             if not record_of(obj).seen_name:
-                record_mirror_state(obj, mate)  # it came from another model
+                record_mirror_state(obj, mate)  # it was merged from another mechanism
     return found
 
 
 def _find_twins(rig: bpy.types.Object, wanted: Collection[int]) -> dict[int, bpy.types.Object]:
-    """The twins of those of some parts that have one; gathered anew where one was deleted."""
+    """Return the twins of parts by ``session_uid``, collected again if one was deleted."""
     found = _collect_twins(rig)
     chosen = {uid: found[uid] for uid in wanted if uid in found}
     if all(map(still_exists, chosen.values())):
@@ -167,28 +179,27 @@ def _find_twins(rig: bpy.types.Object, wanted: Collection[int]) -> dict[int, bpy
 
 
 def lacks_twins(rig: bpy.types.Object) -> bool:
-    """Return whether no part of a model that is edited symmetrically has a twin, as far as anybody looked: cheap enough
-    for every redraw."""
+    """Return whether a mechanism with symmetric editing is known to have no twins; cheap enough for every redraw."""
     return not _twin_cache.get(rig.session_uid, True)
 
 
 def start_live_mirror(rig: bpy.types.Object) -> None:
-    """From now on the model's halves are edited together: they are taken as they stand."""
+    """Start symmetric editing from the present state of a mechanism."""
     invalidate_twins()
     for obj, mate in twins_by_part(rig).items():
         record_mirror_state(obj, mate)
 
 
 def invalidate_twins(*_args: Any) -> None:
-    """Forget what was gathered: it is gathered anew when it is needed."""
+    """Invalidate the collected twins."""
     _twin_cache.clear()
     _last_states.clear()
 
 
 def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> int:
-    """Make the twins of parts alike that were edited since; returns how many there were.
+    """Mirror edited parts to their twins; return the number of pairs.
 
-    What hangs elsewhere than on the armature is placed in other axes: nothing follows it until it hangs there again.
+    Parts that are not parented to the armature are skipped, since their local matrices are in other axes.
     """
     known, changed = _collect_twins(rig), list(changed)
     _mirror_masses(rig, [obj for obj in changed if obj.session_uid in known])
@@ -207,12 +218,12 @@ def mirror_edits(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> 
     rename_twins(leaders, plane)
     for obj, mate in edited.items():
         record_mirror_state(obj, mate)
-    _last_states.pop(rig.session_uid, None)  # how it stood before is no longer how it stands alike
+    _last_states.pop(rig.session_uid, None)  # the recorded state is outdated
     return len(leaders)
 
 
 def _mirror_masses(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -> None:
-    """A mass was typed into Blender's Physics tab: the twin weighs as much."""
+    """Copy masses that were typed into Blender's Physics tab to the twins."""
     typed = {obj.session_uid: obj for obj in changed if obj.rigid_body is not None and is_mass_typed(obj)}
     for uid, mate in _find_twins(rig, typed).items() if typed else ():
         store_typed_mass(typed[uid])
@@ -223,11 +234,12 @@ def _mirror_masses(rig: bpy.types.Object, changed: Iterable[bpy.types.Object]) -
 
 
 def resync_after_undo(rig: bpy.types.Object) -> None:
-    """After a step was undone or redone.
+    """Restore symmetry after undo or redo.
 
-    Blender keeps a step before it tells of the change, so in what it keeps of an edit the twin's half is missing: it is
-    done again. And going back it takes back what it kept, and so not that half: the part that was alike the fewest
-    times is the one that was gone back with, and knows where its twin was.
+    Note:
+        Blender stores an undo step before it calls handlers, so the step of an edit lacks the twin's part, which is
+        done again here. Undo restores what it stored, and so not the twin: of a pair, the part with the lower
+        ``seen_count`` is the one that was restored, and its record has the transform of its twin.
     """
     known = twins_by_part(rig)
     mirror_edits(rig, known)
@@ -238,12 +250,12 @@ def resync_after_undo(rig: bpy.types.Object) -> None:
         record_mirror_state(obj, mate)
 
 
-# ---------------------------------------------------------------- what Blender calls
+# ---------------------------------------------------------------- handlers and listeners
 
 
 @persistent
 def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """After every change of the scene: see whether a half of a model was edited."""
+    """Mirror edits after every change of the scene."""
     if not _state["on"] or _state["busy"]:
         return
     rigs = {rig.session_uid: rig for rig in _symmetric_models(scene)}
@@ -252,8 +264,13 @@ def after_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None
 
 
 def _mirror_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
-    """When a model is posed all that it carries is told of: then only what is selected can have been edited."""
-    updates = depsgraph.updates  # one by one: the model comes early among a thousand
+    """Mirror edits of mechanisms that were updated.
+
+    Note:
+        When a mechanism is posed, updates list everything that it carries; then only the selection can have been
+        edited.
+    """
+    updates = depsgraph.updates  # iterated lazily: the armature is early among a thousand
     posed = _posed_models(rigs, updates) if depsgraph.id_type_updated("ARMATURE") else set()
     selected = bpy.context.view_layer.objects.selected
     told: list[bpy.types.Object] = []
@@ -268,7 +285,7 @@ def _mirror_all(rigs: Mapping[int, bpy.types.Object], depsgraph: bpy.types.Depsg
 
 
 def _mirror_selected(uid: int, rig: bpy.types.Object, selected: Any) -> None:
-    """Make the twins of what is selected alike, unless all of it stands as it did when nothing of it was edited."""
+    """Mirror the selected parts, unless their state is the one in which none was edited."""
     stand = _selection_state(rig, selected)
     if _last_states.get(uid) == stand:
         return
@@ -278,8 +295,10 @@ def _mirror_selected(uid: int, rig: bpy.types.Object, selected: Any) -> None:
 
 
 def _selection_state(rig: bpy.types.Object, selected: Any) -> tuple[list[str], bytes]:
-    """The names of what is selected and hangs on a model, which tell the parts of a file apart, with their masses in
-    the Physics tab, and where all of it stands."""
+    """Return names and masses of the selected parts, and the local matrices of the selection.
+
+    Names include the library, which distinguishes parts within a .blend.
+    """
     places = np.empty(16 * len(selected), dtype=np.float32)
     selected.foreach_get("matrix_basis", places)
     return [_name_and_mass(obj) if obj.parent == rig else "" for obj in selected], places.tobytes()
@@ -290,7 +309,7 @@ def _name_and_mass(obj: bpy.types.Object) -> str:
 
 
 def _posed_models(rigs: Mapping[int, bpy.types.Object], updates: Iterable[bpy.types.DepsgraphUpdate]) -> set[int]:
-    """Return which of some models are told of themselves; looks no further than to the last of them."""
+    """Return the mechanisms, by ``session_uid``, whose armature is among the updates; stops at the last one."""
     found: set[int] = set()
     for update in updates:
         each = update.id
@@ -306,7 +325,7 @@ def _symmetric_models(scene: bpy.types.Scene) -> Iterator[bpy.types.Object]:
 
 
 class _OwnEdit:
-    """Within it the changes that are told are our own."""
+    """Context manager that marks changes as our own and blocks signals."""
 
     def __enter__(self) -> None:
         _state["busy"] = True
@@ -320,9 +339,9 @@ class _OwnEdit:
 
 @contextmanager
 def without_live_mirror(rig: bpy.types.Object) -> Iterator[None]:
-    """Within it a model is edited by what knows of its halves: nothing else follows.
+    """Context manager without symmetric editing, for edits that handle both sides themselves.
 
-    Afterwards they are taken as they stand.
+    Afterwards the present state counts as symmetric.
     """
     busy, _state["busy"] = _state["busy"], True
     try:
@@ -334,7 +353,7 @@ def without_live_mirror(rig: bpy.types.Object) -> Iterator[None]:
 
 
 def mirror_value_change(empty: bpy.types.Object) -> None:
-    """A value of a joint was edited: its twin gets it as well, and what is derived from the twin's follows."""
+    """Mirror an edited value of a joint to its twin, and emit ``on_joint_change`` for it."""
     mate = _live_twin(empty)
     if mate is None:
         return
@@ -345,7 +364,7 @@ def mirror_value_change(empty: bpy.types.Object) -> None:
 
 
 def mirror_body_change(obj: bpy.types.Object) -> None:
-    """A body's mass was edited, or whether it is held where it is."""
+    """Copy the mass of a body, and whether it is immobile, to its twin, and emit ``on_body_change`` for it."""
     mate = _live_twin(obj)
     if mate is None:
         return
@@ -359,7 +378,7 @@ def mirror_body_change(obj: bpy.types.Object) -> None:
 
 
 def parts_with_twins(objects: Iterable[bpy.types.Object], wanted: bool = True) -> list[bpy.types.Object]:
-    """Some parts, and, where their model is edited symmetrically and that is ``wanted``, their twins after them."""
+    """Return parts, followed by their twins if ``wanted`` and editing of their mechanism is symmetric."""
     chosen = list(dict.fromkeys(objects))
     if wanted:
         rigs = dict.fromkeys(record_of(obj).model for obj in chosen)
@@ -376,10 +395,10 @@ def _live_twin(obj: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
-    """Bones got other names: those of the twins get theirs of the other side."""
+    """Rename the bones of twins after bones were renamed."""
     if not _state["on"] or _state["busy"] or not settings(rig).symmetric:
         return
-    invalidate_twins()  # after an undo nobody has looked yet
+    invalidate_twins()  # after an undo the cache may be outdated
     found = _collect_twins(rig)
     if not found:
         return
@@ -388,7 +407,7 @@ def bones_renamed(rig: bpy.types.Object, went: Mapping[str, str]) -> None:
 
 
 def restart_live_mirror(armature: bpy.types.Armature) -> None:
-    """The switch was thrown."""
+    """Start or stop symmetric editing after its property changed."""
     rig = armature_settings(armature).rig
     if rig is not None and armature_settings(armature).symmetric:
         start_live_mirror(rig)
@@ -400,15 +419,19 @@ def restart_live_mirror(armature: bpy.types.Armature) -> None:
 
 @persistent
 def check_symmetric_models(*_args: Any) -> None:
-    """After undo, redo, or in another file: see whether any model is edited symmetrically."""
+    """Check whether any mechanism has symmetric editing on: after undo, redo, and when a .blend is opened."""
     invalidate_twins()
-    every = getattr(bpy.data, "armatures", ())  # there are no data yet while Blender installs or starts extensions
+    every = getattr(bpy.data, "armatures", ())  # restricted while Blender installs or starts extensions
     _state["on"] = any(armature_settings(data).symmetric for data in every)
 
 
 @persistent
 def after_undo_step(*_args: Any) -> None:
-    """After undo and redo. At once: where Blender made all anew it does not tell of the next update."""
+    """Restore symmetry after undo and redo.
+
+    Note:
+        Immediately, because where Blender recreated all data it does not call the handler of the next update.
+    """
     check_symmetric_models()
     for rig in list(_symmetric_models(bpy.context.scene)) if _state["on"] else ():
         with _OwnEdit():
@@ -433,11 +456,11 @@ _LISTENERS: Connections = (
 
 
 def register() -> None:
-    """Hang in what follows edits."""
+    """Register the handlers and signal listeners."""
     connect(_HANDLERS, _LISTENERS)
 
 
 def unregister() -> None:
-    """Take it out again."""
+    """Remove the handlers and signal listeners, and invalidate the cache."""
     disconnect(_HANDLERS, _LISTENERS)
     invalidate_twins()

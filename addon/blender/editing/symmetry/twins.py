@@ -1,4 +1,4 @@
-"""Twins that face each other across the plane between a model's halves, and those that do not."""
+"""Twins of bodies and joints: mirror plane, search, comparison, and mirroring parts to their twins."""
 
 from __future__ import annotations
 
@@ -22,13 +22,24 @@ from .appearance import MeshMirror
 from .images import MirrorContext, mirror_part_restraints, write_body_image, write_joint_image
 from .links import parts_by_id, twins_among, twins_by_part, unlink_twins
 
-#: How far a twin may be from where the mirror image of its mate is, as a share of the model's size.
+#: Distance of a twin from the mirror image of the other part up to which it is in place, as a share of the size of the
+#: mechanism.
 _TWIN_TOLERANCE = 0.05
 
 
 def unlink_misplaced_twins(rig: bpy.types.Object, came: Collection[bpy.types.Object], plane: Plane) -> int:
-    """Have those of the parts that ``came`` to a model be nobody's twins that do not face their twins across its plane:
-    to edit them symmetrically would put one where nothing is. Returns how many pairs there were."""
+    """Unlink twins among new parts that are not opposite each other across the mirror plane.
+
+    Symmetric editing would otherwise move one of them to a wrong place.
+
+    Args:
+        rig: Armature of the mechanism.
+        came: The new parts.
+        plane: The mirror plane.
+
+    Returns:
+        Number of unlinked pairs.
+    """
     pairs = twins_by_part(rig)
     at = {obj: np.array(obj.matrix_basis.translation) for obj in pairs}
     if not at:
@@ -47,7 +58,11 @@ TwinPairs = dict[bpy.types.Object, bpy.types.Object]
 
 
 def require_plane(rig: bpy.types.Object) -> Plane:
-    """The mirror plane of a mechanism. ValueError where it has none."""
+    """Return the mirror plane of a mechanism.
+
+    Raises:
+        ValueError: It has none.
+    """
     plane = ensure_plane(rig)
     if plane is None:
         raise ValueError(f"Mechanism {rig.name!r} has no mirror plane yet. Choose one: Twins > Mirror Plane")
@@ -55,10 +70,9 @@ def require_plane(rig: bpy.types.Object) -> Plane:
 
 
 def ensure_plane(rig: bpy.types.Object) -> Plane | None:
-    """The mirror plane of a mechanism.
+    """Return the mirror plane of a mechanism, or None.
 
-    One that has none yet gets the one between its twins where its document has them: what was edited since does not
-    count. None where that has no pairs.
+    Without one it is set to the plane between its twins in its document, regardless of later edits.
     """
     plane = mirror_plane_of(rig)
     if plane is None and not is_foreign(rig) and (plane := document_plane(rig)) is not None:
@@ -67,7 +81,7 @@ def ensure_plane(rig: bpy.types.Object) -> Plane | None:
 
 
 def document_plane(rig: bpy.types.Object) -> Plane | None:
-    """The plane between the halves of a mechanism where its document has them, and by the twins that it has now."""
+    """Return the mirror plane of a mechanism in its document, by the twins that it has now; None without any."""
     base = read_document(rig)
     if base is None:
         return None
@@ -79,33 +93,37 @@ def document_plane(rig: bpy.types.Object) -> Plane | None:
 
 
 def adopt_linked_plane(rig: bpy.types.Object) -> None:
-    """After parts were linked as twins: a mechanism that has no mirror plane, and whose document tells of none, gets
-    the one between them as they stand. To link them says that they are mirror images there."""
+    """Set the mirror plane after parts were linked as twins, if neither mechanism nor document has one.
+
+    It is the plane between the twins as they stand: linking states that they are mirror images there.
+    """
     if ensure_plane(rig) is None and not is_foreign(rig):
         set_mirror_plane(rig, find_mirror_plane(extract(rig)))
 
 
 def choose_plane(rig: bpy.types.Object, plane: Plane | None) -> None:
-    """Keep the plane that the user chose (None: the mechanism's own) as the mechanism's where that has none, after what
-    was done across it has worked."""
+    """Store the plane that the user chose (None: no choice) if the mechanism has none, after a successful edit."""
     if plane is not None and mirror_plane_of(rig) is None and not is_foreign(rig):
         set_mirror_plane(rig, plane)
 
 
 def axis_plane(axis: int) -> Plane:
-    """The plane through a model's origin that one of its own axes (0 to 2) is square to."""
+    """Return the plane through a mechanism's origin normal to one of its axes (0 to 2)."""
     return Plane(np.eye(3)[axis])
 
 
 def current_sides(rig: bpy.types.Object) -> Sides:
-    """Return who mirrors whom in a model as it stands, by id, and the plane between them."""
+    """Return the twins of a mechanism as it stands, by id, and the plane between them."""
     assign_ids(rig)
     return find_sides(extract(rig))
 
 
 def leading_parts(pairs: TwinPairs, plane: Plane) -> TwinPairs:
-    """Of parts with their twins, where both of a pair are there, those that lead: the active part, else the first, and
-    what is on its side of the plane; where the side does not tell, the first of the two."""
+    """Return the pairs to mirror: of two selected twins only the leading one, with its twin.
+
+    The active part leads, else the first, and parts on its side of the plane; if the side does not decide, the first of
+    the two.
+    """
     if not pairs:
         return {}
     active = bpy.context.view_layer.objects.active
@@ -121,29 +139,39 @@ def leading_parts(pairs: TwinPairs, plane: Plane) -> TwinPairs:
 
 
 def twin_candidates(rig: bpy.types.Object, plane: Plane | None = None) -> list[TwinCandidate]:
-    """Parts without twins that could be twins, by name, by place or both."""
+    """Return pairs of parts without twins that could be twins, by name, by position or both."""
     assign_ids(rig)
     mechanism = extract(rig)
     return find_twins(mechanism, plane or find_sides(mechanism).plane)
 
 
 def twin_differences(rig: bpy.types.Object) -> list[TwinDifference]:
-    """Return what differs between the twins of a model."""
+    """Return the differences between the twins of a mechanism."""
     assign_ids(rig)
     mechanism = extract(rig)
     return compare_twins(mechanism, find_sides(mechanism))
 
 
-# ---------------------------------------------------------------- one half like the other
+# ---------------------------------------------------------------- mirroring to twins
 
 
 def mirror_to_twins(
     objects: Iterable[bpy.types.Object], plane: Plane | None = None, materials: bool = True
 ) -> tuple[list[bpy.types.Object], Report]:
-    """Make the twins of bodies and joints their mirror images in every respect; ``materials``: in color too.
+    """Make the twins of bodies and joints complete mirror images of them.
 
-    Of twins that are both there one is ``leading_parts``. Returns what led. ValueError where none has a twin, and where
-    there is no plane to mirror them across.
+    Of two selected twins ``leading_parts`` decides.
+
+    Args:
+        objects: Bodies and joints.
+        plane: Mirror plane; None: the mechanism's.
+        materials: Mirror materials too.
+
+    Returns:
+        The parts that were mirrored, and the report.
+
+    Raises:
+        ValueError: No part has a twin, or there is no mirror plane.
     """
     report = Report()
     pairs = twins_among(objects)
@@ -152,7 +180,7 @@ def mirror_to_twins(
         raise ValueError("None of the selected parts has a twin: Find Twins looks for them, Create Twin makes one")
     between = plane or require_plane(rig)
     if any(each.parent != rig for pair in pairs.items() for each in pair):
-        report.extend(update_armature(rig))  # what hangs elsewhere is placed in other axes
+        report.extend(update_armature(rig))  # the local matrix of a misplaced part is in other axes
     chosen, looks = leading_parts(pairs, between), MeshMirror(materials)
     with physics_suspended(rig, report) as frictions, signals_blocked():
         for obj, mate in chosen.items():
@@ -170,7 +198,7 @@ def mirror_to_twins(
 
 
 def copy_friction(frictions: dict[bpy.types.Object, float], obj: bpy.types.Object, mate: bpy.types.Object) -> None:
-    """Have a twin get the friction that was typed for its mate, or none, when physics is built anew."""
+    """Copy the friction that was typed for a body, or its absence, to its twin, for the rebuild of physics."""
     if obj in frictions:
         frictions[mate] = frictions[obj]
     else:

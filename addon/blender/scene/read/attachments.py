@@ -146,7 +146,10 @@ class AttachmentReader:
         )
 
     def _frame_of(self, obj: bpy.types.Object, light: Light) -> bpy.types.Object | None:
-        """Return the frame object that a light's object was created as a child of, or its copy that is now."""
+        """Return the frame object of a light: the one that it was created as a child of, or the copy that it is on now.
+
+        It is None where the light was moved elsewhere.
+        """
         frame = self.named.get((light.body, str(light.extra.get("frame"))))
         if frame is None:
             return None

@@ -1,4 +1,8 @@
-"""Assignment of objects to the parts of a document: of several with one id one is that part, and the others are new."""
+"""Mechanism from the scene, edits included: the inverse of ``build``.
+
+The document that travels with the mechanism is the base: values that are as built keep its 64-bit numbers, edited ones
+come from Blender. Of several objects with one id one is the document's part and the others are new.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +67,11 @@ Ids = Mapping[bpy.types.Object, str]
 
 
 def own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint] = ()) -> dict[bpy.types.Object, str]:
-    """An id for each object: of several with one id, which are copies of each other, the one that still has the name
-    it was built with keeps it (else the first), and the others get their object's name."""
+    """Assign an id to each object.
+
+    Objects with the same id are copies of each other: the one that still has the name it was built with keeps the id
+    (else the first), the others get their object's name.
+    """
     holders: dict[str, bpy.types.Object] = {}
     for obj in sorted(objects, key=lambda obj: obj.name != record_of(obj).built_name):
         holders.setdefault(record_of(obj).source_id, obj)
@@ -81,7 +88,7 @@ def own_ids(objects: list[bpy.types.Object], base: Iterable[Body | Joint] = ()) 
 
 
 def merge_parts(base: Iterable[T], ids: Ids, read: Callable[[bpy.types.Object, str, T | None, T | None], T]) -> list[T]:
-    """Parts in the document's order, then the new ones as they were made; none has a twin that is gone.
+    """Merge parts in the document's order, then new ones in order of creation; twins that no longer exist are cleared.
 
     ``read`` gets an object, its id, the document's part of this id, and for a copy of one a copy of the part.
     """
@@ -103,19 +110,23 @@ def _original_id(obj: bpy.types.Object) -> str:
 
 __all__ = ["document_ids", "extract", "extract_design", "own_ids"]
 
-#: Openings that differ by no more, as a share of their size, are the same in 32 bits.
+#: Tolerance of joint openings in 32 bits, relative to their size.
 _OPENING_TOLERANCE = 1e-6
 
 
 @gc_paused()
 def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
-    """The mechanism of a model, in the file's own axes and with its document.
+    """Read a mechanism from the scene, in the file's own axes and with its document.
 
-    The model is given by its collection, or by its armature where copies of it may lie in the same collection.
+    Poses, physics and animation do not matter: the design is read. Parts that no joint carries any more, because it was
+    deleted, are designed where they are seen, and so are copies of bodies. ``report`` says what was edited, added and
+    deleted; a copy of a body or joint is a new one.
 
-    Poses, physics and animation do not matter: it is the design that is read. What no joint carries any more, because
-    that was deleted, is designed where it is seen, and so are copies of bodies. ``report`` says what was edited, added
-    and deleted; a copy of a body or joint is a new one. ValueError where there is no model.
+    Args:
+        model: The mechanism's collection, or its armature where copies of it may be in the same collection.
+
+    Raises:
+        ValueError: If there is no mechanism, or a newer release saved it.
 
     >>> from addon import formats
     >>> from addon.blender.build import build
@@ -133,23 +144,23 @@ def extract(model: bpy.types.Collection | bpy.types.Object | None) -> Mechanism:
 
 
 def extract_design(rig: bpy.types.Object) -> Mechanism:
-    """The mechanism of a model with every body where its object is designed, whatever carries it."""
+    """Read a mechanism with every body where its object is designed, whatever carries it."""
     return _read_mechanism(rig)[0]
 
 
 def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tuple[Mechanism, DesignPoses, Ids]:
-    """Read a model's mechanism as it is designed, with the designs of its parts and the ids of its bodies."""
+    """Read a mechanism as it is designed; return it, the design poses of its parts and the ids of its bodies."""
     rig, collection = require_rig(model), collection_of(model)
     if is_from_newer_release(rig):
         raise ValueError(f"{rig.name!r} was saved by a newer Knuckle: update Knuckle to work on it")
     base = _document_mechanism(rig)
-    mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # what has no object stays
+    mechanism = replace(base, name=record_of(rig).source_name, report=Report())  # parts without objects stay
     mechanism.restraints = with_mirrored_restraints(rig, base.restraints)
     _report_foreign_objects(rig, collection, mechanism.report)
     by_role, present = all_parts_by_role(rig, collection)
     for obj in present:
         if obj.mode == "EDIT" and obj.type == "MESH":
-            obj.update_from_editmode()  # what is edited now counts, without leaving edit mode
+            obj.update_from_editmode()  # read the present edits without leaving edit mode
     designs = DesignPoses(rig)
     reading = _PartReader(
         mechanism.report, designs, joint_frames_world(base), design_openings(base), renamed_bones(rig)
@@ -168,7 +179,7 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
         body.id: (body.com, read_com(record_of(body_of[body.id]), body)) for body in base.bodies if body.id in body_of
     }
     hung = AttachmentReader(coms, body_of, designs, mechanism.report)
-    if settings(rig).version >= 2:  # before, they had no objects
+    if settings(rig).version >= 2:  # earlier releases created no objects for them
         frames, lights = by_role.get("FRAME", []), by_role.get("LIGHT", [])
         mechanism.frames, mechanism.lights = hung.read(frames, base.frames), hung.read(lights, base.lights)
     else:
@@ -186,12 +197,12 @@ def _read_mechanism(model: bpy.types.Collection | bpy.types.Object | None) -> tu
 
 
 def _document_mechanism(rig: bpy.types.Object) -> Mechanism:
-    """The mechanism as its document has it; an empty one where there is none."""
+    """Return the mechanism as its document has it; an empty one without a document."""
     return read_document(rig) or Mechanism(record_of(rig).source_name)
 
 
 def _switch_assemblies(rig: bpy.types.Object, mechanism: Mechanism) -> bool:
-    """Have the assemblies on and off as the model's settings say; False where these know none."""
+    """Activate assemblies as the mechanism's settings say; return False where these have none."""
     switches = {kept.path: kept.active for kept in settings(rig).assemblies}
     for assembly in mechanism.assemblies:
         assembly.active = switches.get(assembly.path, assembly.active)
@@ -199,14 +210,16 @@ def _switch_assemblies(rig: bpy.types.Object, mechanism: Mechanism) -> bool:
 
 
 def document_ids(rig: bpy.types.Object) -> set[str]:
-    """The ids that a model's document knows, of parts that are still there and of others."""
+    """Return the ids of all parts in a mechanism's document, deleted ones included."""
     base = _document_mechanism(rig)
     return {body.id for body in base.bodies} | {joint.id for joint in base.joints}
 
 
 def _report_foreign_objects(rig: bpy.types.Object, collection: bpy.types.Collection, report: Report) -> None:
-    """Say what of the collection is not part of the model: a whole model that was copied inside it, meshes that the
-    user put there, a scale of the whole."""
+    """Report objects of the collection that are not part of the mechanism, and a scale of the whole mechanism.
+
+    Such objects are meshes and lights that the user put there, and mechanisms copied inside the collection.
+    """
     scale = rig.matrix_world.to_scale()
     if max(abs(part - 1.0) for part in scale[:]) > 1e-5:
         told = f"{rig.name!r} is scaled as a whole; the file keeps its own size: Alt+S clears the scale"
@@ -220,7 +233,7 @@ def _report_foreign_objects(rig: bpy.types.Object, collection: bpy.types.Collect
 
 
 def _new_body(own: str, obj: bpy.types.Object) -> Body:
-    """A body that no document knows: it was made of a mesh, or came from another model."""
+    """Create a body that is in no document: it was created from a mesh, or came from another mechanism."""
     body = read_body(obj)
     body.id, body.com, body.shapes = own, np.array([shortest_float(x) for x in body.com]), []
     known = body.inertia if record_of(obj).has_tensor else None
@@ -230,12 +243,12 @@ def _new_body(own: str, obj: bpy.types.Object) -> Body:
 
 @dataclass
 class _PartReader:
-    """Reads objects over the document's parts, which become those of now.
+    """Reader of objects over the document's parts, which become the present ones.
 
-    ``frames`` are where the document has its joints, by id, ``openings`` where those of open loops have their other
-    side, from there; ``bones`` are the renamed ones, by the ids of their joints; ``derived`` as ``read_mass_edit`` has
-    it, ``shape_masses`` those of the document. ``switched``: the records know what is on, not the document;
-    ``flagged``: bodies know whether they fall and collide; ``colored``: materials know their colors.
+    ``frames``: joint frames in the document, by id; ``openings``: for joints of open loops the other side relative to
+    that; ``bones``: renamed bones, by joint id; ``derived``: see ``read_mass_edit``; ``shape_masses``: those of the
+    document. ``switched``: the records know what is active, not the document; ``flagged``: bodies know whether they
+    fall and collide; ``colored``: materials know their colors.
     """
 
     report: Report
@@ -255,7 +268,7 @@ class _PartReader:
     shape_masses: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def body(self, obj: bpy.types.Object, own: str, old: Body | None, original: Body | None) -> Body:
-        """A body as it is now."""
+        """Return a body in its present state."""
         record = record_of(obj)
         body = old or original or _new_body(own, obj)
         if old is None:
@@ -304,7 +317,7 @@ class _PartReader:
         return body
 
     def joint(self, obj: bpy.types.Object, own: str, old: Joint | None, original: Joint | None) -> Joint:
-        """A joint as it is now. The poses of all bodies have to be known."""
+        """Return a joint in its present state. The poses of all bodies must be known."""
         record = record_of(obj)
         part = record.joint
         parent, child = self.ids.get(part.parent), self.ids.get(part.child)
@@ -346,7 +359,7 @@ class _PartReader:
         return joint
 
     def _paint(self, obj: bpy.types.Object, body: Body) -> None:
-        """Take over the colour of a body that somebody painted as a whole. A mesh file has its own."""
+        """Apply the color of a body that was painted as a whole. Mesh files have their own colors."""
         seen = [shape for shape in body.shapes if shape.visual]
         if not seen or any(shape.type == "mesh" and shape.mesh for shape in seen) or obj.type != "MESH":
             return
@@ -364,12 +377,12 @@ class _PartReader:
 
 
 def _read_opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None, bool]:
-    """Return where a joint's other side is from its frame (4, 4), None where they are one, and whether that was edited.
+    """Return a joint's other side relative to its frame (4, 4), None where they coincide, and whether it was edited.
 
-    ``exact`` is where the document has it.
+    ``exact`` is the document's.
     """
     if not (part.is_open or any(part.opening)):
-        return exact, False  # nobody wrote it down
+        return exact, False  # not recorded
     opening = unflatten_pose(part.opening) if part.is_open else np.eye(4)
     turn = constraint_rotation(part)
     opening = opening if turn is None else turn @ opening @ inverse(turn)
@@ -380,7 +393,7 @@ def _read_opening(part: KnuckleJoint, exact: Array | None) -> tuple[Array | None
 
 
 def _edited_frame(obj: bpy.types.Object, exact: Array | None, design: Matrix) -> Array:
-    """A joint's frame in the model's axes, from its empty, which has the axis where Blender's constraint wants it."""
+    """Return a joint's frame (4, 4) in the mechanism's axes from its empty, whose axes suit Blender's constraint."""
     turn = constraint_rotation(record_of(obj).joint)
     if exact is not None and not was_moved(obj, design):
         return exact
@@ -422,7 +435,7 @@ def _same_numbers(now: tuple[float, ...], before: tuple[float, ...]) -> bool:
 
 
 def _twin_id(now: str, before: str | None, copied: bool) -> str | None:
-    """The twin's id. A copy is not its original's twin's twin."""
+    """Return the twin's id. A copy is not the twin of its original's twin."""
     if now == (before or ""):
         return None if copied else before
     return now or None
@@ -449,8 +462,7 @@ def _read_behaviors(rig: bpy.types.Object, base: Mechanism) -> GaitBehaviors | N
 
 @dataclass
 class DocumentFacts:
-    """Facts of a document, kept before its parts become those of now: names of bodies and joints, and the ends of
-    joints, by id."""
+    """Facts of a document, kept before its parts are changed: names of bodies and joints, and joints' ends, by id."""
 
     names: dict[str, str]
     ends: dict[str, tuple[str | None, str | None]]
@@ -458,7 +470,7 @@ class DocumentFacts:
 
     @classmethod
     def of(cls, base: Mechanism) -> DocumentFacts:
-        """Read the facts of a document's mechanism."""
+        """Collect the facts of a document's mechanism."""
         return cls(
             {body.id: body.name for body in base.bodies},
             {joint.id: (joint.parent, joint.child) for joint in base.joints},
@@ -466,19 +478,19 @@ class DocumentFacts:
         )
 
     def settle(self, mechanism: Mechanism) -> None:
-        """Take out what hung on deleted parts, with a word on each."""
+        """Remove what depended on deleted parts, and report the deleted and the removed parts."""
         report: Report = mechanism.report
         lost = self.names.keys() - {body.id for body in mechanism.bodies}
         present = {joint.id for joint in mechanism.joints}
         for kind, names, gone in (("Body", self.names, lost), ("Joint", self.joints, self.joints.keys() - present)):
             for part_id in sorted(gone):
                 report.info("deleted", f"{kind} {names[part_id]!r} was deleted", where=part_id)
-        if mechanism.source.format != "juice":  # which keeps joints that lack a body, and lets them do nothing
+        if mechanism.source.format != "juice":  # Juice keeps joints that lack a body, as inactive
             mechanism.joints = [joint for joint in mechanism.joints if not self._is_loose(joint, lost, report)]
         self._drop_orphans(mechanism, lost, self.joints.keys() - {joint.id for joint in mechanism.joints}, report)
 
     def _is_loose(self, joint: Joint, lost: set[str], report: Report) -> bool:
-        """Return whether a joint of the document lost a body, and nobody put another, or the world, in its place."""
+        """Return whether a joint lost a body that nothing replaced, be it the world; such a joint is reported."""
         if joint.active or not lost & {*self.ends.get(joint.id, ())}:
             return False
         report.info("deleted", f"Joint {joint.name!r} went with its body", where=joint.id)
@@ -486,7 +498,7 @@ class DocumentFacts:
 
     @staticmethod
     def _drop_orphans(mechanism: Mechanism, lost: set[str], joints: set[str], report: Report) -> None:
-        """Leave out the restraints of what is gone. (Frames and lights were left out when they were read.)"""
+        """Remove the restraints of removed parts. Frames and lights were already left out when they were read."""
         kept = []
         for item in mechanism.restraints:
             if item.joint in joints or lost & {*(item.bodies or ())}:

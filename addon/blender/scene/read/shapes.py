@@ -1,4 +1,7 @@
-"""The shapes of a body as they are now: from its record, the scale of its object, and its collision children."""
+"""Present shapes and mass properties of a body: from its record, object scale, collision children and rigid body.
+
+Masses are edited in our record or on the rigid body; mirroring edits centers of mass and moments of inertia.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,16 @@ from ..bodies import unit_tensors
 from .design_poses import DesignPoses
 from .edit_detection import edited_number, edited_pose, is_same_value, shortest_float, was_moved
 
-#: Collision children by body and the number of the shape, each with its design on the body.
+#: Collision children with their design matrices on the body, by body and shape index.
 CollisionChildren = dict[tuple[bpy.types.Object, int], tuple[bpy.types.Object, Matrix]]
 
 
 def read_collision_children(
     objects: Iterable[bpy.types.Object], bodies: Mapping[str, bpy.types.Object], designs: DesignPoses, report: Report
 ) -> CollisionChildren:
-    """The collision children of bodies, whatever they hang on by now; ``bodies`` are by id.
+    """Find the collision children of bodies, whatever their parents are now; ``bodies`` are by id.
 
-    Copies of children stand for nothing, and the report says so.
+    Copies of children are left out and reported.
     """
     shapes = [obj for obj in objects if record_of(obj).role == "SHAPE" and record_of(obj).shape >= 0]
     holders = {obj: _body_of_child(obj, bodies) for obj in shapes}
@@ -48,8 +51,10 @@ def read_collision_children(
 
 
 def _body_of_child(obj: bpy.types.Object, bodies: Mapping[str, bpy.types.Object]) -> bpy.types.Object | None:
-    """The body that a collision child is of: the one that it is a child of where that has its id, as copies of the body
-    have, else the one of this id."""
+    """Return the body of a collision child.
+
+    It is the parent if that has the body's id, as copies of the body have, else the body of this id.
+    """
     own = record_of(obj).source_id.rpartition("/")[0]
     return obj.parent if obj.parent is not None and record_of(obj.parent).source_id == own else bodies.get(own)
 
@@ -57,10 +62,18 @@ def _body_of_child(obj: bpy.types.Object, bodies: Mapping[str, bpy.types.Object]
 def read_body_shapes(
     obj: bpy.types.Object, own: str, before: list[Shape], com: Array, children: CollisionChildren, report: Report
 ) -> list[Shape]:
-    """The shapes of a body's object, whose id is ``own``; ``before`` are the document's.
+    """Read the shapes of a body's object.
 
-    A collision child that was moved or scaled takes its shape along, and one that was deleted takes it away. (A copy of
-    a body need not have copies of its children.)
+    A collision child that was moved or scaled changes its shape, and one that was deleted removes it. A copy of a body
+    need not have copies of the children.
+
+    Args:
+        obj: The object.
+        own: Its id.
+        before: The document's shapes.
+        com: Center of mass of the body, (3,).
+        children: Collision children.
+        report: Gets an entry for each deleted child.
     """
     now = edited_shapes([read_shape(shape) for shape in record_of(obj).shapes], before)
     is_copy = _may_lack_children(obj, own)
@@ -79,8 +92,11 @@ def read_body_shapes(
 
 
 def _may_lack_children(obj: bpy.types.Object, own: str) -> bool:
-    """Return whether a body is a copy that may lack collision children which nobody deleted: one that has no id of its
-    own yet, or came without them, or has taken the place of its original, whose id it has; only its name tells that."""
+    """Return whether a body is a copy that may lack collision children which nobody deleted.
+
+    Such a copy has no id of its own yet, or was created without children, or has replaced its original and has its id:
+    only its name tells that.
+    """
     record = record_of(obj)
     return own != record.source_id or record.without_children or is_numbered_copy(obj.name, record.built_name)
 
@@ -98,7 +114,7 @@ def _follow_child(shape: Shape, child: bpy.types.Object, design: Matrix, com: Ar
 
 
 def edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
-    """Shapes as they are now, with the document's numbers where they are the same."""
+    """Return the present shapes, with the document's numbers where they are the same in 32 bits."""
     if [shape.type for shape in now] != [shape.type for shape in before]:
         return [replace(shape, size={key: shortest_float(value) for key, value in shape.size.items()}) for shape in now]
     for mine, old in zip(now, before, strict=True):
@@ -115,7 +131,7 @@ def edited_shapes(now: list[Shape], before: list[Shape]) -> list[Shape]:
 
 
 def scale_shape(shape: Shape, scale: Array, about: Array) -> Shape:
-    """A shape under the scale (3,) of its body's object, whose origin is the point ``about`` of the body."""
+    """Scale a shape by the ``scale`` (3,) of its body's object, whose origin is the point ``about`` of the body."""
     pose = shape.pose.copy()
     pose[:3, 3] = about + scale * (pose[:3, 3] - about)
     along = _scale_along_axes(shape, scale)
@@ -123,13 +139,13 @@ def scale_shape(shape: Shape, scale: Array, about: Array) -> Shape:
 
 
 def _scale_along_axes(shape: Shape, scale: Array) -> Array:
-    """By how much (3,) a scale of the body stretches a shape along its own axes, however it is turned in the body."""
+    """Return the factors (3,) by which a scale of the body stretches a shape along the shape's own axes."""
     stretched: Array = np.linalg.norm(scale[:, None] * shape.pose[:3, :3], axis=0)
     return stretched
 
 
 def is_uneven(shape: Shape, scale: Array) -> bool:
-    """Return whether a scale would make a round shape one that has no name here."""
+    """Return whether a scale would turn a round shape into one that is no primitive."""
     along = _scale_along_axes(shape, scale)
     round_ = along if shape.type in _ROUND_SHAPES else along[:2]
     return shape.type in {*_ROUND_SHAPES, "capsule", "cylinder", "cone"} and float(np.ptp(round_)) > 1e-6 * float(
@@ -138,8 +154,10 @@ def is_uneven(shape: Shape, scale: Array) -> bool:
 
 
 def _resize_shape(shape: Shape, along: Array) -> Shape:
-    """A shape under a scale along its own axes, all negative where it is turned inside out; round ones take the larger
-    of what applies."""
+    """Scale a shape along its own axes; all factors are negative where it is mirrored.
+
+    Round shapes take the larger of the factors that apply.
+    """
     size, factors = dict(shape.size), np.abs(along)
     by_name = {"x": factors[0], "y": factors[1], "z": factors[2], "length": factors[2], "radius": max(factors[:2])}
     for name, factor in by_name.items():
@@ -155,29 +173,29 @@ def _resize_shape(shape: Shape, along: Array) -> Shape:
 
 
 _ROUND_SHAPES = {"sphere", "hemisphere"}
-#: What is not the same upside down.
+#: Shapes that differ when turned upside down.
 _DIRECTED_SHAPES = {"cone", "pyramid", "hemisphere"}
 
 
-#: What a shape has besides that it is: its share of the mass of its body, in formats that know one.
+#: Key in a shape's extension data of its share of the body's mass, in formats that have one.
 _MASS_KEY = "mass"
-#: Moments of inertia that differ by no more than this share of the largest are the same in 32 bits.
+#: Tolerance of moments of inertia in 32 bits, as a share of the largest.
 _MOMENT_TOLERANCE = 3e-7
 
 
 def derived_masses(bodies: Iterable[Body]) -> dict[str, float]:
-    """The masses, by id, of the bodies of a document whose moments of inertia follow from their shapes."""
+    """Return the masses, by id, of a document's bodies whose moments of inertia are derived from their shapes."""
     return {body.id: body.mass for body in bodies if body.extra.get(DERIVED_MOMENT)}
 
 
 def shape_masses(bodies: Iterable[Body]) -> dict[str, list[Any]]:
-    """The masses that a document states for shapes, None where it states none, by the ids of their bodies."""
+    """Return the masses that a document states for shapes, None where it states none, by body id."""
     masses = {body.id: [shape.extra.get(_MASS_KEY) for shape in body.shapes] for body in bodies}
     return {body: each for body, each in masses.items() if any(mass is not None for mass in each)}
 
 
 def with_shape_masses(shapes: list[Shape], masses: list[Any] | None) -> list[Shape]:
-    """The shapes of a mirror image, which have the masses of those that they mirror; None: they keep their own."""
+    """Return the shapes of a mirror image with the masses of the mirrored shapes; None: with their own."""
     if masses is None:
         return shapes
     return [
@@ -187,10 +205,10 @@ def with_shape_masses(shapes: list[Shape], masses: list[Any] | None) -> list[Sha
 
 
 def read_mass_edit(obj: bpy.types.Object, body: Body, derived: Mapping[str, float], report: Report) -> None:
-    """Take over an edited mass; the moments that the file states go with it.
+    """Apply an edited mass; stated moments of inertia are scaled with it.
 
-    What one that was typed into Blender's panel replaced is told where that panel showed less. ``derived``: the
-    ``derived_masses`` of the document.
+    A mass typed into Blender's panel is that of the whole body. Where the panel showed less, because an inertia proxy
+    has the rest, the report says what was replaced. ``derived``: the ``derived_masses`` of the document.
     """
     before, body.mass = body.mass, _edited_mass(obj, body.mass)
     shown = displayed_mass(obj)
@@ -210,14 +228,14 @@ def read_mass_edit(obj: bpy.types.Object, body: Body, derived: Mapping[str, floa
 
 
 def _derive_inertia(body: Body) -> None:
-    """Have the moments of inertia of a mirror image follow from its shapes, as those of the body that it mirrors do."""
+    """Derive the moments of inertia of a mirror image from its shapes, as those of the mirrored body are."""
     tensor = moment_of_shapes(body.shapes, body.mass, body.com)
-    if tensor is not None:  # what depends on a mesh is known where meshes are read
+    if tensor is not None:  # with meshes it is derived where these are read
         body.inertia, body.extra = tensor, body.extra | {DERIVED_MOMENT: tensor.tolist()}
 
 
 def _edited_mass(obj: bpy.types.Object, mass: float) -> float:
-    """The mass, unless it was edited in our record or on the rigid body itself."""
+    """Return the mass as edited in our record or on the rigid body, else ``mass``."""
     if not is_same_value(record_of(obj).mass, mass):
         return shortest_float(record_of(obj).mass)
     if obj.rigid_body is not None and is_mass_typed(obj):
@@ -226,14 +244,17 @@ def _edited_mass(obj: bpy.types.Object, mass: float) -> float:
 
 
 def read_com(record: KnuckleObject, body: Body) -> Array:
-    """The center of mass of a body, as its record has it; the document's own where that is the same."""
+    """Return a body's center of mass from its record; the document's own where they are the same in 32 bits."""
     if all(map(is_same_value, map(float, record.com), body.com.tolist())):
         return body.com
     return np.array([shortest_float(x) for x in record.com])
 
 
 def read_inertia(record: KnuckleObject, body: Body) -> Array | None:
-    """The inertia of a body, as its record has it for a mass of 1; the document's own where that is the same."""
+    """Return a body's inertia (3, 3) from its record, which has it for a mass of 1; None where none is stated.
+
+    The document's own tensor is returned where they are the same in 32 bits.
+    """
     numbers = record.tensor[:]
     if not any(numbers):
         dropped = body.inertia is not None and bool(unit_tensors([body]))
@@ -246,14 +267,16 @@ def read_inertia(record: KnuckleObject, body: Body) -> Array | None:
     tensor = np.array(numbers, dtype=np.float64).reshape(3, 3) * body.mass
     if body.inertia is None:
         return None if body.extra.get("derived_moment") else tensor
-    turned = np.abs(np.abs(tensor) - np.abs(body.inertia)) <= near  # mirrored numbers are the document's own
+    turned = np.abs(np.abs(tensor) - np.abs(body.inertia)) <= near  # mirrored numbers keep the document's digits
     exact = np.where(np.sign(tensor) * np.sign(body.inertia) < 0.0, -body.inertia, body.inertia)
     return np.where(turned, exact, np.vectorize(shortest_float)(tensor))
 
 
 def without_rounding(body: Body, before: Array) -> Array:
-    """The pose of a body whose center of mass is another: that of ``before`` where 32 bits cannot tell the two apart,
-    else without the digits that these do not have."""
+    """Return the pose of a body whose center of mass was changed, without digits beyond 32 bits.
+
+    It is the pose ``before`` where 32 bits cannot tell the two apart.
+    """
     reach = max(1e-3, float(np.abs(before[:3, 3]).max()), float(np.abs(body.com).max()))
     off = np.abs(body.pose - before)
     if off[:3, :3].max() <= 1e-6 and off[:3, 3].max() <= 1e-6 * reach:

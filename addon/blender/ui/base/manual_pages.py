@@ -35,7 +35,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "walk#steer-it-with-keys": ("knuckle.live_", "knuckle.map_", "knuckle.unmap_", "KnuckleLive"),
     "walk#what-the-servos-track": ("KnuckleModel.target", "KnuckleModel.law"),
     "walk": ("knuckle.set_drive", "knuckle.follow_in_view", "KnuckleModel.drive", "KnucklePhysicsView"),
-    "physics#ask-how-true-a-run-was": ("knuckle.select_worst", "KnuckleTruth", "KnuckleJointTruth"),
+    "physics#ask-how-true-a-run-was": ("knuckle.select_worst", "KnuckleAccuracy", "KnuckleJointAccuracy"),
     "physics#the-world": (
         "knuckle.build_physics",
         "knuckle.clear_physics",

@@ -1,1 +1,1 @@
-"""Import and export of models and motions."""
+"""Import and export of mechanisms and motions."""

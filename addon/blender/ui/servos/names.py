@@ -39,10 +39,11 @@ def _known_names(rig: bpy.types.Object) -> set[str]:
 
 
 class KNUCKLE_OT_add_servo_name(ModelOperator):
-    """Say which servo a motion means by a name"""  # noqa: D415 - the tooltip
+    """Operator: add a row to the list of servo names."""
 
     bl_idname = "knuckle.add_servo_name"
     bl_label = "Add Servo Name"
+    bl_description = "Add a row for a name that motions use, to choose the servo that it means"
     bl_options = {"REGISTER", "UNDO"}
 
     name: StringProperty(name="Name", description="The name in motion files")
@@ -61,10 +62,11 @@ class KNUCKLE_OT_add_servo_name(ModelOperator):
 
 
 class KNUCKLE_OT_remove_servo_name(ModelOperator):
-    """Take the chosen name out of the list"""  # noqa: D415 - the tooltip
+    """Operator: remove the active row of the list of servo names."""
 
     bl_idname = "knuckle.remove_servo_name"
     bl_label = "Remove Servo Name"
+    bl_description = "Remove the chosen name from the list"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -96,10 +98,11 @@ class _FileActionOperator(ModelOperator):
 
 
 class KNUCKLE_OT_list_left_over(_FileActionOperator):
-    """Put the servos of the Action's file that move nothing here into the list, to say which they are"""  # noqa: D415 - the tooltip
+    """Operator: list the unmatched servos of the Action's file."""
 
     bl_idname = "knuckle.list_left_over"
     bl_label = "List Unmatched Servos"
+    bl_description = "List the servos of the Action's file that move nothing here, to choose what they mean"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
@@ -116,10 +119,11 @@ class KNUCKLE_OT_list_left_over(_FileActionOperator):
 
 
 class KNUCKLE_OT_key_left_over(_FileActionOperator):
-    """Key the servos of the Action's file that moved nothing so far and that the list names now"""  # noqa: D415 - the tooltip
+    """Operator: key the servos of the Action's file that are matched by now."""
 
     bl_idname = "knuckle.key_left_over"
     bl_label = "Key Them Now"
+    bl_description = "Key the servos of the Action's file that moved nothing so far and that the list names now"
     bl_options = {"REGISTER", "UNDO"}
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:

@@ -129,7 +129,7 @@ class KNUCKLE_OT_recall_pose(_PoseOperator):
         return told(f"Pose the servos as {properties.pose!r} has them{how}")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
-        """Blend the present pose into the stored one, mirrored if wanted."""
+        """Blend the present pose toward the stored one, mirrored if wanted."""
         bones = target_bones(context, rig, self.only_selected)
         count = recall_pose(rig, self.action(rig), context.scene, self.weight, self.mirrored, bones)
         report_message(self, {"INFO"}, f"{count_with_noun(count, 'joint')} posed as in {self.pose!r}")

@@ -28,7 +28,7 @@ from ...rig.pose_channels import read_pose
 #: Number of properties from which new ones have no limits: dragging a stop creates many that are shown for a moment.
 _MAX_PROPERTIES = 2000
 _PREFIX = "knuckle_servo_"
-#: Smaller values are shown as 0: all digits of a rounding error would be shown.
+#: Values below it are shown as 0, as a rounding error would be shown with all its digits.
 _ZERO_TOLERANCE = 1e-6
 
 

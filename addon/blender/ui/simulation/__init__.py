@@ -1,1 +1,1 @@
-"""Simulation panel, drives, Live Input and the physics view."""
+"""Simulation: panel, drives, Live Input, and the display of 3D views under physics."""

@@ -1,4 +1,7 @@
-"""Settings of Live Input, kept with a mechanism: ``Armature.knuckle_live``."""
+"""Live Input: keys move the inputs of a gait, or servos, while the animation plays.
+
+Its settings, its operators and panel, and the overlay of the 3D View with the keys, what they move, and how far.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ AXIS_LABELS = {item[0]: item[1] for item in LIVE_AXIS_ITEMS}
 
 
 class KnuckleLiveServo(bpy.types.PropertyGroup):
-    """A servo that keys move."""
+    """Servo that a pair of keys moves."""
 
     joint: StringProperty(description="The id of its joint")
     axis: EnumProperty(name="Keys", description="Pair of keys that moves the servo", items=LIVE_AXIS_ITEMS)
@@ -60,7 +63,7 @@ class KnuckleLiveServo(bpy.types.PropertyGroup):
 
 
 class KnuckleLiveInput(bpy.types.PropertyGroup):
-    """Settings of Live Input on a mechanism."""
+    """Settings of Live Input on a mechanism: ``Armature.knuckle_live``."""
 
     record: BoolProperty(
         name="Record", description="Write the inputs as keyframes, one per frame, from the first frame on"
@@ -81,7 +84,7 @@ class KnuckleLiveInput(bpy.types.PropertyGroup):
 
 
 def live_settings(rig: bpy.types.Object) -> KnuckleLiveInput:
-    """The settings of a mechanism."""
+    """Return a mechanism's settings of Live Input."""
     settings: KnuckleLiveInput = rig.data.knuckle_live  # type: ignore[union-attr]
     return settings
 
@@ -93,7 +96,13 @@ _BAR_WIDTH = 90.0
 
 
 class LiveRow(NamedTuple):
-    """A pair of keys: its name, what it moves, and where it is from -1 to 1."""
+    """Pair of keys in the overlay.
+
+    Attributes:
+        keys: Name of the pair.
+        moves: Names of the inputs and servos that it moves.
+        value: Its present value, -1 to 1.
+    """
 
     keys: str
     moves: str
@@ -101,12 +110,12 @@ class LiveRow(NamedTuple):
 
 
 class LiveOverlay:
-    """The overlay, from its making until ``hide``.
+    """Overlay of the 3D Views during Live Input, drawn until ``hide`` is called.
 
     Attributes:
         title: First line.
-        alert: Whether it is red.
-        rows: One per pair of keys.
+        alert: Whether the first line is red.
+        rows: One row per pair of keys.
         hint: Last line.
     """
 
@@ -116,7 +125,7 @@ class LiveOverlay:
         self._handle: Any = bpy.types.SpaceView3D.draw_handler_add(self._draw, (), "WINDOW", "POST_PIXEL")
 
     def hide(self) -> None:
-        """Draw nothing any more; does nothing the second time."""
+        """Remove the draw handler; later calls do nothing."""
         if self._handle is not None:
             bpy.types.SpaceView3D.draw_handler_remove(self._handle, "WINDOW")
             self._handle = None
@@ -164,7 +173,7 @@ def _draw_text(text: str, x: float, y: float, color: tuple[float, float, float])
 
 
 _TIMER_INTERVAL = 0.05
-#: What begins like one of these is no key of the keyboard, or moves the view: it is passed on.
+#: Beginnings of event types that are no keyboard keys, or that navigate the view: they are passed on.
 _PASSED_EVENTS = (
     "MOUSE", "LEFTMOUSE", "MIDDLEMOUSE", "RIGHTMOUSE", "BUTTON", "WHEEL", "TRACKPAD", "PEN", "ERASER", "TIMER",
     "INBETWEEN", "WINDOW", "NDOF", "NUMPAD", "NONE", "ACTIONZONE", "HOME",
@@ -172,6 +181,8 @@ _PASSED_EVENTS = (
 
 
 class KNUCKLE_OT_live_input(ModelOperator):
+    """Operator: play the animation and let keys move inputs or servos."""
+
     bl_idname = "knuckle.live_input"
     bl_label = "Live Input"
     bl_description = "Play, and move the inputs of the gait, or servos, with arrow keys, WASD, Q and E"
@@ -182,6 +193,7 @@ class KNUCKLE_OT_live_input(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         if live_session_of(rig) is not None:
             return "Live Input is on: Esc ends it"
         if not input_names(rig) and not mapped_servos(rig):
@@ -198,9 +210,11 @@ class KNUCKLE_OT_live_input(ModelOperator):
         )
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Report an error: Live Input needs a window."""
         return cancel_with_error(self, "Live Input needs a window: call it from a 3D View")
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Start a session and its overlay, and play the animation."""
         if not is_interactive(context) or context.area is None or context.area.type != "VIEW_3D":
             return self.execute(context)
         rig = active_model(context)
@@ -232,6 +246,10 @@ class KNUCKLE_OT_live_input(ModelOperator):
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Pass keys to the session.
+
+        Space pauses, R restarts, Esc ends. Mouse, timer and other events of ``_PASSED_EVENTS`` go on to Blender.
+        """
         session = self._session
         if session.is_over or not session.is_there:
             return self._finish(context)
@@ -255,7 +273,7 @@ class KNUCKLE_OT_live_input(ModelOperator):
         return {"RUNNING_MODAL"}
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Blender closes the window, or opens another file."""
+        """End the session when Blender closes its window or opens another file."""
         self._running_task.leave()
 
     def _finish(self, context: bpy.types.Context) -> Result:
@@ -276,7 +294,7 @@ class KNUCKLE_OT_live_input(ModelOperator):
 
 
 def _hint(session: LiveSession) -> str:
-    """Return what the keys do besides, and what to choose where the gait moves a mechanism in place."""
+    """Return the overlay's last line: the other keys, and advice if the gait moves a mechanism in place."""
     words = [told("Space pauses, R restarts, Esc ends")]
     if session.live.inputs and settings(session.rig).drive == "KEYS":
         words.append(told("Keyframes play in place: with drive Servos it walks"))
@@ -284,7 +302,7 @@ def _hint(session: LiveSession) -> str:
 
 
 def _recording_messages(written: RecordingResult) -> list[str]:
-    """Return what became of a recording, in the user's language."""
+    """Return translated messages about a recording."""
     out = [told(f"Recorded frames {written.first} to {written.last}")]
     if written.is_unbaked:
         out.append(told("Bake Gait writes the motion"))
@@ -298,7 +316,7 @@ def _recording_messages(written: RecordingResult) -> list[str]:
 
 
 class _SessionDisplay:
-    """Display of a session in a window."""
+    """Display of a session: its overlay, and the 3D views that follow its mechanism."""
 
     def __init__(
         self, session: LiveSession, overlay: LiveOverlay, screen: bpy.types.Screen, follower: ViewFollower | None
@@ -307,7 +325,7 @@ class _SessionDisplay:
         self._names = _axis_targets(session.live, session.rig)
 
     def look(self, playing: bool) -> None:
-        """Draw the present values, and what goes on."""
+        """Update the overlay to the present values and state, and redraw the 3D views."""
         session, axes = self._session, self._session.live.axes
         frame = session.scene.frame_current
         self._overlay.alert = session.records and playing
@@ -323,12 +341,12 @@ class _SessionDisplay:
                 area.tag_redraw()
 
     def follow(self) -> None:
-        """Move the views along with the mechanism."""
+        """Move the 3D views along with the mechanism."""
         if self._follower is not None:
             self._follower.update(self._screen)
 
 
-#: What is shown of sessions, by their mechanisms' ``session_uid``.
+#: Displays of sessions, by their armatures' ``session_uid``.
 _displays: dict[int, _SessionDisplay] = {}
 
 
@@ -338,7 +356,7 @@ def _after_frame(scene: bpy.types.Scene, _depsgraph: Any = None) -> None:
         try:
             shown.follow()
             shown.look(True)
-        except ReferenceError:  # it was deleted, which its operator tells
+        except ReferenceError:  # deleted, which its operator reports
             continue
 
 
@@ -346,13 +364,13 @@ _ACTIVE_HANDLERS: Handlers = (("frame_change_post", _after_frame),)
 
 
 def _make_follower(rig: bpy.types.Object) -> ViewFollower | None:
-    """Return what follows the root body of a mechanism."""
+    """Return a follower of a mechanism's root body; None without a body."""
     root = root_body(rig)
     return None if root is None else ViewFollower(root, max(root.dimensions[:]) or 1.0)
 
 
 def _axis_targets(live: LiveInput, rig: bpy.types.Object) -> dict[str, str]:
-    """Return what each axis moves, in words, by the axes that move something."""
+    """Return the names of what each pair of keys moves, by axis, for axes that move something."""
     controls, channels = settings(rig).controls, servo_channels(rig)
     out: dict[str, list[str]] = {}
     for binding in live.inputs:
@@ -364,7 +382,7 @@ def _axis_targets(live: LiveInput, rig: bpy.types.Object) -> dict[str, str]:
 
 
 def mapped_live_input(rig: bpy.types.Object) -> LiveInput:
-    """Keys as a mechanism has them mapped. A pair of keys that moves a servo moves no input."""
+    """Return a mechanism's mapping of keys; a pair of keys that moves a servo moves no input."""
     servos = [_servo_binding(rig, row, channel) for row, channel in mapped_servos(rig)]
     used = {binding.axis for binding in servos}
     presets = document_presets(rig)
@@ -375,7 +393,7 @@ def mapped_live_input(rig: bpy.types.Object) -> LiveInput:
 
 
 def mapped_servos(rig: bpy.types.Object) -> list[tuple[Any, Channel]]:
-    """The servos of a mechanism that keys move: their rows in the settings, and their channels."""
+    """Return the servos that keys move: their rows in the settings, and their channels."""
     channels = servo_channels(rig)
     rows = [row for row in live_settings(rig).servos if row.joint in channels]
     return [(row, channels[row.joint][0]) for row in rows]
@@ -390,6 +408,8 @@ def _servo_binding(rig: bpy.types.Object, row: Any, channel: Channel) -> ServoBi
 
 
 class KNUCKLE_OT_map_live_servo(ModelOperator):
+    """Operator: map the active servo to a pair of keys."""
+
     bl_idname = "knuckle.map_live_servo"
     bl_label = "Map Servo to Keys"
     bl_description = "Let a pair of keys move the active servo during Live Input"
@@ -397,11 +417,13 @@ class KNUCKLE_OT_map_live_servo(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         empty = active_joint(context, rig)
         own = servo_channels(rig).get(record_of(empty).source_id, []) if empty is not None else []
         return "" if len(own) == 1 else "Select a joint with one servo"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Map the servo to the first free pair of keys."""
         rows, joint = live_settings(rig).servos, record_of(active_joint(context, rig)).source_id
         if any(row.joint == joint for row in rows):
             raise ValueError("The servo is mapped already")
@@ -413,6 +435,8 @@ class KNUCKLE_OT_map_live_servo(ModelOperator):
 
 
 class KNUCKLE_OT_unmap_live_servo(ModelOperator):
+    """Operator: remove a servo's mapping to keys."""
+
     bl_idname = "knuckle.unmap_live_servo"
     bl_label = "Unmap Servo"
     bl_description = "Let no key move the servo during Live Input"
@@ -422,9 +446,11 @@ class KNUCKLE_OT_unmap_live_servo(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if live_settings(rig).servos else "No servo is mapped to keys"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Remove the row at the index."""
         rows = live_settings(rig).servos
         if self.index >= len(rows):
             raise ValueError(f"There are only {len(rows)} mapped servos")
@@ -433,7 +459,7 @@ class KNUCKLE_OT_unmap_live_servo(ModelOperator):
 
 
 def draw_live_input(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
-    """The button of Live Input, where there is something to move, and how it goes."""
+    """Draw the button of Live Input and its switches, if there is something to move."""
     if not input_names(rig) and not mapped_servos(rig):
         return
     wish: Any = live_settings(rig)
@@ -444,18 +470,21 @@ def draw_live_input(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
 
 
 class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
+    """Panel: keys of Live Input."""
+
     bl_label = "Live Input Keys"
     help_page = "walk#steer-it-with-keys"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout: Any = property_layout(self.layout)
         rig = active_model(context)
         wish: Any = live_settings(rig)
         layout.prop(wish, "smoothing")
         layout.prop(wish, "record_joints")
-        with suppress(FormatError):  # the panel above tells
+        with suppress(FormatError):  # shown by the panel above
             for axis, names in _axis_targets(LiveInput(mapped_live_input(rig).inputs), rig).items():
                 draw_fact(layout, AXIS_LABELS[axis], names)
         for number, (mapped, channel) in enumerate(mapped_servos(rig)):
@@ -467,7 +496,7 @@ class VIEW3D_PT_knuckle_live(ModelPanel, bpy.types.Panel):
         layout.operator("knuckle.map_live_servo", icon="ADD")
 
 
-#: Of the operators; the panel has its place among those of the simulation.
+#: Without the panel, which is registered in its place among those of the simulation.
 CLASSES = (
     KnuckleLiveServo,
     KnuckleLiveInput,
@@ -480,7 +509,7 @@ _keymap: list[tuple[Any, Any]] = []
 
 
 def register() -> None:
-    """Add the settings to armatures and the shortcut to the 3D View."""
+    """Register the settings, and add the shortcut of the 3D View."""
     bpy.types.Armature.knuckle_live = PointerProperty(type=KnuckleLiveInput)  # type: ignore[attr-defined]
     keyconfig = bpy.context.window_manager.keyconfigs.addon
     if keyconfig is not None:
@@ -490,7 +519,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Remove them."""
+    """Remove the shortcut and the settings."""
     del bpy.types.Armature.knuckle_live  # type: ignore[attr-defined]
     while _keymap:
         keymap, item = _keymap.pop()

@@ -1,4 +1,4 @@
-"""Who moves the bodies: the drive switch, physics made and cleared, a joint or body selected from a list."""
+"""Operators on simulation: drive, rigid bodies, input presets, input joints, and selecting joints and bodies."""
 
 from __future__ import annotations
 
@@ -33,6 +33,8 @@ from .physics_view import follow_drive
 
 
 class KNUCKLE_OT_set_drive(ModelOperator):
+    """Operator: set the drive, the source of the bodies' motion."""
+
     bl_idname = "knuckle.set_drive"
     bl_label = "Set Drive"
     bl_description = "Choose the source of the bodies' motion: keyframes, servos, or gravity alone"
@@ -45,11 +47,13 @@ class KNUCKLE_OT_set_drive(ModelOperator):
     )
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> Result:
+        """Set the drive and update the display of the 3D views."""
         done = self.execute(context)
         follow_drive(context)
         return done
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Set the drive; warn of a distorting scale under physics."""
         settings(rig).drive = self.drive
         spoilt = distortion_message(rig) if self.drive != "KEYS" else ""
         if spoilt:
@@ -58,6 +62,8 @@ class KNUCKLE_OT_set_drive(ModelOperator):
 
 
 class KNUCKLE_OT_build_physics(ModelOperator):
+    """Operator: add the rigid bodies and constraints of the mechanism."""
+
     bl_idname = "knuckle.build_physics"
     bl_label = "Add Rigid Bodies"
     bl_description = "Add the rigid bodies and constraints of the mechanism, and those that an edit left missing"
@@ -65,9 +71,11 @@ class KNUCKLE_OT_build_physics(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return simulated_elsewhere_message(context.scene, rig) if parts(rig, "BODY") else "The mechanism has no bodies"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Add rigid bodies and constraints, and report their number and unmoved bodies."""
         report = build_physics(context.scene, rig)
         bodies = sum(obj.rigid_body is not None for obj in parts(rig, "BODY"))
         joints = sum(empty.rigid_body_constraint is not None for empty in parts(rig, "JOINT"))
@@ -80,6 +88,8 @@ class KNUCKLE_OT_build_physics(ModelOperator):
 
 
 class KNUCKLE_OT_clear_physics(ModelOperator):
+    """Operator: remove the rigid bodies and constraints of the mechanism."""
+
     bl_idname = "knuckle.clear_physics"
     bl_label = "Remove Rigid Bodies"
     bl_description = "Remove the rigid bodies and constraints of the mechanism. Its joints keep their settings"
@@ -87,6 +97,7 @@ class KNUCKLE_OT_clear_physics(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return (
             simulated_elsewhere_message(context.scene, rig)
             if is_simulated(rig)
@@ -94,6 +105,7 @@ class KNUCKLE_OT_clear_physics(ModelOperator):
         )
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Remove rigid bodies and constraints, which frees a baked cache."""
         baked = context.scene.rigidbody_world.point_cache.is_baked
         clear_physics(context.scene, rig)
         report_message(
@@ -105,6 +117,8 @@ class KNUCKLE_OT_clear_physics(ModelOperator):
 
 
 class KNUCKLE_OT_select_part(ModelOperator):
+    """Operator: select a joint or body by the name of its object."""
+
     bl_idname = "knuckle.select_part"
     bl_label = "Select Part"
     bl_description = "Select a joint or body of the mechanism: its bone in pose mode, else its object"
@@ -115,9 +129,11 @@ class KNUCKLE_OT_select_part(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if context.mode in {"OBJECT", "POSE"} else "Go to object mode or pose mode to select parts"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Select the bone of the part in pose mode, else its object."""
         obj = next((obj for role in ("JOINT", "BODY") for obj in parts(rig, role) if obj.name == self.part), None)
         if obj is None:
             raise ValueError(f"{rig.name!r} has no joint or body called {self.part!r}")
@@ -127,6 +143,8 @@ class KNUCKLE_OT_select_part(ModelOperator):
 
 
 class KNUCKLE_OT_select_worst(ModelOperator):
+    """Operator: select the joints with the largest separation."""
+
     bl_idname = "knuckle.select_worst"
     bl_label = "Select Worst Joints"
     bl_description = "Select the joints with the largest separation in the last baked simulation"
@@ -134,14 +152,16 @@ class KNUCKLE_OT_select_worst(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         if not any(empty is not None for empty, _line in worst_joint_lines(rig)):
             return "Bake a simulation of the mechanism first"
         return "" if context.mode in {"OBJECT", "POSE"} else "Go to object mode or pose mode to select parts"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Select the joints; the one with the largest separation becomes active."""
         chosen = [
             (empty, line)
-            for empty, line in reversed(worst_joint_lines(rig))  # the worst last: that one is active
+            for empty, line in reversed(worst_joint_lines(rig))  # the worst last, so that it becomes active
             if empty is not None
         ]
         done = 0
@@ -154,6 +174,8 @@ class KNUCKLE_OT_select_worst(ModelOperator):
 
 
 class KNUCKLE_OT_drive_loop(ModelOperator):
+    """Operator: make a joint an input joint of its closed loop."""
+
     bl_idname = "knuckle.drive_loop"
     bl_label = "Make Input Joint"
     bl_description = "Make this joint an input of its closed loop; another input joint becomes dependent"
@@ -162,6 +184,7 @@ class KNUCKLE_OT_drive_loop(ModelOperator):
     joint: StringProperty(name="Joint", description="Name of the joint's object; the active joint if empty")
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Make the joint an input joint, and report all input joints of the loop."""
         active = active_joint(context, rig)
         empty = next((obj for obj in parts(rig, "JOINT") if obj.name == self.joint), None) if self.joint else active
         if empty is None:
@@ -174,6 +197,8 @@ class KNUCKLE_OT_drive_loop(ModelOperator):
 
 
 class KNUCKLE_OT_fit_world(ModelOperator):
+    """Operator: set substeps and iterations of the rigid-body world."""
+
     bl_idname = "knuckle.fit_world"
     bl_label = "Fit to Mechanism"
     bl_description = "Set substeps and iterations of the scene to what its mechanisms need to stay together"
@@ -181,14 +206,18 @@ class KNUCKLE_OT_fit_world(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return simulated_elsewhere_message(context.scene, rig) if is_simulated(rig) else "Use Add Rigid Bodies first"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Fit the rigid-body world to the simulated mechanisms of the scene."""
         report_message(self, {"INFO"}, fit_world(context.scene, list(simulated_rigs(context.scene))).why)
         return {"FINISHED"}
 
 
 class KNUCKLE_OT_clean_up(bpy.types.Operator):
+    """Operator: remove what deleted mechanisms left behind."""
+
     bl_idname = "knuckle.clean_up"
     bl_label = "Clean Up"
     bl_description = "Remove the ground, the motors and the rigid-body world that deleted mechanisms left behind"
@@ -196,12 +225,14 @@ class KNUCKLE_OT_clean_up(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
+        """Return whether a deleted mechanism left something behind; set the poll message if not."""
         if find_leftovers(context.scene):
             return True
         cls.poll_message_set(told("No deleted mechanism has left anything behind"))
         return False
 
     def execute(self, context: bpy.types.Context) -> Result:
+        """Remove the leftovers and report their number."""
         report_message(self, {"INFO"}, f"{count_with_noun(remove_leftovers(context.scene), 'object')} removed")
         return {"FINISHED"}
 
@@ -217,6 +248,8 @@ _PRESET_LABELS = {item[0]: item[1] for item in INPUT_PRESET_ITEMS}
 
 
 class KNUCKLE_OT_set_inputs(ModelOperator):
+    """Operator: set the inputs of the gait to a preset."""
+
     bl_idname = "knuckle.set_inputs"
     bl_label = "Set Inputs"
     bl_description = "Set the inputs of the gait by a preset. An unedited Action of the gait is baked anew with them"
@@ -226,9 +259,11 @@ class KNUCKLE_OT_set_inputs(ModelOperator):
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         return "" if input_names(rig) else "The gait of the mechanism reads no input"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Set the inputs; warn of keyframes that override them."""
         inputs = document_presets(rig).get(self.preset)
         if inputs is None:
             raise ValueError(f"No input lets the mechanism do this: {_PRESET_LABELS[self.preset]}")
@@ -243,9 +278,9 @@ class KNUCKLE_OT_set_inputs(ModelOperator):
 
 
 def draw_presets(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
-    """The presets of a mechanism's gait as buttons: standing and both ways in one row, turning in the next.
+    """Draw the presets of a mechanism's gait: standing, forward and backward in one row, turning in the next.
 
-    A document that cannot be read, as while somebody edits its text, has its error in their place.
+    If the document cannot be read, as while its text is being edited, its error is drawn instead.
     """
     if is_foreign(rig):
         return
@@ -263,13 +298,14 @@ def draw_presets(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bp
 
 
 def set_initial_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, path: str, chosen: str) -> None:
-    """Set the inputs that an import begins with.
+    """Set the inputs of a mechanism that was imported.
 
     Args:
-        scene: The scene that it was imported into.
+        scene: Scene of the import.
         rig: The mechanism.
-        path: The file that it came from.
-        chosen: A preset, or ``AUTO``: forward for samples of ours. A preset that the gait has not is passed over.
+        path: The imported file.
+        chosen: A preset, or ``AUTO``: forward for the samples of the extension. A preset that the gait does not have
+            is ignored.
     """
     if chosen == "AUTO":
         chosen = FORWARD if is_sample(Path(path)) else ""
@@ -279,7 +315,7 @@ def set_initial_inputs(scene: bpy.types.Scene, rig: bpy.types.Object, path: str,
 
 
 def is_forward_sample(path: str) -> bool:
-    """Return whether a file is a sample of ours with a gait that inputs let go forward."""
+    """Return whether a file is a sample of the extension whose gait has the preset forward."""
     return is_sample(Path(path)) and FORWARD in find_input_presets(formats.load(path))
 
 

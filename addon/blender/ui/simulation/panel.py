@@ -1,4 +1,7 @@
-"""Simulation in the sidebar: drive, inputs, playback, baking, how accurate a simulation was, and its settings."""
+"""Simulation in the sidebar: drive, inputs, playback, baking, accuracy and settings, and the ground drawn in 3D views.
+
+The ground is drawn where the view looks, since its collision box is too large to be shown.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +29,20 @@ from .live_input import VIEW3D_PT_knuckle_live, draw_live_input
 from .operators import draw_presets
 from .physics_view import draw_physics_view
 
-#: Icons of figures that are good, that need attention, and that no threshold is for.
+#: Icons of figures within their threshold, beyond it, and without one.
 _STATUS_ICONS: dict[bool | None, Any] = {True: "COLORSET_03_VEC", False: "ERROR", None: "BLANK1"}
 _MIN_RATE = 50.0  # frames per second below which servos visibly lag
 
 
 class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
+    """Panel: drive, inputs, playback and baking of the simulation."""
+
     bl_label = "Simulation"
     bl_order = PANEL_ORDER["simulation"]
     help_page = "walk"
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         rig = active_model(context)
         model = settings(rig)
@@ -70,7 +76,7 @@ class VIEW3D_PT_knuckle_drive(ModelPanel, bpy.types.Panel):
 
 
 def _draw_inputs(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
-    """The inputs that the gait reads, and its speed."""
+    """Draw the inputs that the gait reads, their presets, and its speed."""
     model = settings(rig)
     layout.label(text="Inputs")
     idle = _idle_message(rig)
@@ -88,7 +94,7 @@ def _draw_inputs(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bp
 
 
 def _idle_message(rig: bpy.types.Object) -> str:
-    """Why the inputs do nothing at present; empty where they do."""
+    """Return the reason why the inputs do nothing at present; empty if they do."""
     drive = settings(rig).drive
     if drive == "SERVO" and not tracks_gait(rig):
         return f"The servos track {tracked_source(rig)}. Set Target to Gait to use the inputs"
@@ -96,7 +102,7 @@ def _idle_message(rig: bpy.types.Object) -> str:
 
 
 def _draw_playback(context: bpy.types.Context, layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
-    """Play, and the way to the first frame: a simulation begins there."""
+    """Draw the buttons for the first frame, where a simulation begins, and for playback, with warnings."""
     playing = context.screen is not None and context.screen.is_animation_playing
     row = layout.row(align=True)
     row.operator("screen.frame_jump", text="First Frame", icon="REW").end = False
@@ -112,12 +118,15 @@ def _draw_playback(context: bpy.types.Context, layout: bpy.types.UILayout, rig: 
 
 
 class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
+    """Panel: accuracy of the last baked simulation."""
+
     bl_label = "Simulation Accuracy"
     help_page = "physics#ask-how-true-a-run-was"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         rig = active_model(context)
         lines = accuracy_lines(rig)
@@ -139,7 +148,7 @@ class VIEW3D_PT_knuckle_truth(ModelPanel, bpy.types.Panel):
 
 
 def _draw_figure(layout: bpy.types.UILayout, line: AccuracyRow, names: bool = True) -> bpy.types.UILayout:
-    """A row of what was found, with its mark; returns the place of its name."""
+    """Draw a row of the accuracy figures with its rating; return the layout of its name."""
     row = layout.split(factor=0.62 if line.mean else 0.58)
     name = row.row(align=True)
     mark: Any = _STATUS_ICONS[line.good]
@@ -151,7 +160,7 @@ def _draw_figure(layout: bpy.types.UILayout, line: AccuracyRow, names: bool = Tr
 
 
 def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
-    """The joints that came apart most, each a button that selects it."""
+    """Draw the joints with the largest separation, each as a button that selects it."""
     worst = worst_joint_lines(rig)
     if not worst:
         return
@@ -165,12 +174,15 @@ def _worst_joints(layout: bpy.types.UILayout, rig: bpy.types.Object) -> None:
 
 
 class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
+    """Panel: physics settings of the mechanism and of the scene."""
+
     bl_label = "Settings"
     help_page = "physics#the-world"
     bl_parent_id = "VIEW3D_PT_knuckle_drive"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = property_layout(self.layout)
         rig = active_model(context)
         model = settings(rig)
@@ -194,7 +206,7 @@ class VIEW3D_PT_knuckle_world(ModelPanel, bpy.types.Panel):
 
 
 def _draw_solver(context: bpy.types.Context, layout: bpy.types.UILayout, model: Any) -> None:
-    """The scene's rigid-body world: all its mechanisms and the user's bodies share it."""
+    """Draw the scene's rigid-body world, which all mechanisms and the user's bodies share."""
     world = context.scene.rigidbody_world
     if world is None:
         return
@@ -225,7 +237,11 @@ _draw_state: dict[str, Any] = {"handle": None, "batch": None}
 
 
 def _draw() -> None:
-    """The 3D view's draw handler. Blender leaves it out of renders."""
+    """Draw the ground of a simulated mechanism in the current 3D View.
+
+    Note:
+        Blender leaves draw handlers out of renders.
+    """
     context = bpy.context
     space: Any = context.space_data
     view = context.region_data
@@ -250,7 +266,7 @@ def _draw() -> None:
 
 
 def _disc(shader: Any) -> Any:
-    """A disc that fades towards its rim, in the plane of X and Y."""
+    """Return the batch of a disc in the XY plane that fades toward its rim."""
     points, colors, faces = [], [], []
     for radius, opacity in _RINGS:
         for corner in range(_CORNERS):
@@ -266,13 +282,13 @@ def _disc(shader: Any) -> Any:
 
 
 def register() -> None:
-    """Hang the drawing in."""
+    """Add the draw handler of the ground, if Blender has windows."""
     if not bpy.app.background and _draw_state["handle"] is None:
         _draw_state["handle"] = bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_VIEW")
 
 
 def unregister() -> None:
-    """Take it out."""
+    """Remove the draw handler of the ground."""
     if _draw_state["handle"] is not None:
         bpy.types.SpaceView3D.draw_handler_remove(_draw_state["handle"], "WINDOW")
     _draw_state.update(handle=None, batch=None)

@@ -1,8 +1,11 @@
-"""Display of 3D views while physics moves bodies: no bones and no empties where they would stay behind, no relationship
-lines, and the root body in the middle where that is wanted. Only the interface changes views; back in Keyframes they
-are as before.
+"""Display of 3D views while physics moves bodies.
 
-The view hides bones, and not their bone collection: Timeline and Dope Sheet leave out hidden bones.
+Bones and empties, which would stay behind, and relationship lines are hidden, and the view can be locked to the root
+body. Only changes in the interface change views. With drive Keyframes the views are restored.
+
+Note:
+    Bones are hidden in the view and not by their bone collection, because Timeline and Dope Sheet leave out hidden
+    bones.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ def _bones_changed(wish: bpy.types.PropertyGroup, _context: bpy.types.Context) -
 
 
 class KnuckleKeptView(bpy.types.PropertyGroup):
-    """Display of a 3D view as the user had it."""
+    """Stored display of a 3D view, as the user had it."""
 
     area: IntProperty(description="Index of its area in the screen")
     lines: BoolProperty(description="Whether it showed relationship lines")
@@ -38,7 +41,7 @@ class KnuckleKeptView(bpy.types.PropertyGroup):
 
 
 class KnucklePhysicsView(bpy.types.PropertyGroup):
-    """Display of the 3D views of a screen while physics moves bodies: ``Screen.knuckle_view``."""
+    """Display of a screen's 3D views while physics moves bodies: ``Screen.knuckle_view``."""
 
     bones: EnumProperty(
         name="Bones",
@@ -54,12 +57,12 @@ class KnucklePhysicsView(bpy.types.PropertyGroup):
 
 
 def view_settings(screen: bpy.types.Screen) -> Any:
-    """The settings of a screen."""
+    """Return a screen's settings of the display."""
     return screen.knuckle_view  # type: ignore[attr-defined]
 
 
 def _simulated_models(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The mechanisms of a scene that physics moves."""
+    """Return the mechanisms of a scene that physics moves."""
     return [rig for rig in simulated_rigs(scene) if settings(rig).drive != "KEYS"]
 
 
@@ -71,7 +74,7 @@ def _views(screen: bpy.types.Screen) -> Iterator[tuple[int, Any]]:
 
 
 def update_views(screen: bpy.types.Screen) -> None:
-    """Have the views of a screen that is shown agree with the drives of its scene."""
+    """Update the 3D views of a screen in a window to the drives of its scene."""
     scene = next((each.scene for each in _windows() if each.screen == screen), None)
     if scene is None:
         return
@@ -84,7 +87,7 @@ def update_views(screen: bpy.types.Screen) -> None:
     for index, space in _views(screen):
         space.overlay.show_relationship_lines = False
         space.overlay.show_bones = wish.bones == "SHOW" and _saved_view(screen, index).bones
-        space.show_object_viewport_empty = False  # those of joints stay where the bones are
+        space.show_object_viewport_empty = False  # joint empties stay with the bones
 
 
 def _save_views(screen: bpy.types.Screen) -> None:
@@ -96,13 +99,13 @@ def _save_views(screen: bpy.types.Screen) -> None:
 
 
 def _saved_view(screen: bpy.types.Screen, index: int) -> KnuckleKeptView:
-    """Return what a view of a screen showed; one that was split off showed what the first did."""
+    """Return the stored display of a view; that of the first view for one that was split off."""
     kept = view_settings(screen).kept
     return next((each for each in kept if each.area == index), kept[0])
 
 
 def _restore_views(screen: bpy.types.Screen) -> None:
-    """Give the views of a screen back what they showed."""
+    """Restore the stored display of a screen's views."""
     kept = view_settings(screen).kept
     for index, space in _views(screen) if kept else ():
         before = _saved_view(screen, index)
@@ -125,7 +128,7 @@ def is_from_panel(context: bpy.types.Context) -> bool:
 
 
 def follow_drive(context: bpy.types.Context) -> None:
-    """Have the views of the context's screen follow the drive, which was changed in the interface."""
+    """Update the 3D views of the context's screen after the drive was changed in the interface."""
     if context.screen is not None and context.window is not None:
         view_settings(context.screen).follows_drive = True
         update_views(context.screen)
@@ -136,7 +139,7 @@ def _drive_changed(_armature: bpy.types.Armature) -> None:
     if is_from_panel(context):
         follow_drive(context)
         return
-    for window in _windows():  # a script or the end of a bake: views that were changed here are given back
+    for window in _windows():  # changed by a script or the end of a bake: only restore
         if view_settings(window.screen).kept and not _simulated_models(window.scene):
             update_views(window.screen)
 
@@ -149,11 +152,14 @@ def _on_undo(*_args: Any) -> None:
 
 
 class KNUCKLE_OT_follow_in_view(ModelOperator):
+    """Operator: lock the 3D views to the root body, or unlock them."""
+
     bl_idname = "knuckle.follow_in_view"
     bl_label = "Follow in View"
     bl_description = "Lock the 3D views to the root body of the mechanism, or unlock them"
 
     def work(self, context: bpy.types.Context, rig: bpy.types.Object) -> Result:
+        """Lock the views to the root body and frame the mechanism; unlock them if they are locked."""
         root = None if is_followed(context, rig) else root_body(rig)
         for _, space in _views(context.screen) if context.screen is not None else ():
             space.lock_object = root
@@ -170,7 +176,7 @@ def is_followed(context: bpy.types.Context, rig: bpy.types.Object) -> bool:
 
 
 def draw_physics_view(context: bpy.types.Context, layout: bpy.types.UILayout) -> None:
-    """Draw the settings of the views while physics moves the mechanism."""
+    """Draw the settings of the 3D views under physics."""
     rig = active_model(context)
     if context.screen is not None:
         layout.prop(view_settings(context.screen), "bones")
@@ -183,12 +189,12 @@ _LISTENERS: Connections = ((on_drive_change, _drive_changed),)
 
 
 def register() -> None:
-    """Add the settings to screens, and have their views follow the drive."""
+    """Register the settings of screens, and connect the handlers."""
     bpy.types.Screen.knuckle_view = PointerProperty(type=KnucklePhysicsView)  # type: ignore[attr-defined]
     connect(_PERMANENT_HANDLERS, _LISTENERS)
 
 
 def unregister() -> None:
-    """Remove them."""
+    """Disconnect the handlers and unregister the settings."""
     disconnect(_PERMANENT_HANDLERS, _LISTENERS)
     del bpy.types.Screen.knuckle_view  # type: ignore[attr-defined]

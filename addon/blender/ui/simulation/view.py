@@ -1,4 +1,4 @@
-"""Move 3D views so that objects fill the part of them that no panel covers."""
+"""Moving 3D views: frame objects in the part without panels, and follow an object."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ...data.queries import parts, root_bones
 
 #: Share of the free part of a view that the objects fill in the direction in which they are larger.
 _FILL_SHARE = 0.8
-#: Share of the way from the middle of a view to its edge that is taken for free beside any panel.
+#: Share of the way from the middle of a view to its edge that counts as free beside any panel.
 _MIN_FREE_SHARE = 0.1
-#: Half the width (mm) of what Blender takes for the sensor of a 3D View: its matrix for perspective has lens / this.
+#: Half the sensor width (mm) of Blender's 3D View: its perspective matrix has lens / this.
 _SENSOR = 36.0
-#: Sizes of objects below it (length units) are taken for this one: a view has no place for a point.
+#: Smallest size of objects (length units) that a view is fitted to, as a point has none.
 _MIN_SIZE = 1e-4
 
 
 def frame_objects(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> None:
-    """Show objects in the 3D views of the context's screen, as large as they fit beside sidebar and toolbar.
+    """Move the 3D views of the context's screen so that objects fill them beside sidebar and toolbar.
 
-    The direction of each view stays. Views through a camera are left alone, and without a screen nothing happens.
+    The direction of each view stays. Views through a camera stay, and without a screen nothing happens.
     """
     points = _corners(context, objects)
     if len(points):
@@ -35,9 +35,9 @@ def frame_objects(context: bpy.types.Context, objects: Iterable[bpy.types.Object
 
 
 def frame_around(context: bpy.types.Context, middle: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> None:
-    """Move the 3D views of the context's screen, locked to an object, so far away that they show others too.
+    """Move the 3D views of the context's screen, locked to an object, so far away that they show other objects too.
 
-    None comes nearer. Views through a camera are left alone.
+    No view moves closer. Views through a camera stay.
     """
     points = _corners(context, objects) - np.array(middle.matrix_world.translation)
     if len(points):
@@ -52,11 +52,11 @@ def frame_around(context: bpy.types.Context, middle: bpy.types.Object, objects: 
 
 
 def _views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.RegionView3D, Array, Array]]:
-    """Yield the 3D views of the context's screen that look through no camera.
+    """Yield the 3D views of the context's screen, except for views through a camera.
 
-    With each come the part that no panel covers, of which the objects fill ``_FILL_SHARE``: its lower and upper ends in
-    normalized device coordinates, [(x, y), (x, y)]; and the diagonal of its projection matrix (2,), of an orthographic
-    view at the distance 1.
+    Yields:
+        The view; the lower and upper ends, [(x, y), (x, y)] in normalized device coordinates, of ``_FILL_SHARE`` of the
+        part that no panel covers; and the diagonal (2,) of its projection matrix, at distance 1 if orthographic.
     """
     for area in context.screen.areas if context.screen is not None else ():
         window = next((region for region in area.regions if region.type == "WINDOW"), None)
@@ -72,9 +72,9 @@ def _views(context: bpy.types.Context) -> Iterator[tuple[bpy.types.RegionView3D,
 
 
 def _corners(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> Array:
-    """Corners of the bounding boxes of evaluated objects in the world, (8 per object, 3).
+    """Return the corners of the bounding boxes of evaluated objects in the world, (8 per object, 3).
 
-    Objects without a size, which show nothing, count only where all are such.
+    Objects without a size, which show nothing, count only if all objects are such.
     """
     depsgraph = context.evaluated_depsgraph_get()
     found, places = [np.zeros((0, 3))], [np.zeros((0, 3))]
@@ -87,14 +87,14 @@ def _corners(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) ->
 
 
 def _covering_regions(area: bpy.types.Area) -> Iterator[bpy.types.Region]:
-    """The regions that lie over the edge of an area's view, or beside it."""
+    """Yield the visible regions over the edge of an area's view, or beside it."""
     for region in area.regions:
         if region.type != "WINDOW" and region.width > 1 and region.height > 1:
             yield region
 
 
 def _free_part(area: bpy.types.Area, window: bpy.types.Region) -> Array:
-    """The part of a view without panels: lower and upper ends, in normalized device coordinates, [(x, y), (x, y)]."""
+    """Return the part of a view without panels, in normalized device coordinates: [(x, y), (x, y)], low and high."""
     low = np.array([window.x, window.y], dtype=np.float64)
     high = low + [window.width, window.height]
     free = np.array([low, high])
@@ -107,7 +107,7 @@ def _free_part(area: bpy.types.Area, window: bpy.types.Region) -> Array:
             free[1, 1] = min(free[1, 1], region.y)
         elif region.alignment == "BOTTOM":
             free[0, 1] = max(free[0, 1], region.y + region.height)
-    if (free[1] - free[0]).min() <= 0.1 * (high - low).min():  # panels leave nothing that is worth looking at
+    if (free[1] - free[0]).min() <= 0.1 * (high - low).min():  # panels leave too little
         free = np.array([low, high])
     return 2.0 * (free - low) / (high - low) - 1.0
 
@@ -137,20 +137,20 @@ def _fit(view: bpy.types.RegionView3D, points: Array, free: Array, projection: A
     view.view_distance = distance
 
 
-#: Share of the way to the object that views go at each frame: steps of a walker do not shake them.
+#: Share of the way to the object that views move at each frame, so that steps of a walker do not shake them.
 _FOLLOW_SHARE = 0.15
 
 
 def root_body(rig: bpy.types.Object) -> bpy.types.Object | None:
-    """Return the body of a mechanism that views follow: its root body, or its first body. None where it has none."""
+    """Return the body that views follow: a mechanism's root body, else its first body; None without bodies."""
     roots, bodies = root_bones(rig), parts(rig, "BODY")
     return next((obj for obj in bodies if record_of(obj).source_id in roots), bodies[0] if bodies else None)
 
 
 class ViewFollower:
-    """Moves the 3D views of a screen along with an object, smoothly, and at once where it jumps.
+    """Follower that moves the 3D views of a screen along with an object, smoothly, but at once where it jumps.
 
-    Views through a camera are left alone. Directions and distances stay as the user has them.
+    Views through a camera stay. Directions and distances stay as the user has them.
 
     Args:
         obj: The object, such as a mechanism's root body.
@@ -162,7 +162,11 @@ class ViewFollower:
         self._seen = self._followed = obj.matrix_world.translation.copy()
 
     def update(self, screen: bpy.types.Screen) -> None:
-        """Follow to where the object was last evaluated. ReferenceError where it was deleted."""
+        """Move the views toward the object's last evaluated location.
+
+        Raises:
+            ReferenceError: If the object was deleted.
+        """
         now = self._obj.matrix_world.translation.copy()
         step = now - self._followed
         if (now - self._seen).length < self._jump:
@@ -172,7 +176,7 @@ class ViewFollower:
 
 
 def move_views(screen: bpy.types.Screen, step: Vector) -> None:
-    """Move what the 3D views of a screen look at."""
+    """Move the view locations of a screen's 3D views by ``step``, except for views through a camera."""
     for area in screen.areas:
         space = area.spaces.active
         if isinstance(space, bpy.types.SpaceView3D) and space.region_3d is not None:

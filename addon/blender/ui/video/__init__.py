@@ -1,1 +1,1 @@
-"""Video panel and its operators."""
+"""Video: settings, panel and operators."""

@@ -1,4 +1,4 @@
-"""The video: its settings on the scene, the button that renders it, and the one that shows a frame of it."""
+"""Operators that render the video or a preview of the current frame, and the video settings of the scene."""
 
 from __future__ import annotations
 
@@ -25,35 +25,39 @@ from ..base.modal_tasks import ModalTask, TaskSteps, running_task
 from ..base.operators import count_with_noun, report_message, report_result
 from .properties import VideoProperties, file_property, format_property, video_ending, video_render_options
 
-#: The picture that a preview leaves in the file.
+#: Name of the preview's image in the .blend.
 PREVIEW_NAME = "Video Preview"
-#: The operators that work while somebody waits.
+#: Operators that render as modal tasks.
 RENDER_OPERATORS = ("knuckle.render_film", "knuckle.preview_film")
 
 
 class KnuckleFilm(VideoProperties, bpy.types.PropertyGroup):
-    """Settings of the video. Kept on the scene, ``Scene.knuckle_film``."""
+    """Video settings of a scene: ``Scene.knuckle_film``."""
 
     format: format_property("HD")
 
 
 class _VideoOperator(VideoProperties, ModalTask):
-    """Base of what renders."""
+    """Base of operators that render the video or a frame of it. Not registered itself."""
 
     filepath: file_property(options={"SKIP_SAVE"})
     format: format_property("OWN")
 
     @classmethod
     def poll_message(cls, context: bpy.types.Context, rig: bpy.types.Object) -> str:
+        """Return the reason why the operator cannot run; empty if it can."""
         if running_task(*RENDER_OPERATORS) is not None:
             return "A video is being rendered"
         return "" if parts(rig, "BODY") else "The mechanism has no bodies to render"
 
     def progress_text(self, step: WorkStep) -> str:
+        """Return the status text of a step: the operator, and whether it plays the motion."""
         return f"{self.bl_label}, playing the motion" if step.phase == PLAYING else super().progress_text(step)
 
 
 class KNUCKLE_OT_render_film(_VideoOperator):
+    """Operator: render the video."""
+
     bl_idname = "knuckle.render_film"
     bl_label = "Render Video"
     bl_description = "Render the mechanism over the scene's frame range, on a stage and with a camera of its own"
@@ -61,10 +65,11 @@ class KNUCKLE_OT_render_film(_VideoOperator):
 
     @classmethod
     def description(cls, _context: bpy.types.Context, properties: Any) -> str:
-        """Return the tooltip: what is missing, where the button is grey for that."""
+        """Return the tooltip: the reason if the file is missing, else the description."""
         return told(bad_path_message(properties.filepath) or cls.bl_description)
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
+        """Return the generator that renders the video, and contact sheet and poster beside it."""
         self.filepath = video_path(rig, self.filepath, video_ending(self))
         beside = Path(self.filepath)
         options = replace(
@@ -75,12 +80,14 @@ class KNUCKLE_OT_render_film(_VideoOperator):
         return video_steps(context, parts(rig, "BODY"), self.filepath, options)
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
+        """Report the file."""
         if is_poster_path(self.filepath):
             report_result(self, f"Picture rendered: {self.filepath}", result)
         else:
             report_result(self, f"Video rendered: {self.filepath}", result)
 
     def stopped_message(self) -> str:
+        """Return the message for a user who stopped, with the number of frames kept."""
         left = resumable_frames(self.filepath)
         if not left:
             return super().stopped_message()
@@ -88,12 +95,15 @@ class KNUCKLE_OT_render_film(_VideoOperator):
 
 
 class KNUCKLE_OT_preview_film(_VideoOperator):
+    """Operator: render the current frame of the video."""
+
     bl_idname = "knuckle.preview_film"
     bl_label = "Preview"
     bl_description = "Render the current frame as it will be in the video"
-    bl_options = {"REGISTER", "UNDO"}  # the picture is an image of the file
+    bl_options = {"REGISTER", "UNDO"}  # the preview is a datablock
 
     def steps(self, context: bpy.types.Context, rig: bpy.types.Object) -> TaskSteps:
+        """Render the preview in a temporary folder and store it in the .blend."""
         folder = tempfile.mkdtemp(prefix="knuckle-film-")
         picture = os.path.join(folder, "preview.png")
         try:
@@ -106,13 +116,14 @@ class KNUCKLE_OT_preview_film(_VideoOperator):
         return report
 
     def finish(self, context: bpy.types.Context, result: Any) -> None:
+        """Show the preview, if there is a window, and report its name."""
         if not bpy.app.background and context.window is not None:
             show_preview(context)
         report_message(self, {"INFO"}, f"Preview: the image {PREVIEW_NAME!r}")
 
 
 def store_preview(picture: str) -> bpy.types.Image:
-    """Have the picture in the file, in place of the preview before."""
+    """Load and pack a picture as the preview image, in place of an earlier preview."""
     fresh = bpy.data.images.load(picture)
     fresh.pack()
     before: Any = bpy.data.images.get(PREVIEW_NAME)
@@ -124,8 +135,10 @@ def store_preview(picture: str) -> bpy.types.Image:
 
 
 def show_preview(context: bpy.types.Context) -> None:
-    """Show the preview in an Image Editor that shows no picture of the user's, else where Blender shows renders: by
-    default a window of the picture's size."""
+    """Show the preview in the Image Editors that show no image of the user.
+
+    Without one, Blender's window for renders is opened: by default a new window of the picture's size.
+    """
     image = bpy.data.images[PREVIEW_NAME]
     editors = image_editors(context)
     if not any(is_editor_free(each) for each in editors):
@@ -139,7 +152,7 @@ def show_preview(context: bpy.types.Context) -> None:
 
 
 def image_editors(context: bpy.types.Context) -> list[Any]:
-    """The Image Editors of all windows."""
+    """Return the Image Editors of all windows."""
     areas = (area for window in context.window_manager.windows for area in window.screen.areas)
     return [area.spaces.active for area in areas if area.type == "IMAGE_EDITOR" and area.ui_type == "IMAGE_EDITOR"]
 
@@ -151,7 +164,7 @@ def is_editor_free(editor: Any) -> bool:
 
 @contextmanager
 def render_resolution(scene: bpy.types.Scene, size: Sequence[int]) -> Iterator[None]:
-    """Have Blender's window for renders open at ``size``; the scene's own resolution is put back."""
+    """Set the scene's resolution to ``size`` in this context, for Blender's window for renders."""
     render = scene.render
     kept = render.resolution_x, render.resolution_y, render.resolution_percentage
     render.resolution_x, render.resolution_y, render.resolution_percentage = size[0], size[1], 100
@@ -162,7 +175,16 @@ def render_resolution(scene: bpy.types.Scene, size: Sequence[int]) -> Iterator[N
 
 
 def video_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
-    """Return where the video goes: as wished, else beside the .blend. ValueError where neither says."""
+    """Return the path of the video: as set, else beside the .blend.
+
+    Args:
+        rig: The mechanism, whose name is the default file name.
+        wanted: Path in the settings; may be empty or a folder.
+        ending: Extension for a path without one.
+
+    Raises:
+        ValueError: If the path depends on a .blend that was never saved.
+    """
     name = bpy.path.clean_name(record_of(rig).source_name or rig.name)
     reason = bad_path_message(wanted)
     if reason:
@@ -174,7 +196,7 @@ def video_path(rig: bpy.types.Object, wanted: str, ending: str = ".mp4") -> str:
 
 
 def bad_path_message(wanted: str) -> str:
-    """Tell why a video cannot go where it is wished; empty where it can."""
+    """Return the reason why a video has no valid path, such as an unsaved .blend; empty if it has one."""
     if bpy.data.filepath or (wanted and not wanted.startswith("//")):
         return ""
     if not wanted:
@@ -183,12 +205,12 @@ def bad_path_message(wanted: str) -> str:
 
 
 def register() -> None:
-    """Hang the settings on scenes."""
+    """Register the video settings of scenes."""
     bpy.types.Scene.knuckle_film = PointerProperty(type=KnuckleFilm)  # type: ignore[attr-defined]
 
 
 def unregister() -> None:
-    """Take them away."""
+    """Unregister the video settings of scenes."""
     del bpy.types.Scene.knuckle_film  # type: ignore[attr-defined]
 
 

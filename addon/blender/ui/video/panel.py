@@ -1,4 +1,4 @@
-"""The video in the sidebar."""
+"""Panel Video of the sidebar."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ from .properties import copy_video_settings, video_ending, video_render_options,
 
 
 class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
+    """Panel: video settings, and buttons that render video and preview."""
+
     bl_label = "Video"
     bl_order = PANEL_ORDER["video"]
     help_page = "film"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         wishes = video_settings(context.scene)
         going = running_task(*RENDER_OPERATORS)
@@ -59,11 +62,14 @@ class VIEW3D_PT_knuckle_film(ModelPanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
+    """Panel: titles, overlays and additional files of the video."""
+
     bl_label = "Titles and Extras"
     bl_parent_id = "VIEW3D_PT_knuckle_film"
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
+        """Draw the panel."""
         layout = self.layout
         wishes = video_settings(context.scene)
         layout.enabled = running_task(*RENDER_OPERATORS) is None
@@ -78,7 +84,11 @@ class VIEW3D_PT_knuckle_film_overlays(ModelPanel, bpy.types.Panel):
 
 
 def draw_summary(context: bpy.types.Context, layout: bpy.types.UILayout, wishes: Any) -> str:
-    """Say what will be made, be there a place for it yet or not; why it cannot, where it cannot."""
+    """Draw what will be rendered, with warnings.
+
+    Returns:
+        The reason why it cannot be rendered; empty if it can.
+    """
     reason = bad_path_message(wishes.filepath)
     ending = video_ending(wishes)
     path = f"video{ending}" if reason else video_path(active_model(context), wishes.filepath, ending)
@@ -98,7 +108,11 @@ def draw_summary(context: bpy.types.Context, layout: bpy.types.UILayout, wishes:
 
 
 def video_summary(scene: bpy.types.Scene, path: str, options: FilmOptions) -> str:
-    """Return what will be made. FormatError where that cannot be."""
+    """Return size, length and number of frames of the video in words.
+
+    Raises:
+        FormatError: If it cannot be rendered.
+    """
     size = f"{options.size[0]} x {options.size[1]}"
     if is_poster_path(path):
         return told(f"{size}, one picture")

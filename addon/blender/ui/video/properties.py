@@ -1,4 +1,4 @@
-"""Settings of a video, as the scene keeps them and as the operators take them."""
+"""Settings of a video, as the scene stores them and as the operators take them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _BURN_ITEMS = [
     ("AXES", "Axes", "An arrow along each joint's axis"),
     ("STOPS", "Stops", "A dial or a bar from stop to stop with the current value"),
 ]
-#: In the order in which the panel shows them.
+#: In the order of the panel.
 PROPERTY_NAMES = (
     "filepath", "stage", "camera", "engine", "samples", "format", "size", "length", "seconds", "title", "burn",
     "side_by_side", "sheet", "poster", "keep_frames",
@@ -59,7 +59,7 @@ PROPERTY_NAMES = (
 
 
 def file_property(**more: Any) -> Any:
-    """Return where the video goes."""
+    """Return the property of the video's file."""
     return StringProperty(
         name="File",
         description="A .mp4, .webm, .webp or .gif for a video, a .png for one picture. "
@@ -70,12 +70,12 @@ def file_property(**more: Any) -> Any:
 
 
 def format_property(default: str) -> Any:
-    """The choice of a size and a rate."""
+    """Return the property of the video's format, its size and frame rate."""
     return EnumProperty(name="Format", description="Size and rate of the video", items=_FORMAT_ITEMS, default=default)
 
 
 class VideoProperties:
-    """The properties, for a group and for operators. ``size`` counts where the format is the user's own."""
+    """Settings of a video: mixin of a property group and of operators. ``size`` applies to the custom size only."""
 
     filepath: file_property()
     stage: EnumProperty(name="Stage", description="Ground, sky and light", items=_STAGE_ITEMS)
@@ -110,7 +110,7 @@ class VideoProperties:
 
 
 def video_render_options(wishes: Any) -> FilmOptions:
-    """The options that are meant; ``sheet`` and ``poster`` are left to the caller, who knows the file."""
+    """Return the render options of the settings, except for ``sheet`` and ``poster``, which need the file's path."""
     row = VIDEO_FORMATS.get(wishes.format)
     seconds = {"SCENE": None, "OWN": wishes.seconds}.get(wishes.length, 0.0)
     return FilmOptions(
@@ -130,17 +130,17 @@ def video_render_options(wishes: Any) -> FilmOptions:
 
 
 def video_ending(wishes: Any) -> str:
-    """The ending of a video whose file has none."""
+    """Return the extension of a video whose path has none."""
     row = VIDEO_FORMATS.get(wishes.format)
     return ".mp4" if row is None else row.ending
 
 
 def copy_video_settings(wishes: Any, operator: Any) -> None:
-    """Hand the scene's wishes to the operator of a button."""
+    """Copy the scene's settings to the operator of a button."""
     for name in ("format", *PROPERTY_NAMES):
         setattr(operator, name, getattr(wishes, name))
 
 
 def video_settings(scene: bpy.types.Scene) -> Any:
-    """The video settings of a scene."""
+    """Return the video settings of a scene."""
     return scene.knuckle_film  # type: ignore[attr-defined]
